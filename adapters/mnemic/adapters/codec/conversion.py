@@ -1,0 +1,122 @@
+"""Events and payloads to JSON values and back.
+
+cattrs writes the functions, from the annotations of the kernel's classes. What it is told here:
+fields equal to their default are left out; a field it does not know is an error; a text is a text
+and a number a number, nothing is coerced; payloads pass through as they are, since marks stand in
+for them in a body (``marks``); most numbers of a recall are packed (``packing``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, get_args, get_origin
+
+from cattrs import Converter
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
+
+from mnemic.adapters.codec.marks import payload_kind
+from mnemic.adapters.codec.packing import PACKED, pack, unpack
+from mnemic.kernel.events import RecallRecorded
+from mnemic.kernel.texts import AnalysisText, BlockText, Payload, Question, Remark
+
+WORDED = (BlockText, AnalysisText, Remark, Question)
+"""Payloads that are stored as JSON of their fields; the others are plain bytes."""
+
+NUMBERS = "numbers"
+"""The field of a stored recall that holds all of its packed ones."""
+
+Json = Any
+"""What a body may hold: whatever JSON can say."""
+
+
+@cache
+def converter() -> Converter:
+    """Return the one converter for every event and every worded payload."""
+    made = Converter(detailed_validation=False, forbid_extra_keys=True, omit_if_default=True)
+    for plain in (str, int, bool):
+        made.register_structure_hook(plain, _exactly(plain))
+    made.register_structure_hook_factory(_is_row, _row_hook)
+    made.register_structure_hook_func(_is_payload, _payload)
+    made.register_unstructure_hook_func(_is_payload, _same)
+    for worded in WORDED:
+        _register_worded(made, worded)
+    _register_recall(made)
+    return made
+
+
+def _same(value: Json, _: object = None) -> Json:
+    return value
+
+
+def _exactly(plain: type) -> Callable[[Json, object], Json]:
+    def hook(value: Json, _: object) -> Json:
+        # Not isinstance: True is no number here.
+        if type(value) is not plain:
+            raise TypeError(f"{value!r:.40} is no {plain.__name__}")
+        return value
+
+    return hook
+
+
+# --- tuples of any length: twice as fast as what cattrs has for all tuples ----------------------
+
+
+def _is_row(annotation: object) -> bool:
+    return get_origin(annotation) is tuple and get_args(annotation)[-1] is Ellipsis
+
+
+def _row_hook(annotation: object, made: Converter) -> Callable[[Json, object], tuple[Json, ...]]:
+    member = get_args(annotation)[0]
+    structured = made.get_structure_hook(member)
+
+    def hook(values: Json, _: object) -> tuple[Json, ...]:
+        if type(values) is not list:
+            raise TypeError(f"{values!r:.40} is no list")
+        return tuple([structured(value, member) for value in values])
+
+    return hook
+
+
+# --- payloads -----------------------------------------------------------------------------------
+
+
+def _is_payload(annotation: object) -> bool:
+    return payload_kind(annotation) is not None
+
+
+def _payload(value: Json, annotation: Any) -> Payload | None:  # noqa: ANN401 - a union of classes
+    if isinstance(value, Payload) or (value is None and isinstance(None, annotation)):
+        return value
+    raise TypeError(f"{value!r:.40} stands where a payload belongs")
+
+
+def _register_worded(made: Converter, worded: type[Payload]) -> None:
+    """Owners stand beside a payload's bytes, not in them."""
+    write = make_dict_unstructure_fn(worded, made, True, of=override(omit=True))  # noqa: FBT003
+    read = make_dict_structure_fn(worded, made, of=override(struct_hook=_same))
+    made.register_unstructure_hook(worded, write)
+    made.register_structure_hook(worded, read)
+
+
+# --- recalls ------------------------------------------------------------------------------------
+
+
+def _register_recall(made: Converter) -> None:
+    aside: Any = {name: override(omit=True) for name in PACKED}
+    ready: Any = {name: override(struct_hook=_same) for name in PACKED}
+    write_rest = make_dict_unstructure_fn(RecallRecorded, made, True, **aside)  # noqa: FBT003
+    read_all = make_dict_structure_fn(RecallRecorded, made, **ready)
+
+    def write(recall: RecallRecorded) -> dict[str, Json]:
+        return {**write_rest(recall), NUMBERS: pack(recall)}
+
+    def read(raw: dict[str, Json], _: object) -> RecallRecorded:
+        rest = dict(raw)
+        numbers = unpack(rest.pop(NUMBERS))
+        if not numbers.keys().isdisjoint(rest):
+            raise ValueError(f"{sorted(rest.keys() & numbers.keys())} stand beside the numbers")
+        return read_all({**rest, **numbers}, RecallRecorded)
+
+    made.register_unstructure_hook(RecallRecorded, write)
+    made.register_structure_hook(RecallRecorded, read)

@@ -1,0 +1,73 @@
+"""Where payloads stand in an event.
+
+In a body, a mark stands in the place of each payload. This module finds the places of a class from
+its annotations, once, and then visits them in order: fields as declared, members of a tuple one
+after the other. The n-th place that holds something is slot n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from types import NoneType
+from typing import Any, cast, get_args
+
+import attrs
+from attrs import frozen
+
+from mnemic.kernel.texts import Erased, Payload
+
+Visit = Callable[[Any, type[Payload]], Any]
+"""Takes what stands in a place and the class of payload that belongs there."""
+
+
+@frozen
+class Places:
+    """The places of one class: its own, and those in its parts and in members of its tuples."""
+
+    of: tuple[tuple[str, type[Payload] | Places], ...]
+
+    def swap(self, raw: dict[str, Any], visit: Visit) -> None:
+        """Replace what stands in each place of *raw*, an event as a dict, by what *visit* says.
+
+        A place that is absent or None is no slot and is not visited.
+        """
+        for name, inner in self.of:
+            found = raw.get(name)
+            if found is None:
+                continue
+            if not isinstance(inner, Places):
+                raw[name] = visit(found, inner)
+            elif isinstance(found, dict):
+                inner.swap(found, visit)
+            else:
+                for member in found:
+                    inner.swap(member, visit)
+
+
+@cache
+def places(cls: type) -> Places:
+    """Return the places of *cls*, an event or a part of one."""
+    attrs.resolve_types(cls)
+    found: list[tuple[str, type[Payload] | Places]] = []
+    for field in attrs.fields(cls):
+        kind = payload_kind(field.type)
+        if kind is not None:
+            found.append((field.name, kind))
+            continue
+        parts = [places(part) for part in _parts(field.type)]
+        found += [(field.name, inner) for inner in parts if inner.of]
+    return Places(tuple(found))
+
+
+def _parts(annotation: object) -> list[type]:
+    return [part for part in get_args(annotation) or (annotation,) if attrs.has(part)]
+
+
+def payload_kind(annotation: object) -> type[Payload] | None:
+    """Return ``X`` for ``X | Erased`` or ``X | Erased | None``, None for everything else."""
+    members = set(get_args(annotation))
+    if Erased not in members:
+        return None
+    (kind,) = members - {Erased, NoneType}
+    return cast("type[Payload]", kind)

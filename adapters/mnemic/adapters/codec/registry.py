@@ -1,0 +1,114 @@
+"""The names that events have in a log, for good.
+
+Rules of this module:
+
+1. A topic is a kebab name, a dot and a version: ``block-learned.1``. It names a meaning, never a
+   class or a module, so that code may move and a log stays readable.
+2. A topic that was ever written is read for ever. A change of meaning takes the next version here,
+   an upcaster from the one before (``upcasting``) and a line of the golden corpus.
+3. A new field with a default keeps the version. Writers of the older release never meet it,
+   readers of the older release refuse it (``StoreTooNew``): skipping what one does not know would
+   fold another state out of the same log.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+from mnemic.adapters.codec.upcasting import UPCASTERS, Upcaster
+from mnemic.kernel import events
+
+TOPICS: Mapping[str, type] = {
+    "space-opened.1": events.SpaceOpened,
+    "policy-adopted.1": events.PolicyAdopted,
+    "embedder-adopted.1": events.EmbedderAdopted,
+    "space-erased.1": events.SpaceErased,
+    "session-started.1": events.SessionStarted,
+    "session-ended.1": events.SessionEnded,
+    "block-learned.1": events.BlockLearned,
+    "blocks-promoted.1": events.BlocksPromoted,
+    "blocks-relinked.1": events.BlocksRelinked,
+    "block-superseded.1": events.BlockSuperseded,
+    "block-forgotten.1": events.BlockForgotten,
+    "block-erased.1": events.BlockErased,
+    "block-rezoned.1": events.BlockRezoned,
+    "vectors-staged.1": events.VectorsStaged,
+    "edge-connected.1": events.EdgeConnected,
+    "edge-deferred.1": events.EdgeDeferred,
+    "edge-disconnected.1": events.EdgeDisconnected,
+    "recall-recorded.1": events.RecallRecorded,
+    "outcome-recorded.1": events.OutcomeRecorded,
+    "curated.1": events.Curated,
+}
+"""The one name under which each kind of event is written today."""
+
+_TOPIC = re.compile(r"([a-z]+(?:-[a-z]+)*)\.([1-9][0-9]*)")
+
+
+@frozen
+class Kind:
+    """How to read one topic."""
+
+    event: type
+    """The class that its bodies become."""
+    upcasters: tuple[Upcaster, ...] = ()
+    """What to apply first, in order; none for the current version."""
+
+
+@frozen
+class Registry:
+    """Which topics there are, and what each of them becomes.
+
+    Args:
+        topics: Class by current topic.
+        upcasters: The step from each older (name, version) to the version after it.
+
+    Raises:
+        ValueError: A name or class stands twice, or versions do not form a chain.
+    """
+
+    topics: Mapping[str, type] = field(factory=lambda: TOPICS)
+    upcasters: Mapping[tuple[str, int], Upcaster] = field(factory=lambda: UPCASTERS)
+    kinds: Mapping[str, Kind] = field(init=False)
+    """Every readable topic, older versions included."""
+    names: Mapping[type, str] = field(init=False)
+    """Current topic by class."""
+
+    @kinds.default
+    def _kinds(self) -> dict[str, Kind]:
+        kinds: dict[str, Kind] = {}
+        for topic, event in self.topics.items():
+            name, version = parsed(topic)
+            chain: tuple[Upcaster, ...] = ()
+            kinds[topic] = Kind(event)
+            for older in range(version - 1, 0, -1):
+                if (name, older) not in self.upcasters:
+                    raise ValueError(f"{topic} has no upcaster from version {older}")
+                chain = (self.upcasters[name, older], *chain)
+                kinds[f"{name}.{older}"] = Kind(event, chain)
+        stray = [f"{name}.{version}" for name, version in self.upcasters]
+        if len(kinds) != len(self.topics) + len(stray):
+            raise ValueError(f"these upcasters lead to no topic, or a name stands twice: {stray}")
+        return kinds
+
+    @names.default
+    def _names(self) -> dict[type, str]:
+        names = {event: topic for topic, event in self.topics.items()}
+        if len(names) != len(self.topics):
+            raise ValueError("a class of events stands under two topics")
+        return names
+
+
+def parsed(topic: str) -> tuple[str, int]:
+    """Return name and version of *topic*.
+
+    Raises:
+        ValueError: If it is not of the form ``kebab-name.N``.
+    """
+    match = _TOPIC.fullmatch(topic)
+    if match is None:
+        raise ValueError(f"{topic!r} is not a kebab-case name, a dot and a version from 1")
+    return match[1], int(match[2])

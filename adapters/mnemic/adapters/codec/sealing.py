@@ -1,0 +1,133 @@
+"""Payloads as rows beside the log, and the marks that vouch for them in it.
+
+A mark is the id of a payload (16 characters) and a MAC over what the payload is, whose it is and
+its bytes (22 characters). The MAC's key lives in the row and dies with it, so that after an erasure
+the mark tells nothing about the text, not even to somebody who guesses it right.
+
+Whether a missing payload was erased or lost is not judged here: that takes the rest of the log.
+"""
+
+from __future__ import annotations
+
+import hmac
+from binascii import b2a_base64
+from collections.abc import Mapping
+
+import orjson
+from cattrs import Converter
+
+from mnemic.kernel.ports import Entropy, PayloadRow
+from mnemic.kernel.texts import (
+    AnalysisText,
+    BlockText,
+    Embedding,
+    Payload,
+    Question,
+    Remark,
+    Salt,
+)
+
+KINDS: Mapping[type[Payload], str] = {
+    Salt: "salt",
+    BlockText: "block-text",
+    Embedding: "embedding",
+    AnalysisText: "analysis-text",
+    Remark: "remark",
+    Question: "question",
+}
+"""What a MAC calls each payload, for good."""
+
+ID_BYTES = 12
+KEY_BYTES = 16
+MAC_BYTES = 16
+OWNERS_MAX = 2
+
+_ID_LENGTH = 16
+_MARK_LENGTH = 38
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
+
+
+def sealed(
+    payload: Payload, *, version: int, slot: int, entropy: Entropy, converter: Converter
+) -> tuple[str, PayloadRow]:
+    """Return the mark for *payload* and the row that keeps its bytes.
+
+    Args:
+        payload: Without owners it belongs to the event alone.
+        version: Of the event that holds it.
+        slot: Its place among the payloads of that event, from 0.
+        entropy: Where its id and its key come from.
+        converter: Knows how to unstructure it.
+    Raises:
+        ValueError: It is erased already, or has more than two owners.
+        orjson.JSONEncodeError: A text is not Unicode (lone surrogates).
+    """
+    kind = KINDS.get(type(payload))
+    if kind is None:
+        raise ValueError(f"{type(payload).__name__} cannot be sealed")
+    if len(payload.of) > OWNERS_MAX:
+        raise ValueError(f"a payload has one or two owners, not {payload.of!r}")
+    random = entropy.token(ID_BYTES + KEY_BYTES)
+    row = PayloadRow(
+        version=version,
+        slot=slot,
+        id=_text(random[:ID_BYTES]),
+        key=random[ID_BYTES:],
+        owners=payload.of or (itself(version),),
+        data=_data(payload, converter),
+    )
+    return row.id + _mac(kind, row), row
+
+
+def opened(mark: str, row: PayloadRow, payload: type[Payload], converter: Converter) -> Payload:
+    """Return the *payload* in *row*, if *mark* vouches for it.
+
+    Raises:
+        ValueError: The row is not what was sealed.
+        cattrs.ForbiddenExtraKeysError: It has a field that this release does not know.
+    """
+    if mark != row.id + _mac(KINDS[payload], row):
+        raise ValueError(f"payload {row.id} does not match its MAC")
+    of = () if row.owners == (itself(row.version),) else row.owners
+    if payload is Embedding:
+        return Embedding(packed=row.data, of=of)
+    if payload is Salt:
+        return Salt(value=row.data, of=of)
+    return converter.structure({**orjson.loads(row.data), "of": of}, payload)
+
+
+def payload_id(mark: str) -> str:
+    """Return the id of the payload that *mark* stands for.
+
+    Raises:
+        ValueError: *mark* is none.
+    """
+    if type(mark) is not str or len(mark) != _MARK_LENGTH:
+        raise ValueError(f"{mark!r:.50} is no mark of a payload")
+    return mark[:_ID_LENGTH]
+
+
+def itself(version: int) -> str:
+    """Return the owner's name of a payload that belongs to the event at *version* alone."""
+    return f"e{version}"
+
+
+def _data(payload: Payload, converter: Converter) -> bytes:
+    match payload:
+        case Embedding():
+            return payload.packed
+        case Salt():
+            return payload.value
+        case _:
+            return orjson.dumps(converter.unstructure(payload))
+
+
+def _mac(kind: str, row: PayloadRow) -> str:
+    # A JSON list ends where it closes, so no two (kind, owners, data) make one message.
+    message = orjson.dumps((kind, *row.owners)) + row.data
+    return _text(hmac.digest(row.key, message, "sha256")[:MAC_BYTES])
+
+
+def _text(data: bytes) -> str:
+    """Return *data* as base64 in the alphabet for URLs, without padding."""
+    return b2a_base64(data, newline=False).translate(_URL_SAFE, b"=").decode("ascii")

@@ -1,0 +1,183 @@
+"""Facts to stored bytes and back: the one door between the kernel's values and a log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any, NamedTuple
+
+import orjson
+from cattrs import ForbiddenExtraKeysError
+
+from mnemic.adapters.codec import envelope
+from mnemic.adapters.codec.conversion import converter
+from mnemic.adapters.codec.marks import Places, places
+from mnemic.adapters.codec.registry import Kind, Registry
+from mnemic.adapters.codec.sealing import opened, payload_id, sealed
+from mnemic.kernel.errors import FieldRefused, LogCorrupt, MnemicError, StoreTooNew
+from mnemic.kernel.events import Event, Recorded
+from mnemic.kernel.ports import Entropy, PayloadRow, Record
+from mnemic.kernel.texts import ERASED, Payload
+
+_NEWER = (envelope.UnknownKey, ForbiddenExtraKeysError)
+_DAMAGE = (ValueError, TypeError, LookupError, AttributeError)
+
+
+class _Reading(NamedTuple):
+    """All that it takes to read one topic."""
+
+    kind: Kind
+    places: Places
+    structured: Callable[[dict[str, Any], type], Event]
+
+
+class Codec:
+    """Translates recorded events to records with payload rows, and back.
+
+    Stateless apart from its entropy: one codec serves any number of logs and threads.
+
+    Args:
+        entropy: Where ids and keys of payloads come from.
+        registry: Which topics there are; every event of the kernel unless given.
+    """
+
+    def __init__(self, entropy: Entropy, registry: Registry | None = None) -> None:
+        self._entropy = entropy
+        self._registry = Registry() if registry is None else registry
+        self._converter = converter()
+        self._readings = {
+            topic: _Reading(
+                kind, places(kind.event), self._converter.get_structure_hook(kind.event)
+            )
+            for topic, kind in self._registry.kinds.items()
+        }
+
+    def encode(self, recorded: Recorded) -> tuple[Record, tuple[PayloadRow, ...]]:
+        """Return the record for *recorded* and the rows of its payloads, by slot.
+
+        Raises:
+            FieldRefused: A text is not Unicode (lone surrogates), or a number exceeds 64 bits.
+            ValueError: The event holds an erased payload or numbers that no recall can have.
+        """
+        topic = self._registry.names[type(recorded.event)]
+        rows: list[PayloadRow] = []
+
+        def seal(payload: Payload, _: type[Payload]) -> str:
+            mark, row = sealed(
+                payload,
+                version=recorded.version,
+                slot=len(rows),
+                entropy=self._entropy,
+                converter=self._converter,
+            )
+            rows.append(row)
+            return mark
+
+        try:
+            raw = self._converter.unstructure(recorded.event)
+            self._readings[topic].places.swap(raw, seal)
+            body = envelope.written(recorded, raw)
+        except orjson.JSONEncodeError as error:
+            raise FieldRefused(
+                f"{topic} cannot be stored: {error}",
+                recovery="Give texts without lone surrogates and numbers of at most 64 bits.",
+                topic=topic,
+            ) from error
+        return Record(recorded.version, topic, body), tuple(rows)
+
+    def decode(self, record: Record, payloads: Sequence[PayloadRow] = ()) -> Recorded:
+        """Return what *record* says, with *payloads* (in any order) back in their places.
+
+        A payload that is missing reads as ``ERASED``; whether it may be missing is for ``verify``
+        to say, which has the whole log (see ``references``).
+
+        Raises:
+            StoreTooNew: A topic or field that this release does not know: a newer one wrote it.
+            LogCorrupt: With the fact ``version``: the body does not parse, lacks a field or holds
+                one of another type, or a payload is not the one that the event names.
+        """
+        reading = self._reading(record)
+        try:
+            around = _upcast(record, reading)
+            if reading.places.of or payloads:
+                self._open(around["e"], reading.places, record.version, payloads)
+            return Recorded(
+                version=record.version,
+                active_us=around["h"],
+                recorded_us=around["t"],
+                command_id=around["c"],
+                event=reading.structured(around["e"], reading.kind.event),
+                actor=around.get("a", envelope.AGENT),
+                session_id=around.get("s"),
+            )
+        except (*_NEWER, *_DAMAGE) as error:
+            raise _unreadable(record, error) from error
+
+    def references(self, record: Record) -> tuple[tuple[int, str], ...]:
+        """Return (slot, id) of every payload that *record* names, stored or erased.
+
+        Raises:
+            StoreTooNew, LogCorrupt: As ``decode``.
+        """
+        reading = self._reading(record)
+        found: list[str] = []
+
+        def note(mark: str, _: type[Payload]) -> str:
+            found.append(payload_id(mark))
+            return mark
+
+        try:
+            reading.places.swap(_upcast(record, reading)["e"], note)
+        except (*_NEWER, *_DAMAGE) as error:
+            raise _unreadable(record, error) from error
+        return tuple(enumerate(found))
+
+    def _reading(self, record: Record) -> _Reading:
+        reading = self._readings.get(record.topic)
+        if reading is None:
+            raise StoreTooNew(
+                f"event {record.version} is {record.topic!r}, which this release does not know",
+                version=record.version,
+                topic=record.topic,
+            )
+        return reading
+
+    def _open(
+        self,
+        raw: dict[str, Any],
+        where: Places,
+        version: int,
+        payloads: Sequence[PayloadRow],
+    ) -> None:
+        """Replace every mark in *raw* by its payload."""
+        left = {row.id: row for row in payloads}
+        slots = count()
+
+        def opening(mark: str, payload: type[Payload]) -> Payload:
+            slot = next(slots)
+            row = left.pop(payload_id(mark), None)
+            if row is None:
+                return ERASED
+            if (row.version, row.slot) != (version, slot):
+                raise ValueError(f"payload {row.id} is of event {row.version}, slot {row.slot}")
+            return opened(mark, row, payload, self._converter)
+
+        where.swap(raw, opening)
+        if left:
+            raise ValueError(f"the event does not name these payloads: {sorted(left)}")
+
+
+def _upcast(record: Record, reading: _Reading) -> dict[str, Any]:
+    """Return the envelope of *record* with its event in the shape of the current version."""
+    around = envelope.read(record.body)
+    for upcaster in reading.kind.upcasters:
+        around["e"] = upcaster(around["e"])
+    return around
+
+
+def _unreadable(record: Record, error: Exception) -> MnemicError:
+    facts: dict[str, Any] = {"version": record.version, "topic": record.topic}
+    place = f"event {record.version} ({record.topic})"
+    if isinstance(error, _NEWER):
+        return StoreTooNew(f"{place} has a field that this release does not know: {error}", **facts)
+    return LogCorrupt(f"{place} cannot be read: {error!r}", **facts)

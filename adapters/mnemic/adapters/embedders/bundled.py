@@ -1,0 +1,138 @@
+"""The default embedder: wordllama, whose weights lie inside its own wheel.
+
+The package is made to be loaded from a hub, so three things are done on its behalf here: it is
+told where its files already are and that nothing may be downloaded, the log handler that it hangs
+on the root logger at import is taken off again, and texts are pooled one by one. The last keeps
+one very long text from padding its whole batch to its own length.
+
+A text's vector is the mean of its tokens' rows, added in order. It does not depend on the batch
+that the text came in, and is bit-equal wherever float32 is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from mnemic.kernel.errors import Unavailable
+from mnemic.kernel.events import EmbedderIdentity
+
+DIMENSION: Final = 256
+
+_NAME: Final = "wordllama/l2_supercat"
+_FILES: Final = (
+    f"weights/l2_supercat_{DIMENSION}.safetensors",
+    "tokenizers/l2_supercat_tokenizer_config.json",
+)
+
+
+class BundledEmbedder:
+    """Mean of static token vectors: small, offline, some 15,000 short texts a second.
+
+    Nothing is read before it is asked for: the files at the first look at `identity`, the library
+    and the model at the first `embed`. All instances share one model.
+    """
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """Name, dimension, and a digest over weights and tokeniser.
+
+        Raises:
+            Unavailable: The package or a file of it is missing.
+        """
+        return EmbedderIdentity(name=_NAME, dimension=DIMENSION, weights=_digest())
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one row per text, shape (len(texts), 256), not normalised.
+
+        A text without a token (the empty one) has the zero vector. Lone surrogates count as
+        question marks.
+
+        Raises:
+            Unavailable: The package or a file of it is missing.
+        """
+        rows = np.zeros((len(texts), DIMENSION), dtype=np.float32)
+        if not len(texts):
+            return rows
+        model = _model()
+        # The tokeniser refuses what has no UTF-8 form.
+        readable = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
+        for row, tokens in zip(rows, model.tokens(readable), strict=True):
+            if tokens:
+                np.divide(model.vectors[tokens].sum(axis=0), np.float32(len(tokens)), out=row)
+        return rows
+
+
+@frozen
+class _Model:
+    vectors: NDArray[np.float32]
+    """One row per token of the vocabulary."""
+    tokeniser: Any
+    """A ``tokenizers.Tokenizer`` that neither pads nor truncates."""
+
+    def tokens(self, texts: list[str]) -> list[list[int]]:
+        """Return the token numbers of each text."""
+        encoded = self.tokeniser.encode_batch(texts, add_special_tokens=False)
+        return [encoding.ids for encoding in encoded]
+
+
+@cache
+def _folder() -> Path:
+    spec = find_spec("wordllama")
+    if spec is None or spec.origin is None:
+        raise Unavailable(
+            "the package wordllama, which carries the bundled embedder, is not installed",
+            recovery="Install mnemic again with its dependencies, or pass another embedder.",
+        )
+    return Path(spec.origin).parent
+
+
+@cache
+def _digest() -> str:
+    total = hashlib.sha256()
+    for name in _FILES:
+        try:
+            data = (_folder() / name).read_bytes()
+        except OSError as error:
+            raise Unavailable(
+                f"the bundled embedder cannot read its file {name}: {error.strerror}",
+                recovery="Install wordllama again, or pass another embedder.",
+                file=name,
+            ) from error
+        # The digest of digests tells where one file ends and the next begins.
+        total.update(hashlib.sha256(data).digest())
+    return total.hexdigest()[:16]
+
+
+@cache
+def _model() -> _Model:
+    _digest()  # the files are there, so that the library has no reason to look elsewhere
+    with _root_logger_kept():
+        from wordllama import WordLlama
+    loaded = WordLlama.load(dim=DIMENSION, disable_download=True, cache_dir=_folder())
+    loaded.tokenizer.no_padding()
+    return _Model(loaded.embedding, loaded.tokenizer)
+
+
+@contextmanager
+def _root_logger_kept() -> Generator[None]:
+    """Undo what an import does to the root logger, which belongs to the program around us."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    try:
+        yield
+    finally:
+        for handler in [handler for handler in root.handlers if handler not in handlers]:
+            root.removeHandler(handler)
+            handler.close()
+        root.setLevel(level)

@@ -1,0 +1,99 @@
+"""From decisions to results: translation only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mnemic.kernel import identity
+from mnemic.kernel.decisions.connecting import Assertion, Connected
+from mnemic.kernel.decisions.feedback import Feedback, Scored
+from mnemic.kernel.decisions.learning import Learned
+from mnemic.kernel.identity import BlockId
+from mnemic.kernel.reading import EdgeFacts
+from mnemic.kernel.results import (
+    ConnectResult,
+    DisplacedEdge,
+    LearnResult,
+    OutcomeResult,
+    Refusal,
+    unit,
+)
+from mnemic.projections.state import State
+from mnemic.projections.views import View
+
+DEFERRED = (
+    "Both ends or one are full and nothing may make way. The connection waits; curate() admits it "
+    "when room appears, or raise degree_cap."
+)
+REFUSALS = {
+    "block-not-found": "no block has this id",
+    "block-not-active": "the block is archived",
+    "block-in-inbox": "the block waits in the inbox; consolidate first",
+}
+
+
+def learn_result(learned: Learned, version: int, state: State) -> LearnResult:
+    """Return what became of one lesson; a duplicate names the version that learned it."""
+    if learned.event is None:
+        number = state.catalogue.numbers[learned.block_id]
+        row = state.catalogue.life.head[number]
+        version = int(state.catalogue.life.column("learned")[row])
+    return LearnResult(block_id=learned.block_id, action=learned.action, version=version)
+
+
+def displaced_results(view: View, displaced: Iterable[EdgeFacts]) -> tuple[DisplacedEdge, ...]:
+    """Return displaced edges with the ids they had."""
+    results = []
+    for edge in displaced:
+        low, high = identity.pair(view.id(edge.source), view.id(edge.target))
+        results.append(
+            DisplacedEdge(
+                from_id=low, to_id=high, relation=edge.relation, weight=unit(edge.weight)
+            )
+        )
+    return tuple(results)
+
+
+def connect_result(
+    assertion: Assertion, connected: Connected, displaced: tuple[DisplacedEdge, ...]
+) -> ConnectResult:
+    """Return what became of one assertion."""
+    return ConnectResult(
+        source_id=BlockId(assertion.source),
+        target_id=BlockId(assertion.target),
+        relation=connected.relation,
+        weight=unit(connected.weight),
+        action=connected.action,
+        note=connected.note,
+        displaced_edge=displaced[0] if displaced else None,
+        displaced_edges=displaced,
+        deferred_note=DEFERRED if connected.action == "deferred" else None,
+        warnings=connected.warnings,
+    )
+
+
+def outcome_result(
+    feedback: Feedback, scored: Scored, displaced: tuple[DisplacedEdge, ...]
+) -> OutcomeResult:
+    """Return what one report changed."""
+    event = scored.event
+    return OutcomeResult(
+        updated=event.block_ids if event else (),
+        signal=float(feedback.signal),
+        weight=float(feedback.weight),
+        reinforced=len(event.block_ids) if event and event.reinforced else 0,
+        penalised=len(event.penalties) if event else 0,
+        edges_created=len(event.links) if event else 0,
+        edges_confirmed=len(event.confirmed) if event else 0,
+        edges_without_room=event.unlinked if event else (),
+        displaced_edges=displaced,
+        refused=tuple(
+            Refusal(
+                position=position,
+                id=refused.block_id,
+                code=refused.code,
+                detail=f"{REFUSALS[refused.code]}: {refused.block_id}",
+            )
+            for position, refused in enumerate(scored.refused)
+        ),
+    )

@@ -1,0 +1,186 @@
+"""The log as a reader sees it: one line per event, the events behind a block, and the walk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+
+from mnemic.adapters.inprocess.space import Space
+from mnemic.kernel import events as happened
+from mnemic.kernel.arithmetic import MICROS_PER_HOUR
+from mnemic.kernel.errors import FieldRefused, LogCorrupt, StoreTooNew
+from mnemic.kernel.events import Recorded
+from mnemic.kernel.identity import short
+from mnemic.kernel.ports import Record
+from mnemic.kernel.results import Moment, Verification, plural, unit
+from mnemic.kernel.texts import BlockText, Question
+from mnemic.projections.blocks import find, iso
+from mnemic.projections.views import View
+
+LIMIT_MAX = 1000
+_BLOCK_IDS = re.compile(rb'"([0-9a-f]{16})"')
+PROGRESS_EVERY = 1000
+
+
+def entries(space: Space, *, after: int = -1, limit: int = 100) -> tuple[Moment, ...]:
+    """Return up to *limit* events behind version *after*, in order.
+
+    Raises:
+        FieldRefused: The limit is not from 1 to 1000.
+    """
+    _check_limit(limit)
+    return tuple(moment(recorded) for recorded in space.recorded(after, after + limit))
+
+
+def latest(space: Space, count: int) -> tuple[Moment, ...]:
+    """Return the last *count* events, in order."""
+    _check_limit(count)
+    return entries(space, after=max(-1, space.state.version - count), limit=count)
+
+
+def behind(space: Space, view: View, block_id: str, *, limit: int = 100) -> tuple[Moment, ...]:
+    """Return the last *limit* events that changed a block or one of its edges, in order.
+
+    Raises:
+        BlockNotFound: It was not learned by the view's version.
+    """
+    _check_limit(limit)
+    number = find(view, block_id)
+    catalogue, graph = space.state.catalogue, space.state.graph
+    tables = (catalogue.life, catalogue.strength, catalogue.evidence, catalogue.uses)
+    touched = [table.touched(number) for table in tables]
+    touched += [graph.rows.touched(pair) for pair in graph.incident[number]]
+    versions = np.unique(np.concatenate(touched))
+    chosen = versions[versions <= view.point.version][-limit:]
+    found = (space.event_at(int(version)) for version in chosen)
+    return tuple(moment(recorded) for recorded in found if recorded is not None)
+
+
+def _check_limit(limit: int) -> None:
+    if isinstance(limit, bool) or not 1 <= limit <= LIMIT_MAX:
+        raise FieldRefused(f"limit must be from 1 to {LIMIT_MAX}, got {limit!r}", field="limit")
+
+
+def moment(recorded: Recorded) -> Moment:
+    """Return an event as one entry of a history."""
+    return Moment(
+        version=recorded.version,
+        hour=recorded.active_us / MICROS_PER_HOUR,
+        recorded_at=iso(recorded.recorded_us),
+        kind=_kebab(type(recorded.event).__name__),
+        actor=recorded.actor,
+        session_id=recorded.session_id,
+        detail=_detail(recorded.event),
+    )
+
+
+def _kebab(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower()
+
+
+def _detail(event: happened.Event) -> str:  # noqa: PLR0911 - one line per kind that has one
+    match event:
+        case happened.BlockLearned():
+            words = event.text.content if isinstance(event.text, BlockText) else "[erased]"
+            return f"{short(event.block_id)} {words}"
+        case happened.BlocksPromoted():
+            promoted, formed = plural(len(event.promotions), "block"), len(event.links)
+            return f"{promoted}, {plural(formed, 'edge')}"
+        case happened.RecallRecorded():
+            asked = event.asked.query if isinstance(event.asked, Question) else "[erased]"
+            return f"{plural(len(event.answer.rows), 'block')} for {asked!r}"
+        case happened.OutcomeRecorded():
+            return f"{plural(len(event.block_ids), 'block')} scored {unit(event.signal):.2f}"
+        case happened.Curated():
+            gone = len(event.pruned) + len(event.decayed)
+            return f"{len(event.archived)} archived, {plural(gone, 'edge')} gone"
+        case happened.EdgeConnected() | happened.EdgeDeferred() | happened.EdgeDisconnected():
+            return f"{short(event.source)} -{event.relation}-> {short(event.target)}"
+        case happened.BlockSuperseded():
+            return f"{short(event.supersession.old)} by {short(event.supersession.new)}"
+        case happened.BlockForgotten() | happened.BlockErased() | happened.BlockRezoned():
+            return short(event.block_id)
+        case happened.PolicyAdopted():
+            return event.policy_id
+        case happened.EmbedderAdopted():
+            return event.embedder.name
+        case _:
+            return ""
+
+
+def verify(space: Space, progress: Callable[[int, int], None] | None = None) -> Verification:
+    """Walk the whole log: chain, codec, payload MACs, and payloads that are missing unasked.
+
+    The walk reads the store afresh and does not touch the folded state.
+    """
+    events = payloads = 0
+    walk = _Erasures()
+    head = space.log.head()
+    try:
+        for record, rows in space.log.read():
+            recorded = space.codec.decode(record, rows)
+            walk.see(record, recorded, {row.slot for row in rows}, space)
+            events, payloads = events + 1, payloads + len(rows)
+            if progress is not None and events % PROGRESS_EVERY == 0:
+                progress(events, head.version + 1)
+    except (LogCorrupt, StoreTooNew) as error:
+        version = error.facts.get("version", events)
+        return _damaged(space, int(str(version)), error.message, payloads)
+    unasked = walk.unasked()
+    if unasked is not None:
+        return _damaged(space, unasked, "a payload is missing that nobody erased", payloads)
+    if progress is not None:
+        progress(events, head.version + 1)
+    return Verification(
+        events=events,
+        head=space.log.head().digest.hex(),
+        sound=True,
+        payloads=payloads,
+        erased_payloads=walk.missing_count,
+    )
+
+
+def _damaged(space: Space, version: int, problem: str, payloads: int) -> Verification:
+    return Verification(
+        events=version,
+        head=space.log.head().digest.hex(),
+        sound=False,
+        first_bad_version=version,
+        problem=problem,
+        payloads=payloads,
+    )
+
+
+class _Erasures:
+    """Which payloads are missing, and which erasures in the log account for that."""
+
+    def __init__(self) -> None:
+        self._missing: list[tuple[int, frozenset[str]]] = []
+        self._erased: dict[str, int] = {}
+        self._space_erased = False
+        self.missing_count = 0
+
+    def see(self, record: Record, recorded: Recorded, slots: set[int], space: Space) -> None:
+        """Take in one event and the payload slots that are there."""
+        event = recorded.event
+        if isinstance(event, happened.SpaceErased):
+            self._space_erased = True
+        if isinstance(event, happened.BlockErased):
+            self._erased[event.block_id] = recorded.version
+        gone = [slot for slot, _ in space.codec.references(record) if slot not in slots]
+        if gone:
+            named = frozenset(found.decode() for found in _BLOCK_IDS.findall(record.body))
+            self._missing.append((recorded.version, named))
+            self.missing_count += len(gone)
+
+    def unasked(self) -> int | None:
+        """Return the first version with a payload missing that no erasure accounts for."""
+        if self._space_erased:
+            return None
+        for version, named in self._missing:
+            if not any(self._erased.get(block, -1) > version for block in named):
+                return version
+        return None
+

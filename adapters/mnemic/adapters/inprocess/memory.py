@@ -1,0 +1,155 @@
+"""``Memory``: the same verbs for async hosts.
+
+Each verb is the one of ``SyncMemory``, run on a worker thread so that the event loop never waits
+for a disk or a model. The verbs of one memory run one after the other, in the order of their
+calls; several memories run beside each other. Once begun a verb runs to its end, so a cancelled
+caller never leaves half a command behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial, wraps
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+import anyio
+from anyio import to_thread
+
+from mnemic.adapters.inprocess.snapshot import SyncView
+from mnemic.adapters.inprocess.sync import SyncMemory
+from mnemic.kernel.identity import SessionId
+
+P = ParamSpec("P")
+T = TypeVar("T")
+S = TypeVar("S", SyncMemory, SyncView)
+
+
+class _Threaded:
+    """Something synchronous, reached through one worker thread at a time."""
+
+    def __init__(self, behind: Any, limiter: anyio.CapacityLimiter) -> None:
+        self._behind = behind
+        self._limiter = limiter
+
+    async def _run(self, call: Callable[..., T], *args: Any, **keywords: Any) -> T:
+        return await to_thread.run_sync(
+            partial(call, self._behind, *args, **keywords), limiter=self._limiter
+        )
+
+
+def _verb(
+    call: Callable[Concatenate[S, P], T],
+) -> Callable[Concatenate[Any, P], Awaitable[T]]:
+    """Return the async twin of a verb: same arguments, same result, same words."""
+
+    @wraps(call)
+    async def verb(self: _Threaded, *args: P.args, **keywords: P.kwargs) -> T:
+        return await self._run(call, *args, **keywords)
+
+    return verb
+
+
+class View(_Threaded):
+    """The memory as it was. See ``SyncView``."""
+
+    _behind: SyncView
+
+    block = _verb(SyncView.block)
+    blocks = _verb(SyncView.blocks)
+    edges = _verb(SyncView.edges)
+    history = _verb(SyncView.history)
+    log = _verb(SyncView.log)
+    near_duplicates = _verb(SyncView.near_duplicates)
+    pending_connections = _verb(SyncView.pending_connections)
+    recall = _verb(SyncView.recall)
+    status = _verb(SyncView.status)
+
+    @property
+    def version(self) -> int:
+        """The version the view stands at."""
+        return self._behind.version
+
+    @property
+    def hour(self) -> float:
+        """The active hours decay is evaluated at."""
+        return self._behind.hour
+
+
+class Memory(_Threaded):
+    """One space of memory for async hosts. ``async with Memory.open(path) as memory: ...``.
+
+    The arguments of ``open`` are those of ``SyncMemory.open``.
+    """
+
+    _behind: SyncMemory
+
+    adopt_policy = _verb(SyncMemory.adopt_policy)
+    block = _verb(SyncMemory.block)
+    blocks = _verb(SyncMemory.blocks)
+    connect = _verb(SyncMemory.connect)
+    consolidate = _verb(SyncMemory.consolidate)
+    curate = _verb(SyncMemory.curate)
+    disconnect = _verb(SyncMemory.disconnect)
+    dream = consolidate
+    edges = _verb(SyncMemory.edges)
+    end_session = _verb(SyncMemory.end_session)
+    erase = _verb(SyncMemory.erase)
+    erase_space = _verb(SyncMemory.erase_space)
+    forget = _verb(SyncMemory.forget)
+    history = _verb(SyncMemory.history)
+    learn = _verb(SyncMemory.learn)
+    learn_many = _verb(SyncMemory.learn_many)
+    log = _verb(SyncMemory.log)
+    near_duplicates = _verb(SyncMemory.near_duplicates)
+    outcome = _verb(SyncMemory.outcome)
+    pending_connections = _verb(SyncMemory.pending_connections)
+    recall = _verb(SyncMemory.recall)
+    replay = _verb(SyncMemory.replay)
+    revise = _verb(SyncMemory.revise)
+    rezone = _verb(SyncMemory.rezone)
+    start_session = _verb(SyncMemory.start_session)
+    status = _verb(SyncMemory.status)
+    verify = _verb(SyncMemory.verify)
+
+    def __init__(self, opening: Callable[[], SyncMemory]) -> None:
+        super().__init__(None, anyio.CapacityLimiter(1))
+        self._opening = opening
+
+    @classmethod
+    def open(cls, *args: Any, **keywords: Any) -> Self:
+        """Prepare a memory; entering it opens the file. Arguments as ``SyncMemory.open``."""
+        return cls(partial(SyncMemory.open, *args, **keywords))
+
+    async def __aenter__(self) -> Self:
+        self._behind = await to_thread.run_sync(self._opening, limiter=self._limiter)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with anyio.CancelScope(shield=True):
+            await self.close()
+
+    async def close(self) -> None:
+        """Close the space."""
+        await self._run(SyncMemory.close)
+
+    async def as_of(self, **point: Any) -> View:
+        """Return the memory as it was. Arguments as ``SyncMemory.as_of``."""
+        fixed: SyncView = await self._run(SyncMemory.as_of, **point)
+        return View(fixed, self._limiter)
+
+    @asynccontextmanager
+    async def session(self) -> AsyncIterator[SessionId]:
+        """Hold a session open for an ``async with`` block."""
+        started = await self.start_session()
+        try:
+            yield started.session_id
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self.end_session()

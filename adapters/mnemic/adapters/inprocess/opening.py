@@ -1,0 +1,128 @@
+"""Opening a space: which store, which models, and the first events of a new log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from attrs import frozen
+
+from mnemic.adapters.clocks import SystemClock
+from mnemic.adapters.entropy import SystemEntropy
+from mnemic.adapters.inprocess.space import Command, Space, Written
+from mnemic.kernel.errors import EmbedderMismatch, PointOutOfRange
+from mnemic.kernel.events import EmbedderIdentity, PolicyAdopted, SpaceOpened
+from mnemic.kernel.policy import DEFAULT, Policy
+from mnemic.kernel.ports import Analyst, Clock, Embedder, Entropy, Store, TokenCounter
+from mnemic.kernel.reading import Moment
+from mnemic.kernel.texts import Salt
+from mnemic.kernel.tokens import EstimatedTokens
+from mnemic.projections.views import View
+
+NONCE_SIZE = 16
+SALT_SIZE = 32
+
+
+@frozen(kw_only=True)
+class Models:
+    """What a host plugs in beside the store."""
+
+    embedder: Embedder | None
+    """None: the bundled model, loaded when first needed."""
+    analyst: Analyst | None
+    tokens: TokenCounter
+
+
+def open_space(  # each argument is one thing that a host may plug in
+    path: str | Path | Store,
+    *,
+    space: str,
+    policy: Policy | None,
+    clock: Clock | None,
+    entropy: Entropy | None,
+    actor: str,
+    synchronous: str,
+    read_only: bool,
+) -> tuple[Store | None, Space]:
+    """Return an open space, and its store if it was opened here and is ours to close.
+
+    Raises:
+        NotAStore, StoreTooNew, StoreFailed, LogCorrupt: See each.
+        PointOutOfRange: The space does not exist, and reading only does not make one.
+    """
+    store, owned = _store(path, synchronous=synchronous, read_only=read_only)
+    try:
+        opened = Space(
+            store.log(space, create=not read_only),
+            clock=clock or SystemClock(),
+            entropy=entropy or SystemEntropy(),
+            actor=actor,
+            read_only=read_only,
+        )
+        opened.fold_again()
+        if opened.state.version < 0:
+            _begin(opened, policy or DEFAULT)
+    except BaseException:
+        if owned:
+            store.close()
+        raise
+    return (store if owned else None), opened
+
+
+def _store(path: str | Path | Store, *, synchronous: str, read_only: bool) -> tuple[Store, bool]:
+    if not isinstance(path, str | Path):
+        return path, False
+    if str(path) == ":memory:":
+        from mnemic.adapters.stores.memory import MemoryStore  # noqa: PLC0415 - only if asked for
+
+        return MemoryStore(), True
+    from mnemic.adapters.stores.sqlite import SQLiteStore  # noqa: PLC0415
+
+    return SQLiteStore(path, synchronous=synchronous, read_only=read_only), True  # type: ignore[arg-type]
+
+
+def _begin(opened: Space, policy: Policy) -> None:
+    """Write the first events, unless another process did so meanwhile."""
+    if opened.read_only:
+        raise PointOutOfRange(f"space {opened.log.name!r} is empty", point="version", head=-1)
+
+    def decide(view: View, _: Moment) -> Written:
+        if view.point.version >= 0:
+            return Written(())
+        nonce = opened.entropy.token(NONCE_SIZE).hex()
+        salt = Salt(value=opened.entropy.token(SALT_SIZE))
+        return Written(
+            (
+                SpaceOpened(nonce=nonce, salt=salt),
+                PolicyAdopted(policy_id=policy.id, body=policy.body),
+            )
+        )
+
+    opened.execute(Command("open", {}), decide)
+
+
+def models(
+    embedder: Embedder | None, analyst: Analyst | None, tokens: TokenCounter | None, space: Space
+) -> Models:
+    """Return the models of a host, after checking that the space takes them.
+
+    Raises:
+        EmbedderMismatch: The space was built with another embedder than the one given.
+    """
+    if embedder is not None:
+        check_embedder(space.state.timeline.embedder, embedder.identity)
+    return Models(embedder=embedder, analyst=analyst, tokens=tokens or EstimatedTokens())
+
+
+def check_embedder(adopted: EmbedderIdentity | None, given: EmbedderIdentity) -> None:
+    """Refuse a model that a space was not built with.
+
+    Raises:
+        EmbedderMismatch: Naming both.
+    """
+    if adopted is not None and adopted != given:
+        raise EmbedderMismatch(
+            f"the space holds vectors of {adopted.name} ({adopted.dimension}-d), "
+            f"not of {given.name} ({given.dimension}-d)",
+            adopted=adopted.name,
+            given=given.name,
+        )

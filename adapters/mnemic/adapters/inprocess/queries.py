@@ -1,0 +1,115 @@
+"""What can be asked of the live memory and of any view of the past alike."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from mnemic.adapters.inprocess import history
+from mnemic.adapters.inprocess.space import Space
+from mnemic.kernel.results import Block, Edge, Moment, Page, Status
+from mnemic.projections import blocks
+from mnemic.projections.views import View
+
+
+class Queries(ABC):
+    """Queries over one space at one point. None of them writes."""
+
+    _space: Space
+
+    @abstractmethod
+    def _view(self) -> View:
+        """Return the view to ask."""
+
+    def block(self, block_id: str) -> Block:
+        """Return one block.
+
+        Raises:
+            BlockNotFound: It was not learned by now.
+        """
+        with self._space.guard:
+            view = self._view()
+            return blocks.block_result(view, blocks.find(view, block_id))
+
+    def blocks(
+        self,
+        *,
+        tag: str | None = None,
+        category: str | None = None,
+        author: str | None = None,
+        thread: str | None = None,
+        status: str | None = None,
+        after: int | None = None,
+        limit: int = 100,
+    ) -> Page:
+        """Return a page of blocks in the order of learning.
+
+        Args:
+            tag: With this tag; one that ends in ``/`` stands for every tag below it.
+            category: Of this category.
+            author: Said by this author.
+            thread: Of this thread.
+            status: ``inbox``, ``active`` or ``archived``.
+            after: Continue behind this version (``next_after`` of the page before).
+            limit: Most blocks of the page. Range: 1 to 1000.
+        """
+        with self._space.guard:
+            return blocks.blocks(
+                self._view(),
+                tag=tag,
+                category=category,
+                author=author,
+                thread=thread,
+                status=status,
+                after=after,
+                limit=limit,
+            )
+
+    def edges(self, block_id: str) -> tuple[Edge, ...]:
+        """Return the edges of a block, strongest now first.
+
+        Raises:
+            BlockNotFound: It was not learned by now.
+        """
+        with self._space.guard:
+            return blocks.edges(self._view(), block_id)
+
+    def near_duplicates(self) -> tuple[tuple[Block, Block, float], ...]:
+        """Return the recorded pairs of active blocks that say almost the same, and their cosine."""
+        with self._space.guard:
+            return blocks.near_duplicates(self._view())
+
+    def pending_connections(self) -> tuple[Edge, ...]:
+        """Return the connections that wait for room, first in first."""
+        with self._space.guard:
+            return blocks.pending_connections(self._view())
+
+    def status(self) -> Status:
+        """Return counts, the clock, and what is in force."""
+        with self._space.guard:
+            return blocks.status(self._view(), self._space.log.name)
+
+    def history(self, *, of: str | None = None, limit: int = 100) -> tuple[Moment, ...]:
+        """Return the last events, or those behind one block, in order.
+
+        Args:
+            of: A block.
+            limit: Most events. Range: 1 to 1000.
+
+        Raises:
+            BlockNotFound: It was not learned by now.
+        """
+        with self._space.guard:
+            view = self._view()
+            if of is not None:
+                return history.behind(self._space, view, of, limit=limit)
+            after = max(-1, view.point.version - limit)
+            return history.entries(self._space, after=after, limit=limit)[
+                : view.point.version - after
+            ]
+
+    def log(self, *, after: int = -1, limit: int = 100) -> tuple[Moment, ...]:
+        """Return up to *limit* events behind version *after*, in order."""
+        with self._space.guard:
+            upto = self._view().point.version
+            found = history.entries(self._space, after=after, limit=limit)
+            return tuple(entry for entry in found if entry.version <= upto)

@@ -1,0 +1,298 @@
+"""The shell around the kernel: catch up, decide, append, apply, answer. Here and nowhere else.
+
+Rules of this module:
+
+1. Nothing slow runs while the log's writing lock is held. What takes time (embedding, searching,
+   scoring) is prepared on a snapshot; under the lock only what is cheap is decided.
+2. The state is only ever advanced by events that stand in the log.
+3. Erasure reaches into the past: whoever has folded words that are erased since folds again.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from attrs import frozen
+
+from mnemic.adapters.codec import Codec
+from mnemic.kernel.errors import CommandIdReused, LogCorrupt, VersionConflict, ViewReadOnly
+from mnemic.kernel.events import BlockErased, Event, Recorded, SpaceErased
+from mnemic.kernel.identity import CommandId, SessionId
+from mnemic.kernel.ports import Clock, CommandRow, Entropy, Log
+from mnemic.kernel.reading import Moment
+from mnemic.projections import views
+from mnemic.projections.state import State
+from mnemic.projections.views import View
+
+T = TypeVar("T")
+
+CONFLICTS_MAX = 100
+"""Lost races after which a command gives up; under the writing lock none is lost at all."""
+
+
+@frozen
+class Command:
+    """What identifies a command: who asked for what, and under which id."""
+
+    verb: str
+    arguments: dict[str, Any]
+    id: str | None = None
+    """None: a fresh one, which nobody can repeat and so is not remembered."""
+
+    def request(self) -> bytes:
+        """Return the digest of what was asked."""
+        body = json.dumps([self.verb, self.arguments], sort_keys=True, default=str)
+        return hashlib.sha256(body.encode("utf-8", "surrogatepass")).digest()
+
+
+@frozen
+class Written:
+    """What a decision wants written, and what its answer needs besides."""
+
+    events: tuple[Event, ...]
+    extra: Any = None
+    erase: tuple[str, ...] = ()
+    erase_all: bool = False
+
+
+@frozen
+class Outcome:
+    """A decision that stands in the log, or that needed nothing written."""
+
+    extra: Any
+    first: int
+    """Version of the first event written, or the head if there was none."""
+    last: int
+    events: tuple[Event, ...]
+
+
+Decide = Callable[[View, Moment], Written]
+
+
+class Space:
+    """One space, open: its log and the state folded from it."""
+
+    def __init__(
+        self, log: Log, *, clock: Clock, entropy: Entropy, actor: str, read_only: bool
+    ) -> None:
+        self.log = log
+        self.clock = clock
+        self.entropy = entropy
+        self.codec = Codec(entropy)
+        self.actor = actor
+        self.read_only = read_only
+        self.session: SessionId | None = None
+        self.state = State()
+        self.damage: LogCorrupt | None = None
+        """What ended the fold early, when opened read-only over a damaged log."""
+        self.guard = threading.RLock()
+
+    # --- reading ----------------------------------------------------------------------------
+
+    def catch_up(self) -> None:
+        """Fold what other writers appended since."""
+        with self.guard:
+            if self.damage is not None:
+                return
+            fresh = list(self.recorded(self.state.version))
+            if any(isinstance(each.event, BlockErased | SpaceErased) for each in fresh):
+                self.fold_again()
+            else:
+                self.state.rebuild(fresh)
+
+    def fold_again(self) -> None:
+        """Fold the whole log into a fresh state.
+
+        Raises:
+            LogCorrupt: At the first damaged record, unless the space is read-only: then the
+                state stands before it.
+        """
+        with self.guard, _no_garbage_collection():
+            state = State()
+            try:
+                state.rebuild(self.recorded(-1))
+            except LogCorrupt as damage:
+                if not self.read_only:
+                    raise
+                self.damage = damage
+            self.state = state
+
+    def recorded(self, after: int, upto: int | None = None) -> Iterator[Recorded]:
+        """Yield the events with version in (after, upto]."""
+        decode = self.codec.decode
+        for record, payloads in self.log.read(after, upto):
+            yield decode(record, payloads)
+
+    def event_at(self, version: int) -> Recorded | None:
+        """Return the event at *version*, if the log has it."""
+        return next(self.recorded(version - 1, version), None) if version >= 0 else None
+
+    def moment(self) -> Moment:
+        """Return now, on both clocks, as an event of this process would be stamped."""
+        timeline = self.state.timeline
+        now_us = self.clock.now_us()
+        gap_us = timeline.policy.gap_us
+        return Moment(timeline.clock.reading(self.session, now_us, gap_us=gap_us), now_us)
+
+    def live(self, moment: Moment | None = None) -> View:
+        """Return the live view at *moment*, good until the next event."""
+        moment = moment or self.moment()
+        return views.live(self.state, active_us=moment.active_us, instant_us=moment.recorded_us)
+
+    # --- writing ----------------------------------------------------------------------------
+
+    def execute(self, command: Command, decide: Decide) -> Outcome:
+        """Decide on the head of the log and append what was decided.
+
+        Raises:
+            CommandIdReused: The id was used for another request.
+        """
+        self.check_writable()
+        with self.guard, self.log.writing():
+            for _ in range(CONFLICTS_MAX):
+                self.catch_up()
+                repeated = self.remembered(command)
+                if repeated is not None:
+                    return self._again(repeated, decide)
+                moment = self.moment()
+                written = decide(self.live(moment), moment)
+                try:
+                    return self.append(command, written, moment)
+                except VersionConflict:
+                    continue
+        raise VersionConflict(f"{command.verb} lost {CONFLICTS_MAX} races for the log's end")
+
+    def prepared(self, command: Command, decide: Decide, *, tries: int = 3) -> Outcome:
+        """Like ``execute`` for decisions that take long: decide off the lock, then append.
+
+        When the log has moved meanwhile the decision is made afresh; after *tries* lost races it
+        is made under the lock.
+        """
+        self.check_writable()
+        for _ in range(tries):
+            with self.guard:
+                self.catch_up()
+                repeated = self.remembered(command)
+                if repeated is not None:
+                    return self._again(repeated, decide)
+                moment = self.moment()
+                written = decide(self.live(moment), moment)
+                with self.log.writing():
+                    if self.log.head().version == self.state.version:
+                        try:
+                            return self.append(command, written, moment)
+                        except VersionConflict:
+                            continue
+        return self.execute(command, decide)
+
+    def append(self, command: Command, written: Written, moment: Moment) -> Outcome:
+        """Append events that were decided on the head, and fold them.
+
+        Raises:
+            VersionConflict: The log has moved; nothing was written.
+        """
+        head = self.state.version
+        if not written.events:
+            return Outcome(written.extra, head, head, ())
+        stamped = self._stamped(command, written.events, moment)
+        records, payloads = [], []
+        for recorded in stamped:
+            record, rows = self.codec.encode(recorded)
+            records.append(record)
+            payloads.extend(rows)
+        first, last = head + 1, head + len(records)
+        remembered = None
+        if command.id is not None:
+            remembered = CommandRow(command.id, command.request(), first, last)
+        self.log.append(
+            records,
+            payloads,
+            command=remembered,
+            erase=written.erase,
+            erase_all=written.erase_all,
+        )
+        if written.erase or written.erase_all:
+            self.fold_again()
+        else:
+            self.state.rebuild(stamped)
+        return Outcome(written.extra, first, last, written.events)
+
+    def _stamped(
+        self, command: Command, events: Sequence[Event], moment: Moment
+    ) -> list[Recorded]:
+        command_id = CommandId(command.id or self.entropy.token(8).hex())
+        return [
+            Recorded(
+                version=version,
+                active_us=moment.active_us,
+                recorded_us=moment.recorded_us,
+                command_id=command_id,
+                actor=self.actor,
+                session_id=self.session,
+                event=event,
+            )
+            for version, event in enumerate(events, start=self.state.version + 1)
+        ]
+
+    def remembered(self, command: Command) -> CommandRow | None:
+        """Return what a command with this id wrote, if it is the same command.
+
+        Raises:
+            CommandIdReused: It was another one.
+        """
+        if command.id is None:
+            return None
+        row = self.log.command(command.id)
+        if row is not None and row.request != command.request():
+            raise CommandIdReused(
+                f"command id {command.id!r} was used for another request at version {row.first}",
+                command_id=command.id,
+                version=row.first,
+            )
+        return row
+
+    def _again(self, row: CommandRow, decide: Decide) -> Outcome:
+        """Answer a repeated command: decide as it was decided then, and write nothing."""
+        timeline = self.state.timeline
+        moment = Moment(
+            int(timeline.active_us.data[row.first]), int(timeline.recorded_us.data[row.first])
+        )
+        then = views.as_of(
+            self.state,
+            row.first - 1,
+            active_us=moment.active_us,
+            instant_us=moment.recorded_us,
+        )
+        written = decide(then, moment)
+        return Outcome(written.extra, row.first, row.last, written.events)
+
+    def check_writable(self) -> None:
+        """Refuse when nothing may be written.
+
+        Raises:
+            ViewReadOnly: The space was opened read-only.
+        """
+        if self.read_only:
+            raise ViewReadOnly(f"space {self.log.name!r} is open read-only")
+
+    def close(self) -> None:
+        """Let go of the log."""
+        self.log.close()
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Rest the collector: a fold makes many objects that stay, and walking them costs 40 %."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

@@ -1,0 +1,96 @@
+"""The hash chain over a log's stored bytes: how a record is linked, and how damage is found.
+
+Rules of the chain:
+
+1. ``digest = SHA-256(previous || version || topic || body)``, version in 8 bytes, big-endian.
+2. A record is stored as ``previous || body``. Its own digest stands in its successor, and the
+   last one in the head row, so each record is vouched for by what comes after it.
+3. No hashed byte names the space: a copied prefix keeps its chain under any name.
+4. Topics end in a digit and bodies open with a bracket, so the seam between them cannot move.
+
+Finding the first bad record takes one look ahead. When the voucher at k+1 disagrees with k, one
+of the two is damaged: if k+1 is itself vouched for, it is k; otherwise it is k+1. (With both
+damaged, k+1 is named, for nobody is left who could speak about k.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from typing import TypeAlias
+
+from mnemic.kernel.errors import LogCorrupt
+from mnemic.kernel.ports import GENESIS_DIGEST, Head, Record
+
+DIGEST_BYTES = len(GENESIS_DIGEST)
+VERSION_BYTES = 8
+EMPTY = Head(-1, GENESIS_DIGEST)
+"""Where a log without records ends."""
+
+Row: TypeAlias = tuple[int, object, object]
+"""Version, topic and state of one record; damage may have changed the types of the last two."""
+
+
+def digest(previous: bytes, version: int, topic: str, body: bytes) -> bytes:
+    """Return what the successor of this record names as its predecessor."""
+    seal = version.to_bytes(VERSION_BYTES, "big")
+    return sha256(previous + seal + topic.encode() + body).digest()
+
+
+def verified(rows: Iterable[Row], *, after: int, upto: int, head: Head) -> Iterator[Record]:
+    """Yield the records with version in (after, upto], each once its voucher has agreed.
+
+    Args:
+        rows: In order and without gaps, from ``max(after, 0)`` to ``upto + 2`` or to the head,
+            whichever comes first: the record at *after* opens the check, two beyond *upto* end it.
+        after: Last version that the reader already has; -1 for none.
+        upto: Last version wanted. Range: (after, head.version].
+        head: Where the log ends, as its head row says.
+
+    Raises:
+        LogCorrupt: With the fact ``version``; every sound record before it has been yielded.
+    """
+    source = iter(rows)
+    expected = max(after, 0)
+    link = GENESIS_DIGEST if expected == 0 else None
+    pending: Record | None = None
+    for row in source:
+        version, topic, state = row
+        if version != expected or not isinstance(state, bytes) or not isinstance(topic, str):
+            bad = expected
+            break
+        previous, body = state[:DIGEST_BYTES], state[DIGEST_BYTES:]
+        own = digest(previous, version, topic, body)
+        if previous != link and link is not None:
+            is_vouched_for = own == _voucher(version, next(source, None), head)
+            bad = expected - 1 if is_vouched_for and pending is not None else expected
+            break
+        if pending is not None:
+            if version > after + 1:
+                yield pending
+            if version > upto:
+                return
+        link = own
+        pending = Record(version, topic, body)
+        expected += 1
+    else:
+        is_refuted = expected - 1 == head.version and link != head.digest
+        bad = expected - 1 if is_refuted else expected
+    if pending is not None and after < pending.version < bad:
+        yield pending
+    if bad <= upto:
+        raise damage(bad)
+
+
+def damage(version: int, *, reason: str = "unreadable or off the chain") -> LogCorrupt:
+    """Return the error for a log whose first bad record is at *version*."""
+    return LogCorrupt(f"the log is damaged at version {version}: {reason}", version=version)
+
+
+def _voucher(version: int, successor: Row | None, head: Head) -> bytes | None:
+    """Return the digest of the record at *version* by the word of what comes after it."""
+    if version == head.version:
+        return head.digest
+    if successor is None or successor[0] != version + 1 or not isinstance(successor[2], bytes):
+        return None
+    return successor[2][:DIGEST_BYTES]

@@ -1,0 +1,74 @@
+"""The format of a SQLite store: its tables, and how its file is told from all others.
+
+``stored_events`` belongs to the eventsourcing library; a stream is named by the number of its
+space. Secrets stand in ``contents`` alone. Its rows are only ever added at the end, and erased by
+overwriting them in place: SQLite zeroes what it frees, but not the copies that stay behind when
+rebalancing moves a row to another page, so no row with a secret may ever move.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from mnemic.kernel.errors import NotAStore, StoreTooNew
+
+APPLICATION_ID = int.from_bytes(b"mnem", "big")
+"""Stands in the header of the file. Source: sqlite.org/pragma.html#pragma_application_id."""
+FORMAT_VERSION = 1
+"""Stands there as ``user_version``; a change of tables or of stored bytes raises it."""
+
+STATEMENTS = (
+    # The head rows: where each log ends, written with every append.
+    """CREATE TABLE IF NOT EXISTS spaces (
+        id INTEGER PRIMARY KEY,
+        name TEXT NOT NULL UNIQUE,
+        version INTEGER NOT NULL,
+        digest BLOB NOT NULL)""",
+    """CREATE TABLE IF NOT EXISTS payloads (
+        space INTEGER NOT NULL,
+        version INTEGER NOT NULL,
+        slot INTEGER NOT NULL,
+        id TEXT NOT NULL,
+        owner TEXT,
+        other TEXT,
+        content INTEGER NOT NULL,
+        PRIMARY KEY (space, version, slot)) WITHOUT ROWID""",
+    """CREATE TABLE IF NOT EXISTS contents (
+        id INTEGER PRIMARY KEY,
+        key BLOB NOT NULL,
+        data BLOB NOT NULL)""",
+    """CREATE TABLE IF NOT EXISTS commands (
+        space INTEGER NOT NULL,
+        id TEXT NOT NULL,
+        request BLOB NOT NULL,
+        first INTEGER NOT NULL,
+        last INTEGER NOT NULL,
+        PRIMARY KEY (space, id)) WITHOUT ROWID""",
+    f"PRAGMA application_id = {APPLICATION_ID}",
+    f"PRAGMA user_version = {FORMAT_VERSION}",
+)
+"""What makes an empty file ours, after the library's own table."""
+
+
+def is_new(c: sqlite3.Cursor, path: Path) -> bool:
+    """Return whether the file is still empty; nothing is written.
+
+    Raises:
+        NotAStore: If it belongs to another program.
+        StoreTooNew: If a later release of mnemic made it.
+    """
+    application: int = c.execute("PRAGMA application_id").fetchone()[0]
+    version: int = c.execute("PRAGMA user_version").fetchone()[0]
+    tables: int = c.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if application == version == tables == 0:
+        return True
+    if application != APPLICATION_ID or version < 1:
+        raise NotAStore(f"{path} is a SQLite database of another program", path=str(path))
+    if version > FORMAT_VERSION:
+        raise StoreTooNew(
+            f"{path} has format {version}; this release knows formats up to {FORMAT_VERSION}",
+            path=str(path),
+            format=version,
+        )
+    return False

@@ -1,0 +1,194 @@
+"""A store that lives as long as its object: for tests, trials and forks that nobody keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
+
+from attrs import define, field
+from eventsourcing.persistence import StoredEvent
+from eventsourcing.popo import POPOAggregateRecorder, POPOFactory
+
+from mnemic.adapters.stores import chain
+from mnemic.adapters.stores.entry import Entry, drafted, moved
+from mnemic.kernel.errors import CommandIdReused, PointOutOfRange
+from mnemic.kernel.ports import CommandRow, Head, PayloadRow, Record
+
+
+@define(kw_only=True)
+class Space:
+    """What stands beside the events of one log."""
+
+    head: Head = chain.EMPTY
+    payloads: dict[int, tuple[PayloadRow, ...]] = field(factory=dict)
+    """By version, in the order of slots."""
+    commands: dict[str, CommandRow] = field(factory=dict)
+
+
+class MemoryRecorder(POPOAggregateRecorder):
+    """The library's recorder of plain objects, with everything that one append brings along."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.spaces: dict[str, Space] = {}
+
+    def rows(self, name: str, first: int, last: int) -> Iterator[chain.Row]:
+        """Yield what stands in the space *name* from version *first* to *last*."""
+        places = self._stored_events_index[name]
+        for version in range(first, last + 1):
+            event = self._stored_events[places[version]]
+            yield version, event.topic, event.state
+
+    def _assert_uniqueness(
+        self,
+        stored_events: Sequence[StoredEvent],
+        **kwargs: Any,  # noqa: ANN401
+    ) -> None:
+        space: Space = kwargs["space"]
+        entry: Entry = kwargs["entry"]
+        if space.head != entry.before:
+            raise moved(entry.before.version + 1, space.head.version)
+        if entry.command is not None and entry.command.id in space.commands:
+            raise CommandIdReused(
+                f"command {entry.command.id!r} is already remembered", command_id=entry.command.id
+            )
+        super()._assert_uniqueness(stored_events)
+
+    def _update_table(
+        self,
+        stored_events: Sequence[StoredEvent],
+        **kwargs: Any,  # noqa: ANN401
+    ) -> Sequence[int] | None:
+        space: Space = kwargs["space"]
+        entry: Entry = kwargs["entry"]
+        for payload in sorted(entry.payloads, key=lambda each: each.slot):
+            row = (*space.payloads.get(payload.version, ()), payload)
+            space.payloads[payload.version] = row
+        if entry.command is not None:
+            space.commands[entry.command.id] = entry.command
+        if entry.erase_all:
+            space.payloads.clear()
+        elif entry.erase:
+            _erase(space, frozenset(entry.erase))
+        space.head = entry.after
+        return super()._update_table(stored_events)
+
+
+class MemoryFactory(POPOFactory):
+    """Makes the recorder of one store."""
+
+    def aggregate_recorder(self, purpose: str = "events") -> MemoryRecorder:  # noqa: ARG002
+        """Return a recorder with nothing in it."""
+        return MemoryRecorder()
+
+
+class MemoryStore:
+    """Many spaces in the memory of this process. Closing it changes nothing."""
+
+    def __init__(self) -> None:
+        self._recorder = MemoryFactory({}).aggregate_recorder()
+        self._logs: dict[str, MemoryLog] = {}
+        self._opening = Lock()
+
+    def spaces(self) -> tuple[str, ...]:
+        """Return the names of all spaces, sorted."""
+        return tuple(sorted(self._logs))
+
+    def log(self, space: str, *, create: bool = True) -> MemoryLog:
+        """Return the log of *space*; twice the same.
+
+        Raises:
+            PointOutOfRange: If the space does not exist and may not be made.
+        """
+        with self._opening:
+            if space not in self._logs and not create:
+                raise PointOutOfRange(
+                    f"there is no space {space!r} in memory",
+                    recovery="Name one of the store's spaces, or let it be made.",
+                    space=space,
+                )
+            return self._logs.setdefault(space, MemoryLog(self._recorder, space))
+
+    def close(self) -> None:
+        """Do nothing: what is in memory goes with the object."""
+
+
+class MemoryLog:
+    """One space of a memory store."""
+
+    def __init__(self, recorder: MemoryRecorder, name: str) -> None:
+        self._recorder = recorder
+        self._space = recorder.spaces.setdefault(name, Space())
+        self._name = name
+        self._turn = Lock()
+
+    @property
+    def name(self) -> str:
+        """The space's name."""
+        return self._name
+
+    def head(self) -> Head:
+        """Return where the log ends now."""
+        return self._space.head
+
+    def read(
+        self, after: int = -1, upto: int | None = None
+    ) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
+        """Yield records with version in (after, upto] in order, each with its payloads by slot."""
+        head, after = self._space.head, max(after, -1)
+        end = head.version if upto is None else min(upto, head.version)
+        if after >= end:
+            return
+        rows = self._recorder.rows(self._name, max(after, 0), min(end + 2, head.version))
+        for record in chain.verified(rows, after=after, upto=end, head=head):
+            yield record, self._space.payloads.get(record.version, ())
+
+    @contextmanager
+    def writing(self) -> Generator[None]:
+        """Hold the right to append, among the threads of this process. Not re-entrant."""
+        with self._turn:
+            yield
+
+    def append(
+        self,
+        records: Sequence[Record],
+        payloads: Sequence[PayloadRow],
+        *,
+        command: CommandRow | None = None,
+        erase: Sequence[str] = (),
+        erase_all: bool = False,
+    ) -> Head:
+        """Write everything, or nothing, and return the new head.
+
+        Raises:
+            VersionConflict: If another writer was first.
+            CommandIdReused: If the command is remembered already.
+            FieldRefused: If the records leave a gap or a payload has no record.
+        """
+        entry = drafted(
+            self._name,
+            self._space.head,
+            records,
+            payloads=payloads,
+            command=command,
+            erase=erase,
+            erase_all=erase_all,
+        )
+        self._recorder.insert_events(entry.stored, space=self._space, entry=entry)
+        return entry.after
+
+    def command(self, command_id: str) -> CommandRow | None:
+        """Return the remembered command with this id."""
+        return self._space.commands.get(command_id)
+
+    def close(self) -> None:
+        """Do nothing: the log belongs to the store."""
+
+
+def _erase(space: Space, owners: frozenset[str]) -> None:
+    for version, rows in list(space.payloads.items()):
+        left = tuple(row for row in rows if owners.isdisjoint(row.owners))
+        if left != rows:
+            space.payloads[version] = left

@@ -1,0 +1,232 @@
+"""The library's recorder for SQLite, with everything that one append brings along."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from eventsourcing.persistence import StoredEvent
+from eventsourcing.sqlite import SQLiteAggregateRecorder, SQLiteCursor, SQLiteFactory
+
+from mnemic.adapters.stores import chain
+from mnemic.adapters.stores.connections import BUSY_TIMEOUT_S, Datastore, Mode, Synchronous
+from mnemic.adapters.stores.entry import Entry, moved
+from mnemic.adapters.stores.faults import is_damage
+from mnemic.adapters.stores.format import STATEMENTS
+from mnemic.kernel.errors import CommandIdReused
+from mnemic.kernel.ports import GENESIS_DIGEST, CommandRow, Head, PayloadRow
+
+_INSERT_SPACE = "INSERT OR IGNORE INTO spaces (name, version, digest) VALUES (?, -1, ?)"
+_SELECT_SPACE = "SELECT id FROM spaces WHERE name = ?"
+_SELECT_NAMES = "SELECT name FROM spaces ORDER BY name"
+_SELECT_HEAD = "SELECT version, digest FROM spaces WHERE id = ?"
+_SELECT_STRAYS = """SELECT EXISTS (SELECT 1 FROM stored_events
+    WHERE originator_id = ? AND originator_version > version) FROM spaces WHERE id = ?"""
+_MOVE_HEAD = """UPDATE spaces SET version = ?, digest = ?
+    WHERE id = ? AND version = ? AND digest = ?"""
+_SELECT_EVENTS = """SELECT originator_version, topic, state FROM stored_events
+    WHERE originator_id = ? AND originator_version BETWEEN ? AND ? ORDER BY originator_version"""
+_INSERT_CONTENT = "INSERT INTO contents (key, data) VALUES (?, ?)"
+_INSERT_PAYLOAD = "INSERT INTO payloads VALUES (?, ?, ?, ?, ?, ?, ?)"
+_SELECT_PAYLOADS = """SELECT version, slot, payloads.id, key, owner, other, data
+    FROM payloads CROSS JOIN contents ON contents.id = content
+    WHERE space = ? AND version BETWEEN ? AND ? ORDER BY version, slot"""
+_INSERT_COMMAND = "INSERT INTO commands VALUES (?, ?, ?, ?, ?)"
+_SELECT_COMMAND = "SELECT id, request, first, last FROM commands WHERE space = ? AND id = ?"
+_BLANK_CONTENTS = """UPDATE contents
+    SET key = zeroblob(length(key)), data = zeroblob(length(data))
+    WHERE id IN (SELECT content FROM payloads WHERE space = :space"""
+_DELETE_PAYLOADS = "DELETE FROM payloads WHERE space = :space"
+_OF_OWNERS = """ AND (owner IN (SELECT value FROM json_each(:owners))
+    OR other IN (SELECT value FROM json_each(:owners)))"""
+_ERASE_ALL = (_BLANK_CONTENTS + ")", _DELETE_PAYLOADS)
+_ERASE_OWNED = (_BLANK_CONTENTS + _OF_OWNERS + ")", _DELETE_PAYLOADS + _OF_OWNERS)
+
+_StoredPayload = tuple[int, int, str, bytes, str | None, str | None, bytes]
+
+
+class SpaceRecorder(SQLiteAggregateRecorder):
+    """The library's aggregate recorder, with everything else of an append in its transaction."""
+
+    datastore: Datastore
+
+    def construct_create_table_statements(self) -> list[str]:
+        """Return the library's statement and ours."""
+        return [*super().construct_create_table_statements(), *STATEMENTS]
+
+    # --- writing ---
+
+    def begin(self) -> None:
+        """Make the tables, unless another process was faster."""
+        self._prefer_write_ahead()
+        self.create_table()
+
+    def touch(self) -> None:
+        """Write nothing, to see whether the file can be written."""
+        self._prefer_write_ahead()
+        with self.datastore.transaction(commit=True):
+            pass
+
+    def _prefer_write_ahead(self) -> None:
+        with self.datastore.get_connection(commit=True) as connection:
+            connection.cursor().execute("PRAGMA journal_mode = WAL")  # stays with the file
+
+    def add_space(self, name: str) -> None:
+        """Make the space *name* unless it is there."""
+        with self.datastore.transaction(commit=True) as c:
+            c.execute(_INSERT_SPACE, (name, GENESIS_DIGEST))
+
+    def insert_entry(self, space: int, entry: Entry) -> None:
+        """Write *entry* in one transaction, or nothing of it.
+
+        Raises:
+            VersionConflict: If the log does not end at ``entry.before``.
+            CommandIdReused: If the command is remembered already.
+            LogCorrupt: If a record stands where the log should end.
+        """
+        self.insert_events(entry.stored, space=space, entry=entry)
+
+    def _insert_events(
+        self,
+        c: SQLiteCursor,
+        stored_events: Sequence[StoredEvent],
+        **kwargs: Any,  # noqa: ANN401
+    ) -> None:
+        space: int = kwargs["space"]
+        entry: Entry = kwargs["entry"]
+        self._move_head(c, space, entry)
+        try:
+            super()._insert_events(c, stored_events)
+        except sqlite3.IntegrityError as error:
+            raise chain.damage(entry.before.version + 1, reason="the head lags behind") from error
+        for payload in entry.payloads:
+            c.execute(_INSERT_CONTENT, (payload.key, payload.data))
+            owner, other = (*payload.owners, None, None)[:2]
+            place = (space, payload.version, payload.slot)
+            c.execute(_INSERT_PAYLOAD, (*place, payload.id, owner, other, c.lastrowid))
+        if entry.command is not None:
+            self._insert_command(c, space, entry.command)
+        if entry.erase_all or entry.erase:
+            owned = {"space": space, "owners": json.dumps(entry.erase)}
+            for statement in _ERASE_ALL if entry.erase_all else _ERASE_OWNED:
+                c.execute(statement, owned)
+
+    @staticmethod
+    def _move_head(c: SQLiteCursor, space: int, entry: Entry) -> None:
+        before, after = entry.before, entry.after
+        c.execute(_MOVE_HEAD, (after.version, after.digest, space, before.version, before.digest))
+        if c.sqlite_cursor.rowcount != 1:
+            c.execute(_SELECT_HEAD, (space,))
+            found: tuple[int, bytes] | None = c.fetchone()
+            raise moved(before.version + 1, found[0] if found else None)
+
+    @staticmethod
+    def _insert_command(c: SQLiteCursor, space: int, command: CommandRow) -> None:
+        row = (space, command.id, command.request, command.first, command.last)
+        try:
+            c.execute(_INSERT_COMMAND, row)
+        except sqlite3.IntegrityError as error:
+            raise CommandIdReused(
+                f"command {command.id!r} is already remembered", command_id=command.id
+            ) from error
+
+    def scrub(self, *, patience_s: float) -> bool:
+        """Move everything out of the write-ahead log and empty it.
+
+        Returns:
+            Whether it is empty; a reader who was waited for in vain may still need it.
+        """
+        with self.datastore.get_connection(commit=True) as connection:
+            cursor = connection.cursor()
+            cursor.execute(f"PRAGMA busy_timeout = {round(patience_s * 1000)}")
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            is_busy: int = cursor.fetchone()[0]
+            cursor.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_S * 1000}")
+            return not is_busy
+
+    # --- reading ---
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all spaces, sorted."""
+        with self.datastore.reading() as c:
+            return tuple(name for (name,) in c.execute(_SELECT_NAMES))
+
+    def space(self, name: str) -> int | None:
+        """Return the number of the space *name*, or None if there is none."""
+        with self.datastore.reading() as c:
+            row: tuple[int] | None = c.execute(_SELECT_SPACE, (name,)).fetchone()
+            return row[0] if row else None
+
+    def head(self, space: int) -> Head:
+        """Return where the log of *space* ends by its head row.
+
+        Raises:
+            LogCorrupt: If there is no such row.
+        """
+        with self.datastore.reading() as c:
+            row: tuple[int, bytes] | None = c.execute(_SELECT_HEAD, (space,)).fetchone()
+        if row is None:
+            raise chain.damage(0, reason="the head row is gone")
+        return Head(*row)
+
+    def has_strays(self, space: int) -> bool:
+        """Return whether *space* holds records beyond its head."""
+        with self.datastore.reading() as c:
+            found: tuple[int] | None = c.execute(_SELECT_STRAYS, (str(space), space)).fetchone()
+            return found == (1,)
+
+    def command(self, space: int, command_id: str) -> CommandRow | None:
+        """Return the remembered command *command_id* of *space*."""
+        with self.datastore.reading() as c:
+            row = c.execute(_SELECT_COMMAND, (space, command_id)).fetchone()
+            return CommandRow(*row) if row else None
+
+    def batch(self, space: int, first: int, last: int) -> tuple[list[chain.Row], list[PayloadRow]]:
+        """Return what stands in *space* from version *first* to *last*: records and payloads.
+
+        Both are in order, and end before the first record that SQLite cannot read whole.
+        """
+        rows: list[chain.Row] = []
+        stored: list[_StoredPayload] = []
+        with self.datastore.reading() as c:
+            _gather(c, _SELECT_EVENTS, (str(space), first, last), rows)
+            if not _gather(c, _SELECT_PAYLOADS, (space, first, last), stored):
+                # The last payload that came may not be the last of its record.
+                sound_below = stored[-1][0] if stored else first
+                rows = [row for row in rows if row[0] < sound_below]
+        return rows, [
+            PayloadRow(version, slot, payload_id, key, _owners(owner, other), data)
+            for version, slot, payload_id, key, owner, other, data in stored
+        ]
+
+
+class SpaceFactory(SQLiteFactory):
+    """Makes the recorder of one file."""
+
+    def __init__(self, path: Path, *, mode: Mode, synchronous: Synchronous) -> None:
+        super().__init__({self.SQLITE_DBNAME: str(path), self.CREATE_TABLE: "no"})
+        self.datastore: Datastore = Datastore(path, mode=mode, synchronous=synchronous)
+
+    def aggregate_recorder(self, purpose: str = "events") -> SpaceRecorder:
+        """Return the recorder."""
+        return SpaceRecorder(self.datastore, f"stored_{purpose}")
+
+
+def _gather(c: sqlite3.Cursor, statement: str, values: tuple[object, ...], rows: list[Any]) -> bool:
+    """Add to *rows* what *statement* selects, and return whether that was all of it."""
+    try:
+        rows.extend(c.execute(statement, values))  # keeps what came before an error
+    except sqlite3.Error as error:
+        if not is_damage(error):
+            raise
+        return False
+    return True
+
+
+def _owners(owner: str | None, other: str | None) -> tuple[str, ...]:
+    if other is not None:
+        return (owner or "", other)
+    return () if owner is None else (owner,)

@@ -1,0 +1,63 @@
+"""The active hour: a clock that runs only while somebody is working.
+
+Rules of this module:
+
+1. Time passes between two events of one session, never between sessions: holidays cost nothing.
+2. Overlapping sessions count once: ``counted`` is the wall-clock instant up to which time has
+   been credited, whoever credited it.
+3. No event adds less than nothing or more than the gap, whatever the wall clock does.
+4. A session that a dead process left open ends at its last event, since nothing else would ever
+   credit the time after it.
+
+Source: DOMAIN section 2.
+"""
+
+from __future__ import annotations
+
+from attrs import define, field
+
+from mnemic.kernel.identity import SessionId
+
+
+@define(kw_only=True)
+class ActiveClock:
+    """State of the clock at one point of a log."""
+
+    active_us: int = 0
+    """Active time so far, microseconds."""
+    counted_us: int | None = None
+    """Wall clock up to which time has been credited; None before the first credit."""
+    last_us: dict[SessionId, int] = field(factory=dict)
+    """Wall clock of the last event of each open session."""
+
+    def reading(self, session: SessionId | None, now_us: int, *, gap_us: int) -> int:
+        """Return the active time that an event of *session* at *now_us* would get."""
+        last = None if session is None else self.last_us.get(session)
+        if last is None:
+            return self.active_us
+        counted = self._counted(now_us, gap_us)
+        since = last if counted is None else max(last, counted)
+        return self.active_us + min(max(now_us - since, 0), gap_us)
+
+    def tick(self, session: SessionId | None, now_us: int, *, gap_us: int) -> int:
+        """Credit an event of *session* at *now_us* and return its active time."""
+        self.active_us = self.reading(session, now_us, gap_us=gap_us)
+        if session is not None and session in self.last_us:
+            counted = self._counted(now_us, gap_us)
+            self.counted_us = now_us if counted is None else max(counted, now_us)
+            self.last_us[session] = now_us
+        return self.active_us
+
+    def start(self, session: SessionId, now_us: int) -> None:
+        """Begin *session*: its start credits nothing."""
+        self.last_us[session] = now_us
+
+    def end(self, session: SessionId) -> None:
+        """Forget *session*; its end has been credited by ``tick``."""
+        self.last_us.pop(session, None)
+
+    def _counted(self, now_us: int, gap_us: int) -> int | None:
+        """Return the credited instant, pulled back when the wall clock was set back."""
+        if self.counted_us is not None and now_us < self.counted_us - gap_us:
+            return now_us
+        return self.counted_us

@@ -1,0 +1,312 @@
+"""connect and disconnect, in their plain form."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from mnemic.kernel.arithmetic import NANO, nano
+from mnemic.kernel.decisions.room import Room, id_pairs
+from mnemic.kernel.errors import (
+    BlockNotActive,
+    BlockNotFound,
+    EdgeExists,
+    FieldRefused,
+    NoteTooLong,
+    SelfLoop,
+    UnknownIfExists,
+    WeightOutOfRange,
+)
+from mnemic.kernel.events import EdgeConnected, EdgeDeferred, EdgeDisconnected
+from mnemic.kernel.policy import Policy
+from mnemic.kernel.reading import ARCHIVED, BlockFacts, EdgeFacts, Moment, PendingFacts, Reading
+from mnemic.kernel.texts import Remark
+
+IF_EXISTS = ("reinforce", "update", "skip", "error")
+RELATION_LENGTH_MAX = 100
+
+
+@frozen(kw_only=True)
+class Assertion:
+    """What a caller wants connected, as given."""
+
+    source: str
+    target: str
+    relation: str | None = None
+    weight: float | None = None
+    note: str | None = None
+    if_exists: str = "reinforce"
+
+
+@frozen(kw_only=True)
+class Connected:
+    """The decision on one assertion."""
+
+    event: EdgeConnected | EdgeDeferred | None
+    """None when it was skipped."""
+    action: str
+    relation: str
+    weight: int
+    note: str | None
+    displaced: tuple[EdgeFacts, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def find(reading: Reading, block_id: str) -> BlockFacts:
+    """Return the facts of a block that may be connected: in the inbox or active.
+
+    Raises:
+        BlockNotFound: It was never learned.
+        BlockNotActive: It is archived.
+    """
+    number = reading.number(block_id)
+    if number is None:
+        raise BlockNotFound(f"no block has the id {block_id!r}", block_id=block_id)
+    facts = reading.facts(number)
+    if facts.status == ARCHIVED:
+        raise BlockNotActive(f"block {block_id} is archived", block_id=block_id)
+    return facts
+
+
+def decide_connect(reading: Reading, assertion: Assertion, at: Moment) -> Connected:
+    """Decide what becomes of *assertion*.
+
+    Raises:
+        SelfLoop, BlockNotFound, BlockNotActive, WeightOutOfRange, NoteTooLong, UnknownIfExists,
+        EdgeExists, FieldRefused: See each.
+
+    Source: DOMAIN section 5.
+    """
+    policy = reading.policy
+    if assertion.if_exists not in IF_EXISTS:
+        raise UnknownIfExists(f"if_exists {assertion.if_exists!r} is unknown")
+    relation = _relation(assertion.relation)
+    weight = _weight(assertion.weight)
+    note = remark_text("note", assertion.note, policy)
+    if assertion.source == assertion.target:
+        raise SelfLoop(f"block {assertion.source!r} cannot be connected with itself")
+    source, target = find(reading, assertion.source), find(reading, assertion.target)
+    standing = reading.edge(source.number, target.number)
+    request = _Request(
+        source=source, target=target, relation=relation, weight=weight, note=note, at=at
+    )
+    if standing is None:
+        return _create(reading, request)
+    match assertion.if_exists:
+        case "error":
+            raise EdgeExists(
+                f"{source.id} and {target.id} are connected as {standing.relation}",
+                relation=standing.relation,
+            )
+        case "skip":
+            return Connected(
+                event=None,
+                action="skipped",
+                relation=standing.relation,
+                weight=standing.weight,
+                note=None,
+            )
+        case "update":
+            return _update(reading, request, standing)
+        case _:
+            return _reinforce(reading, request, standing)
+
+
+@frozen(kw_only=True)
+class _Request:
+    """An assertion, checked."""
+
+    source: BlockFacts
+    target: BlockFacts
+    relation: str | None
+    weight: int | None
+    note: str | None
+    at: Moment
+
+    def remark(self) -> Remark | None:
+        if self.note is None:
+            return None
+        return Remark(of=tuple(sorted((self.source.id, self.target.id))), text=self.note)
+
+    def surprise(self, relation: str, policy: Policy) -> tuple[str, ...]:
+        """Return a warning when the weight is far from the relation's default."""
+        default = policy.relation_weight(relation)
+        if self.weight is None or abs(self.weight - default) <= nano(policy.weight_surprise):
+            return ()
+        given, usual = self.weight / NANO, default / NANO
+        return (f"weight {given:.2f} is far from the usual {usual:.2f} of {relation!r}",)
+
+
+def _create(reading: Reading, request: _Request) -> Connected:
+    relation = request.relation or "similar"
+    weight = reading.policy.relation_weight(relation) if request.weight is None else request.weight
+    ends = request.source.number, request.target.number
+    displaced = Room(reading, request.at.active_us).admit(*ends, relation)
+    warnings = request.surprise(relation, reading.policy)
+    if displaced is None:
+        event: EdgeConnected | EdgeDeferred = EdgeDeferred(
+            source=request.source.id,
+            target=request.target.id,
+            relation=relation,
+            weight=weight,
+            note=request.remark(),
+        )
+    else:
+        event = EdgeConnected(
+            source=request.source.id,
+            target=request.target.id,
+            relation=relation,
+            weight=weight,
+            action="created",
+            note=request.remark(),
+            displaced=id_pairs(reading, displaced),
+        )
+    return Connected(
+        event=event,
+        action="deferred" if displaced is None else "created",
+        relation=relation,
+        weight=weight,
+        note=request.note,
+        displaced=displaced or (),
+        warnings=warnings,
+    )
+
+
+def _reinforce(reading: Reading, request: _Request, standing: EdgeFacts) -> Connected:
+    weight = min(NANO, standing.weight + nano(reading.policy.reinforce_delta))
+    ignored = [
+        name
+        for name, given in (
+            ("relation", request.relation not in {None, standing.relation}),
+            ("weight", request.weight is not None),
+            ("note", request.note is not None),
+        )
+        if given
+    ]
+    warnings = tuple(
+        f"the edge exists and was reinforced; {name} was ignored: use if_exists='update'"
+        for name in ignored
+    )
+    event = EdgeConnected(
+        source=reading.facts(standing.source).id,
+        target=reading.facts(standing.target).id,
+        relation=standing.relation,
+        weight=weight,
+        action="reinforced",
+        origin=standing.origin,
+        count=standing.count + 1,
+    )
+    return Connected(
+        event=event,
+        action="reinforced",
+        relation=standing.relation,
+        weight=weight,
+        note=None,
+        warnings=warnings,
+    )
+
+
+def _update(reading: Reading, request: _Request, standing: EdgeFacts) -> Connected:
+    relation = request.relation or standing.relation
+    weight = standing.weight if request.weight is None else request.weight
+    event = EdgeConnected(
+        source=request.source.id,
+        target=request.target.id,
+        relation=relation,
+        weight=weight,
+        action="updated",
+        count=standing.count,
+        note=request.remark(),
+    )
+    return Connected(
+        event=event,
+        action="updated",
+        relation=relation,
+        weight=weight,
+        note=request.note,
+        warnings=request.surprise(relation, reading.policy),
+    )
+
+
+def decide_disconnect(
+    reading: Reading,
+    source: str,
+    target: str,
+    *,
+    guard_relation: str | None,
+    reason: str | None,
+) -> tuple[EdgeDisconnected | None, str]:
+    """Decide a disconnection; return the event, if any, and the action.
+
+    Raises:
+        SelfLoop, BlockNotFound, NoteTooLong, FieldRefused: See each.
+
+    Source: DOMAIN section 5.
+    """
+    if source == target:
+        raise SelfLoop(f"block {source!r} has no edge with itself")
+    ends = [reading.number(block) for block in (source, target)]
+    for block, number in zip((source, target), ends, strict=True):
+        if number is None:
+            raise BlockNotFound(f"no block has the id {block!r}", block_id=block)
+    a, b = (reading.facts(number) for number in ends if number is not None)
+    guard = _relation(guard_relation)
+    words = remark_text("reason", reason, reading.policy)
+    remark = None if words is None else Remark(of=tuple(sorted((a.id, b.id))), text=words)
+    standing: EdgeFacts | PendingFacts | None = reading.edge(a.number, b.number)
+    if standing is None and not reading.is_pending(a.number, b.number):
+        return None, "not_found"
+    if standing is None:
+        standing = next(
+            entry for entry in reading.pending() if {entry.source, entry.target} == {a.number, b.number}
+        )
+    if guard is not None and standing.relation != guard:
+        return None, "guarded"
+    gone = isinstance(standing, EdgeFacts)
+    event = EdgeDisconnected(
+        source=a.id,
+        target=b.id,
+        relation=standing.relation if gone else None,
+        weight=standing.weight if gone else None,
+        reason=remark,
+    )
+    return event, "removed"
+
+
+def _relation(relation: str | None) -> str | None:
+    """Return a relation trimmed and lower-cased; empty reads as not given."""
+    if relation is None:
+        return None
+    if not isinstance(relation, str):
+        raise FieldRefused(f"relation must be text, got {relation!r}", field="relation")
+    word = relation.strip().lower()
+    if len(word) > RELATION_LENGTH_MAX:
+        raise FieldRefused(
+            f"relation is longer than {RELATION_LENGTH_MAX} characters", field="relation"
+        )
+    return word or None
+
+
+def _weight(weight: float | None) -> int | None:
+    if weight is None:
+        return None
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0.0 <= weight <= 1.0:
+        raise WeightOutOfRange(f"weight must be from 0 to 1, got {weight!r}", weight=repr(weight))
+    return nano(float(weight))
+
+
+def remark_text(name: str, words: str | None, policy: Policy) -> str | None:
+    """Return a note or reason, stripped; empty reads as not given.
+
+    Raises:
+        NoteTooLong, FieldRefused: It is too long, or no text.
+    """
+    if words is None:
+        return None
+    if not isinstance(words, str):
+        raise FieldRefused(f"{name} must be text, got {words!r}", field=name)
+    if len(words) > policy.note_length_max:
+        raise NoteTooLong(
+            f"{name} has {len(words)} characters, the limit is {policy.note_length_max}",
+            length=len(words),
+        )
+    return words.strip() or None

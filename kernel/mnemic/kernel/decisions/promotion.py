@@ -1,0 +1,234 @@
+"""consolidate: blocks leave the inbox, meet their near-duplicates, and find their neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+
+from attrs import frozen
+
+from mnemic.kernel.arithmetic import nano
+from mnemic.kernel.decay import tier_rate
+from mnemic.kernel.decisions.room import Room
+from mnemic.kernel.decisions.succession import Heir, succeed
+from mnemic.kernel.events import (
+    BlocksPromoted,
+    BlocksRelinked,
+    Link,
+    NearDuplicate,
+    Promotion,
+    Supersession,
+)
+from mnemic.kernel.policy import CONSTITUTIONAL
+from mnemic.kernel.ports import Analysis
+from mnemic.kernel.reading import Fresh, Moment, Reading
+from mnemic.kernel.texts import AnalysisText, BlockText, Embedding
+from mnemic.kernel.vectors import Vector, pack
+from mnemic.kernel.vectors import cosine as cosine_of
+
+
+@frozen(kw_only=True, eq=False)
+class Candidate:
+    """One inbox block, embedded and analysed."""
+
+    number: int
+    vector: Vector
+    analysis: Analysis | None = None
+    analysed: str = "none"
+    """``none``, ``done`` or ``failed``."""
+
+
+def decide_promotion(
+    reading: Reading, candidates: Sequence[Candidate], at: Moment
+) -> BlocksPromoted:
+    """Decide one chunk: promotions first in first, then links.
+
+    The chunk ends early before a block whose supersession would build on another one of this very
+    chunk, so that every supersession is decided on a state that has been folded. The first
+    candidate is always taken.
+
+    Args:
+        reading: The state before.
+        candidates: Inbox blocks in the order of learning.
+        at: The current moment; every promoted block has its hour.
+
+    Source: DOMAIN sections 3 and 4.
+    """
+    fresh = [_fresh(reading, candidate) for candidate in candidates]
+    near = _Neighbourhood(reading, fresh)
+    promotions: list[Promotion] = []
+    noted: list[NearDuplicate] = []
+    for place, candidate in enumerate(candidates):
+        superseded, seen = near.judge(place)
+        if superseded is not None and near.builds_on_chunk(place, superseded[0]):
+            break
+        promotions.append(_promotion(reading, candidate, fresh[place], superseded=superseded))
+        noted.extend(
+            NearDuplicate(
+                block_id=reading.facts(candidate.number).id,
+                other=reading.facts(other).id,
+                cosine=cosine,
+            )
+            for other, cosine in seen
+        )
+    return BlocksPromoted(
+        promotions=tuple(promotions),
+        near=tuple(noted),
+        links=_links(reading, fresh[: len(promotions)], promotions, at),
+    )
+
+
+def decide_relink(
+    reading: Reading, fresh: Sequence[Fresh], at: Moment
+) -> BlocksRelinked | None:
+    """Decide new edges of active blocks that have few; None when there are none to form."""
+    links = _form(reading, fresh, reading.link_candidates(fresh, (), at), Room(reading, at.active_us))
+    return BlocksRelinked(links=links) if links else None
+
+
+def _fresh(reading: Reading, candidate: Candidate) -> Fresh:
+    """Return the block as it will be: its declared tags and those an analyst added."""
+    facts = reading.facts(candidate.number)
+    inferred = () if candidate.analysis is None else candidate.analysis.tags
+    return Fresh(
+        number=candidate.number,
+        vector=candidate.vector,
+        category=facts.category,
+        tags=tuple(sorted({*facts.tags, *inferred})),
+    )
+
+
+def _promotion(
+    reading: Reading,
+    candidate: Candidate,
+    fresh: Fresh,
+    *,
+    superseded: tuple[int, int] | None,
+) -> Promotion:
+    facts = reading.facts(candidate.number)
+    analysis = candidate.analysis
+    text = None
+    if analysis is not None and (analysis.tags or analysis.summary is not None):
+        text = AnalysisText(of=(facts.id,), tags=tuple(analysis.tags), summary=analysis.summary)
+    supersession = None
+    if superseded is not None:
+        old, cosine = superseded
+        heir = Heir(id=facts.id, number=fresh.number, category=fresh.category, tags=fresh.tags)
+        supersession = succeed(reading, old, heir, cosine=cosine)
+    alignment = None if analysis is None else analysis.alignment
+    return Promotion(
+        block_id=facts.id,
+        vector=Embedding(of=(facts.id,), packed=pack(candidate.vector)),
+        rate=tier_rate(fresh.tags, fresh.category, reading.policy),
+        analysis=text,
+        analysed=candidate.analysed,
+        alignment=None if alignment is None else nano(alignment),
+        supersession=supersession,
+    )
+
+
+class _Neighbourhood:
+    """Which active blocks say almost the same as the blocks of a chunk, seen in order."""
+
+    def __init__(self, reading: Reading, fresh: Sequence[Fresh]) -> None:
+        self._reading = reading
+        self._fresh = fresh
+        self._floor = nano(reading.policy.near_duplicate_noted)
+        self._limit = nano(reading.policy.near_duplicate)
+        self._exempt = frozenset(reading.policy.near_duplicate_exempt)
+        self._standing = reading.near(
+            [block.vector for block in fresh], [block.category for block in fresh], self._floor
+        )
+        self._gone: set[int] = set()
+        self._touched: set[int] = set()
+
+    def judge(self, place: int) -> tuple[tuple[int, int] | None, list[tuple[int, int]]]:
+        """Return what the block at *place* supersedes, and the pairs to record."""
+        if self._fresh[place].category in self._exempt:
+            return None, []
+        matches = sorted(
+            chain(self._standing[place], self._batch(place)),
+            key=lambda match: (-match[1], self._reading.facts(match[0]).id),
+        )
+        matches = [match for match in matches if match[0] not in self._gone]
+        if not matches:
+            return None, []
+        noted = matches[: self._reading.policy.edge_candidates]
+        best, cosine = matches[0]
+        if cosine < self._limit or self._constitutional(best):
+            return None, noted
+        return (best, cosine), noted[1:]
+
+    def builds_on_chunk(self, place: int, old: int) -> bool:
+        """Whether superseding *old* depends on what this chunk did; if not, take note of it."""
+        around = {old, *(edge.other(old) for edge in self._reading.edges_of(old))}
+        if old in {block.number for block in self._fresh} or not around.isdisjoint(self._touched):
+            return True
+        self._gone.add(old)
+        self._touched |= around | {self._fresh[place].number}
+        return False
+
+    def _batch(self, place: int) -> list[tuple[int, int]]:
+        """Return the earlier blocks of the chunk that are near."""
+        found = []
+        for other in self._fresh[:place]:
+            if other.category not in self._exempt:
+                cosine = cosine_of(self._fresh[place].vector, other.vector)
+                if cosine >= self._floor:
+                    found.append((other.number, cosine))
+        return found
+
+    def _constitutional(self, number: int) -> bool:
+        for block in self._fresh:
+            if block.number == number:
+                return CONSTITUTIONAL in block.tags
+        return CONSTITUTIONAL in self._reading.facts(number).tags
+
+
+def _links(
+    reading: Reading, fresh: Sequence[Fresh], promotions: Sequence[Promotion], at: Moment
+) -> tuple[Link, ...]:
+    """Link the chunk, on degrees as they are after its supersessions."""
+    room = Room(reading, at.active_us)
+    gone = [_resettle(reading, each.supersession, room) for each in promotions if each.supersession]
+    return _form(reading, fresh, reading.link_candidates(fresh, gone, at), room)
+
+
+def _resettle(reading: Reading, supersession: Supersession, room: Room) -> int:
+    """Move edges of the old block within the room as the fold will, and return its number."""
+    numbers = {block: reading.number(block) for block in supersession.moved}
+    old, new = reading.number(supersession.old), reading.number(supersession.new)
+    assert old is not None  # noqa: S101 - the supersession was decided on this reading
+    assert new is not None  # noqa: S101
+    for edge in reading.edges_of(old):
+        room.remove(edge.source, edge.target)
+    for end in numbers.values():
+        assert end is not None  # noqa: S101
+        room.move_in(new, end)
+    return old
+
+
+def _form(
+    reading: Reading,
+    fresh: Sequence[Fresh],
+    candidates: Sequence[Sequence[tuple[int, int]]],
+    room: Room,
+) -> tuple[Link, ...]:
+    """Form what fits, block by block, best candidate first.
+
+    A pair that is linked already uses a place; one without room is not replaced.
+    """
+    links = []
+    for block, found in zip(fresh, candidates, strict=True):
+        for other, score in found:
+            if room.stands(block.number, other) or reading.is_barred(block.number, other):
+                continue
+            if room.admit(block.number, other, "similar") is not None:
+                links.append(
+                    Link(
+                        source=reading.facts(block.number).id,
+                        target=reading.facts(other).id,
+                        weight=score,
+                    )
+                )
+    return tuple(links)

@@ -1,0 +1,115 @@
+"""Room under the degree cap: who gets in, and who makes way.
+
+Rules of this module (DOMAIN section 5):
+
+1. No block has more standing edges than the cap, counting what this very command forms.
+2. Over the cap a new edge may displace, at each full end, the weakest edge of a lower class. The
+   classes are ``similar`` < ``co_occurs`` < every other relation.
+3. An edge that an agent asserted never makes way. Nor does anything formed in this command.
+4. Weakest means lowest effective weight now; ties go by the pair of ids.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from mnemic.kernel.decay import edge_rate, effective_weight
+from mnemic.kernel.events import Pair
+from mnemic.kernel.identity import pair as pair_of_ids
+from mnemic.kernel.reading import EdgeFacts, Reading
+
+_CLASSES = {"similar": 0, "co_occurs": 1}
+_HIGHEST = 2
+
+Ends = tuple[int, int]
+
+
+def class_of(relation: str) -> int:
+    """Return the class of a relation, lowest first."""
+    return _CLASSES.get(relation, _HIGHEST)
+
+
+def ends(a: int, b: int) -> Ends:
+    """Return a pair of numbers in canonical order."""
+    return (a, b) if a < b else (b, a)
+
+
+class Room:
+    """The degrees of a reading, with what one command adds and takes away."""
+
+    def __init__(self, reading: Reading, now_us: int) -> None:
+        self._reading = reading
+        self._now_us = now_us
+        self._gone: set[Ends] = set()
+        self._added: set[Ends] = set()
+        self._change: Counter[int] = Counter()
+
+    def stands(self, a: int, b: int) -> bool:
+        """Whether an edge stands between the two by now."""
+        pair = ends(a, b)
+        if pair in self._added:
+            return True
+        return pair not in self._gone and self._reading.edge(a, b) is not None
+
+    def degree(self, number: int) -> int:
+        return self._reading.degree(number) + self._change[number]
+
+    def remove(self, a: int, b: int) -> None:
+        """Take an edge of the reading away."""
+        if ends(a, b) not in self._gone:
+            self._gone.add(ends(a, b))
+            self._change.subtract((a, b))
+
+    def move_in(self, a: int, b: int) -> None:
+        """Count an edge that moved here; its place was settled elsewhere."""
+        self._added.add(ends(a, b))
+        self._change.update((a, b))
+
+    def admit(self, a: int, b: int, relation: str) -> tuple[EdgeFacts, ...] | None:
+        """Form an edge if there is room, and return what it displaced; None without room."""
+        displaced = []
+        for end in (a, b):
+            if self.degree(end) >= self._reading.policy.degree_cap:
+                weakest = self._weakest(end, below=class_of(relation))
+                if weakest is None:
+                    return None
+                displaced.append(weakest)
+        for edge in displaced:
+            self.remove(edge.source, edge.target)
+        self.move_in(a, b)
+        return tuple(displaced)
+
+    def _weakest(self, number: int, *, below: int) -> EdgeFacts | None:
+        candidates = [
+            edge
+            for edge in self._reading.edges_of(number)
+            if edge.origin != "agent"
+            and class_of(edge.relation) < below
+            and ends(edge.source, edge.target) not in self._gone
+        ]
+        return min(candidates, key=self._strength, default=None)
+
+    def _strength(self, edge: EdgeFacts) -> tuple[int, Pair]:
+        reading = self._reading
+        source, target = reading.facts(edge.source), reading.facts(edge.target)
+        return effective_now(reading, edge, self._now_us), pair_of_ids(source.id, target.id)
+
+
+def effective_now(reading: Reading, edge: EdgeFacts, now_us: int) -> int:
+    """Return the effective weight of an edge at *now_us*.
+
+    Agent edges and edges without an anchor do not decay.
+    """
+    if edge.origin == "agent" or edge.anchor_us is None:
+        return edge.weight
+    tiers = reading.facts(edge.source).tier_rate, reading.facts(edge.target).tier_rate
+    rate = edge_rate(*tiers, edge.count, reading.policy)
+    return effective_weight(edge.weight, rate, now_us - edge.anchor_us)
+
+
+def id_pairs(reading: Reading, edges: Iterable[EdgeFacts]) -> tuple[Pair, ...]:
+    """Return edges as pairs of ids in canonical order, for an event."""
+    return tuple(
+        pair_of_ids(reading.facts(edge.source).id, reading.facts(edge.target).id) for edge in edges
+    )

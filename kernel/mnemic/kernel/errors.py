@@ -1,0 +1,284 @@
+"""Everything mnemic can refuse or fail at, as one small tree.
+
+Four families, by who can do something about it:
+
+* ``Refused``: the caller asked for something the contract does not allow. Nothing was written.
+* ``Conflict``: two writers disagreed about where the log ends, or a command id was reused.
+* ``Corrupt``: stored bytes are not what was written. The prefix before the damage stays usable.
+* ``Unavailable``: the world (disk, lock, model) did not play along. Trying again may help.
+
+Each error has a stable kebab-case ``code``, the typed facts it is about, and an imperative
+``recovery`` that says what to do next; the recovery is a PEP 678 note too, so that a traceback
+shows it.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class MnemicError(Exception):
+    """Root of the tree.
+
+    Args:
+        message: What happened, with the offending value in it.
+        recovery: What to do next, as an imperative sentence.
+        facts: Typed values for programs, rendered by doors beside the message.
+    """
+
+    code: ClassVar[str] = "error"
+    status: ClassVar[int] = 500
+    """HTTP status that a door may answer with."""
+    default_recovery: ClassVar[str] = ""
+
+    def __init__(self, message: str, *, recovery: str | None = None, **facts: object) -> None:
+        super().__init__(message)
+        self.message = message
+        self.recovery = recovery if recovery is not None else self.default_recovery
+        self.facts = facts
+        if self.recovery:
+            self.add_note(f"Recovery: {self.recovery}")
+
+    def to_dict(self) -> dict[str, object]:
+        """Return code, detail, recovery and facts, the form every door renders."""
+        return {
+            "code": self.code,
+            "detail": self.message,
+            "recovery": self.recovery,
+            **self.facts,
+        }
+
+
+class Refused(MnemicError):
+    """The command is not allowed as given; nothing was written."""
+
+    code = "refused"
+    status = 422
+
+
+class Conflict(MnemicError):
+    """The log has moved on, or an id is already taken."""
+
+    code = "conflict"
+    status = 409
+
+
+class Corrupt(MnemicError):
+    """Stored bytes differ from what was written."""
+
+    code = "corrupt"
+    default_recovery = (
+        "Open the space with read_only=True to use the prefix, or restore a backup; "
+        "run `mnemic verify` to see the first bad version."
+    )
+
+
+class Unavailable(MnemicError):
+    """Something outside of mnemic is missing, full or busy."""
+
+    code = "unavailable"
+    status = 503
+
+
+# --- refusals of blocks ---------------------------------------------------------------------
+
+
+class ContentEmpty(Refused):
+    code = "content-empty"
+    default_recovery = "Give at least one character that is not white space."
+
+
+class ContentTooLong(Refused):
+    code = "content-too-long"
+    default_recovery = "Split the text into several blocks, or adopt a policy with a larger limit."
+
+
+class TagsRefused(Refused):
+    code = "tags-refused"
+    default_recovery = "Give at most 64 tags of 1 to 128 characters each."
+
+
+class FieldRefused(Refused):
+    """A field is of the wrong type, out of range or not parsable."""
+
+    code = "field-refused"
+    default_recovery = "Correct the named field and repeat the command."
+
+
+class IdCollision(Refused):
+    code = "id-collision"
+    status = 409
+    default_recovery = "Change the wording slightly; two different texts share one id."
+
+
+class BlockNotFound(Refused):
+    code = "block-not-found"
+    status = 404
+    default_recovery = "Use an id from recall(), learn() or blocks(); run recall() to find one."
+
+
+class BlockNotActive(Refused):
+    code = "block-not-active"
+    status = 409
+    default_recovery = (
+        "Recall to find its successor, or learn the content again to bring the block back."
+    )
+
+
+class VectorRefused(Refused):
+    """An embedder returned something that is not a finite vector of the promised size."""
+
+    code = "vector-refused"
+    status = 502
+    default_recovery = "Check the embedder; nothing of this chunk was promoted."
+
+
+class EmbedderMismatch(Refused):
+    code = "embedder-mismatch"
+    status = 409
+    default_recovery = (
+        "Open the space with the embedder it was built with; vectors of two models are never mixed."
+    )
+
+
+# --- refusals of edges ----------------------------------------------------------------------
+
+
+class SelfLoop(Refused):
+    code = "self-loop"
+    default_recovery = "Name two different blocks."
+
+
+class WeightOutOfRange(Refused):
+    code = "weight-out-of-range"
+    default_recovery = "Give a weight from 0 to 1, or none for the default of the relation."
+
+
+class EdgeExists(Refused):
+    code = "edge-exists"
+    status = 409
+    default_recovery = "Use if_exists='reinforce', 'update' or 'skip'."
+
+
+class NoteTooLong(Refused):
+    code = "note-too-long"
+    default_recovery = "Shorten the note to 500 characters."
+
+
+class UnknownIfExists(Refused):
+    code = "unknown-if-exists"
+    default_recovery = "Use 'reinforce', 'update', 'skip' or 'error'."
+
+
+# --- refusals of recall, outcome, policy, views ---------------------------------------------
+
+
+class SignalOutOfRange(Refused):
+    code = "signal-out-of-range"
+    default_recovery = "Give a signal from 0 (useless) to 1 (decisive)."
+
+
+class NothingToScore(Refused):
+    code = "nothing-to-score"
+    default_recovery = "Name block ids or a decision id."
+
+
+class PolicyRefused(Refused):
+    code = "policy-refused"
+    default_recovery = "Correct the named field of the policy."
+
+
+class FrameUnknown(Refused):
+    code = "frame-unknown"
+    status = 404
+    default_recovery = "Use one of the frames of the policy in force; status() lists them."
+
+
+class RecipeRetired(Refused):
+    code = "recipe-retired"
+    default_recovery = "Replay with a release of mnemic that still carries this recipe."
+
+
+class DecisionNotFound(Refused):
+    code = "decision-not-found"
+    status = 404
+    default_recovery = "Use a decision id from a recorded recall; `mnemic log` lists them."
+
+
+class PointOutOfRange(Refused):
+    """An as-of point lies outside of the log."""
+
+    code = "point-out-of-range"
+    status = 404
+    default_recovery = "Name a point between the first and the last event; status() shows both."
+
+
+class SessionState(Refused):
+    code = "session-state"
+    status = 409
+    default_recovery = "End the open session first, or start one."
+
+
+class ViewReadOnly(Refused):
+    code = "view-read-only"
+    status = 405
+    default_recovery = "Open the space without read_only to write; a view of the past never writes."
+
+
+class CommandIdReused(Conflict):
+    code = "command-id-reused"
+    default_recovery = "Use a fresh command id for a different request."
+
+
+class VersionConflict(Conflict):
+    """Another writer appended first. The shell catches up and decides again."""
+
+    code = "version-conflict"
+    default_recovery = "Try again."
+
+
+# --- stores ---------------------------------------------------------------------------------
+
+
+class LogCorrupt(Corrupt):
+    """The log is damaged at ``version``; everything before it is sound."""
+
+    code = "log-corrupt"
+
+
+class NotAStore(Corrupt):
+    code = "not-a-store"
+    status = 422
+    default_recovery = "Name a file that mnemic made, or a path that does not exist yet."
+
+
+class StoreTooNew(Unavailable):
+    code = "store-too-new"
+    default_recovery = "Install a newer release of mnemic to open this file."
+
+
+class StoreFull(Unavailable):
+    code = "store-full"
+    status = 507
+    default_recovery = "Free some disk space and repeat the command; nothing was lost."
+
+
+class StoreBusy(Unavailable):
+    code = "store-busy"
+    default_recovery = "Another process holds the space; try again."
+
+
+class StoreFailed(Unavailable):
+    code = "store-failed"
+    default_recovery = "Check the file, its folder and their permissions, then try again."
+
+
+class SpaceErased(Unavailable):
+    code = "space-erased"
+    status = 410
+    default_recovery = "Open another space; the texts of this one are gone for good."
+
+
+class Closed(Unavailable):
+    code = "closed"
+    default_recovery = "Open the memory again."

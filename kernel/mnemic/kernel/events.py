@@ -1,0 +1,434 @@
+"""Everything that can have happened.
+
+Rules of this module:
+
+1. An event is a fact, already decided: what was matched, scored, displaced or refused is in it.
+   A fold gathers facts; it never decides again, calls a model, or reads a clock.
+2. ``Event`` is a closed union. A new kind is added here, to the codec's registry, to every fold
+   and to the golden corpus, or the build fails.
+3. Fields are only ever added, with a default; a change of meaning is a new wire version.
+4. No words of a caller and no vector stands in an event itself: those are payloads (``texts``).
+5. Numbers are integers: scores, weights, signals and rates in nano-units (1e-9), active time and
+   wall clock in microseconds.
+"""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from mnemic.kernel.arithmetic import NANO
+from mnemic.kernel.identity import BlockId, CommandId, DecisionId, PolicyId, SessionId
+from mnemic.kernel.texts import AnalysisText, BlockText, Embedding, Erased, Question, Remark, Salt
+
+Pair = tuple[BlockId, BlockId]
+
+# --- the space ------------------------------------------------------------------------------
+
+
+@frozen(kw_only=True)
+class SpaceOpened:
+    """The first event of every log. Its nonce makes the chain of every space its own."""
+
+    nonce: str
+    """32 random hex characters."""
+    salt: Salt | Erased
+
+
+@frozen(kw_only=True)
+class PolicyAdopted:
+    policy_id: PolicyId
+    body: str
+    """The policy's canonical JSON, as adopted; its digest is the id."""
+
+
+@frozen(kw_only=True)
+class EmbedderIdentity:
+    """Which model made a vector. Two identities never share a space's index."""
+
+    name: str
+    dimension: int
+    weights: str = ""
+    """Digest of the weights, 16 hex characters, or empty where the model has none."""
+
+
+@frozen(kw_only=True)
+class EmbedderAdopted:
+    embedder: EmbedderIdentity
+
+
+@frozen(kw_only=True)
+class SpaceErased:
+    """Every payload of the space is destroyed with this event."""
+
+
+@frozen(kw_only=True)
+class SessionStarted:
+    session_id: SessionId
+
+
+@frozen(kw_only=True)
+class SessionEnded:
+    session_id: SessionId
+
+
+# --- blocks ---------------------------------------------------------------------------------
+
+
+@frozen(kw_only=True)
+class BlockLearned:
+    """A block entered the inbox: for the first time, or again after it was archived."""
+
+    block_id: BlockId
+    text: BlockText | Erased
+    category: str = "knowledge"
+    source: str = "api"
+    zone: str = "trusted"
+    confidence: int = 800_000_000
+    """Nano-units, [0, 1]."""
+    created_at_us: int | None = None
+    """When the content was true or said; None: when it was learned, see the envelope."""
+    undated: bool = False
+    """Whether its age is not known at all."""
+    expires_at_us: int | None = None
+
+
+@frozen(kw_only=True)
+class Supersession:
+    """*new* took the place of *old*: old is archived, its evidence lives on in new."""
+
+    old: BlockId
+    new: BlockId
+    cosine: int | None = None
+    """Nano-units; None when a caller asked for it."""
+    moved: tuple[BlockId, ...] = ()
+    """Other ends of the edges that moved from old to new."""
+    lost: tuple[BlockId, ...] = ()
+    """Other ends of agent and outcome edges that could not move."""
+    alpha: int = 0
+    """Outcome evidence carried over, nano-units."""
+    beta: int = 0
+    retrievals: int = 0
+    rate: int | None = None
+    """Decay of new from now on, where the tags it took over change its tier."""
+
+
+@frozen(kw_only=True)
+class NearDuplicate:
+    """Two active blocks that say almost the same; both stay."""
+
+    block_id: BlockId
+    other: BlockId
+    cosine: int
+    """Nano-units."""
+
+
+@frozen(kw_only=True)
+class Link:
+    """An automatic edge that was formed."""
+
+    source: BlockId
+    target: BlockId
+    weight: int
+    """Nano-units, [0, 1]."""
+    displaced: tuple[Pair, ...] = ()
+
+
+@frozen(kw_only=True)
+class Promotion:
+    block_id: BlockId
+    vector: Embedding | Erased
+    rate: int = 10_000_000
+    """Decay per active hour, nano-units (standard .01)."""
+    analysis: AnalysisText | Erased | None = None
+    analysed: str = "none"
+    """``none`` (no analyst), ``done`` or ``failed``."""
+    alignment: int | None = None
+    """Self-alignment, nano-units."""
+    supersession: Supersession | None = None
+
+
+@frozen(kw_only=True)
+class BlocksPromoted:
+    """One committed chunk of a consolidation.
+
+    Applied in this order: each promotion with its supersession, one after the other; then the
+    near-duplicates; then the links.
+    """
+
+    promotions: tuple[Promotion, ...]
+    near: tuple[NearDuplicate, ...] = ()
+    links: tuple[Link, ...] = ()
+
+
+@frozen(kw_only=True)
+class BlocksRelinked:
+    """``consolidate(relink=True)`` found edges for blocks that had few."""
+
+    links: tuple[Link, ...]
+
+
+@frozen(kw_only=True)
+class BlockSuperseded:
+    """A caller revised a block; the new text was learned in the event before."""
+
+    supersession: Supersession
+    reason: Remark | Erased | None = None
+
+
+@frozen(kw_only=True)
+class BlockForgotten:
+    """Archived on request; the text stays readable in the past."""
+
+    block_id: BlockId
+    reason: Remark | Erased | None = None
+
+
+@frozen(kw_only=True)
+class BlockErased:
+    """The block's payloads and their keys are destroyed with this event."""
+
+    block_id: BlockId
+
+
+@frozen(kw_only=True)
+class BlockRezoned:
+    block_id: BlockId
+    zone: str
+    reason: Remark | Erased | None = None
+
+
+@frozen(kw_only=True)
+class StagedVector:
+    block_id: BlockId
+    vector: Embedding | Erased
+
+
+@frozen(kw_only=True)
+class VectorsStaged:
+    """A chunk of a re-embedding: nothing changes until the embedder is adopted."""
+
+    embedder: EmbedderIdentity
+    vectors: tuple[StagedVector, ...]
+
+
+# --- edges ----------------------------------------------------------------------------------
+
+
+@frozen(kw_only=True)
+class EdgeConnected:
+    """An agent connected two blocks. The edge as it now stands, direction included."""
+
+    source: BlockId
+    target: BlockId
+    relation: str
+    weight: int
+    action: str
+    """``created``, ``reinforced`` or ``updated``."""
+    origin: str = "agent"
+    count: int = 0
+    """Reinforcements so far."""
+    note: Remark | Erased | None = None
+    """The note as it now stands; None keeps the one before."""
+    displaced: tuple[Pair, ...] = ()
+
+
+@frozen(kw_only=True)
+class EdgeDeferred:
+    """No room and nothing to displace: the connection waits for a curate."""
+
+    source: BlockId
+    target: BlockId
+    relation: str
+    weight: int
+    note: Remark | Erased | None = None
+
+
+@frozen(kw_only=True)
+class EdgeDisconnected:
+    """The pair's edge is gone, its pending connection cancelled, automatic edges barred."""
+
+    source: BlockId
+    target: BlockId
+    relation: str | None = None
+    """Of the removed edge; None when there was only a pending connection."""
+    weight: int | None = None
+    reason: Remark | Erased | None = None
+
+
+# --- decisions and feedback -----------------------------------------------------------------
+
+SIGNALS = (
+    "relevance",
+    "recency",
+    "usefulness",
+    "confidence",
+    "frequency",
+    "centrality",
+    "reinforcement",
+)
+"""What a frame may weigh, in the order of every table and every stored row."""
+
+PARTS = ("lexical", "cosine")
+"""What relevance is made of, stored behind the signals."""
+
+
+@frozen
+class AnswerRow:
+    """One returned block of a decision."""
+
+    block: int
+    """The block's number: its place in the order of first learning, from 0."""
+    score: int
+    """Nano-units."""
+    signals: tuple[int, ...]
+    """One value per name in ``SIGNALS + PARTS``, nano-units; -1 where it was not computed."""
+    via: int = -1
+    """Number of the block whose edge brought it in; -1 when it was a candidate itself."""
+
+
+@frozen
+class RunnerUp:
+    block: int
+    score: int
+
+
+@frozen(kw_only=True)
+class Answer:
+    """What a recall returned and what just missed. Packed on the wire."""
+
+    rows: tuple[AnswerRow, ...]
+    runners_up: tuple[RunnerUp, ...] = ()
+
+
+@frozen(kw_only=True)
+class RecallRecorded:
+    """One decision: what was asked, what was known, what was returned."""
+
+    asked: Question | Erased
+    vector: Embedding | Erased | None
+    """The question's vector, recorded so that a replay never embeds."""
+    answer: Answer
+    digest: str
+    """Of the ordered answer with its scores, 16 hex characters."""
+    policy_id: PolicyId
+    recipe: str
+    read_version: int
+    """The log as the search saw it; the event itself comes later."""
+    read_us: int
+    """Active time at which it was scored."""
+    asked_us: int
+    """Wall clock at which it was asked."""
+    frame: str = "attention"
+    top_k: int | None = None
+    token_budget: int | None = None
+    retriever: str = "exact"
+    propensity: int = NANO
+    staged: tuple[tuple[int, int], ...] = ()
+    """Pairs of block numbers that were staged by this recall."""
+    linked: tuple[tuple[int, int], ...] = ()
+    """Pairs whose third distinct session made a co-occurrence edge."""
+    refreshed: tuple[tuple[int, int], ...] = ()
+    """Pairs whose edge was used: count + 1 and a fresh anchor."""
+
+
+@frozen(kw_only=True)
+class RefusedBlock:
+    block_id: str
+    code: str
+
+
+@frozen(kw_only=True)
+class Penalty:
+    block_id: BlockId
+    rate: int
+    """The decay from now on, nano-units per active hour."""
+
+
+@frozen(kw_only=True)
+class OutcomeRecorded:
+    """How it went. Evidence for every scored block, and what followed from it."""
+
+    block_ids: tuple[BlockId, ...]
+    """Scored blocks, sorted."""
+    signal: int
+    weight: int = NANO
+    source: str = ""
+    decision_id: DecisionId | None = None
+    refused: tuple[RefusedBlock, ...] = ()
+    reinforced: bool = False
+    """Whether every scored block was reinforced at this hour."""
+    links: tuple[Link, ...] = ()
+    """Outcome edges that were formed."""
+    confirmed: tuple[Pair, ...] = ()
+    """Existing edges: count + 1, fresh anchor, relation and weight kept."""
+    unlinked: tuple[Pair, ...] = ()
+    """Pairs that found no room."""
+    penalties: tuple[Penalty, ...] = ()
+
+
+@frozen(kw_only=True)
+class Archival:
+    block_id: BlockId
+    reason: str
+    """``decayed`` or ``expired``."""
+
+
+@frozen(kw_only=True)
+class Admission:
+    """A pending connection that found room."""
+
+    source: BlockId
+    target: BlockId
+
+
+@frozen(kw_only=True)
+class Curated:
+    """One sweep, in the order of its fields."""
+
+    archived: tuple[Archival, ...] = ()
+    pruned: tuple[Pair, ...] = ()
+    decayed: tuple[Pair, ...] = ()
+    admitted: tuple[Admission, ...] = ()
+    constitutional: tuple[BlockId, ...] = ()
+    reinforced: tuple[BlockId, ...] = ()
+    edges_after: int = 0
+
+
+Event = (
+    SpaceOpened
+    | PolicyAdopted
+    | EmbedderAdopted
+    | SpaceErased
+    | SessionStarted
+    | SessionEnded
+    | BlockLearned
+    | BlocksPromoted
+    | BlocksRelinked
+    | BlockSuperseded
+    | BlockForgotten
+    | BlockErased
+    | BlockRezoned
+    | VectorsStaged
+    | EdgeConnected
+    | EdgeDeferred
+    | EdgeDisconnected
+    | RecallRecorded
+    | OutcomeRecorded
+    | Curated
+)
+
+
+@frozen(kw_only=True)
+class Recorded:
+    """An event with its envelope: where and when it stands in its log."""
+
+    version: int
+    active_us: int
+    """Active time, microseconds; never decreases along a log."""
+    recorded_us: int
+    """Wall clock of the machine that wrote it, microseconds since the epoch, UTC. May step back."""
+    command_id: CommandId
+    event: Event
+    actor: str = "agent"
+    session_id: SessionId | None = None
+    """The session it happened in; None outside of one."""

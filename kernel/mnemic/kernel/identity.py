@@ -1,0 +1,67 @@
+"""Names of things: ids, their derivation, and the canonical order of a pair."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import unicodedata
+from typing import NewType
+
+BlockId = NewType("BlockId", str)
+"""16 hex characters."""
+DecisionId = NewType("DecisionId", str)
+"""``d`` and the version at which the decision stands in its log."""
+SessionId = NewType("SessionId", str)
+CommandId = NewType("CommandId", str)
+PolicyId = NewType("PolicyId", str)
+"""16 hex characters of the SHA-256 of the policy's bytes as adopted."""
+
+BLOCK_ID_LENGTH = 16
+
+
+def normalised(content: str) -> str:
+    """Return *content* as its identity sees it: NFC, stripped, case-folded, single spaces.
+
+    Source: DOMAIN section 3.
+    """
+    return " ".join(unicodedata.normalize("NFC", content).casefold().split())
+
+
+def block_id(content: str, *, salt: bytes) -> BlockId:
+    """Return the id that *content* has in the space with *salt*.
+
+    The salt keeps equal texts of two spaces apart, and makes an id of an erased text useless to
+    somebody who has only a guess and the log.
+
+    Source: DOMAIN section 3.
+    """
+    digest = hmac.digest(salt, normalised(content).encode("utf-8", "surrogatepass"), "sha256")
+    return BlockId(digest.hex()[:BLOCK_ID_LENGTH])
+
+
+def digest(data: bytes) -> str:
+    """Return the first 16 hex characters of the SHA-256 of *data*."""
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def decision_id(version: int) -> DecisionId:
+    """Return the id of the decision recorded at *version*."""
+    return DecisionId(f"d{version}")
+
+
+def decision_version(decision: str) -> int | None:
+    """Return the version that *decision* names, or None if it is no decision id."""
+    digits = decision[1:]
+    if decision[:1] != "d" or not (digits.isascii() and digits.isdigit()):
+        return None
+    return int(digits)
+
+
+def short(identifier: str) -> str:
+    """Return the 8 characters that texts show of an id."""
+    return identifier[:8]
+
+
+def pair(a: BlockId, b: BlockId) -> tuple[BlockId, BlockId]:
+    """Return the unordered pair of two blocks in its one canonical order."""
+    return (a, b) if a <= b else (b, a)

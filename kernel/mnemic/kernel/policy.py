@@ -1,0 +1,407 @@
+"""Every tunable number of mnemic, as one immutable value.
+
+A policy is adopted by an event that holds its canonical bytes, and its id is the digest of those
+bytes. A field that a later release adds reads as its default here when old bytes are parsed, so
+an old decision replays under the numbers it was made with: a default, once released, is frozen.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import attrs
+from attrs import field, frozen
+
+from mnemic.kernel import identity
+from mnemic.kernel.arithmetic import MICROS_PER_HOUR, nano, share
+from mnemic.kernel.errors import FrameUnknown, PolicyRefused
+from mnemic.kernel.events import SIGNALS
+from mnemic.kernel.identity import PolicyId
+
+CONSTITUTIONAL = "self/constitutional"
+SUM_TOLERANCE = 1e-9
+
+
+def _unit(instance: object, attribute: attrs.Attribute[Any], value: object) -> None:
+    """Refuse what is not a number in [0, 1]; NaN fails the comparison."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
+        raise PolicyRefused(
+            f"{type(instance).__name__}.{attribute.name} must be in [0, 1], got {value!r}",
+            field=attribute.name,
+        )
+
+
+def _positive(instance: object, attribute: attrs.Attribute[Any], value: object) -> None:
+    """Refuse what is not a finite number above 0."""
+    ok = isinstance(value, int | float) and not isinstance(value, bool)
+    if not ok or not 0.0 < value < float("inf"):  # type: ignore[operator]
+        raise PolicyRefused(
+            f"{type(instance).__name__}.{attribute.name} must be above 0, got {value!r}",
+            field=attribute.name,
+        )
+
+
+def _count(instance: object, attribute: attrs.Attribute[Any], value: object) -> None:
+    """Refuse what is not a whole number from 0."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise PolicyRefused(
+            f"{type(instance).__name__}.{attribute.name} must be a whole number, got {value!r}",
+            field=attribute.name,
+        )
+
+
+def _sums_to_one(owner: str, weights: Mapping[str, float]) -> None:
+    total = sum(weights.values())
+    if abs(total - 1.0) > SUM_TOLERANCE:
+        raise PolicyRefused(
+            f"the weights of {owner} must sum to 1, they sum to {total!r}",
+            weights=dict(weights),
+        )
+
+
+@frozen(kw_only=True)
+class Frame:
+    """One way of looking at memory: which signals count, who may enter, how much fits."""
+
+    name: str
+    relevance: float = field(default=0.0, validator=_unit)
+    recency: float = field(default=0.0, validator=_unit)
+    usefulness: float = field(default=0.0, validator=_unit)
+    confidence: float = field(default=0.0, validator=_unit)
+    frequency: float = field(default=0.0, validator=_unit)
+    centrality: float = field(default=0.0, validator=_unit)
+    reinforcement: float = field(default=0.0, validator=_unit)
+    recency_clock: str = field(default="created")
+    """``created``: age in days since created_at. ``active``: active hours since last reinforced."""
+    token_budget: int = field(default=2000, validator=_count)
+    only_tags: tuple[str, ...] = field(default=(), converter=tuple)
+    """A block enters when one of its tags is one of these, or starts with one that ends in /."""
+    never_tags: tuple[str, ...] = field(default=(), converter=tuple)
+    always_tags: tuple[str, ...] = field(default=(), converter=tuple)
+    """Blocks with such a tag are guaranteed, whatever their age and score."""
+    scope: str = field(default="space")
+    """``space``, or ``session``: blocks of the open session, else of the latest."""
+
+    @recency_clock.validator
+    def _known_clock(self, _: attrs.Attribute[str], value: str) -> None:
+        if value not in {"created", "active"}:
+            raise PolicyRefused(f"recency_clock must be created or active, got {value!r}")
+
+    @scope.validator
+    def _known_scope(self, _: attrs.Attribute[str], value: str) -> None:
+        if value not in {"space", "session"}:
+            raise PolicyRefused(f"scope must be space or session, got {value!r}")
+
+    def __attrs_post_init__(self) -> None:
+        _sums_to_one(f"frame {self.name}", {name: getattr(self, name) for name in SIGNALS})
+
+    def weights(self, *, asked: bool = True) -> tuple[int, ...]:
+        """Return the weight of each of ``SIGNALS`` in nano-units.
+
+        Args:
+            asked: Whether there is a query. Without one relevance is dropped and the others
+                are rescaled to 1.
+
+        Source: DOMAIN section 6.
+        """
+        weights = [nano(getattr(self, name)) for name in SIGNALS]
+        if asked:
+            return tuple(weights)
+        weights[0] = 0
+        rest = sum(weights)
+        return tuple(share(weight, rest) for weight in weights)
+
+
+_LIKE_ATTENTION = {
+    "relevance": 0.40,
+    "recency": 0.25,
+    "usefulness": 0.20,
+    "confidence": 0.10,
+    "frequency": 0.05,
+}
+
+FRAMES = (
+    Frame(name="attention", **_LIKE_ATTENTION),  # type: ignore[arg-type]
+    Frame(
+        name="self",
+        relevance=0.10,
+        usefulness=0.30,
+        recency=0.05,
+        centrality=0.25,
+        reinforcement=0.30,
+        recency_clock="active",
+        token_budget=600,
+        only_tags=("self/",),
+        always_tags=(CONSTITUTIONAL,),
+    ),
+    Frame(
+        name="task",
+        relevance=0.20,
+        usefulness=0.20,
+        recency=0.20,
+        centrality=0.20,
+        reinforcement=0.20,
+        recency_clock="active",
+        token_budget=800,
+    ),
+    Frame(name="short_term", scope="session", **_LIKE_ATTENTION),  # type: ignore[arg-type]
+    Frame(name="world", never_tags=("self/",), **_LIKE_ATTENTION),  # type: ignore[arg-type]
+)
+
+RELATION_WEIGHTS = (
+    ("similar", 0.65),
+    ("co_occurs", 0.55),
+    ("elaborates", 0.70),
+    ("supports", 0.75),
+    ("contradicts", 0.60),
+    ("outcome", 0.80),
+)
+
+ZONES = (
+    ("agent", "trusted"),
+    ("api", "trusted"),
+    ("cli", "trusted"),
+    ("user", "trusted"),
+    ("ingest", "imported"),
+    ("tool", "external"),
+    ("web", "external"),
+)
+
+
+def _pairs(value: Any) -> tuple[tuple[str, Any], ...]:
+    return tuple((str(key), entry) for key, entry in value)
+
+
+def _frames(value: Any) -> tuple[Frame, ...]:
+    return tuple(entry if isinstance(entry, Frame) else Frame(**entry) for entry in value)
+
+
+@frozen(kw_only=True, slots=False)
+class Policy:
+    """All numbers. Defaults are the seeds'; each group names the section of DOMAIN it serves.
+
+    Raises:
+        PolicyRefused: A number is out of range, or weights do not sum to 1 within 1e-9.
+    """
+
+    name: str = "mnemic-1"
+
+    # Limits and the clock: sections 2 and 3.
+    content_length_max: int = field(default=32_768, validator=_count)
+    """Characters of one block."""
+    tags_max: int = field(default=64, validator=_count)
+    tag_length_max: int = field(default=128, validator=_count)
+    note_length_max: int = field(default=500, validator=_count)
+    metadata_bytes_max: int = field(default=4096, validator=_count)
+    idle_gap_hours: float = field(default=1.0, validator=_positive)
+    """The most active time that passes between two events of a session."""
+    zones: tuple[tuple[str, str], ...] = field(default=ZONES, converter=_pairs)
+    """Trust zone by source; any other source is ``untrusted``."""
+
+    # Consolidation: section 3.
+    consolidate_chunk: int = field(default=128, validator=_count)
+    """Blocks that one committed chunk promotes."""
+    auto_consolidate: bool = True
+    near_duplicate: float = field(default=0.95, validator=_unit)
+    """Cosine from which the newer block supersedes the older."""
+    near_duplicate_noted: float = field(default=0.90, validator=_unit)
+    """Cosine from which the pair is recorded."""
+    near_duplicate_exempt: tuple[str, ...] = field(default=("message",), converter=tuple)
+
+    # Edge score: section 4.
+    edge_cosine: float = field(default=0.55, validator=_unit)
+    edge_tags: float = field(default=0.20, validator=_unit)
+    edge_category: float = field(default=0.15, validator=_unit)
+    edge_temporal: float = field(default=0.10, validator=_unit)
+    cross_category: float = field(default=0.30, validator=_unit)
+    temporal_sigma_hours: float = field(default=8.0, validator=_positive)
+    cosine_guard: float = field(default=0.30, validator=_unit)
+    edge_threshold: float = field(default=0.40, validator=_unit)
+    edge_candidates: int = field(default=5, validator=_count)
+    degree_cap: int = field(default=10, validator=_count)
+
+    # Connections: section 5.
+    relation_weights: tuple[tuple[str, float], ...] = field(
+        default=RELATION_WEIGHTS, converter=_pairs
+    )
+    relation_weight_custom: float = field(default=0.65, validator=_unit)
+    reinforce_delta: float = field(default=0.10, validator=_unit)
+    weight_surprise: float = field(default=0.25, validator=_unit)
+    """An explicit weight further than this from its default earns a warning."""
+
+    # Decay: sections 3 and 7, per active hour.
+    rate_permanent: float = field(default=1e-5, validator=_unit)
+    rate_durable: float = field(default=1e-3, validator=_unit)
+    rate_standard: float = field(default=0.010, validator=_unit)
+    rate_ephemeral: float = field(default=0.050, validator=_unit)
+    durable_tags: tuple[str, ...] = field(
+        default=("self/value", "self/constraint", "self/goal"), converter=tuple
+    )
+    ephemeral_categories: tuple[str, ...] = field(default=("observation",), converter=tuple)
+    established_count: int = field(default=10, validator=_count)
+    """Reinforcements from which an edge decays at half its rate."""
+
+    # Curate: section 7.
+    archive_below: float = field(default=0.05, validator=_unit)
+    edge_prune_below: float = field(default=0.10, validator=_unit)
+    curate_reinforced: int = field(default=5, validator=_count)
+
+    # Outcome: section 6.
+    outcome_prior: float = field(default=0.5, validator=_positive)
+    """Both parameters of the Beta prior."""
+    outcome_reinforces_above: float = field(default=0.5, validator=_unit)
+    outcome_penalises_below: float = field(default=0.20, validator=_unit)
+    outcome_edge_weight: float = field(default=0.80, validator=_unit)
+    penalty_factor: float = field(default=2.0, validator=_positive)
+    penalty_ceiling: float = field(default=0.050, validator=_unit)
+
+    # Recall: section 6.
+    frames: tuple[Frame, ...] = field(default=FRAMES, converter=_frames)
+    top_k: int = field(default=5, validator=_count)
+    candidates: int = field(default=64, validator=_count)
+    """Best blocks taken from each of the lexical and the vector search."""
+    expansions: int = field(default=32, validator=_count)
+    """Most neighbours that one hop of the graph may add."""
+    lexical_share: float = field(default=0.6, validator=_unit)
+    """Part of relevance that is lexical; the rest is cosine."""
+    lexical_gain: float = field(default=1.9, validator=_positive)
+    """What a lexical strength is multiplied with, up to 1: only repetition reaches the rest."""
+    recency_rate_days: float = field(default=0.05, validator=_unit)
+    recency_unknown: float = field(default=0.5, validator=_unit)
+    frequency_cap: int = field(default=50, validator=_count)
+    runners_up: int = field(default=20, validator=_count)
+    centrality_count_bonus: float = field(default=0.10, validator=_unit)
+    co_retrieval_sessions: int = field(default=3, validator=_count)
+    co_retrieval_weight: float = field(default=0.55, validator=_unit)
+    staging_pairs_max: int = field(default=10_000, validator=_count)
+
+    def __attrs_post_init__(self) -> None:
+        edge = {n: getattr(self, n) for n in EDGE_WEIGHTS}
+        _sums_to_one("the edge score", edge)
+        if self.near_duplicate_noted > self.near_duplicate:
+            raise PolicyRefused("near_duplicate_noted must not exceed near_duplicate")
+        names = [frame.name for frame in self.frames]
+        if len(set(names)) != len(names):
+            raise PolicyRefused("two frames share one name", frames=names)
+        if "attention" not in names or "self" not in names:
+            raise PolicyRefused("a policy needs the frames attention and self", frames=names)
+        for name, weight in self.relation_weights:
+            if isinstance(weight, bool) or not 0.0 <= weight <= 1.0:
+                raise PolicyRefused(f"weight of relation {name} must be in [0, 1], got {weight!r}")
+        if self.consolidate_chunk == 0:
+            raise PolicyRefused("consolidate_chunk must be at least 1", field="consolidate_chunk")
+
+    @cached_property
+    def body(self) -> str:
+        """Canonical JSON: sorted keys, no white space."""
+        return json.dumps(attrs.asdict(self), sort_keys=True, separators=(",", ":"))
+
+    @cached_property
+    def id(self) -> PolicyId:
+        """Digest of the bytes as adopted."""
+        return PolicyId(identity.digest(self.body.encode()))
+
+    @classmethod
+    def parse(cls, body: str) -> Policy:
+        """Return the policy whose canonical JSON is *body*; missing fields read as defaults.
+
+        Raises:
+            PolicyRefused: Not a policy, or a field this release does not know.
+        """
+        try:
+            policy = cls(**json.loads(body))
+        except (TypeError, ValueError) as error:
+            raise PolicyRefused(f"not a policy: {error}") from error
+        # The id is that of the adopted bytes, not of the bytes this release would write.
+        policy.__dict__["body"] = body
+        return policy
+
+    @cached_property
+    def gap_us(self) -> int:
+        """The idle gap in microseconds of active time."""
+        return round(self.idle_gap_hours * MICROS_PER_HOUR)
+
+    @cached_property
+    def _relations(self) -> dict[str, int]:
+        return {name: nano(weight) for name, weight in self.relation_weights}
+
+    def relation_weight(self, relation: str) -> int:
+        """Return the default weight of *relation* in nano-units; a custom one reads as similar."""
+        return self._relations.get(relation, nano(self.relation_weight_custom))
+
+    @cached_property
+    def _zones(self) -> dict[str, str]:
+        return dict(self.zones)
+
+    def zone(self, source: str) -> str:
+        """Return the trust zone of *source*; an unknown one is ``untrusted``."""
+        return self._zones.get(source, "untrusted")
+
+    @cached_property
+    def _frames_by_name(self) -> dict[str, Frame]:
+        return {frame.name: frame for frame in self.frames}
+
+    def frame(self, name: str) -> Frame:
+        """Return the frame called *name*.
+
+        Raises:
+            FrameUnknown: Naming those that exist.
+        """
+        frame = self._frames_by_name.get(name)
+        if frame is None:
+            known = tuple(self._frames_by_name)
+            raise FrameUnknown(
+                f"no frame is called {name!r}; the policy has {', '.join(known)}", frames=known
+            )
+        return frame
+
+
+EDGE_WEIGHTS = ("edge_cosine", "edge_tags", "edge_category", "edge_temporal")
+
+DEFAULT = Policy()
+
+ELFMEM = Policy(
+    name="elfmem-0.20",
+    cosine_guard=0.50,
+    edge_threshold=0.45,
+    degree_cap=5,
+    frames=(
+        Frame(
+            name="attention",
+            relevance=0.35,
+            confidence=0.15,
+            recency=0.25,
+            centrality=0.15,
+            reinforcement=0.10,
+            recency_clock="active",
+        ),
+        Frame(
+            name="self",
+            relevance=0.10,
+            confidence=0.30,
+            recency=0.05,
+            centrality=0.25,
+            reinforcement=0.30,
+            recency_clock="active",
+            token_budget=600,
+            only_tags=("self/",),
+            always_tags=(CONSTITUTIONAL,),
+        ),
+        Frame(
+            name="task",
+            relevance=0.20,
+            confidence=0.20,
+            recency=0.20,
+            centrality=0.20,
+            reinforcement=0.20,
+            recency_clock="active",
+            token_budget=800,
+        ),
+    ),
+)
+"""The published numbers of elfmem 0.20.0, for comparisons; not its MMR or rank fusion."""
+
+POLICIES = {policy.name: policy for policy in (DEFAULT, ELFMEM)}

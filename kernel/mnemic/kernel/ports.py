@@ -1,0 +1,215 @@
+"""The holes in the wall: what the kernel needs from the world, and nothing more.
+
+Every port is small enough to be implemented in an afternoon, and each has a contract test in
+``mnemic.specs.contracts`` or in the tests that a host can run against its own adapter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from attrs import frozen
+from numpy.typing import NDArray
+
+from mnemic.kernel.events import EmbedderIdentity
+
+GENESIS_DIGEST = bytes(32)
+"""What the first record of a log names as its predecessor."""
+
+
+class Clock(Protocol):
+    """Where the shell gets its time from."""
+
+    def now_us(self) -> int:
+        """Return microseconds since the epoch, UTC. It may step back, repeat and jump."""
+        ...
+
+
+class Entropy(Protocol):
+    """Where the shell gets unguessable bytes from: salts, nonces, payload keys, ids."""
+
+    def token(self, size: int) -> bytes:
+        """Return *size* fresh bytes."""
+        ...
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors. Called off every lock; never called by a replay."""
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """Name, dimension and digest of the weights: two models never share one space."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> NDArray:
+        """Return one row per text, shape (len(texts), dimension), finite floats."""
+        ...
+
+
+@frozen(kw_only=True)
+class Analysis:
+    """What an analyst makes of one block."""
+
+    tags: tuple[str, ...] = ()
+    """Extra tags, added to the declared ones."""
+    alignment: float | None = None
+    """How much the block belongs to the agent's self. Range: [0, 1]."""
+    summary: str | None = None
+
+
+class Analyst(Protocol):
+    """Reads new blocks before they are promoted. A failure degrades to no analysis."""
+
+    name: str
+
+    def analyse(self, texts: Sequence[str]) -> Sequence[Analysis]:
+        """Return one analysis per text, in order."""
+        ...
+
+
+class TokenCounter(Protocol):
+    """Counts tokens the way the reader of a recall does."""
+
+    name: str
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens in *text*, at least 1 for a text that is not empty."""
+        ...
+
+
+# --- the log, byte by byte ------------------------------------------------------------------
+
+
+@frozen
+class Record:
+    """One stored event: what the hash chain covers."""
+
+    version: int
+    """Contiguous from 0 within one space."""
+    topic: str
+    """Stable, versioned wire name, such as ``block-learned.1``."""
+    body: bytes
+
+
+@frozen
+class PayloadRow:
+    """One forgettable payload as stored beside the log.
+
+    The event holds *id* and a MAC over the bytes; the key lives here and dies with the row.
+    """
+
+    version: int
+    """Version of the event that names it."""
+    slot: int
+    """Its place among the payloads of that event, from 0."""
+    id: str
+    key: bytes
+    owners: tuple[str, ...]
+    """Ids of the one or two things whose erasure takes this payload along."""
+    data: bytes
+
+
+@frozen
+class Head:
+    """Where a log ends."""
+
+    version: int
+    """-1 for an empty log."""
+    digest: bytes
+    """Chain digest of the last record; ``GENESIS_DIGEST`` for an empty log."""
+
+
+@frozen
+class CommandRow:
+    """A remembered command: its id, what was asked, and the events that answered it."""
+
+    id: str
+    request: bytes
+    """Digest of the request."""
+    first: int
+    last: int
+    """Versions of the first and last event written."""
+
+
+class Log(Protocol):
+    """The one stream of one space. All methods are synchronous and thread-compatible."""
+
+    @property
+    def name(self) -> str:
+        """The space's name."""
+        ...
+
+    def head(self) -> Head:
+        """Return where the log ends now, other writers' events included."""
+        ...
+
+    def read(
+        self, after: int = -1, upto: int | None = None
+    ) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
+        """Yield records with version in (after, upto] in order, each with its payloads by slot.
+
+        The chain is checked on the way.
+
+        Raises:
+            LogCorrupt: With the fact ``version`` at the first record that does not fit; all
+                records before it have been yielded.
+        """
+        ...
+
+    def writing(self) -> AbstractContextManager[None]:
+        """Hold the right to append, fairly among processes. Re-entrant: no."""
+        ...
+
+    def append(
+        self,
+        records: Sequence[Record],
+        payloads: Sequence[PayloadRow],
+        *,
+        command: CommandRow | None = None,
+        erase: Sequence[str] = (),
+        erase_all: bool = False,
+    ) -> Head:
+        """Write everything in one transaction, or nothing, and return the new head.
+
+        Args:
+            records: Versions contiguous from ``head().version + 1``.
+            payloads: Of these records.
+            command: Remembered in the same transaction.
+            erase: Owners whose payloads are destroyed in the same transaction.
+            erase_all: Destroy every payload of the space instead, the new ones included.
+
+        Raises:
+            VersionConflict: Another writer was first; nothing was written.
+            StoreFull, StoreBusy, StoreFailed: Nothing was written.
+        """
+        ...
+
+    def command(self, command_id: str) -> CommandRow | None:
+        """Return the remembered command with this id."""
+        ...
+
+    def close(self) -> None:
+        """Let go of files and connections. Closing twice is fine."""
+        ...
+
+
+class Store(Protocol):
+    """Holds many spaces."""
+
+    def spaces(self) -> tuple[str, ...]:
+        """Return the names of all spaces, sorted."""
+        ...
+
+    def log(self, space: str, *, create: bool = True) -> Log:
+        """Return the log of *space*.
+
+        Raises:
+            PointOutOfRange: If the space does not exist and *create* is false.
+        """
+        ...
+
+    def close(self) -> None:
+        """Close every log and connection."""
+        ...

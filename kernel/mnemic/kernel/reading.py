@@ -1,0 +1,164 @@
+"""What a decision may ask about the state it decides on.
+
+The read side implements this; the kernel only asks. Blocks are spoken of by number (their place
+in the order of first learning), since numbers index arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from mnemic.kernel.identity import BlockId
+from mnemic.kernel.policy import Policy
+from mnemic.kernel.texts import BlockText, Erased
+from mnemic.kernel.vectors import Vector
+
+Ints = NDArray[np.int64]
+
+INBOX, ACTIVE, ARCHIVED = range(3)
+STATUSES = ("inbox", "active", "archived")
+ORIGINS = ("similarity", "co_retrieval", "outcome", "agent")
+"""Numbers of origins in columns; further ones follow as they come up."""
+
+
+@frozen
+class BlockFacts:
+    """One block as a decision sees it. Rates, evidence and confidence in nano-units."""
+
+    number: int
+    id: BlockId
+    status: int
+    category: str
+    tags: tuple[str, ...]
+    zone: str
+    confidence: int
+    tier_rate: int
+    rate: int
+    reinforced_us: int
+    alpha: int
+    beta: int
+    retrievals: int
+
+
+@frozen
+class EdgeFacts:
+    """One standing edge as a decision sees it."""
+
+    source: int
+    target: int
+    relation: str
+    origin: str
+    weight: int
+    anchor_us: int | None
+    count: int
+
+    def other(self, number: int) -> int:
+        """Return the end that is not *number*."""
+        return self.target if number == self.source else self.source
+
+
+@frozen
+class PendingFacts:
+    """One connection that waits for room."""
+
+    source: int
+    target: int
+    relation: str
+    weight: int
+
+
+@frozen(eq=False)
+class BlockColumns:
+    """The active blocks as arrays, one entry each, by rising number."""
+
+    numbers: Ints
+    reinforced_us: Ints
+    reinforcements: Ints
+    rate: Ints
+    tier_rate: Ints
+    alpha: Ints
+    beta: Ints
+    confidence: Ints
+    retrievals: Ints
+    expires_us: Ints
+    """``scoring.UNKNOWN`` where a block does not expire."""
+    constitutional: NDArray[np.bool_]
+
+
+@frozen(eq=False)
+class EdgeColumns:
+    """The standing edges as arrays, one entry each, by rising pair."""
+
+    low: Ints
+    high: Ints
+    weight: Ints
+    count: Ints
+    anchor_us: Ints
+    """The smallest int64 where an edge has none."""
+    agent: NDArray[np.bool_]
+    """Whether an agent asserted it."""
+    tier_low: Ints
+    """Tier rates of the ends."""
+    tier_high: Ints
+
+
+@frozen
+class Moment:
+    """When a command is decided."""
+
+    active_us: int
+    recorded_us: int
+
+
+class Reading(Protocol):
+    """The state before a command."""
+
+    @property
+    def policy(self) -> Policy: ...
+    @property
+    def salt(self) -> bytes: ...
+
+    def number(self, block_id: str) -> int | None:
+        """Return the number of a block that was ever learned."""
+        ...
+
+    def facts(self, number: int) -> BlockFacts: ...
+    def text(self, number: int) -> BlockText | Erased: ...
+    def edge(self, a: int, b: int) -> EdgeFacts | None: ...
+    def edges_of(self, number: int) -> Sequence[EdgeFacts]: ...
+    def degree(self, number: int) -> int: ...
+    def is_barred(self, a: int, b: int) -> bool: ...
+    def is_pending(self, a: int, b: int) -> bool: ...
+    def pending(self) -> Sequence[PendingFacts]: ...
+    def active(self) -> BlockColumns: ...
+    def standing(self) -> EdgeColumns: ...
+
+    def near(
+        self, vectors: Sequence[Vector], categories: Sequence[str], floor: int
+    ) -> list[list[tuple[int, int]]]:
+        """Return, for each vector, (number, cosine) of active blocks at or above *floor*.
+
+        Best first, ties by id. Blocks of an exempt category are left out.
+        """
+        ...
+
+    def link_candidates(
+        self, fresh: Sequence[Fresh], gone: Sequence[int], moment: Moment
+    ) -> list[list[tuple[int, int]]]:
+        """Return, for each fresh block, its best (number, score), best first, ties by id."""
+        ...
+
+
+@frozen(eq=False)
+class Fresh:
+    """A block that is about to be promoted, with its vector and the tags it will have."""
+
+    number: int
+    vector: Vector
+    category: str
+    tags: tuple[str, ...]

@@ -1,0 +1,201 @@
+"""The catalogue: every block that was ever learned, and what it was at every version.
+
+Blocks are numbered in the order of their first learning. What a block says lives in ``texts``,
+one entry per time it was learned; everything that is counted or compared lives in columns.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mnemic.kernel.events import BlockLearned, Promotion, Recorded, Supersession
+from mnemic.kernel.identity import BlockId
+from mnemic.kernel.scoring import UNKNOWN
+from mnemic.kernel.texts import BlockText, Erased
+from mnemic.projections.columns import Names, Versions
+
+STATUSES = ("inbox", "active", "archived")
+INBOX, ACTIVE, ARCHIVED = range(3)
+REASONS = ("", "decayed", "superseded", "expired", "forgotten", "erased")
+
+NO_TAGS: tuple[str, ...] = ()
+
+
+class Catalogue:
+    """Blocks as numbered keys of four tables of row versions."""
+
+    def __init__(self) -> None:
+        self.ids: list[BlockId] = []
+        self.numbers: dict[BlockId, int] = {}
+        self.texts: list[BlockText | Erased] = []
+        """One per learning; its place is the document number of the lexicon too."""
+        self.block_of_text: list[int] = []
+        self.summaries: dict[int, tuple[int, str]] = {}
+        """By block: the version and words of the summary an analyst gave."""
+        self.categories = Names()
+        self.sources = Names()
+        self.zones = Names()
+        self.tag_sets: list[tuple[str, ...]] = [NO_TAGS]
+        self._tag_set_numbers: dict[tuple[str, ...], int] = {NO_TAGS: 0}
+        self.sessions = Names("")
+        self.waiting: dict[int, None] = {}
+        """The inbox at the head, first in first."""
+        self.life = Versions(
+            status=np.int8,
+            reason=np.int8,
+            successor=np.int32,
+            text=np.int32,
+            tags=np.int32,
+            vector=np.int32,
+            category=np.int32,
+            source=np.int32,
+            zone=np.int32,
+            session=np.int32,
+            learned=np.int32,
+            confidence=np.int64,
+            created_us=np.int64,
+            expires_us=np.int64,
+            tier_rate=np.int64,
+        )
+        self.strength = Versions(reinforced_us=np.int64, reinforcements=np.int32, rate=np.int64)
+        self.evidence = Versions(alpha=np.int64, beta=np.int64)
+        self.uses = Versions(retrievals=np.int32)
+
+    def tag_set(self, tags: tuple[str, ...]) -> int:
+        """Return the number of a sorted set of tags."""
+        number = self._tag_set_numbers.get(tags)
+        if number is None:
+            number = self._tag_set_numbers[tags] = len(self.tag_sets)
+            self.tag_sets.append(tags)
+        return number
+
+    def tags(self, number: int) -> tuple[str, ...]:
+        """Return the tags of a block at the head, sorted."""
+        return self.tag_sets[self._life(number, "tags")]
+
+    def _life(self, number: int, column: str) -> int:
+        return int(self.life.column(column)[self.life.head[number]])
+
+    # --- what events do ---------------------------------------------------------------------
+
+    def learn(self, event: BlockLearned, at: Recorded, *, prior: int) -> int:
+        """Put a block into the inbox and return its number."""
+        version, session = at.version, at.session_id or ""
+        number = self.numbers.get(event.block_id)
+        if number is None:
+            number = self.numbers[event.block_id] = len(self.ids)
+            self.ids.append(event.block_id)
+            self.strength.put(number, version, (0, 0, 0))
+            self.evidence.put(number, version, (prior, prior))
+            self.uses.put(number, version, (0,))
+        text = len(self.texts)
+        self.texts.append(event.text)
+        self.block_of_text.append(number)
+        tags = NO_TAGS if isinstance(event.text, Erased) else event.text.tags
+        self.life.put(
+            number,
+            version,
+            (
+                INBOX,
+                0,
+                -1,
+                text,
+                self.tag_set(tags),
+                -1,
+                self.categories.number(event.category),
+                self.sources.number(event.source),
+                self.zones.number(event.zone),
+                self.sessions.number(session),
+                version,
+                event.confidence,
+                _created(event, at),
+                UNKNOWN if event.expires_at_us is None else event.expires_at_us,
+                0,
+            ),
+        )
+        self.waiting[number] = None
+        return number
+
+    def promote(self, promotion: Promotion, version: int, active_us: int, *, vector: int) -> int:
+        """Make a block active, reinforced once at this hour, and return its number."""
+        number = self.numbers[promotion.block_id]
+        tags = self.tags(number)
+        if promotion.analysis is not None and not isinstance(promotion.analysis, Erased):
+            tags = tuple(sorted({*tags, *promotion.analysis.tags}))
+            if promotion.analysis.summary is not None:
+                self.summaries[number] = (version, promotion.analysis.summary)
+        self.life.change(
+            number,
+            version,
+            status=ACTIVE,
+            tags=self.tag_set(tags),
+            vector=vector,
+            tier_rate=promotion.rate,
+        )
+        self.waiting.pop(number, None)
+        self._reinforce(number, version, active_us, rate=promotion.rate)
+        return number
+
+    def supersede(self, event: Supersession, version: int, *, tags_max: int) -> None:
+        """Archive the old block; its tags, evidence and retrievals go on in the new one."""
+        old, new = self.numbers[event.old], self.numbers[event.new]
+        own = self.tags(new)
+        taken = [tag for tag in self.tags(old) if tag not in own]
+        tags = tuple(sorted((*own, *taken[: max(0, tags_max - len(own))])))
+        values = {"tags": self.tag_set(tags)}
+        if event.rate is not None:
+            values["tier_rate"] = event.rate
+            self.strength.change(new, version, rate=event.rate)
+        self.life.change(new, version, **values)
+        self.archive(old, version, "superseded", successor=new)
+        self.score(new, version, event.alpha, event.beta)
+        if event.retrievals:
+            self.retrieve(new, version, event.retrievals)
+
+    def archive(self, number: int, version: int, reason: str, *, successor: int = -1) -> None:
+        self.life.change(
+            number,
+            version,
+            status=ARCHIVED,
+            reason=REASONS.index(reason),
+            successor=successor,
+        )
+        self.waiting.pop(number, None)
+
+    def rezone(self, number: int, version: int, zone: str) -> None:
+        self.life.change(number, version, zone=self.zones.number(zone))
+
+    def revector(self, number: int, version: int, vector: int) -> None:
+        """Give a block the vector of a newly adopted embedder."""
+        self.life.change(number, version, vector=vector)
+
+    def reinforce(self, number: int, version: int, active_us: int) -> None:
+        rate = int(self.strength.column("rate")[self.strength.head[number]])
+        self._reinforce(number, version, active_us, rate=rate)
+
+    def _reinforce(self, number: int, version: int, active_us: int, *, rate: int) -> None:
+        count = self.strength.column("reinforcements")[self.strength.head[number]]
+        self.strength.put(number, version, (active_us, int(count) + 1, rate))
+
+    def penalise(self, number: int, version: int, rate: int) -> None:
+        self.strength.change(number, version, rate=rate)
+
+    def score(self, number: int, version: int, alpha: int, beta: int) -> None:
+        """Add outcome evidence, nano-units."""
+        if alpha or beta:
+            row = self.evidence.head[number]
+            standing = (
+                int(self.evidence.column("alpha")[row]),
+                int(self.evidence.column("beta")[row]),
+            )
+            self.evidence.put(number, version, (standing[0] + alpha, standing[1] + beta))
+
+    def retrieve(self, number: int, version: int, times: int = 1) -> None:
+        count = self.uses.column("retrievals")[self.uses.head[number]]
+        self.uses.put(number, version, (int(count) + times,))
+
+
+def _created(event: BlockLearned, at: Recorded) -> int:
+    if event.undated:
+        return UNKNOWN
+    return at.recorded_us if event.created_at_us is None else event.created_at_us

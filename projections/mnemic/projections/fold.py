@@ -1,0 +1,287 @@
+"""What each event does to the read side: one function per kind, and the table that finds it.
+
+Rules of this module:
+
+1. A fold gathers facts. It decides nothing, and raises nothing on a valid log.
+2. It must do in columns exactly what ``mnemic.specs.reference.fold`` does in dicts.
+3. Everything an event touches is written at that event's version, so that any earlier version
+   reads as it was.
+4. Erasure reaches into the past, which no fold can do: whoever folded words that are erased since
+   folds again from the log, where they read as ``ERASED``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from mnemic.kernel import events as happened
+from mnemic.kernel.arithmetic import NANO, nano, product
+from mnemic.kernel.events import Link, Recorded, Supersession
+from mnemic.kernel.identity import BlockId
+from mnemic.kernel.policy import Policy
+from mnemic.kernel.texts import Erased
+from mnemic.projections.graph import Pending, Sighting, key
+
+if TYPE_CHECKING:
+    from mnemic.projections.state import State
+
+
+def _opened(state: State, event: happened.SpaceOpened, _: Recorded) -> None:
+    state.timeline.salt = None if isinstance(event.salt, Erased) else event.salt.value
+
+
+def _policy_adopted(state: State, event: happened.PolicyAdopted, at: Recorded) -> None:
+    state.timeline.policies.put("policy", at.version, Policy.parse(event.body))
+
+
+def _embedder_adopted(state: State, event: happened.EmbedderAdopted, at: Recorded) -> None:
+    state.timeline.embedders.put("embedder", at.version, event.embedder)
+    state.index_of(event.embedder)
+    for block, row in state.staged_vectors.pop(event.embedder, {}).items():
+        state.catalogue.revector(block, at.version, row)
+
+
+def _space_erased(state: State, _: happened.SpaceErased, at: Recorded) -> None:
+    state.timeline.space_erased = at.version
+    state.timeline.salt = None
+
+
+def _session_started(state: State, event: happened.SessionStarted, at: Recorded) -> None:
+    state.timeline.start_session(event.session_id, at.version, at.recorded_us)
+
+
+def _session_ended(state: State, event: happened.SessionEnded, at: Recorded) -> None:
+    state.timeline.end_session(event.session_id, at.version)
+
+
+# --- blocks ---------------------------------------------------------------------------------
+
+
+def _learned(state: State, event: happened.BlockLearned, at: Recorded) -> None:
+    prior = nano(state.timeline.policy.outcome_prior)
+    known = len(state.catalogue.ids)
+    number = state.catalogue.learn(event, at, prior=prior)
+    if number == known:
+        state.graph.add_block()
+    text = event.text
+    state.lexicon.add(None if isinstance(text, Erased) else text.content)
+
+
+def _promoted(state: State, event: happened.BlocksPromoted, at: Recorded) -> None:
+    numbers = state.catalogue.numbers
+    for promotion in event.promotions:
+        number = numbers[promotion.block_id]
+        row = state.add_vector(number, promotion.vector)
+        state.catalogue.promote(promotion, at.version, at.active_us, vector=row)
+        if promotion.supersession is not None:
+            _supersede(state, promotion.supersession, at.version)
+    for near in event.near:
+        block, other = numbers[near.block_id], numbers[near.other]
+        sighting = Sighting(block=block, other=other, cosine=near.cosine)
+        if key(block, other) not in state.graph.sightings.current:
+            state.graph.sightings.put(key(block, other), at.version, sighting)
+    _link(state, event.links, at, relation="similar", origin="similarity")
+
+
+def _relinked(state: State, event: happened.BlocksRelinked, at: Recorded) -> None:
+    _link(state, event.links, at, relation="similar", origin="similarity")
+
+
+def _superseded(state: State, event: happened.BlockSuperseded, at: Recorded) -> None:
+    _supersede(state, event.supersession, at.version)
+
+
+def _supersede(state: State, event: Supersession, version: int) -> None:
+    numbers = state.catalogue.numbers
+    old, new = numbers[event.old], numbers[event.new]
+    for other in event.moved:
+        state.graph.move(old, new, numbers[other], version)
+    state.catalogue.supersede(event, version, tags_max=state.timeline.policy.tags_max)
+    state.graph.isolate({old}, version)
+
+
+def _forgotten(state: State, event: happened.BlockForgotten, at: Recorded) -> None:
+    _archive(state, (event.block_id,), at.version, "forgotten")
+
+
+def _erased(state: State, event: happened.BlockErased, at: Recorded) -> None:
+    _archive(state, (event.block_id,), at.version, "erased")
+    state.timeline.erased_blocks[state.catalogue.numbers[event.block_id]] = at.version
+
+
+def _archive(state: State, ids: Iterable[BlockId], version: int, reason: str) -> None:
+    blocks = {state.catalogue.numbers[block] for block in ids}
+    for block in sorted(blocks):
+        state.catalogue.archive(block, version, reason)
+    state.graph.isolate(blocks, version)
+
+
+def _rezoned(state: State, event: happened.BlockRezoned, at: Recorded) -> None:
+    state.catalogue.rezone(state.catalogue.numbers[event.block_id], at.version, event.zone)
+
+
+def _vectors_staged(state: State, event: happened.VectorsStaged, _: Recorded) -> None:
+    staged = state.staged_vectors.setdefault(event.embedder, {})
+    for entry in event.vectors:
+        number = state.catalogue.numbers[entry.block_id]
+        staged[number] = state.add_vector(number, entry.vector, embedder=event.embedder)
+
+
+# --- edges ----------------------------------------------------------------------------------
+
+
+def _connected(state: State, event: happened.EdgeConnected, at: Recorded) -> None:
+    graph, numbers = state.graph, state.catalogue.numbers
+    source, target = numbers[event.source], numbers[event.target]
+    for pair in event.displaced:
+        graph.unlink(numbers[pair[0]], numbers[pair[1]], at.version)
+    row = graph.row(source, target)
+    kept = int(graph.rows.column("note")[row]) if row >= 0 else -1
+    note = kept if event.note is None else graph.note(event.note)
+    graph.pending.drop(key(source, target), at.version)
+    graph.barred.drop(key(source, target), at.version)
+    graph.staged.drop(key(source, target), at.version)
+    graph.link(
+        source,
+        target,
+        at.version,
+        relation=event.relation,
+        origin=event.origin,
+        weight=event.weight,
+        anchor_us=at.active_us,
+        count=event.count,
+        note=note,
+    )
+
+
+def _deferred(state: State, event: happened.EdgeDeferred, at: Recorded) -> None:
+    graph, numbers = state.graph, state.catalogue.numbers
+    source, target = numbers[event.source], numbers[event.target]
+    graph.barred.drop(key(source, target), at.version)
+    waiting = Pending(
+        source=source,
+        target=target,
+        relation=event.relation,
+        weight=event.weight,
+        note=graph.note(event.note),
+        version=at.version,
+    )
+    graph.pending.put(key(source, target), at.version, waiting)
+
+
+def _disconnected(state: State, event: happened.EdgeDisconnected, at: Recorded) -> None:
+    graph, numbers = state.graph, state.catalogue.numbers
+    source, target = numbers[event.source], numbers[event.target]
+    graph.unlink(source, target, at.version)
+    graph.pending.drop(key(source, target), at.version)
+    graph.staged.drop(key(source, target), at.version)
+    graph.barred.put(key(source, target), at.version, True)
+
+
+def _link(state: State, links: tuple[Link, ...], at: Recorded, *, relation: str, origin: str) -> None:
+    graph, numbers = state.graph, state.catalogue.numbers
+    for link in links:
+        for pair in link.displaced:
+            graph.unlink(numbers[pair[0]], numbers[pair[1]], at.version)
+        source, target = numbers[link.source], numbers[link.target]
+        graph.staged.drop(key(source, target), at.version)
+        graph.link(
+            source,
+            target,
+            at.version,
+            relation=relation,
+            origin=origin,
+            weight=link.weight,
+            anchor_us=at.active_us,
+        )
+
+
+# --- decisions and feedback -----------------------------------------------------------------
+
+
+def _recalled(state: State, event: happened.RecallRecorded, at: Recorded) -> None:
+    graph = state.graph
+    for row in event.answer.rows:
+        state.catalogue.retrieve(row.block, at.version)
+    for a, b in event.staged:
+        sessions = graph.staged.current.get(key(a, b), ())
+        graph.staged.put(key(a, b), at.version, (*sessions, at.session_id or ""))
+    for a, b in event.linked:
+        graph.staged.drop(key(a, b), at.version)
+        graph.link(
+            a,
+            b,
+            at.version,
+            relation="co_occurs",
+            origin="co_retrieval",
+            weight=nano(state.timeline.policy.co_retrieval_weight),
+            anchor_us=at.active_us,
+        )
+    for a, b in event.refreshed:
+        graph.use(a, b, at.version, at.active_us)
+
+
+def _outcome(state: State, event: happened.OutcomeRecorded, at: Recorded) -> None:
+    catalogue, graph, numbers = state.catalogue, state.graph, state.catalogue.numbers
+    gain = product(event.signal, event.weight)
+    loss = product(NANO - event.signal, event.weight)
+    for block in event.block_ids:
+        catalogue.score(numbers[block], at.version, gain, loss)
+        if event.reinforced:
+            catalogue.reinforce(numbers[block], at.version, at.active_us)
+    _link(state, event.links, at, relation="outcome", origin="outcome")
+    for a, b in event.confirmed:
+        graph.use(numbers[a], numbers[b], at.version, at.active_us)
+    for penalty in event.penalties:
+        catalogue.penalise(numbers[penalty.block_id], at.version, penalty.rate)
+
+
+def _curated(state: State, event: happened.Curated, at: Recorded) -> None:
+    graph, numbers = state.graph, state.catalogue.numbers
+    for reason in ("decayed", "expired"):
+        faded = [entry.block_id for entry in event.archived if entry.reason == reason]
+        _archive(state, faded, at.version, reason)
+    for a, b in (*event.pruned, *event.decayed):
+        graph.unlink(numbers[a], numbers[b], at.version)
+    for admission in event.admitted:
+        ends = numbers[admission.source], numbers[admission.target]
+        waiting = graph.pending.current[key(*ends)]
+        graph.pending.drop(key(*ends), at.version)
+        graph.link(
+            waiting.source,
+            waiting.target,
+            at.version,
+            relation=waiting.relation,
+            origin="agent",
+            weight=waiting.weight,
+            anchor_us=at.active_us,
+            note=waiting.note,
+        )
+    for block in (*event.constitutional, *event.reinforced):
+        state.catalogue.reinforce(numbers[block], at.version, at.active_us)
+
+
+HANDLERS: dict[type, Callable[[State, Any, Recorded], None]] = {
+    happened.SpaceOpened: _opened,
+    happened.PolicyAdopted: _policy_adopted,
+    happened.EmbedderAdopted: _embedder_adopted,
+    happened.SpaceErased: _space_erased,
+    happened.SessionStarted: _session_started,
+    happened.SessionEnded: _session_ended,
+    happened.BlockLearned: _learned,
+    happened.BlocksPromoted: _promoted,
+    happened.BlocksRelinked: _relinked,
+    happened.BlockSuperseded: _superseded,
+    happened.BlockForgotten: _forgotten,
+    happened.BlockErased: _erased,
+    happened.BlockRezoned: _rezoned,
+    happened.VectorsStaged: _vectors_staged,
+    happened.EdgeConnected: _connected,
+    happened.EdgeDeferred: _deferred,
+    happened.EdgeDisconnected: _disconnected,
+    happened.RecallRecorded: _recalled,
+    happened.OutcomeRecorded: _outcome,
+    happened.Curated: _curated,
+}
+"""Complete over ``Event``; a test says so."""

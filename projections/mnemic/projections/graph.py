@@ -1,0 +1,179 @@
+"""The graph: one edge per unordered pair of blocks, at every version.
+
+Pairs are numbered in the order in which they were first linked and keep their number when the
+edge goes and comes back. ``incident`` lists, per block, every pair it was ever part of; which of
+them stand is a question to the rows of the view at hand, so one list serves all views.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from attrs import frozen
+
+from mnemic.kernel.texts import Erased, Remark
+from mnemic.projections.columns import Ledgered, Names, Series, Versions
+
+SIMILAR, CO_OCCURS = 0, 1
+"""Relation numbers of the classes that can be displaced; anything above never is."""
+NO_ANCHOR = np.iinfo(np.int64).min
+
+
+@frozen(kw_only=True)
+class Pending:
+    """A connection that waits for room."""
+
+    source: int
+    target: int
+    relation: str
+    weight: int
+    note: int
+    version: int
+    """Of the event that deferred it."""
+
+
+@frozen(kw_only=True)
+class Sighting:
+    """A near-duplicate pair that was recorded."""
+
+    block: int
+    other: int
+    cosine: int
+
+
+class Graph:
+    """Edges as numbered pairs with row versions."""
+
+    def __init__(self) -> None:
+        self.low = Series(np.int32)
+        self.high = Series(np.int32)
+        self.pairs: dict[tuple[int, int], int] = {}
+        self.incident: list[list[int]] = []
+        self.relations = Names("similar", "co_occurs")
+        self.origins = Names("similarity", "co_retrieval", "outcome", "agent")
+        self.notes: list[Remark | Erased] = []
+        self.rows = Versions(
+            source=np.int32,
+            relation=np.int32,
+            origin=np.int32,
+            weight=np.int64,
+            anchor_us=np.int64,
+            count=np.int32,
+            note=np.int32,
+        )
+        self.degrees = Series(np.int32)
+        """Standing edges of each block at the head."""
+        self.pending: Ledgered[Pending] = Ledgered()
+        self.barred: Ledgered[bool] = Ledgered()
+        """Pairs that were disconnected: no automatic edge until connected again."""
+        self.sightings: Ledgered[Sighting] = Ledgered()
+        self.staged: Ledgered[tuple[str, ...]] = Ledgered()
+        """Sessions in which a pair without an edge was returned together."""
+
+    def add_block(self) -> None:
+        self.incident.append([])
+        self.degrees.append(0)
+
+    def pair(self, a: int, b: int) -> int:
+        """Return the number of the pair, a fresh one at its first link."""
+        key = (a, b) if a < b else (b, a)
+        number = self.pairs.get(key)
+        if number is None:
+            number = self.pairs[key] = self.low.length
+            self.low.append(key[0])
+            self.high.append(key[1])
+            self.incident[a].append(number)
+            self.incident[b].append(number)
+        return number
+
+    def row(self, a: int, b: int) -> int:
+        """Return the standing row of the pair at the head, or -1."""
+        pair = self.pairs.get((a, b) if a < b else (b, a))
+        if pair is None or pair >= len(self.rows.head):
+            return -1
+        return int(self.rows.head[pair])
+
+    def note(self, remark: Remark | Erased | None) -> int:
+        """Keep a note and return its number, or -1 for none."""
+        if remark is None:
+            return -1
+        self.notes.append(remark)
+        return len(self.notes) - 1
+
+    # --- what events do ---------------------------------------------------------------------
+
+    def link(  # noqa: PLR0913 - one value per column, named at every call
+        self,
+        source: int,
+        target: int,
+        version: int,
+        *,
+        relation: str,
+        origin: str,
+        weight: int,
+        anchor_us: int,
+        count: int = 0,
+        note: int = -1,
+    ) -> None:
+        """Let this edge stand for the pair from *version* on."""
+        pair = self.pair(source, target)
+        if pair >= len(self.rows.head) or self.rows.head[pair] < 0:
+            self.degrees.data[source] += 1
+            self.degrees.data[target] += 1
+        self.rows.put(
+            pair,
+            version,
+            (
+                source,
+                self.relations.number(relation),
+                self.origins.number(origin),
+                weight,
+                anchor_us,
+                count,
+                note,
+            ),
+        )
+
+    def use(self, a: int, b: int, version: int, active_us: int) -> None:
+        """Count one more use of the edge and refresh its anchor."""
+        pair = self.pair(a, b)
+        count = int(self.rows.column("count")[self.rows.head[pair]])
+        self.rows.change(pair, version, count=count + 1, anchor_us=active_us)
+
+    def unlink(self, a: int, b: int, version: int) -> None:
+        """Let no edge stand for the pair from *version* on."""
+        if self.row(a, b) >= 0:
+            self.rows.close(self.pair(a, b), version)
+            self.degrees.data[a] -= 1
+            self.degrees.data[b] -= 1
+
+    def isolate(self, blocks: set[int], version: int) -> None:
+        """Take away every edge, pending connection and staged pair of archived blocks."""
+        for block in sorted(blocks):
+            for pair in self.incident[block]:
+                if pair < len(self.rows.head) and self.rows.head[pair] >= 0:
+                    self.unlink(int(self.low.data[pair]), int(self.high.data[pair]), version)
+        for waiting in (self.pending, self.staged):
+            for ends in [ends for ends in waiting.current if not blocks.isdisjoint(ends)]:
+                waiting.drop(ends, version)
+
+    def move(self, old: int, new: int, other: int, version: int) -> None:
+        """Re-attach the edge old-other to new, direction and everything else kept."""
+        row = self.row(old, other)
+        columns = self.rows.column
+        source = int(columns("source")[row])
+        ends = (new, other) if source == old else (other, new)
+        values = {
+            "relation": self.relations.words[columns("relation")[row]],
+            "origin": self.origins.words[columns("origin")[row]],
+            "weight": int(columns("weight")[row]),
+            "anchor_us": int(columns("anchor_us")[row]),
+            "count": int(columns("count")[row]),
+            "note": int(columns("note")[row]),
+        }
+        self.unlink(old, other, version)
+        self.link(*ends, version, **values)  # type: ignore[arg-type]
+
+
+def key(a: int, b: int) -> tuple[int, int]:
+    """Return the pair in its canonical order of numbers."""
+    return (a, b) if a < b else (b, a)

@@ -1,0 +1,341 @@
+"""The vector index: an append-only matrix of quantised vectors and exact search in it.
+
+A row is one vector of one block, in the order of learning, and is never changed or removed: what
+is alive as of some point is the caller's list of rows. Components are whole numbers held as
+float32, whose products BLAS forms exactly (see `mnemic.kernel.vectors`). So each cosine here is
+the same to the last bit however it is computed: over the whole matrix or a few gathered rows, in
+chunks of any size, on any BLAS kernel, with any number of threads. Speed alone chooses the way.
+
+Arrays handed out are read-only views of a prefix. Appending writes behind every such prefix, or
+into a larger copy, so a view taken earlier keeps its contents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, Protocol, TypeAlias
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from mnemic.kernel import vectors
+from mnemic.kernel.arithmetic import NANO
+from mnemic.kernel.errors import VectorRefused
+from mnemic.kernel.vectors import Vector
+
+Integers: TypeAlias = NDArray[np.int64]
+Matrix: TypeAlias = NDArray[np.float32]
+
+_ROWS_FIRST: Final = 64
+_CHUNK_COMPONENTS: Final = 2**20
+"""4 MiB of float32: about what a core's cache holds."""
+_QUERIES_AT_ONCE: Final = 256
+
+
+class Ids(Protocol):
+    """Public ids by block ordinal; only the few that decide a tie are looked up."""
+
+    def __getitem__(self, ordinal: int, /) -> str:
+        """Return the id of the block with *ordinal*."""
+        ...
+
+
+@frozen(kw_only=True, eq=False)
+class Pairs:
+    """Pairs of a query and a row whose cosine reaches a floor, as three columns."""
+
+    queries: Integers
+    """Which query, by its position."""
+    rows: Integers
+    cosines: Integers
+    """Nano-units, none below the floor."""
+
+
+class VectorIndex:
+    """Vectors of blocks in the order of appending.
+
+    Args:
+        chunk_components: Components copied or multiplied at a time. It bounds memory and never
+            changes a result.
+    """
+
+    def __init__(self, *, chunk_components: int = _CHUNK_COMPONENTS) -> None:
+        """Start empty; the first vector sets the dimension."""
+        self._chunk_components = chunk_components
+        self._rows = 0
+        self._matrix: Matrix = np.empty((0, 0), dtype=np.float32)
+        self._squared_norms: Integers = np.empty(0, dtype=np.int64)
+        self._block_of: Integers = np.empty(0, dtype=np.int64)
+
+    # --- growth ------------------------------------------------------------------------------
+
+    def append(self, block: int, vector: Vector) -> int:
+        """Add a vector of the block with ordinal *block* and return its row.
+
+        Raises:
+            VectorRefused: Its size differs from the rows before it, or it is longer than
+                `mnemic.kernel.vectors.quantise` makes any.
+        """
+        if self._rows == 0:
+            self._allocate(_ROWS_FIRST, vector.size)
+        self._check_size(vector)
+        squared_norm = vectors.squared_norm(vector)
+        if squared_norm > vectors.SQUARED_NORM_MAX:
+            raise VectorRefused(
+                f"a vector of squared length {squared_norm} would not multiply exactly",
+                recovery="Pass the vector through quantise() first.",
+                squared_norm=squared_norm,
+            )
+        if self._rows == len(self._matrix):
+            self._allocate(2 * self._rows, self.dimension)
+        row = self._rows
+        self._matrix[row] = vector
+        self._squared_norms[row] = squared_norm
+        self._block_of[row] = block
+        self._rows = row + 1
+        return row
+
+    def _allocate(self, capacity: int, dimension: int) -> None:
+        """Move to arrays for *capacity* rows; views of the old ones stay valid."""
+        matrix = np.empty((capacity, dimension), dtype=np.float32)
+        squared_norms = np.empty(capacity, dtype=np.int64)
+        block_of = np.empty(capacity, dtype=np.int64)
+        if self._rows:
+            matrix[: self._rows] = self._matrix[: self._rows]
+            squared_norms[: self._rows] = self._squared_norms[: self._rows]
+            block_of[: self._rows] = self._block_of[: self._rows]
+        self._matrix, self._squared_norms, self._block_of = matrix, squared_norms, block_of
+
+    # --- what is held ------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> int:
+        """Number of rows appended so far."""
+        return self._rows
+
+    @property
+    def dimension(self) -> int:
+        """Components per vector; 0 before the first one."""
+        return self._matrix.shape[1] if self._rows else 0
+
+    @property
+    def block_of(self) -> Integers:
+        """Ordinal of the owning block per row."""
+        block_of = self._block_of[: self._rows]
+        block_of.flags.writeable = False
+        return block_of
+
+    @property
+    def squared_norms(self) -> Integers:
+        """Exact squared length per row."""
+        squared_norms = self._squared_norms[: self._rows]
+        squared_norms.flags.writeable = False
+        return squared_norms
+
+    def vector(self, row: int) -> Vector:
+        """Return the vector in *row*.
+
+        Raises:
+            IndexError: There is no such row.
+        """
+        self._check_rows(np.array([row]), self._rows)
+        vector: Vector = self._matrix[row].astype(np.int16)
+        return vector
+
+    # --- search ------------------------------------------------------------------------------
+
+    def cosines(self, query: Vector, rows: Integers | None = None) -> Integers:
+        """Return the cosine of *query* with each of *rows*, in their order.
+
+        Args:
+            query: A quantised vector of this index's dimension.
+            rows: Row numbers in any order; None means all rows.
+        Returns:
+            Nano-units in [-NANO, NANO].
+        Raises:
+            VectorRefused: The query is of another size.
+            IndexError: A row does not exist.
+        """
+        extent = self._rows  # read once: an append in the meantime adds nothing to this answer
+        if rows is not None:
+            self._check_rows(rows, extent)
+        if extent == 0:
+            return np.empty(0, dtype=np.int64)
+        self._check_size(query)
+        dots = self._dots(query.astype(np.float32), rows, extent)
+        norms = self._squared_norms[:extent] if rows is None else self._squared_norms[rows]
+        return vectors.cosine_each(dots, vectors.squared_norm(query), norms)
+
+    def top(
+        self, query: Vector, rows: Integers | None, k: int, *, ids: Ids
+    ) -> tuple[Integers, Integers]:
+        """Return the *k* rows nearest to *query* and their cosines, best first.
+
+        Args:
+            query: A quantised vector of this index's dimension.
+            rows: The rows that are alive, at most one per block; None means all.
+            k: How many at most, >= 1.
+            ids: Public ids by block ordinal. Equal cosines are ordered by them.
+        """
+        if k < 1:
+            raise ValueError(f"top {k}: pass at least 1")
+        cosines = self.cosines(query, rows)
+        chosen = np.arange(len(cosines), dtype=np.int64) if rows is None else rows
+        order = ranked(cosines, self._block_of[chosen], ids, k=k)
+        return chosen[order], cosines[order]
+
+    def pairs(self, queries: Sequence[Vector], rows: Integers, *, floor: int) -> Iterator[Pairs]:
+        """Yield every pair of a query and one of *rows* with a cosine of at least *floor*.
+
+        A matrix product in blocks: memory stays bounded whatever the number of rows and
+        queries. Pairs come in no promised order, but each exactly once.
+
+        Args:
+            queries: Quantised vectors of this index's dimension.
+            rows: Row numbers, without repetition.
+            floor: Lowest cosine of interest in nano-units, >= 0.
+        """
+        if floor < 0:
+            raise ValueError(f"floor {floor}: pass at least 0")
+        extent = self._rows
+        self._check_rows(rows, extent)
+        for query in queries:
+            self._check_size(query)
+        if len(rows) == 0:
+            return
+        alive = np.zeros(extent, dtype=np.bool_)
+        alive[rows] = True
+        for start in range(0, len(queries), _QUERIES_AT_ONCE):
+            batch = queries[start : start + _QUERIES_AT_ONCE]
+            for found in self._pairs_of_batch(batch, alive, floor):
+                yield Pairs(queries=found.queries + start, rows=found.rows, cosines=found.cosines)
+
+    def _pairs_of_batch(
+        self, queries: Sequence[Vector], alive: NDArray[np.bool_], floor: int
+    ) -> Iterator[Pairs]:
+        norms = np.array([vectors.squared_norm(query) for query in queries], dtype=np.int64)
+        for columns, dots in self._products(np.stack(queries).astype(np.float32), alive):
+            squared_norms = self._squared_norms[columns]
+            near = np.flatnonzero(dots >= _least_dots(norms, squared_norms, floor)[:, None])
+            which, column = np.divmod(near, len(columns))
+            cosines = vectors.cosine_each(
+                dots.reshape(-1)[near], norms[which], squared_norms[column]
+            )
+            rows = columns[column]
+            kept = np.flatnonzero((cosines >= floor) & alive[rows])
+            yield Pairs(queries=which[kept], rows=rows[kept], cosines=cosines[kept])
+
+    def _products(
+        self, queries: Matrix, alive: NDArray[np.bool_]
+    ) -> Iterator[tuple[Integers, Matrix]]:
+        """Yield rows and their products with all queries, chunk by chunk.
+
+        Every alive row comes up once. Rows that are not alive come along where multiplying them
+        in place is cheaper than copying the others out. The products are overwritten by the
+        next step.
+        """
+        count, dimension = queries.shape
+        rows = np.flatnonzero(alive)
+        in_place = _in_place(len(rows), len(alive), count)
+        if in_place:
+            rows = np.arange(rows[0], rows[-1] + 1)
+        width = max(1, self._chunk_components // max(dimension, count))
+        products = np.empty(count * width, dtype=np.float32)
+        gathered = np.empty((0 if in_place else width, dimension), dtype=np.float32)
+        for start in range(0, len(rows), width):
+            columns = rows[start : start + width]
+            if in_place:
+                chunk = self._matrix[columns[0] : columns[-1] + 1]
+            else:
+                chunk = _gather(self._matrix, columns, gathered)
+            out = products[: count * len(columns)].reshape(count, len(columns))
+            yield columns, np.matmul(queries, chunk.T, out=out)
+
+    def _dots(self, query: Matrix, rows: Integers | None, extent: int) -> Matrix:
+        if rows is None:
+            return self._matrix[:extent] @ query
+        if _in_place(len(rows), extent, 1):
+            whole: Matrix = self._matrix[:extent] @ query
+            return whole[rows]
+        width = max(1, self._chunk_components // len(query))
+        gathered = np.empty((min(width, len(rows)), len(query)), dtype=np.float32)
+        dots = np.empty(len(rows), dtype=np.float32)
+        for start in range(0, len(rows), width):
+            columns = rows[start : start + width]
+            dots[start : start + width] = _gather(self._matrix, columns, gathered) @ query
+        return dots
+
+    # --- checks ------------------------------------------------------------------------------
+
+    def _check_size(self, vector: Vector) -> None:
+        dimension = self._matrix.shape[1]
+        if vector.shape != (dimension,) or vector.dtype != np.int16:
+            raise VectorRefused(
+                f"this index holds int16 vectors of size {dimension}, "
+                f"got {vector.dtype} of shape {vector.shape}",
+                dimension=dimension,
+                shape=vector.shape,
+            )
+
+    @staticmethod
+    def _check_rows(rows: Integers, extent: int) -> None:
+        # Negative rows would silently count from the end, and gathering clips.
+        if len(rows) and (rows.min() < 0 or rows.max() >= extent):
+            raise IndexError(f"rows {rows.min()} to {rows.max()} of an index with {extent}")
+
+
+def ranked(values: Integers, blocks: Integers, ids: Ids, *, k: int) -> Integers:
+    """Return the positions of the *k* best, in the order (value descending, id ascending).
+
+    Args:
+        values: What is ranked.
+        blocks: Ordinals, one per value.
+        ids: Public ids by ordinal, looked up for equal values only.
+        k: How many at most, >= 1.
+    """
+    positions = np.arange(len(values))
+    if k < len(values):
+        # Everything that reaches the k-th value stays in, since the order of a partition among
+        # equals is anyone's guess; the ids then decide.
+        kth = len(values) - k
+        positions = np.flatnonzero(values >= np.partition(values, kth)[kth])
+    positions = positions[np.argsort(-values[positions], kind="stable")]
+    ordered = values[positions]
+    starts = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] + 1))
+    lengths = np.diff(starts, append=len(ordered))
+    for start, length in zip(starts.tolist(), lengths.tolist(), strict=True):
+        if length > 1:
+            tied = positions[start : start + length].tolist()
+            tied.sort(key=lambda position: ids[int(blocks[position])])
+            positions[start : start + length] = tied
+    return positions[:k]
+
+
+def _in_place(alive: int, extent: int, queries: int) -> bool:
+    """Say whether multiplying all rows where they lie beats copying the alive ones out.
+
+    Measured at 256 components: reading a row costs about 10 times one product with it, copying
+    it out 40 times.
+    """
+    return alive * (40 + queries) >= extent * (10 + queries)
+
+
+def _gather(matrix: Matrix, rows: Integers, out: Matrix) -> Matrix:
+    """Copy *rows* into the front of *out*; they were checked, so clipping never happens."""
+    # mode="raise" would make take() fill a second buffer first.
+    return np.take(matrix, rows, axis=0, out=out[: len(rows)], mode="clip")
+
+
+def _least_dots(norms: Integers, squared_norms: Integers, floor: int) -> Matrix:
+    """Return per query a product that no pair at or above *floor* can fall below.
+
+    It only spares work, so it errs to the low side: one nano-unit less than the floor, the
+    shortest row of the chunk, and rounded down to a whole number, which float32 holds.
+    """
+    shortest = np.where(squared_norms > 0, squared_norms, vectors.SQUARED_NORM_MAX).min()
+    length = np.sqrt(norms.astype(np.float64) * float(shortest))
+    least = np.floor(length * (max(floor - 1, 0) / NANO))
+    if floor:
+        least[norms == 0] = np.inf  # a zero query reaches no positive floor
+    return least.astype(np.float32)

@@ -1,0 +1,225 @@
+"""Which texts share words with a question, and how much of it they answer: BM25, kept as a fold.
+
+1. A document is a text, numbered by the order in which it was added. Its text never changes.
+2. A search sees the documents under its mask and nothing else: how many they are, how long on
+   average, and how many hold a term are counted then and there. A search as of an earlier hour is
+   therefore a search in the lexicon that stood at that hour, bit for bit.
+3. Texts queue until the first search. Opening a log in order to write analyses nothing.
+4. A document's match is a sum of whole numbers (units of 2**-30), so it does not matter in which
+   order terms, postings or documents came.
+
+For each term of the query that a document holds, with the live documents' count N and mean
+length, the term's document frequency df, its count tf in the document and the document's length:
+
+    idf   = ln(1 + (N - df + 1/2) / (df + 1/2))
+    match = idf * (K1 + 1) * tf / (tf + K1 * (1 - B + B * length / mean length))
+
+A term's match stays below idf * (K1 + 1) however often the document repeats it. The sum of these
+bounds, over all terms of the query and also those that no document holds, is what a document that
+answers everything would reach. Strength is the match as a share of that: it compares across
+queries and owes nothing to the other candidates.
+
+Source: Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), with the idf of
+Lucene, which stays above 0 for a term that most documents hold.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.kernel.arithmetic import Integers, ln, nano_each
+from mnemic.projections import analysis
+
+Mask = NDArray[np.bool_]
+
+K1: Final = 0.9
+"""How slowly repetitions of a term saturate; > 0. Changing it makes another recipe."""
+
+B: Final = 0.3
+"""How much length counts against a document, in [0, 1]. Changing it makes another recipe.
+
+With K1, measured on dialogue turns: recall@10 .64, against .62 at the customary 1.2 and 0.75. Short
+texts are mostly about one thing, so their length says little.
+"""
+
+_GRID: Final = 2.0**30
+"""Units of match to one. A sum of ten thousand terms stays far below 2**53, exact as a float."""
+
+
+class Lexicon:
+    """An inverted index over texts, added one by one and searched under a mask.
+
+    Whoever shares one between threads calls `settle` first, where it writes: until the next `add`
+    or `forget`, searches only read.
+    """
+
+    def __init__(self, analyser: str = analysis.ANALYSER) -> None:
+        """Start empty.
+
+        Args:
+            analyser: Name of the recipe from text to terms, for documents and queries alike.
+        Raises:
+            RecipeRetired: This release carries no such recipe.
+        """
+        self.analyser = analyser
+        self._analyse = analysis.analyser(analyser)
+        self._texts: list[str | None] = []
+        self._lengths: Integers = np.zeros(0, dtype=np.int64)
+        """Terms in each analysed document. The texts beyond it are the queue."""
+        self._postings: dict[str, _Postings] = {}
+
+    def __len__(self) -> int:
+        """Return how many documents were added, forgotten ones included."""
+        return len(self._texts)
+
+    def add(self, text: str | None) -> int:
+        """Queue *text* and return its document number; None stands for an erased text."""
+        self._texts.append(text)
+        return len(self._texts) - 1
+
+    def forget(self, document: int) -> None:
+        """Drop the text and the postings of *document*; it stays as a document without terms."""
+        if not 0 <= document < len(self._texts):
+            raise IndexError(f"document {document} of {len(self._texts)}")
+        text, self._texts[document] = self._texts[document], None
+        if text is None or document >= self._lengths.size:
+            return
+        for term in dict.fromkeys(self._analyse(text)):
+            kept = self._postings[term].without(document)
+            if kept.size:
+                self._postings[term] = kept
+            else:
+                del self._postings[term]
+        # A copy, since a search in another thread may be reading.
+        self._lengths = self._lengths.copy()
+        self._lengths[document] = 0
+
+    def settle(self) -> None:
+        """Analyse the queue. Every search does so first."""
+        first = self._lengths.size
+        if first == len(self._texts):
+            return
+        fresh: defaultdict[str, list[int]] = defaultdict(list)
+        lengths: list[int] = []
+        for document, text in enumerate(self._texts[first:], start=first):
+            terms = self._analyse(text) if text is not None else []
+            lengths.append(len(terms))
+            for term, count in Counter(terms).items():
+                fresh[term] += (document, count)
+        for term, pairs in fresh.items():
+            self._postings.setdefault(term, _Postings()).extend(pairs)
+        self._lengths = np.concatenate((self._lengths, np.array(lengths, dtype=np.int64)))
+
+    def search(self, query: str, alive: Mask) -> tuple[Integers, Integers]:
+        """Return the live documents that hold a term of *query*, and how strongly each matches.
+
+        Args:
+            query: Any text; repeating a word in it changes nothing.
+            alive: One truth value per document. It may be shorter than the documents added:
+                those beyond it are not alive.
+        Returns:
+            Document numbers, ascending, and strengths in nano-units. Range: [0, NANO].
+        Raises:
+            ValueError: *alive* is longer than the documents added.
+        """
+        matches, held, reach = self._match(query, alive)
+        documents = np.flatnonzero(held)
+        return documents, _strengths(matches[documents], reach)
+
+    def strengths(self, query: str, alive: Mask, documents: Integers) -> Integers:
+        """Return how strongly each of *documents* matches, in the order given.
+
+        Args:
+            query: As for `search`.
+            alive: As for `search`.
+            documents: Document numbers, >= 0.
+        Returns:
+            Strengths in nano-units; 0 for a document that holds no term or is not alive.
+        """
+        matches, _, reach = self._match(query, alive)
+        inside = documents < matches.size
+        found: Integers = np.zeros(documents.shape, dtype=np.int64)
+        found[inside] = matches[documents[inside]]
+        return _strengths(found, reach)
+
+    def _match(self, query: str, alive: Mask) -> tuple[Integers, Mask, int]:
+        """Return every document's match, whether it holds a term at all, and the reach."""
+        if alive.size > len(self._texts):
+            raise ValueError(f"a mask of {alive.size} for {len(self._texts)} documents")
+        self.settle()
+        lengths = self._lengths[: alive.size]
+        live = int(np.count_nonzero(alive))
+        mean = int((lengths * alive).sum()) / max(live, 1)
+        matches: Integers = np.zeros(alive.size, dtype=np.int64)
+        held: Mask = np.zeros(alive.size, dtype=np.bool_)
+        reach = 0
+        for term in dict.fromkeys(self._analyse(query)):
+            postings = self._postings.get(term, _NONE)
+            documents, counts = postings.under(alive)
+            bound = _inverse_frequency(live, documents.size) * (K1 + 1.0)
+            reach += round(bound * _GRID)
+            if documents.size:
+                drag = K1 * ((1.0 - B) + B * (lengths[documents] / mean))
+                matches[documents] += _on_grid((bound * counts) / (counts + drag))
+                held[documents] = True
+        return matches, held, reach
+
+
+class _Postings:
+    """The documents that hold one term, ascending, each with its count; grows at the end.
+
+    What was handed out stays as it was: growth writes beyond it and `without` copies.
+    """
+
+    __slots__ = ("_rows", "size")
+
+    def __init__(self) -> None:
+        self._rows: Integers = np.empty((2, 0), dtype=np.int64)
+        self.size = 0
+
+    def extend(self, pairs: list[int]) -> None:
+        """Append *pairs*: a document and its count in turn, later than all before."""
+        added = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        size = self.size + added.shape[1]
+        if size > self._rows.shape[1]:
+            room = np.empty((2, max(size, 2 * self.size)), dtype=np.int64)
+            room[:, : self.size] = self._rows[:, : self.size]
+            self._rows = room
+        self._rows[:, self.size : size] = added
+        self.size = size
+
+    def under(self, alive: Mask) -> tuple[Integers, Integers]:
+        """Return the live documents and their counts."""
+        documents, counts = self._rows[:, : self.size]
+        within = int(documents.searchsorted(alive.size))
+        documents, counts = documents[:within], counts[:within]
+        kept = alive[documents]
+        return documents[kept], counts[kept]
+
+    def without(self, document: int) -> _Postings:
+        """Return a copy that has forgotten *document*."""
+        rows = self._rows[:, : self.size]
+        copy = _Postings()
+        copy._rows = rows[:, rows[0] != document]
+        copy.size = copy._rows.shape[1]
+        return copy
+
+
+_NONE: Final = _Postings()
+"""The postings of a term that no document holds."""
+
+
+def _inverse_frequency(live: int, frequency: int) -> float:
+    return ln(1.0 + (live - frequency + 0.5) / (frequency + 0.5))
+
+
+def _on_grid(match: NDArray[np.float64]) -> Integers:
+    return np.rint(match * _GRID).astype(np.int64)
+
+
+def _strengths(matches: Integers, reach: int) -> Integers:
+    return nano_each(matches / max(reach, 1))

@@ -1,0 +1,72 @@
+"""The read side of one space: all projections, folded in step.
+
+``State`` is the fold. It is advanced by one writer at a time and never handed out; whoever wants
+to look takes a ``View`` of it at a version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from mnemic.kernel.events import EmbedderIdentity, Recorded
+from mnemic.kernel.texts import Embedding, Erased
+from mnemic.kernel.vectors import unpack
+from mnemic.projections.catalogue import Catalogue
+from mnemic.projections.fold import HANDLERS
+from mnemic.projections.graph import Graph
+from mnemic.projections.index import VectorIndex
+from mnemic.projections.lexicon import Lexicon
+from mnemic.projections.timeline import Timeline
+
+FOLD_VERSION = 1
+"""Raised when the same log folds into something else; replays name it as a cause."""
+
+
+class State:
+    """Catalogue, graph, vectors, lexicon and timeline at the version last folded."""
+
+    def __init__(self) -> None:
+        self.catalogue = Catalogue()
+        self.graph = Graph()
+        self.timeline = Timeline()
+        self.lexicon = Lexicon()
+        self.indexes: dict[EmbedderIdentity, VectorIndex] = {}
+        self.staged_vectors: dict[EmbedderIdentity, dict[int, int]] = {}
+        """Rows of a re-embedding under way, by block."""
+
+    @property
+    def version(self) -> int:
+        """The last version folded, -1 before the first."""
+        return self.timeline.version
+
+    def apply(self, recorded: Recorded) -> None:
+        """Fold the next event."""
+        self.timeline.record(recorded)
+        HANDLERS[type(recorded.event)](self, recorded.event, recorded)
+
+    def rebuild(self, log: Iterable[Recorded]) -> State:
+        """Fold a whole log, or a stretch of one; return self."""
+        for recorded in log:
+            self.apply(recorded)
+        return self
+
+    def index_of(self, embedder: EmbedderIdentity) -> VectorIndex:
+        """Return the vectors of *embedder*; an empty index at first."""
+        return self.indexes.setdefault(embedder, VectorIndex())
+
+    def add_vector(
+        self, number: int, vector: Embedding | Erased, *, embedder: EmbedderIdentity | None = None
+    ) -> int:
+        """Append the vector of a block and return its row.
+
+        An erased one leaves a row of zeros behind, which is near to nothing.
+        """
+        identity = embedder if embedder is not None else self.timeline.embedder
+        assert identity is not None, "a vector comes after its embedder was adopted"  # noqa: S101
+        if isinstance(vector, Erased):
+            return self.index_of(identity).append(
+                number, np.zeros(identity.dimension, dtype=np.int16)
+            )
+        return self.index_of(identity).append(number, unpack(vector.packed))

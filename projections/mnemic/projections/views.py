@@ -1,0 +1,428 @@
+"""A view: everything one can ask, as it was at one point of the log.
+
+A view is a version, an hour and an instant, and for each table the rows that stand at that
+version. The live view borrows the heads of the tables and is good until the next event; a view of
+the past finds its rows by a mask and stays true for ever. Every query runs on either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from mnemic.kernel.arithmetic import MICROS_PER_HOUR, nano
+from mnemic.kernel.errors import SpaceErased
+from mnemic.kernel.events import EmbedderIdentity
+from mnemic.kernel.identity import BlockId, SessionId
+from mnemic.kernel.policy import CONSTITUTIONAL, DEFAULT, Policy
+from mnemic.kernel.reading import (
+    ACTIVE,
+    INBOX,
+    BlockColumns,
+    BlockFacts,
+    EdgeColumns,
+    EdgeFacts,
+    Fresh,
+    Moment,
+    PendingFacts,
+)
+from mnemic.kernel.texts import BlockText, Erased
+from mnemic.kernel.vectors import Vector
+from mnemic.projections.columns import Rows, Versions
+from mnemic.projections.graph import NO_ANCHOR, Pending, Sighting, key
+from mnemic.projections.index import VectorIndex
+from mnemic.projections.linking import LinkRule, link_candidates, near_matches
+from mnemic.projections.overlay import Overlay
+from mnemic.projections.state import State
+
+Ints = NDArray[np.int64]
+
+
+@frozen
+class Point:
+    """Where a view stands."""
+
+    version: int
+    active_us: int
+    """Decay is evaluated here."""
+    instant_us: int
+    """Ages are evaluated here."""
+
+    @property
+    def hour(self) -> float:
+        """Active hours."""
+        return self.active_us / MICROS_PER_HOUR
+
+
+class Slice:
+    """One table at one version."""
+
+    def __init__(self, table: Versions, rows: Rows) -> None:
+        self._table = table
+        self.rows = rows
+
+    def get(self, name: str, key: int) -> int:
+        """Return one value of one key."""
+        return int(self._table.column(name)[self.rows[key]])
+
+    def column(self, name: str, keys: Ints) -> Ints:
+        """Return one value for each of *keys*."""
+        return self._table.column(name)[self.rows[keys]].astype(np.int64)
+
+    def stands(self, key: int) -> bool:
+        """Whether a row of *key* stands."""
+        return 0 <= key < len(self.rows) and bool(self.rows[key] >= 0)
+
+
+class View:
+    """The read side of a space at a point. Implements ``mnemic.kernel.reading.Reading``."""
+
+    def __init__(self, state: State, point: Point, *, live: bool) -> None:
+        self._state = state
+        self.point = point
+        self.live = live
+        catalogue, graph, version = state.catalogue, state.graph, point.version
+        blocks, pairs = len(catalogue.ids), graph.low.length
+
+        def rows(table: Versions, keys: int) -> Rows:
+            return table.head if live else table.standing(version, keys)
+
+        self.life = Slice(catalogue.life, rows(catalogue.life, blocks))
+        self.strength = Slice(catalogue.strength, rows(catalogue.strength, blocks))
+        self.evidence = Slice(catalogue.evidence, rows(catalogue.evidence, blocks))
+        self.uses = Slice(catalogue.uses, rows(catalogue.uses, blocks))
+        self.edge_rows = Slice(graph.rows, rows(graph.rows, pairs))
+        self._blocks = blocks
+        self._pairs = pairs
+        self.policy: Policy = self._in_force("policies", "policy") or DEFAULT
+        self.embedder: EmbedderIdentity | None = self._in_force("embedders", "embedder")
+
+    def _in_force(self, name: str, key: str) -> Any:
+        ledgered = getattr(self._state.timeline, name)
+        return (ledgered.current if self.live else ledgered.at(self.point.version)).get(key)
+
+    @property
+    def state(self) -> State:
+        """The fold behind the view."""
+        return self._state
+
+    @property
+    def salt(self) -> bytes:
+        """The key of block ids.
+
+        Raises:
+            SpaceErased: It is gone with everything else.
+        """
+        if self._state.timeline.salt is None:
+            raise SpaceErased("the space was erased")
+        return self._state.timeline.salt
+
+    # --- blocks -----------------------------------------------------------------------------
+
+    def number(self, block_id: str) -> int | None:
+        """Return the number of a block that was learned by now."""
+        number = self._state.catalogue.numbers.get(BlockId(block_id))
+        return number if number is not None and self.life.stands(number) else None
+
+    def id(self, number: int) -> BlockId:
+        """Return the id of a block."""
+        return self._state.catalogue.ids[number]
+
+    def status(self, number: int) -> int:
+        """Return INBOX, ACTIVE or ARCHIVED."""
+        return self.life.get("status", number)
+
+    def tags(self, number: int) -> tuple[str, ...]:
+        """Return the tags of a block, sorted."""
+        return self._state.catalogue.tag_sets[self.life.get("tags", number)]
+
+    def category(self, number: int) -> str:
+        """Return the category of a block."""
+        return self._state.catalogue.categories.words[self.life.get("category", number)]
+
+    def text(self, number: int) -> BlockText | Erased:
+        """Return what the block says, or that it was erased."""
+        return self._state.catalogue.texts[self.life.get("text", number)]
+
+    def facts(self, number: int) -> BlockFacts:
+        """Return what decisions ask about a block."""
+        return BlockFacts(
+            number=number,
+            id=self.id(number),
+            status=self.status(number),
+            category=self.category(number),
+            tags=self.tags(number),
+            zone=self._state.catalogue.zones.words[self.life.get("zone", number)],
+            confidence=self.life.get("confidence", number),
+            tier_rate=self.life.get("tier_rate", number),
+            rate=self.strength.get("rate", number),
+            reinforced_us=self.strength.get("reinforced_us", number),
+            alpha=self.evidence.get("alpha", number),
+            beta=self.evidence.get("beta", number),
+            retrievals=self.uses.get("retrievals", number),
+        )
+
+    def known(self) -> Ints:
+        """Return the numbers of every block learned by now, rising."""
+        return np.flatnonzero(self.life.rows[: self._blocks] >= 0)
+
+    def with_status(self, status: int) -> Ints:
+        """Return the numbers of the blocks with *status*, rising."""
+        known = self.known()
+        return known[self.life.column("status", known) == status]
+
+    def inbox(self) -> list[int]:
+        """Return the numbers of the blocks that wait, first in first."""
+        if self.live:
+            return list(self._state.catalogue.waiting)
+        waiting = self.with_status(INBOX)
+        return waiting[np.argsort(self.life.column("learned", waiting), kind="stable")].tolist()
+
+    def active(self) -> BlockColumns:
+        """Return the active blocks as columns."""
+        numbers = self.with_status(ACTIVE)
+        tag_sets = self.life.column("tags", numbers)
+        return BlockColumns(
+            numbers=numbers,
+            reinforced_us=self.strength.column("reinforced_us", numbers),
+            reinforcements=self.strength.column("reinforcements", numbers),
+            rate=self.strength.column("rate", numbers),
+            tier_rate=self.life.column("tier_rate", numbers),
+            alpha=self.evidence.column("alpha", numbers),
+            beta=self.evidence.column("beta", numbers),
+            confidence=self.life.column("confidence", numbers),
+            retrievals=self.uses.column("retrievals", numbers),
+            expires_us=self.life.column("expires_us", numbers),
+            constitutional=self.tagged(tag_sets, (CONSTITUTIONAL,)),
+        )
+
+    def tagged(self, tag_sets: Ints, wanted: Sequence[str]) -> NDArray[np.bool_]:
+        """Return which tag sets have a wanted tag, or one that starts with a wanted ``prefix/``."""
+        known = np.unique(tag_sets)
+        matching = [
+            number
+            for number in known.tolist()
+            if any(_wants(wanted, tag) for tag in self._state.catalogue.tag_sets[number])
+        ]
+        return np.isin(tag_sets, matching)
+
+    # --- edges ------------------------------------------------------------------------------
+
+    def edge(self, a: int, b: int) -> EdgeFacts | None:
+        """Return the edge between two blocks, if one stands."""
+        pair = self._state.graph.pairs.get(key(a, b))
+        return None if pair is None else self._edge(pair)
+
+    def _edge(self, pair: int) -> EdgeFacts | None:
+        if not self.edge_rows.stands(pair):
+            return None
+        graph, row = self._state.graph, self.edge_rows
+        source = row.get("source", pair)
+        low, high = int(graph.low.data[pair]), int(graph.high.data[pair])
+        anchor = row.get("anchor_us", pair)
+        return EdgeFacts(
+            source,
+            high if source == low else low,
+            graph.relations.words[row.get("relation", pair)],
+            graph.origins.words[row.get("origin", pair)],
+            row.get("weight", pair),
+            None if anchor == NO_ANCHOR else anchor,
+            row.get("count", pair),
+        )
+
+    def note(self, a: int, b: int) -> str | None:
+        """Return the note on the edge between two blocks, unless there is none or it is erased."""
+        number = self.edge_rows.get("note", self._state.graph.pairs[key(a, b)])
+        if number < 0:
+            return None
+        note = self._state.graph.notes[number]
+        return None if isinstance(note, Erased) else note.text
+
+    def edges_of(self, number: int) -> list[EdgeFacts]:
+        """Return the edges of a block in the order in which its pairs were first linked."""
+        found = (self._edge(pair) for pair in self._state.graph.incident[number])
+        return [edge for edge in found if edge is not None]
+
+    def degree(self, number: int) -> int:
+        """Return how many edges a block has."""
+        if self.live:
+            return int(self._state.graph.degrees.data[number])
+        return sum(self.edge_rows.stands(pair) for pair in self._state.graph.incident[number])
+
+    def pairs(self) -> Ints:
+        """Return the numbers of the pairs with a standing edge, rising."""
+        return np.flatnonzero(self.edge_rows.rows[: self._pairs] >= 0)
+
+    def standing(self) -> EdgeColumns:
+        """Return the standing edges as columns."""
+        pairs, graph = self.pairs(), self._state.graph
+        low = graph.low.data[pairs].astype(np.int64)
+        high = graph.high.data[pairs].astype(np.int64)
+        return EdgeColumns(
+            low=low,
+            high=high,
+            weight=self.edge_rows.column("weight", pairs),
+            count=self.edge_rows.column("count", pairs),
+            anchor_us=self.edge_rows.column("anchor_us", pairs),
+            agent=self.edge_rows.column("origin", pairs) == graph.origins.known("agent"),
+            tier_low=self.life.column("tier_rate", low),
+            tier_high=self.life.column("tier_rate", high),
+        )
+
+    def waiting_connections(self) -> list[Pending]:
+        """Return the deferred connections, first in first."""
+        return self._ledgered(self._state.graph.pending)
+
+    def pending(self) -> list[PendingFacts]:
+        """Return the deferred connections as decisions see them."""
+        return [
+            PendingFacts(waiting.source, waiting.target, waiting.relation, waiting.weight)
+            for waiting in self.waiting_connections()
+        ]
+
+    def is_pending(self, a: int, b: int) -> bool:
+        """Whether a connection of the two waits for room."""
+        return key(a, b) in self._mapping(self._state.graph.pending)
+
+    def is_barred(self, a: int, b: int) -> bool:
+        """Whether the two were disconnected and not connected since."""
+        return key(a, b) in self._mapping(self._state.graph.barred)
+
+    def sightings(self) -> list[Sighting]:
+        """Return the near-duplicate pairs of which both blocks are still active."""
+        return [
+            pair
+            for pair in self._ledgered(self._state.graph.sightings)
+            if self.status(pair.block) == ACTIVE and self.status(pair.other) == ACTIVE
+        ]
+
+    def open_sessions(self) -> dict[SessionId, int]:
+        """Return the open sessions and the versions at which they started."""
+        return dict(self._mapping(self._state.timeline.sessions))
+
+    def latest_session(self) -> SessionId | None:
+        """Return the session that was started last."""
+        return self._mapping(self._state.timeline.latest_session).get("session")
+
+    def _mapping(self, ledgered: Any) -> dict[Any, Any]:
+        found: dict[Any, Any] = ledgered.current if self.live else ledgered.at(self.point.version)
+        return found
+
+    def _ledgered(self, ledgered: Any) -> list[Any]:
+        return list(self._mapping(ledgered).values())
+
+    # --- vectors ----------------------------------------------------------------------------
+
+    @property
+    def index(self) -> VectorIndex:
+        """The vectors of the embedder in force; empty before the first promotion."""
+        if self.embedder is None:
+            return VectorIndex()
+        return self._state.indexes.get(self.embedder, VectorIndex())
+
+    def near(
+        self, vectors: Sequence[Vector], categories: Sequence[str], floor: int
+    ) -> list[list[tuple[int, int]]]:
+        """Return, for each vector, the active blocks at or above *floor*, best first."""
+        exempt = frozenset(self.policy.near_duplicate_exempt)
+        asking = [place for place, name in enumerate(categories) if name not in exempt]
+        matches: list[list[tuple[int, int]]] = [[] for _ in vectors]
+        pool = self.with_status(ACTIVE)
+        numbers = [self._state.catalogue.categories.known(name) for name in exempt]
+        pool = pool[~np.isin(self.life.column("category", pool), numbers)]
+        if not asking or not len(pool):
+            return matches
+        found = near_matches(
+            self.index,
+            [vectors[place] for place in asking],
+            pool,
+            row_of=self._by_number("vector"),
+            ids=self._state.catalogue.ids,
+            floor=floor,
+        )
+        for place, near in zip(asking, found, strict=True):
+            matches[place] = near
+        return matches
+
+    def link_candidates(
+        self, fresh: Sequence[Fresh], gone: Sequence[int], moment: Moment
+    ) -> list[list[tuple[int, int]]]:
+        """Return, for each fresh block, its best candidates for a similarity edge."""
+        numbers = [block.number for block in fresh]
+        new = np.array(numbers, dtype=np.int64)
+        overlay = Overlay(self.index, numbers, [block.vector for block in fresh])
+        row_of = self._by_number("vector")
+        row_of[new] = overlay.first + np.arange(len(new))
+        reinforced_us = self._by_number("reinforced_us", self.strength)
+        for number in numbers:
+            if self.status(number) == INBOX:
+                reinforced_us[number] = moment.active_us
+        tags = {block.number: frozenset(block.tags) for block in fresh}
+        pool = np.setdiff1d(np.union1d(self.with_status(ACTIVE), new), np.array(gone, dtype=int))
+        return link_candidates(
+            overlay,
+            new,
+            pool,
+            row_of=row_of,
+            category_of=self._by_number("category"),
+            reinforced_us=reinforced_us,
+            tags_of=lambda number: tags.get(number) or frozenset(self.tags(number)),
+            ids=self._state.catalogue.ids,
+            rule=link_rule(self.policy),
+        )
+
+    def _by_number(self, name: str, table: Slice | None = None) -> Ints:
+        """Return a column for every block number, -1 for those not learned by now."""
+        known = self.known()
+        values = np.full(self._blocks, -1, dtype=np.int64)
+        values[known] = (table or self.life).column(name, known)
+        return values
+
+
+def _wants(wanted: Sequence[str], tag: str) -> bool:
+    return any(tag == want or (want.endswith("/") and tag.startswith(want)) for want in wanted)
+
+
+def link_rule(policy: Policy) -> LinkRule:
+    """Return the numbers of the edge score as *policy* has them."""
+    return LinkRule(
+        cosine=nano(policy.edge_cosine),
+        tags=nano(policy.edge_tags),
+        category=nano(policy.edge_category),
+        temporal=nano(policy.edge_temporal),
+        cross_category=nano(policy.cross_category),
+        sigma_us=round(policy.temporal_sigma_hours * MICROS_PER_HOUR),
+        guard=nano(policy.cosine_guard),
+        threshold=nano(policy.edge_threshold),
+        best=policy.edge_candidates,
+    )
+
+
+def live(state: State, *, active_us: int, instant_us: int) -> View:
+    """Return the live view, good until the next event is folded."""
+    return View(state, Point(state.version, active_us, instant_us), live=True)
+
+
+def as_of(
+    state: State, version: int, *, active_us: int | None = None, instant_us: int | None = None
+) -> View:
+    """Return the view at *version*.
+
+    Args:
+        state: A fold that has reached *version*.
+        version: A version of the log.
+        active_us: Where decay is evaluated; None: at the hour of that event.
+        instant_us: Where ages are evaluated; None: when that event was recorded.
+
+    Raises:
+        PointOutOfRange: The log has no such version.
+    """
+    timeline = state.timeline
+    timeline.checked_version(version)
+    hour = int(timeline.active_us.data[version]) if active_us is None else active_us
+    wall = int(timeline.recorded_us.data[version]) if instant_us is None else instant_us
+    return View(state, Point(version, hour, wall), live=False)

@@ -1,0 +1,131 @@
+"""``where=``: which blocks a recall may look at."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from mnemic.kernel.decisions.learning import instant
+from mnemic.kernel.errors import FieldRefused
+from mnemic.kernel.policy import Frame
+from mnemic.kernel.reading import ACTIVE
+from mnemic.kernel.scoring import UNKNOWN
+from mnemic.kernel.texts import BlockText
+from mnemic.projections.views import View
+
+Ints = NDArray[np.int64]
+KEYS = ("tags", "category", "author", "thread", "metadata", "since", "until")
+
+
+@frozen(kw_only=True)
+class Where:
+    """A filter, checked. Every given condition must hold; listed values are alternatives."""
+
+    tags: tuple[str, ...] = ()
+    """All of these; one that ends in ``/`` stands for every tag below it."""
+    category: tuple[str, ...] = ()
+    author: tuple[str, ...] = ()
+    thread: tuple[str, ...] = ()
+    metadata: tuple[tuple[str, Any], ...] = ()
+    since_us: int | None = None
+    """created_at at or after; blocks of unknown age do not pass."""
+    until_us: int | None = None
+    """created_at before or at."""
+
+    @classmethod
+    def parse(cls, where: Mapping[str, Any] | None) -> Where:
+        """Return the filter a caller wrote.
+
+        Raises:
+            FieldRefused: A key is unknown, or a value of the wrong kind.
+        """
+        given = dict(where or {})
+        unknown = sorted(set(given) - set(KEYS))
+        if unknown:
+            raise FieldRefused(
+                f"where does not know {', '.join(map(repr, unknown))}",
+                recovery=f"Filter by {', '.join(KEYS)}.",
+                field="where",
+            )
+        metadata = given.get("metadata") or {}
+        if not isinstance(metadata, Mapping):
+            raise FieldRefused(f"where metadata must be an object, got {metadata!r}", field="where")
+        return cls(
+            tags=_words("tags", given.get("tags")),
+            category=_words("category", given.get("category")),
+            author=_words("author", given.get("author")),
+            thread=_words("thread", given.get("thread")),
+            metadata=tuple(sorted(metadata.items())),
+            since_us=instant("since", given.get("since")),
+            until_us=instant("until", given.get("until")),
+        )
+
+
+def _words(name: str, value: object) -> tuple[str, ...]:
+    words = (value,) if isinstance(value, str) else tuple(value or ())  # type: ignore[arg-type]
+    if not all(isinstance(word, str) for word in words):
+        raise FieldRefused(f"where {name} must be text or texts, got {value!r}", field="where")
+    return words
+
+
+def eligible(view: View, frame: Frame, where: Where) -> Ints:
+    """Return the numbers of the blocks that a recall in *frame* may return, rising."""
+    numbers = view.with_status(ACTIVE)
+    expires = view.life.column("expires_us", numbers)
+    numbers = numbers[(expires == UNKNOWN) | (expires > view.point.instant_us)]
+    numbers = _in_frame(view, frame, numbers)
+    numbers = _in_columns(view, where, numbers)
+    if where.author or where.thread or where.metadata:
+        passing = [number for number in numbers.tolist() if _says(view, number, where)]
+        numbers = np.array(passing, dtype=np.int64)
+    return numbers
+
+
+def _in_frame(view: View, frame: Frame, numbers: Ints) -> Ints:
+    if frame.scope == "session":
+        sessions = list(view.open_sessions()) or [view.latest_session()]
+        names = view.state.catalogue.sessions
+        wanted = [names.known(session) for session in sessions if session is not None]
+        numbers = numbers[np.isin(view.life.column("session", numbers), wanted)]
+    tag_sets = view.life.column("tags", numbers)
+    passing = np.ones(len(numbers), dtype=np.bool_)
+    if frame.only_tags:
+        passing &= view.tagged(tag_sets, frame.only_tags)
+    if frame.never_tags:
+        passing &= ~view.tagged(tag_sets, frame.never_tags)
+    return numbers[passing]
+
+
+def _in_columns(view: View, where: Where, numbers: Ints) -> Ints:
+    passing = np.ones(len(numbers), dtype=np.bool_)
+    for tag in where.tags:
+        passing &= view.tagged(view.life.column("tags", numbers), (tag,))
+    if where.category:
+        wanted = [view.state.catalogue.categories.known(name) for name in where.category]
+        passing &= np.isin(view.life.column("category", numbers), wanted)
+    if where.since_us is not None or where.until_us is not None:
+        created = view.life.column("created_us", numbers)
+        passing &= created != UNKNOWN
+        if where.since_us is not None:
+            passing &= created >= where.since_us
+        if where.until_us is not None:
+            passing &= created <= where.until_us
+    return numbers[passing]
+
+
+def _says(view: View, number: int, where: Where) -> bool:
+    """Whether the text of a block meets the conditions on author, thread and metadata."""
+    text = view.text(number)
+    if not isinstance(text, BlockText):
+        return False
+    if where.author and text.author not in where.author:
+        return False
+    if where.thread and text.thread not in where.thread:
+        return False
+    metadata = json.loads(text.metadata) if text.metadata and where.metadata else {}
+    return all(metadata.get(key) == value for key, value in where.metadata)

@@ -1,0 +1,321 @@
+"""What every adapter must do, as test classes with one hole to fill.
+
+A new store is checked in two lines::
+
+    class TestMyStore(StoreContract):
+        def store(self, tmp_path: Path) -> Store: return MyStore(tmp_path / "my.db")
+"""
+# ruff: noqa: D102, PLR2004 - a test's name is its sentence, and expected values stand as they are
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from mnemic.kernel.errors import Conflict, FieldRefused, PointOutOfRange, VersionConflict
+from mnemic.kernel.ports import (
+    GENESIS_DIGEST,
+    CommandRow,
+    Head,
+    Log,
+    PayloadRow,
+    Record,
+    Store,
+)
+
+
+def records(first: int, count: int, *, author: str = "a") -> tuple[Record, ...]:
+    """Return *count* records from version *first*; another *author* means other bytes."""
+    return tuple(
+        Record(version, f"thing-noted.{1 + version % 2}", b'{"%s":%d}' % (author.encode(), version))
+        for version in range(first, first + count)
+    )
+
+
+def payload(version: int, slot: int = 0, *owners: str) -> PayloadRow:
+    """Return the payload that stands at *version* and *slot*."""
+    name = f"{version}-{slot}"
+    return PayloadRow(version, slot, name, bytes(32), owners, f"words of {name}".encode())
+
+
+def contents(log: Log) -> list[tuple[Record, tuple[PayloadRow, ...]]]:
+    """Return everything in *log*."""
+    return list(log.read())
+
+
+def bare(entries: Sequence[Record]) -> list[tuple[Record, tuple[PayloadRow, ...]]]:
+    """Return *entries* as a log without payloads yields them."""
+    return [(record, ()) for record in entries]
+
+
+class StoreContract(ABC):
+    """What a kernel relies on, whatever keeps the bytes."""
+
+    persists: ClassVar[bool] = True
+    """Whether a second call of ``store`` sees what the first one wrote."""
+
+    @abstractmethod
+    def store(self, tmp_path: Path) -> Store:
+        """Return a handle on the one store that is kept in *tmp_path*."""
+
+    @pytest.fixture
+    def open_store(self, tmp_path: Path) -> Generator[Callable[[], Store]]:
+        """Hand out handles and close them when the test is over."""
+        with ExitStack() as stack:
+            yield lambda: stack.enter_context(closing(self.store(tmp_path)))
+
+    @pytest.fixture
+    def log(self, open_store: Callable[[], Store]) -> Log:
+        """Return the log of a new space."""
+        return open_store().log("home")
+
+    # --- spaces ---
+
+    def test_a_new_log_is_empty(self, log: Log) -> None:
+        assert (log.name, log.head(), contents(log)) == ("home", Head(-1, GENESIS_DIGEST), [])
+
+    def test_spaces_are_named_in_order(self, open_store: Callable[[], Store]) -> None:
+        store = open_store()
+        names = ("b", "a", "Ä: any text, 'quoted'")
+        logs = [store.log(name) for name in names]
+        assert store.spaces() == tuple(sorted(names))
+        assert [log.name for log in logs] == list(names)
+
+    def test_a_space_is_not_made_unasked(self, open_store: Callable[[], Store]) -> None:
+        store = open_store()
+        with pytest.raises(PointOutOfRange):
+            store.log("home", create=False)
+        assert store.spaces() == ()
+
+    def test_a_space_that_exists_is_found(self, open_store: Callable[[], Store]) -> None:
+        store = open_store()
+        store.log("home").append(records(0, 2), ())
+        assert contents(store.log("home", create=False)) == bare(records(0, 2))
+
+    def test_spaces_are_apart(self, open_store: Callable[[], Store]) -> None:
+        store = open_store()
+        one, two = store.log("one"), store.log("two")
+        one.append(records(0, 2, author="x"), [payload(0)], command=CommandRow("c", b"x", 0, 1))
+        two.append(records(0, 1, author="y"), [payload(0, 1)])
+        two.append((), (), erase_all=True)
+        assert contents(one) == [
+            (records(0, 2, author="x")[0], (payload(0),)),
+            (records(0, 2, author="x")[1], ()),
+        ]
+        assert contents(two) == bare(records(0, 1, author="y"))
+        assert (two.command("c"), two.head().version) == (None, 0)
+
+    def test_equal_records_make_equal_digests_in_any_space(
+        self, open_store: Callable[[], Store]
+    ) -> None:
+        store = open_store()
+        heads = [store.log(name).append(records(0, 3), ()) for name in ("one", "two")]
+        assert heads[0] == heads[1]
+        assert heads[0].digest != store.log("three").append(records(0, 3, author="z"), ()).digest
+
+    # --- appending ---
+
+    def test_what_was_appended_is_read_in_order(self, log: Log) -> None:
+        first = log.append(records(0, 1), ())
+        last = log.append(records(1, 4), ())
+        assert (first.version, last.version) == (0, 4)
+        assert log.head() == last
+        assert contents(log) == bare(records(0, 5))
+
+    def test_how_records_are_grouped_does_not_show(self, open_store: Callable[[], Store]) -> None:
+        store = open_store()
+        together, apart = store.log("together"), store.log("apart")
+        together.append(records(0, 3), ())
+        for version in range(3):
+            apart.append(records(version, 1), ())
+        assert together.head() == apart.head()
+
+    def test_the_second_writer_of_a_version_conflicts_and_leaves_nothing(self, log: Log) -> None:
+        head = log.append(records(0, 2), [payload(0)])
+        with pytest.raises(VersionConflict):
+            log.append(
+                records(1, 3, author="late"),
+                [payload(2)],
+                command=CommandRow("late", b"", 1, 3),
+                erase_all=True,
+            )
+        assert (log.head(), log.command("late")) == (head, None)
+        assert contents(log) == [(records(0, 1)[0], (payload(0),)), (records(1, 1)[0], ())]
+
+    @pytest.mark.parametrize(
+        "misfits",
+        [records(3, 1), records(2, 1) + records(4, 1), records(2, 1) * 2],
+        ids=["gap before", "gap within", "twice"],
+    )
+    def test_a_gap_is_refused(self, log: Log, misfits: tuple[Record, ...]) -> None:
+        head = log.append(records(0, 2), ())
+        with pytest.raises(FieldRefused):
+            log.append(misfits, ())
+        assert (log.head(), contents(log)) == (head, bare(records(0, 2)))
+
+    def test_after_a_refusal_the_log_goes_on(self, log: Log) -> None:
+        log.append(records(0, 1), ())
+        with pytest.raises(VersionConflict):
+            log.append(records(0, 1), ())
+        with pytest.raises(FieldRefused):
+            log.append(records(5, 1), ())
+        assert log.append(records(1, 1), ()).version == 1
+
+    def test_appending_within_ones_turn_is_no_deadlock(self, log: Log) -> None:
+        for version in range(3):
+            with log.writing():
+                assert log.append(records(log.head().version + 1, 1), ()).version == version
+
+    def test_a_turn_ends_with_an_error_too(self, log: Log) -> None:
+        log.append(records(0, 1), ())
+        with pytest.raises(VersionConflict), log.writing():
+            log.append(records(0, 1), ())
+        with log.writing():
+            assert log.append(records(1, 1), ()).version == 1
+
+    # --- payloads ---
+
+    def test_payloads_come_with_their_records_by_slot(self, log: Log) -> None:
+        log.append(records(0, 3), [payload(2, 1, "b", "c"), payload(0, 0, "a"), payload(2, 0)])
+        log.append(records(3, 1), [payload(3, 7, "a")])
+        assert [parcels for _, parcels in log.read()] == [
+            (payload(0, 0, "a"),),
+            (),
+            (payload(2, 0), payload(2, 1, "b", "c")),
+            (payload(3, 7, "a"),),
+        ]
+
+    @pytest.mark.parametrize(
+        "strays",
+        [[payload(0)], [payload(2)], [payload(1), payload(1)]],
+        ids=["of an older record", "of no record", "in one slot"],
+    )
+    def test_a_payload_without_its_own_place_is_refused(
+        self, log: Log, strays: list[PayloadRow]
+    ) -> None:
+        log.append(records(0, 1), ())
+        with pytest.raises(FieldRefused):
+            log.append(records(1, 1), strays)
+        assert contents(log) == bare(records(0, 1))
+
+    def test_erasing_takes_the_payloads_of_either_owner(self, log: Log) -> None:
+        log.append(
+            records(0, 3),
+            [payload(0, 0, "a"), payload(1, 0, "b"), payload(1, 1, "b", "a"), payload(2, 0, "c")],
+        )
+        head = log.append(records(3, 1), [payload(3, 0, "d")], erase=["a", "c", "nobody"])
+        assert [parcels for _, parcels in log.read()] == [
+            (),
+            (payload(1, 0, "b"),),
+            (),
+            (payload(3, 0, "d"),),
+        ]
+        assert log.head() == head
+
+    def test_erasing_all_takes_the_new_ones_too(self, log: Log) -> None:
+        log.append(records(0, 2), [payload(0, 0, "a"), payload(1)])
+        log.append(records(2, 1), [payload(2, 0, "b")], erase_all=True)
+        assert contents(log) == bare(records(0, 3))
+
+    def test_after_an_erasure_the_log_goes_on(self, log: Log) -> None:
+        log.append(records(0, 1), [payload(0, 0, "a")])
+        log.append(records(1, 1), (), erase=["a"])
+        log.append(records(2, 1), [payload(2, 0, "a")])
+        assert [parcels for _, parcels in log.read()] == [(), (), (payload(2, 0, "a"),)]
+
+    # --- commands ---
+
+    def test_a_command_is_remembered_with_its_records(self, log: Log) -> None:
+        row = CommandRow("learn-1", b"request", 0, 1)
+        log.append(records(0, 2), (), command=row)
+        assert (log.command("learn-1"), log.command("learn-2")) == (row, None)
+
+    def test_a_command_is_remembered_once(self, log: Log) -> None:
+        row = CommandRow("learn-1", b"request", 0, 0)
+        head = log.append(records(0, 1), (), command=row)
+        with pytest.raises(Conflict):
+            log.append(records(1, 1), [payload(1)], command=CommandRow("learn-1", b"other", 1, 1))
+        assert (log.command("learn-1"), log.head()) == (row, head)
+        assert contents(log) == bare(records(0, 1))
+
+    # --- reading ---
+
+    @pytest.mark.parametrize(
+        ("after", "upto", "versions"),
+        [
+            (-1, None, range(6)),
+            (-9, 99, range(6)),
+            (-1, 0, range(1)),
+            (-1, 4, range(5)),
+            (2, None, range(3, 6)),
+            (2, 3, range(3, 4)),
+            (2, 5, range(3, 6)),
+            (4, 5, range(5, 6)),
+            (3, 3, range(0)),
+            (4, 2, range(0)),
+            (5, None, range(0)),
+            (77, None, range(0)),
+        ],
+    )
+    def test_a_range_is_read_from_after_up_to(
+        self, log: Log, after: int, upto: int | None, versions: range
+    ) -> None:
+        log.append(records(0, 6), [payload(version) for version in range(6)])
+        assert list(log.read(after, upto)) == [
+            (record, (payload(record.version),))
+            for record in records(versions.start, len(versions))
+        ]
+
+    def test_a_long_log_is_read_whole(self, log: Log) -> None:
+        log.append(records(0, 3000), [payload(version) for version in range(0, 3000, 3)])
+        assert contents(log) == [
+            (record, () if record.version % 3 else (payload(record.version),))
+            for record in records(0, 3000)
+        ]
+
+    def test_a_reader_does_not_see_what_is_appended_meanwhile(self, log: Log) -> None:
+        log.append(records(0, 2), ())
+        reader = log.read()
+        seen = [next(reader)]
+        log.append(records(2, 2), ())
+        assert [*seen, *reader] == bare(records(0, 2))
+
+    # --- handles ---
+
+    def test_two_handles_see_each_others_records(self, open_store: Callable[[], Store]) -> None:
+        store = open_store()
+        one = store.log("home")
+        two = (open_store() if self.persists else store).log("home")
+        one.append(records(0, 1), [payload(0, 0, "a")])
+        two.append(records(1, 1), ())
+        with pytest.raises(VersionConflict):
+            one.append(records(1, 1, author="late"), ())
+        head = one.append(records(2, 1), (), erase=["a"])
+        assert two.head() == one.head() == head
+        assert contents(one) == contents(two) == bare(records(0, 3))
+
+    def test_a_store_opened_again_is_as_it_was(self, tmp_path: Path) -> None:
+        if not self.persists:
+            pytest.skip("nothing is kept")
+        with closing(self.store(tmp_path)) as store:
+            head = store.log("home").append(
+                records(0, 3), [payload(1, 0, "a")], command=CommandRow("c", b"r", 0, 2)
+            )
+        with closing(self.store(tmp_path)) as store:
+            log = store.log("home", create=False)
+            assert (store.spaces(), log.head()) == (("home",), head)
+            assert log.command("c") == CommandRow("c", b"r", 0, 2)
+            assert [parcels for _, parcels in log.read()] == [(), (payload(1, 0, "a"),), ()]
+            assert log.append(records(3, 1), ()).version == 3
+
+    def test_closing_twice_is_fine(self, tmp_path: Path) -> None:
+        store = self.store(tmp_path)
+        log = store.log("home")
+        for _ in range(2):
+            log.close()
+            store.close()

@@ -1,0 +1,324 @@
+"""What decisions must come to, each told from the state before it.
+
+``expected_chunk``    a committed chunk of a consolidation (DOMAIN 3 and 4)
+``expected_relink``   new edges for blocks that have few (DOMAIN 4)
+``expected_outcome``  evidence and what follows from it (DOMAIN 6)
+
+A sweep has a module of its own, ``upkeep``.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from itertools import combinations
+
+import attrs
+
+from mnemic.kernel.arithmetic import nano
+from mnemic.kernel.events import (
+    BlocksPromoted,
+    Link,
+    NearDuplicate,
+    OutcomeRecorded,
+    Penalty,
+    Promotion,
+    Recorded,
+    RefusedBlock,
+    Supersession,
+)
+from mnemic.kernel.identity import BlockId
+from mnemic.kernel.texts import AnalysisText, Embedding
+from mnemic.specs.reference import scoring
+from mnemic.specs.reference.fold import PlainState
+from mnemic.specs.reference.records import Pair, pair
+from mnemic.specs.reference.room import PlainRoom
+
+CONSTITUTIONAL = "self/constitutional"
+HANDED_OVER = ("agent", "outcome")
+"""Origins of the edges that a successor takes over."""
+
+
+# --- consolidation ----------------------------------------------------------------------------
+
+
+def expected_chunk(state: PlainState, recorded: Recorded) -> BlocksPromoted:
+    """Return the event that should have been recorded for the blocks of a recorded one.
+
+    Which blocks were promoted, their vectors and their analyses are taken from the event; rates,
+    supersessions, near-duplicates and links are worked out anew.
+
+    Args:
+        state: Before the event; left as it is.
+        recorded: A `BlocksPromoted` with its envelope.
+    """
+    chunk = recorded.event
+    assert isinstance(chunk, BlocksPromoted)
+    after = state.copy()
+    promotions: list[Promotion] = []
+    near: list[NearDuplicate] = []
+    for given in chunk.promotions:
+        best, seen = _near(after, given)
+        promotion = _promoted(after, given, best)
+        near.extend(seen)
+        promotions.append(promotion)
+        _apply(after, recorded, BlocksPromoted(promotions=(promotion,)))
+    fresh = [promotion.block_id for promotion in promotions]
+    return BlocksPromoted(
+        promotions=tuple(promotions),
+        near=tuple(near),
+        links=_links(after, fresh, recorded.active_us),
+    )
+
+
+def expected_relink(state: PlainState, now_us: int) -> tuple[Link, ...]:
+    """Return the edges that ``consolidate(relink=True)`` should form, by rising number."""
+    few = [
+        block
+        for block in state.with_status("active")
+        if len(state.edges_of(block)) < state.policy.edge_candidates
+    ]
+    return _links(state, few, now_us)
+
+
+def _apply(state: PlainState, recorded: Recorded, event: BlocksPromoted) -> None:
+    state.apply(attrs.evolve(recorded, event=event))
+
+
+def _promoted(state: PlainState, given: Promotion, best: tuple[BlockId, int] | None) -> Promotion:
+    """Return *given* with its tier's rate, and what it takes over from its *best* match."""
+    block = state.blocks[given.block_id]
+    inferred = given.analysis.tags if isinstance(given.analysis, AnalysisText) else ()
+    tags = {*block.tags, *inferred}
+    rate = scoring.tier_rate(tags, block.category, state.policy)
+    supersession = None
+    if best is not None:
+        old, cosine = best
+        supersession = expected_supersession(
+            state, old, given.block_id, tags=tags, category=block.category, cosine=cosine
+        )
+    return attrs.evolve(given, rate=rate, supersession=supersession)
+
+
+def expected_supersession(
+    state: PlainState,
+    old: BlockId,
+    new: BlockId,
+    *,
+    tags: Iterable[str],
+    category: str,
+    cosine: int | None,
+) -> Supersession:
+    """Return what *new* should take over from *old*.
+
+    Args:
+        state: Before it happens.
+        old: The block that will be archived.
+        new: Its successor, which may be new to the state.
+        tags: The successor's own.
+        category: The successor's.
+        cosine: Nano-units; None when a caller asked for it.
+    """
+    mine = {*tags}
+    going = state.blocks[old]
+    room = state.policy.degree_cap
+    room -= sum(old not in ends for ends in state.edges_of(new))
+    moved: list[BlockId] = []
+    lost: list[BlockId] = []
+    for ends in state.edges_of(old):
+        other = ends[1] if ends[0] == old else ends[0]
+        if state.edges[ends].origin not in HANDED_OVER or other == new:
+            continue
+        fits = pair(new, other) not in state.edges and len(moved) < room
+        (moved if fits else lost).append(other)
+    free = max(0, state.policy.tags_max - len(mine))
+    taken = [tag for tag in sorted(going.tags) if tag not in mine][:free]
+    before = scoring.tier_rate(mine, category, state.policy)
+    after = scoring.tier_rate({*mine, *taken}, category, state.policy)
+    prior = nano(state.policy.outcome_prior)
+    return Supersession(
+        old=old,
+        new=new,
+        cosine=cosine,
+        moved=tuple(moved),
+        lost=tuple(lost),
+        alpha=going.alpha - prior,
+        beta=going.beta - prior,
+        retrievals=going.retrievals,
+        rate=None if after == before else after,
+    )
+
+
+def _near(
+    state: PlainState, given: Promotion
+) -> tuple[tuple[BlockId, int] | None, list[NearDuplicate]]:
+    """Return the block that *given* supersedes, if any, and the pairs to note.
+
+    Only the best match is superseded. Every other near one is noted, as many as a new block may
+    have candidates for an edge.
+    """
+    new = state.blocks[given.block_id]
+    seen: dict[BlockId, int] = {}
+    for other in state.with_status("active"):
+        cosine = scoring.cosine(_vector(given.vector), _components(state, other))
+        verdict = scoring.near_verdict(
+            cosine,
+            categories=(new.category, state.blocks[other].category),
+            constitutional=False,
+            policy=state.policy,
+        )
+        if verdict != "apart":
+            seen[other] = cosine
+    order = scoring.ranked(seen)[: state.policy.edge_candidates]
+    verdict = "noted"
+    if order:
+        verdict = scoring.near_verdict(
+            seen[order[0]],
+            categories=(),
+            constitutional=CONSTITUTIONAL in state.blocks[order[0]].tags,
+            policy=state.policy,
+        )
+    best = (order[0], seen[order[0]]) if verdict == "supersedes" else None
+    return best, [
+        NearDuplicate(block_id=given.block_id, other=other, cosine=seen[other])
+        for other in (order[1:] if best else order)
+    ]
+
+
+def _links(state: PlainState, fresh: list[BlockId], now_us: int) -> tuple[Link, ...]:
+    """Return the edges that *fresh* blocks get, one block after the other, best candidate first.
+
+    A pair that has an edge already uses a place, and so does one that somebody disconnected; a
+    candidate without room is not replaced.
+    """
+    room = PlainRoom(state, now_us)
+    links: list[Link] = []
+    for block in fresh:
+        scores = _candidates(state, block)
+        for other in scoring.ranked(scores)[: state.policy.edge_candidates]:
+            ends = pair(block, other)
+            if room.stands(ends) or ends in state.barred:
+                continue
+            if room.admit(block, other, "similar") is not None:
+                links.append(Link(source=block, target=other, weight=scores[other]))
+    return tuple(links)
+
+
+def _candidates(state: PlainState, block: BlockId) -> dict[BlockId, int]:
+    """Return the score of every active block that could share an edge with *block*."""
+    me = state.blocks[block]
+    if me.status != "active":  # superseded within its own chunk
+        return {}
+    scores: dict[BlockId, int] = {}
+    for other in state.with_status("active"):
+        them = state.blocks[other]
+        cosine = scoring.cosine(_components(state, block), _components(state, other))
+        if other == block or cosine < nano(state.policy.cosine_guard):
+            continue
+        score = scoring.edge_score(
+            cosine,
+            me.tags,
+            them.tags,
+            same_category=me.category == them.category,
+            delta_us=me.reinforced_us - them.reinforced_us,
+            policy=state.policy,
+        )
+        if score >= nano(state.policy.edge_threshold):
+            scores[other] = score
+    return scores
+
+
+def _vector(vector: object) -> tuple[int, ...]:
+    assert isinstance(vector, Embedding), "words that are erased are not promoted"
+    return _unpacked(vector.packed)
+
+
+def _components(state: PlainState, block: BlockId) -> tuple[int, ...]:
+    packed = state.blocks[block].vector
+    assert packed is not None, "an active block has a vector"
+    return _unpacked(packed)
+
+
+def _unpacked(packed: bytes) -> tuple[int, ...]:
+    return struct.unpack(f"<{len(packed) // 2}h", packed)
+
+
+# --- outcome ----------------------------------------------------------------------------------
+
+
+def expected_outcome(
+    state: PlainState, ids: Iterable[str], *, signal: int, weight: int, now_us: int
+) -> OutcomeRecorded | None:
+    """Return the event that an outcome should come to; None when no block can be scored.
+
+    Args:
+        state: Before it.
+        ids: As the caller named them; repeated ids count once.
+        signal: Nano-units, [0, 1].
+        weight: Nano-units, above 0.
+        now_us: Active time.
+    """
+    policy = state.policy
+    scored: list[BlockId] = []
+    refused: list[RefusedBlock] = []
+    for one in sorted({*ids}):
+        block = BlockId(one)
+        if block not in state.blocks:
+            refused.append(RefusedBlock(block_id=one, code="block-not-found"))
+        elif state.blocks[block].status == "inbox":
+            refused.append(RefusedBlock(block_id=one, code="block-in-inbox"))
+        elif state.blocks[block].status == "archived":
+            refused.append(RefusedBlock(block_id=one, code="block-not-active"))
+        else:
+            scored.append(block)
+    if not scored:
+        return None
+    good = signal > nano(policy.outcome_reinforces_above)
+    bad = signal < nano(policy.outcome_penalises_below)
+    links, confirmed, unlinked = _ties(state, scored, signal, now_us) if good else ([], [], [])
+    return OutcomeRecorded(
+        block_ids=tuple(scored),
+        signal=signal,
+        weight=weight,
+        refused=tuple(refused),
+        reinforced=good,
+        links=tuple(links),
+        confirmed=tuple(confirmed),
+        unlinked=tuple(unlinked),
+        penalties=tuple(_penalties(state, scored)) if bad else (),
+    )
+
+
+def _ties(
+    state: PlainState, scored: list[BlockId], signal: int, now_us: int
+) -> tuple[list[Link], list[Pair], list[Pair]]:
+    """Return what a good outcome does to every pair, in id order: link, confirm, or no room.
+
+    What one pair displaces another does not bring back: it is named as without room.
+    """
+    room = PlainRoom(state, now_us)
+    weight = scoring.times(nano(state.policy.outcome_edge_weight), signal)
+    links: list[Link] = []
+    confirmed: list[Pair] = []
+    unlinked: list[Pair] = []
+    for a, b in combinations(scored, 2):
+        ends = pair(a, b)
+        if ends in state.edges:
+            (unlinked if ends in room.gone else confirmed).append(ends)
+            continue
+        displaced = None if ends in state.barred else room.admit(a, b, "outcome")
+        if displaced is None:
+            unlinked.append(ends)
+        else:
+            links.append(Link(source=a, target=b, weight=weight, displaced=tuple(displaced)))
+    return links, [ends for ends in confirmed if ends not in room.gone], unlinked
+
+
+def _penalties(state: PlainState, scored: list[BlockId]) -> list[Penalty]:
+    penalties = []
+    for block in scored:
+        before = state.blocks[block]
+        rate = scoring.penalised(before.rate, before.tier_rate, state.policy)
+        if rate != before.rate:
+            penalties.append(Penalty(block_id=block, rate=rate))
+    return penalties

@@ -1,0 +1,394 @@
+"""The state that a log stands for, one event after the other.
+
+Every rule here is a sentence of the contract. An event is believed: what it lists is done, and
+nothing is decided again. Two things are folded that no event lists, because they follow from it:
+whoever is archived loses its edges, pending connections and staged pairs; and a pair that has an
+edge is not staged.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from typing import Any, assert_never
+
+from mnemic.kernel import events as happened
+from mnemic.kernel.arithmetic import NANO, nano
+from mnemic.kernel.events import EmbedderIdentity, Link, Recorded, Supersession
+from mnemic.kernel.identity import BlockId
+from mnemic.kernel.policy import DEFAULT, Policy
+from mnemic.kernel.texts import AnalysisText, BlockText, Embedding, Erased, Remark
+from mnemic.specs.reference.clock import PlainClock
+from mnemic.specs.reference.erasure import erased
+from mnemic.specs.reference.records import Pair, PlainBlock, PlainEdge, PlainPending, pair, plain
+from mnemic.specs.reference.scoring import times
+
+
+class PlainState:
+    """Everything that is true after the events applied so far."""
+
+    def __init__(self) -> None:
+        self.log: list[Recorded] = []
+        self.clock = PlainClock()
+        """Our own count of active time, to be compared with what events say."""
+        self.policy: Policy = DEFAULT
+        self.embedder: EmbedderIdentity | None = None
+        self.order: list[BlockId] = []
+        """Ids by number."""
+        self.blocks: dict[BlockId, PlainBlock] = {}
+        self.edges: dict[Pair, PlainEdge] = {}
+        self.linked: dict[Pair, None] = {}
+        """Every pair that ever had an edge, in the order of the first one."""
+        self.pending: dict[Pair, PlainPending] = {}
+        """In the order in which they were last deferred."""
+        self.barred: set[Pair] = set()
+        self.near: dict[Pair, int] = {}
+        """Cosine of near-duplicates, as first seen."""
+        self.staged: dict[Pair, list[str]] = {}
+        """Sessions in which a pair was returned together; the last staged is last."""
+        self.sessions: dict[str, dict[str, Any]] = {}
+        self.vectors_staged: dict[EmbedderIdentity, dict[BlockId, bytes | None]] = {}
+        self.space_erased = False
+
+    # --- what one may ask -----------------------------------------------------------------------
+
+    @property
+    def version(self) -> int:
+        """The last version applied, -1 before the first."""
+        return len(self.log) - 1
+
+    @property
+    def active_us(self) -> int:
+        """Active time as the last event says it."""
+        return self.log[-1].active_us if self.log else 0
+
+    def with_status(self, status: str) -> list[BlockId]:
+        """Return the blocks that are ``inbox``, ``active`` or ``archived``, by number."""
+        return [block for block in self.order if self.blocks[block].status == status]
+
+    def edges_of(self, block: BlockId) -> list[Pair]:
+        """Return the pairs of a block's edges, in the order in which they were first linked."""
+        return [ends for ends in self.linked if block in ends and ends in self.edges]
+
+    def copy(self) -> PlainState:
+        """Return a state that can go its own way."""
+        frozen = {id(event): event for event in (*self.log, self.policy)}
+        return copy.deepcopy(self, frozen)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the whole state as nested dicts with sorted keys, to compare with another."""
+        return {
+            "active_us": self.active_us,
+            "barred": plain(self.barred),
+            "blocks": plain(self.blocks),
+            "clock": plain(self.clock),
+            "edges": plain(self.edges),
+            "embedder": plain(self.embedder),
+            "near": plain(self.near),
+            "order": list(self.order),
+            "pending": [plain(waiting) for waiting in self.pending.values()],
+            "policy": self.policy.id,
+            "sessions": plain(self.sessions),
+            "space_erased": self.space_erased,
+            "staged": plain(self.staged),
+            "version": self.version,
+        }
+
+    # --- what may happen ------------------------------------------------------------------------
+
+    def apply(self, recorded: Recorded) -> None:  # noqa: C901, PLR0912, PLR0915 - a case per event
+        """Take in the next event."""
+        self.log.append(recorded)
+        self.clock.event(recorded.session_id, recorded.recorded_us, self.policy.gap_us)
+        now = recorded.active_us
+        match recorded.event:
+            case happened.SpaceOpened():
+                pass
+            case happened.PolicyAdopted(body=body):
+                self.policy = Policy.parse(body)
+            case happened.EmbedderAdopted(embedder=embedder):
+                self._adopt(embedder)
+            case happened.SpaceErased():
+                self._refold(owner=None)
+                self.space_erased = True
+            case happened.SessionStarted(session_id=session):
+                self.clock.start(session, recorded.recorded_us)
+                self.sessions[session] = {"open": True, "started": recorded.version}
+            case happened.SessionEnded(session_id=session):
+                self.clock.end(session)
+                self.sessions[session]["open"] = False
+            case happened.BlockLearned() as event:
+                self._learn(event, recorded)
+            case happened.BlocksPromoted() as event:
+                self._promote(event, now)
+            case happened.BlocksRelinked(links=links):
+                self._link(links, "similar", "similarity", now)
+            case happened.BlockSuperseded(supersession=supersession):
+                self._supersede(supersession)
+            case happened.BlockForgotten(block_id=block):
+                self.archive(block, "forgotten")
+            case happened.BlockErased(block_id=block):
+                self._refold(owner=block)
+                self.archive(block, "erased")
+            case happened.BlockRezoned(block_id=block, zone=zone):
+                self.blocks[block].zone = zone
+            case happened.VectorsStaged(embedder=embedder, vectors=vectors):
+                staged = self.vectors_staged.setdefault(embedder, {})
+                for entry in vectors:
+                    staged[entry.block_id] = _packed(entry.vector)
+            case happened.EdgeConnected() as event:
+                self._connect(event, now)
+            case happened.EdgeDeferred() as event:
+                self._defer(event)
+            case happened.EdgeDisconnected(source=source, target=target):
+                ends = pair(source, target)
+                self._drop_edge(ends)
+                self.pending.pop(ends, None)
+                self.staged.pop(ends, None)
+                self.barred.add(ends)
+            case happened.RecallRecorded() as event:
+                self._recall(event, recorded)
+            case happened.OutcomeRecorded() as event:
+                self._score(event, now)
+            case happened.Curated() as event:
+                self._curate(event, now)
+            case _ as never:
+                assert_never(never)
+
+    def _refold(self, *, owner: str | None) -> None:
+        """Become what the log says without the words of *owner*."""
+        log = erased(self.log, owner=owner)
+        fresh = PlainState()
+        for recorded in log[:-1]:
+            fresh.apply(recorded)
+        fresh.log.append(log[-1])
+        fresh.clock = self.clock
+        self.__dict__.update(fresh.__dict__)
+
+    # --- blocks ---------------------------------------------------------------------------------
+
+    def _learn(self, event: happened.BlockLearned, recorded: Recorded) -> None:
+        block = self.blocks.get(event.block_id)
+        if block is None:
+            prior = nano(self.policy.outcome_prior)
+            block = PlainBlock(number=len(self.order), alpha=prior, beta=prior)
+            self.blocks[event.block_id] = block
+            self.order.append(event.block_id)
+        text = event.text if isinstance(event.text, BlockText) else None
+        block.status = "inbox"
+        block.reason = block.successor = block.summary = block.vector = None
+        block.content = text.content if text else None
+        block.tags = text.tags if text else ()
+        block.author = text.author if text else None
+        block.thread = text.thread if text else None
+        block.metadata = text.metadata if text else None
+        block.category = event.category
+        block.source = event.source
+        block.zone = event.zone
+        block.confidence = event.confidence
+        block.created_at_us = event.created_at_us
+        block.expires_at_us = event.expires_at_us
+        block.learned_version = recorded.version
+        block.learned_us = recorded.active_us
+        block.session = recorded.session_id
+        block.tier_rate = 0
+
+    def _promote(self, event: happened.BlocksPromoted, now: int) -> None:
+        for promotion in event.promotions:
+            block = self.blocks[promotion.block_id]
+            block.status = "active"
+            block.vector = _packed(promotion.vector)
+            block.rate = block.tier_rate = promotion.rate
+            if isinstance(promotion.analysis, AnalysisText):
+                block.tags = tuple(sorted({*block.tags, *promotion.analysis.tags}))
+                block.summary = promotion.analysis.summary
+            self._reinforce(promotion.block_id, now)
+            if promotion.supersession is not None:
+                self._supersede(promotion.supersession)
+        for near in event.near:
+            self.near.setdefault(pair(near.block_id, near.other), near.cosine)
+        self._link(event.links, "similar", "similarity", now)
+
+    def _supersede(self, event: Supersession) -> None:
+        old, new = self.blocks[event.old], self.blocks[event.new]
+        for other in event.moved:
+            edge = self.edges.pop(pair(event.old, other))
+            if edge.source == event.old:
+                edge.source = event.new
+            else:
+                edge.target = event.new
+            self.put_edge(edge)
+        room = max(0, self.policy.tags_max - len(new.tags))
+        taken = [tag for tag in sorted(old.tags) if tag not in new.tags][:room]
+        new.tags = tuple(sorted([*new.tags, *taken]))
+        new.alpha += event.alpha
+        new.beta += event.beta
+        new.retrievals += event.retrievals
+        if event.rate is not None:
+            new.rate = new.tier_rate = event.rate
+        self.archive(event.old, "superseded")
+        old.successor = event.new
+
+    def archive(self, block: BlockId, reason: str) -> None:
+        """Put a block away, with its edges, pending connections and staged pairs."""
+        self.blocks[block].status = "archived"
+        self.blocks[block].reason = reason
+        for kept in (self.edges, self.pending, self.staged):
+            for ends in [ends for ends in kept if block in ends]:
+                del kept[ends]
+
+    def _reinforce(self, block: BlockId, now: int) -> None:
+        self.blocks[block].reinforcements += 1
+        self.blocks[block].reinforced_us = now
+
+    def _adopt(self, embedder: EmbedderIdentity) -> None:
+        self.embedder = embedder
+        for block, vector in self.vectors_staged.pop(embedder, {}).items():
+            self.blocks[block].vector = vector
+
+    # --- edges ----------------------------------------------------------------------------------
+
+    def put_edge(self, edge: PlainEdge) -> None:
+        """Let *edge* be the one of its pair."""
+        ends = pair(edge.source, edge.target)
+        self.edges[ends] = edge
+        self.linked.setdefault(ends)
+        self.staged.pop(ends, None)
+
+    def _drop_edge(self, ends: Pair) -> None:
+        self.edges.pop(ends, None)
+
+    def _use(self, ends: Pair, now: int) -> None:
+        self.edges[ends].count += 1
+        self.edges[ends].anchor_us = now
+
+    def _link(self, links: Iterable[Link], relation: str, origin: str, now: int) -> None:
+        for link in links:
+            for ends in link.displaced:
+                self._drop_edge(pair(*ends))
+            self.put_edge(
+                PlainEdge(
+                    source=link.source,
+                    target=link.target,
+                    relation=relation,
+                    weight=link.weight,
+                    origin=origin,
+                    anchor_us=now,
+                )
+            )
+
+    def _connect(self, event: happened.EdgeConnected, now: int) -> None:
+        for ends in event.displaced:
+            self._drop_edge(pair(*ends))
+        ends = pair(event.source, event.target)
+        before = self.edges.get(ends)
+        note = _words(event.note)
+        if event.note is None and before is not None:
+            note = before.note
+        self.put_edge(
+            PlainEdge(
+                source=event.source,
+                target=event.target,
+                relation=event.relation,
+                weight=event.weight,
+                origin=event.origin,
+                anchor_us=now,
+                count=event.count,
+                note=note,
+            )
+        )
+        self.pending.pop(ends, None)
+        self.barred.discard(ends)
+
+    def _defer(self, event: happened.EdgeDeferred) -> None:
+        ends = pair(event.source, event.target)
+        self.barred.discard(ends)
+        self.pending.pop(ends, None)
+        self.pending[ends] = PlainPending(
+            source=event.source,
+            target=event.target,
+            relation=event.relation,
+            weight=event.weight,
+            note=_words(event.note),
+        )
+
+    # --- decisions and feedback -----------------------------------------------------------------
+
+    def _recall(self, event: happened.RecallRecorded, recorded: Recorded) -> None:
+        for row in event.answer.rows:
+            self.blocks[self.order[row.block]].retrievals += 1
+        for a, b in event.staged:
+            ends = pair(self.order[a], self.order[b])
+            sessions = self.staged.pop(ends, [])
+            self.staged[ends] = [*sessions, recorded.session_id or ""]
+        for a, b in event.linked:
+            self.put_edge(
+                PlainEdge(
+                    source=self.order[a],
+                    target=self.order[b],
+                    relation="co_occurs",
+                    weight=nano(self.policy.co_retrieval_weight),
+                    origin="co_retrieval",
+                    anchor_us=recorded.active_us,
+                )
+            )
+        for a, b in event.refreshed:
+            self._use(pair(self.order[a], self.order[b]), recorded.active_us)
+        self._trim_staging()
+
+    def _trim_staging(self) -> None:
+        """Let go of pairs beyond the limit: fewest sessions, then oldest, then by id."""
+        places = {ends: place for place, ends in enumerate(self.staged)}
+        surplus = max(0, len(self.staged) - self.policy.staging_pairs_max)
+        worth = [(len(sessions), places[ends], ends) for ends, sessions in self.staged.items()]
+        for _, _, ends in sorted(worth)[:surplus]:
+            del self.staged[ends]
+
+    def _score(self, event: happened.OutcomeRecorded, now: int) -> None:
+        for block in event.block_ids:
+            self.blocks[block].alpha += times(event.signal, event.weight)
+            self.blocks[block].beta += times(NANO - event.signal, event.weight)
+            if event.reinforced:
+                self._reinforce(block, now)
+        self._link(event.links, "outcome", "outcome", now)
+        for ends in event.confirmed:
+            self._use(pair(*ends), now)
+        for penalty in event.penalties:
+            self.blocks[penalty.block_id].rate = penalty.rate
+
+    def _curate(self, event: happened.Curated, now: int) -> None:
+        for archival in event.archived:
+            self.archive(archival.block_id, archival.reason)
+        for ends in (*event.pruned, *event.decayed):
+            self._drop_edge(pair(*ends))
+        for admission in event.admitted:
+            waiting = self.pending.pop(pair(admission.source, admission.target))
+            self.put_edge(
+                PlainEdge(
+                    source=waiting.source,
+                    target=waiting.target,
+                    relation=waiting.relation,
+                    weight=waiting.weight,
+                    origin="agent",
+                    anchor_us=now,
+                    note=waiting.note,
+                )
+            )
+        for block in (*event.constitutional, *event.reinforced):
+            self._reinforce(block, now)
+
+
+def fold(log: Iterable[Recorded]) -> PlainState:
+    """Return the state that *log* stands for."""
+    state = PlainState()
+    for recorded in log:
+        state.apply(recorded)
+    return state
+
+
+def _packed(vector: Embedding | Erased) -> bytes | None:
+    return vector.packed if isinstance(vector, Embedding) else None
+
+
+def _words(remark: Remark | Erased | None) -> str | None:
+    return remark.text if isinstance(remark, Remark) else None

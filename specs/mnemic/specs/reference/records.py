@@ -1,0 +1,100 @@
+"""What the plain state keeps of a block, an edge and a pending connection, as rows of fields."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+from attrs import define, field
+
+from mnemic.kernel.identity import BlockId
+
+Pair = tuple[BlockId, BlockId]
+
+
+@define(kw_only=True)
+class PlainBlock:
+    """One block. Evidence, confidence and rates are nano-units, times microseconds."""
+
+    number: int
+    """Its place in the order of first learning."""
+    status: str = "inbox"
+    reason: str | None = None
+    """Why it is archived."""
+    successor: BlockId | None = None
+    content: str | None = None
+    """None once erased."""
+    tags: tuple[str, ...] = ()
+    """Declared, inferred and taken over; sorted."""
+    author: str | None = None
+    thread: str | None = None
+    metadata: str | None = None
+    summary: str | None = None
+    category: str = ""
+    source: str = ""
+    zone: str = ""
+    confidence: int = 0
+    created_at_us: int | None = None
+    expires_at_us: int | None = None
+    learned_version: int = 0
+    """Of the last time it was learned; the inbox is in this order."""
+    learned_us: int = 0
+    """Active time of the same."""
+    session: str | None = None
+    """In which it was learned."""
+    reinforced_us: int = 0
+    """Active time of the last reinforcement."""
+    reinforcements: int = 0
+    rate: int = 0
+    """Decay per active hour; 0 until it is promoted."""
+    tier_rate: int = 0
+    """The same by its tags and category alone, without penalties."""
+    alpha: int = 0
+    """Outcome evidence for it, the prior included."""
+    beta: int = 0
+    retrievals: int = 0
+    vector: bytes | None = field(default=None, repr=False)
+    """Packed int16; None before promotion and once erased."""
+
+
+@define(kw_only=True)
+class PlainEdge:
+    """The one edge of an unordered pair, with the direction in which it was asserted."""
+
+    source: BlockId
+    target: BlockId
+    relation: str
+    weight: int
+    origin: str
+    anchor_us: int | None
+    count: int = 0
+    note: str | None = None
+
+
+@define(kw_only=True)
+class PlainPending:
+    """A connection that waits for room."""
+
+    source: BlockId
+    target: BlockId
+    relation: str
+    weight: int
+    note: str | None = None
+
+
+def pair(a: BlockId, b: BlockId) -> Pair:
+    """Return two ids in their one order."""
+    return (a, b) if a < b else (b, a)
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401 - whatever a field may hold
+    """Return *value* with every record in it as a dict and every dict in the order of its keys."""
+    if attrs.has(type(value)):
+        return {f.name: plain(getattr(value, f.name)) for f in attrs.fields(type(value))}
+    if isinstance(value, dict):
+        return {key: plain(value[key]) for key in sorted(value)}
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    if isinstance(value, list):
+        return [plain(entry) for entry in value]
+    return value

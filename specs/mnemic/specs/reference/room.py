@@ -1,0 +1,71 @@
+"""Room under the degree cap, and who makes way (DOMAIN section 5)."""
+
+from __future__ import annotations
+
+from mnemic.kernel.identity import BlockId
+from mnemic.specs.reference.fold import PlainState
+from mnemic.specs.reference.records import Pair, PlainEdge, pair
+from mnemic.specs.reference.scoring import edge_rate, effective_weight
+
+
+def rank(relation: str) -> int:
+    """Return the class of a relation: similar, then co_occurs, then all others."""
+    if relation == "similar":
+        return 0
+    return 1 if relation == "co_occurs" else 2
+
+
+def strength(state: PlainState, edge: PlainEdge, now_us: int) -> int:
+    """Return the effective weight; agent edges and those without an anchor keep theirs."""
+    if edge.origin == "agent" or edge.anchor_us is None:
+        return edge.weight
+    source, target = state.blocks[edge.source], state.blocks[edge.target]
+    rate = edge_rate(source.tier_rate, target.tier_rate, edge.count, state.policy)
+    return effective_weight(edge.weight, rate, now_us - edge.anchor_us)
+
+
+class PlainRoom:
+    """A state's edges, with those that one command forms and removes."""
+
+    def __init__(self, state: PlainState, now_us: int) -> None:
+        self.state = state
+        self.now_us = now_us
+        self.gone: set[Pair] = set()
+        self.formed: set[Pair] = set()
+
+    def stands(self, ends: Pair) -> bool:
+        """Return whether the pair has an edge by now."""
+        return ends in self.formed or (ends in self.state.edges and ends not in self.gone)
+
+    def degree(self, block: BlockId) -> int:
+        """Return how many edges the block has by now."""
+        standing = [ends for ends in self.state.edges if ends not in self.gone]
+        formed = [ends for ends in self.formed if ends not in standing]
+        return sum(block in ends for ends in (*standing, *formed))
+
+    def admit(self, a: BlockId, b: BlockId, relation: str) -> list[Pair] | None:
+        """Form an edge and return what it displaces at its full ends; None where it finds no room.
+
+        At a full end the weakest edge of the lowest class below the new one makes way, ties by
+        id; an agent's edge never does.
+        """
+        displaced: list[Pair] = []
+        for end in (a, b):
+            if self.degree(end) < self.state.policy.degree_cap:
+                continue
+            weakest = self._displaceable(end, relation)
+            if weakest is None:
+                return None
+            displaced.append(weakest)
+        self.gone.update(displaced)
+        self.formed.add(pair(a, b))
+        return displaced
+
+    def _displaceable(self, block: BlockId, relation: str) -> Pair | None:
+        candidates = []
+        for ends in self.state.edges_of(block):
+            edge = self.state.edges[ends]
+            if ends in self.gone or edge.origin == "agent" or rank(edge.relation) >= rank(relation):
+                continue
+            candidates.append((rank(edge.relation), strength(self.state, edge, self.now_us), ends))
+        return min(candidates)[2] if candidates else None

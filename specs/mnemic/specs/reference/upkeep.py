@@ -1,0 +1,151 @@
+"""What a sweep must come to (DOMAIN section 7), told in its own order."""
+
+from __future__ import annotations
+
+from mnemic.kernel.arithmetic import nano
+from mnemic.kernel.events import Admission, Archival, Curated
+from mnemic.kernel.identity import BlockId
+from mnemic.specs.reference import scoring
+from mnemic.specs.reference.fold import PlainState
+from mnemic.specs.reference.records import Pair, PlainEdge
+from mnemic.specs.reference.room import strength
+
+CONSTITUTIONAL = "self/constitutional"
+
+
+def expected_curate(state: PlainState, now_us: int, wall_us: int) -> Curated | None:
+    """Return the event that a sweep should come to; None when nothing is required.
+
+    Args:
+        state: Before it; left as it is.
+        now_us: Active time, by which things fade.
+        wall_us: Wall clock, by which things expire.
+    """
+    after = state.copy()
+    archived = _archived(after, now_us, wall_us)
+    for archival in archived:
+        after.archive(archival.block_id, archival.reason)
+    pruned = _pruned(after)
+    for ends in pruned:
+        del after.edges[ends]
+    decayed = _decayed(after, now_us)
+    for ends in decayed:
+        del after.edges[ends]
+    admitted = _admitted(after, now_us)
+    constitutional, reinforced = _reinforced(after, now_us)
+    swept = Curated(
+        archived=archived,
+        pruned=pruned,
+        decayed=decayed,
+        admitted=admitted,
+        constitutional=constitutional,
+        reinforced=reinforced,
+        edges_after=len(after.edges),
+    )
+    done = (archived, pruned, decayed, admitted, constitutional, reinforced)
+    return swept if any(done) else None
+
+
+def _archived(state: PlainState, now_us: int, wall_us: int) -> tuple[Archival, ...]:
+    """Return what faded, by id, then what expired, by id."""
+    faded: list[BlockId] = []
+    expired: list[BlockId] = []
+    for block in sorted(state.with_status("active")):
+        facts = state.blocks[block]
+        recency = scoring.what_is_left(facts.rate, now_us - facts.reinforced_us)
+        if recency < nano(state.policy.archive_below) and CONSTITUTIONAL not in facts.tags:
+            faded.append(block)
+        elif facts.expires_at_us is not None and facts.expires_at_us <= wall_us:
+            expired.append(block)
+    return (
+        *(Archival(block_id=block, reason="decayed") for block in faded),
+        *(Archival(block_id=block, reason="expired") for block in expired),
+    )
+
+
+def _pruned(state: PlainState) -> tuple[Pair, ...]:
+    """Return the edges that are weak and were never reinforced, whoever made them."""
+    weak = nano(state.policy.edge_prune_below)
+    return tuple(
+        ends for ends, edge in sorted(state.edges.items()) if edge.weight < weak and edge.count == 0
+    )
+
+
+def _decayed(state: PlainState, now_us: int) -> tuple[Pair, ...]:
+    """Return the edges of which too little is left; an agent's and those without anchor stay."""
+    weak = nano(state.policy.edge_prune_below)
+    return tuple(
+        ends
+        for ends, edge in sorted(state.edges.items())
+        if edge.origin != "agent"
+        and edge.anchor_us is not None
+        and strength(state, edge, now_us) < weak
+    )
+
+
+def _admitted(state: PlainState, now_us: int) -> tuple[Admission, ...]:
+    """Let pending connections in while both ends have room, in their order.
+
+    They wait for room; they displace nothing.
+    """
+    admitted = []
+    for ends, waiting in list(state.pending.items()):
+        if any(len(state.edges_of(end)) >= state.policy.degree_cap for end in ends):
+            continue
+        del state.pending[ends]
+        state.put_edge(
+            PlainEdge(
+                source=waiting.source,
+                target=waiting.target,
+                relation=waiting.relation,
+                weight=waiting.weight,
+                origin="agent",
+                anchor_us=now_us,
+            )
+        )
+        admitted.append(Admission(source=waiting.source, target=waiting.target))
+    return tuple(admitted)
+
+
+def _reinforced(state: PlainState, now_us: int) -> tuple[tuple[BlockId, ...], tuple[BlockId, ...]]:
+    """Return the constitutional blocks and the best others, without those of this very hour."""
+    active = state.with_status("active")
+    due = [block for block in active if state.blocks[block].reinforced_us != now_us]
+    constitution = [block for block in active if CONSTITUTIONAL in state.blocks[block].tags]
+    scores = self_scores(state, now_us)
+    others = {block: scores[block] for block in active if block not in constitution}
+    best = scoring.ranked(others)[: state.policy.curate_reinforced]
+    return (
+        tuple(block for block in sorted(constitution) if block in due),
+        tuple(block for block in best if block in due),
+    )
+
+
+def self_scores(state: PlainState, now_us: int) -> dict[BlockId, int]:
+    """Return the ``self`` composite without a question of every active block."""
+    active = state.with_status("active")
+    weights = scoring.frame_weights(state.policy.frame("self"), asked=False)
+    degrees = {block: _degree(state, block) for block in active}
+    greatest_degree = max(degrees.values(), default=0)
+    greatest_count = max((state.blocks[block].reinforcements for block in active), default=0)
+    scores: dict[BlockId, int] = {}
+    for block in active:
+        facts = state.blocks[block]
+        signals = {
+            "recency": scoring.what_is_left(facts.rate, now_us - facts.reinforced_us),
+            "usefulness": scoring.usefulness(facts.alpha, facts.beta),
+            "centrality": scoring.fraction(degrees[block], greatest_degree),
+            "reinforcement": scoring.reinforcement(facts.reinforcements, greatest_count),
+        }
+        scores[block] = scoring.composite(weights, signals)
+    return scores
+
+
+def _degree(state: PlainState, block: BlockId) -> int:
+    """Return the sum of pulls of a block's edges to active blocks."""
+    total = 0
+    for ends in state.edges_of(block):
+        if all(state.blocks[end].status == "active" for end in ends):
+            edge = state.edges[ends]
+            total += scoring.pull(edge.weight, edge.count, state.policy)
+    return total

@@ -1,0 +1,291 @@
+"""Commands as plain values, and whole histories of them.
+
+A command names blocks by a number: the place of a block among those learned so far, wrapping
+round; ``UNKNOWN`` names one that nobody ever learned. So a history means something whatever came
+before it, and hypothesis may leave out any part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import frozen
+from hypothesis import strategies as st
+
+from mnemic.kernel.policy import RELATION_WEIGHTS
+from mnemic.specs.strategies import clocks, texts
+
+UNKNOWN = -1
+UNKNOWN_ID = "0" * 16
+
+
+def resolved(block: int, ids: Sequence[str]) -> str:
+    """Return the id of the block that a command names.
+
+    Args:
+        block: As the command has it.
+        ids: Every block learned so far, in order.
+    """
+    return UNKNOWN_ID if block == UNKNOWN or not ids else ids[block % len(ids)]
+
+
+# --- commands ---------------------------------------------------------------------------------
+
+
+@frozen(kw_only=True)
+class Learn:
+    """``learn``."""
+
+    content: str
+    tags: tuple[str, ...] = ()
+    category: str = "knowledge"
+    source: str = "api"
+    confidence: float = 0.8
+    expires_in_us: int | None = None
+    """Wall clock from now on; None: never."""
+
+
+@frozen(kw_only=True)
+class LearnMany:
+    """``learn_many``."""
+
+    lessons: tuple[Learn, ...]
+
+
+@frozen(kw_only=True)
+class Revise:
+    """``revise``."""
+
+    block: int
+    content: str
+
+
+@frozen(kw_only=True)
+class Consolidate:
+    """``consolidate``."""
+
+    limit: int | None = None
+    relink: bool = False
+
+
+@frozen(kw_only=True)
+class Recall:
+    """``recall``."""
+
+    query: str | None
+    frame: str = "attention"
+    top_k: int | None = None
+    record: bool = True
+
+
+@frozen(kw_only=True)
+class Outcome:
+    """``outcome`` of named blocks."""
+
+    blocks: tuple[int, ...]
+    signal: float
+    weight: float = 1.0
+
+
+@frozen(kw_only=True)
+class Connect:
+    """``connect``."""
+
+    source: int
+    target: int
+    relation: str | None = None
+    weight: float | None = None
+    note: str | None = None
+    if_exists: str = "reinforce"
+
+
+@frozen(kw_only=True)
+class Disconnect:
+    """``disconnect``."""
+
+    source: int
+    target: int
+    guard_relation: str | None = None
+
+
+@frozen(kw_only=True)
+class Curate:
+    """``curate``."""
+
+
+@frozen(kw_only=True)
+class Forget:
+    """``forget``."""
+
+    block: int
+
+
+@frozen(kw_only=True)
+class Erase:
+    """``erase``."""
+
+    block: int
+
+
+@frozen(kw_only=True)
+class StartSession:
+    """Begin a session, if none is open."""
+
+
+@frozen(kw_only=True)
+class EndSession:
+    """End the open session, if there is one."""
+
+
+@frozen(kw_only=True)
+class MoveClock:
+    """Move the wall clock, perhaps back."""
+
+    by_us: int
+
+
+Command = (
+    Learn
+    | LearnMany
+    | Revise
+    | Consolidate
+    | Recall
+    | Outcome
+    | Connect
+    | Disconnect
+    | Curate
+    | Forget
+    | Erase
+    | StartSession
+    | EndSession
+    | MoveClock
+)
+
+
+# --- strategies -------------------------------------------------------------------------------
+
+RELATIONS = (*(name for name, _ in RELATION_WEIGHTS), "reminds me of", "  SUPPORTS ")
+
+
+def blocks() -> st.SearchStrategy[int]:
+    """A block by its place, rarely one that does not exist."""
+    known = st.integers(min_value=0, max_value=11)
+    return st.one_of(known, known, known, known, st.just(UNKNOWN))
+
+
+def lessons() -> st.SearchStrategy[Learn]:
+    """Things to learn."""
+    return st.builds(
+        Learn,
+        content=texts.contents(),
+        tags=texts.tags(),
+        category=texts.categories(),
+        source=texts.sources(),
+        confidence=st.sampled_from((0.0, 0.5, 0.8, 1.0)),
+        expires_in_us=st.sampled_from((None, None, None, clocks.HOUR_US, 400 * clocks.HOUR_US)),
+    )
+
+
+def signals() -> st.SearchStrategy[float]:
+    """Outcome signals, often those at which something changes."""
+    return st.one_of(
+        st.sampled_from((0.0, 0.19, 0.20, 0.5, 0.51, 1.0)), st.floats(min_value=0.0, max_value=1.0)
+    )
+
+
+def edge_weights() -> st.SearchStrategy[float | None]:
+    """Weights of connections: none, below the pruning threshold, at it, and full."""
+    return st.sampled_from((None, None, 0.0, 0.05, 0.1, 0.5, 0.95, 1.0))
+
+
+def connections() -> st.SearchStrategy[Connect]:
+    """Connections, of a block with itself among them."""
+    return st.builds(
+        Connect,
+        source=blocks(),
+        target=blocks(),
+        relation=st.one_of(st.none(), st.sampled_from(RELATIONS)),
+        weight=edge_weights(),
+        note=st.sampled_from((None, None, "why", "")),
+        if_exists=st.sampled_from(("reinforce", "reinforce", "update", "skip", "error")),
+    )
+
+
+def commands() -> st.SearchStrategy[Command]:
+    """Any one command."""
+    some = st.lists(blocks(), min_size=1, max_size=5).map(tuple)
+    return st.one_of(
+        lessons(),
+        lessons(),
+        st.builds(LearnMany, lessons=st.lists(lessons(), min_size=1, max_size=6).map(tuple)),
+        st.builds(Revise, block=blocks(), content=texts.contents()),
+        st.builds(
+            Consolidate,
+            limit=st.sampled_from((None, None, 1, 3)),
+            relink=st.sampled_from((False, False, True)),
+        ),
+        st.builds(
+            Recall,
+            query=st.one_of(st.none(), texts.contents()),
+            frame=st.sampled_from(("attention", "self", "task", "short_term", "world")),
+            top_k=st.sampled_from((None, 1, 3)),
+            record=st.sampled_from((True, True, True, False)),
+        ),
+        st.builds(
+            Outcome,
+            blocks=some,
+            signal=signals(),
+            weight=st.sampled_from((1.0, 1.0, 0.333333333, 2.5)),
+        ),
+        connections(),
+        connections(),
+        st.builds(
+            Disconnect,
+            source=blocks(),
+            target=blocks(),
+            guard_relation=st.sampled_from((None, None, "similar")),
+        ),
+        st.builds(Curate),
+        st.builds(Forget, block=blocks()),
+        st.builds(Erase, block=blocks()),
+        st.builds(StartSession),
+        st.builds(EndSession),
+        st.builds(MoveClock, by_us=clocks.steps()),
+    )
+
+
+def histories(*, max_size: int = 40) -> st.SearchStrategy[list[Command]]:
+    """Whole histories: any commands in any order."""
+    return st.lists(commands(), min_size=1, max_size=max_size)
+
+
+def crowds(*, spokes: int = 14) -> st.SearchStrategy[list[Command]]:
+    """Histories around one hub that everything wants to be tied to: the cap, and who makes way.
+
+    Args:
+        spokes: Blocks beside the hub; above the degree cap, so that it is reached.
+    """
+    learned = LearnMany(
+        lessons=tuple(Learn(content=f"angle {40 * place}: spoke") for place in range(spokes + 1))
+    )
+    ties = st.builds(
+        Connect,
+        source=st.just(0),
+        target=st.integers(min_value=1, max_value=spokes),
+        relation=st.sampled_from(RELATIONS),
+        weight=edge_weights(),
+    )
+    scored = st.builds(
+        Outcome,
+        blocks=st.lists(st.integers(min_value=0, max_value=spokes), min_size=2, max_size=4).map(
+            tuple
+        ),
+        signal=st.just(1.0),
+    )
+    moves = st.builds(MoveClock, by_us=st.integers(min_value=0, max_value=clocks.HOUR_US))
+    upkeep = st.builds(Curate)
+    removal = st.builds(
+        Disconnect, source=st.just(0), target=st.integers(min_value=1, max_value=spokes)
+    )
+    later = st.lists(st.one_of(ties, ties, ties, scored, moves, upkeep, removal), max_size=30)
+    return later.map(lambda rest: [StartSession(), learned, Consolidate(), *rest])

@@ -1,0 +1,85 @@
+"""Vectors with a cosine that one can choose."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from mnemic.kernel.events import EmbedderIdentity
+from mnemic.kernel.vectors import Vector, quantise
+
+# Milliradians. The cosine of two texts is that of the difference of their angles: 318 is where it
+# falls to .95, 451 to .90, 870 to .645 (an edge by meaning alone), 1266 to the guard's .30.
+_TURNS = (0, 317, 318, 319, 450, 452, 869, 871, 1265, 1267)
+ANGLES = (*_TURNS, 1570, 2000, 3141)
+"""Where texts are put: close to the cosines at which something changes, and opposite."""
+
+
+class PlaneEmbedder:
+    """An embedder that puts a text where the text says.
+
+    ``angle 318: ...`` lies 318 milliradians round the plane; any other text lies where the sum of
+    its code points happens to point. Deterministic, and no two runs differ.
+    """
+
+    DIMENSION = 4
+
+    def __init__(self, name: str = "plane") -> None:
+        self._identity = EmbedderIdentity(name=name, dimension=self.DIMENSION)
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """Name and dimension; there are no weights."""
+        return self._identity
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return one row per text, shape (len(texts), 4)."""
+        rows = np.zeros((len(texts), self.DIMENSION))
+        for row, text in zip(rows, texts, strict=True):
+            angle = _angle(text) / 1000.0
+            row[0], row[1] = math.cos(angle), math.sin(angle)
+        return rows
+
+
+def _angle(text: str) -> int:
+    said = re.match(r"angle (\d+)", text)
+    return int(said[1]) if said else sum(map(ord, text)) % 6283
+
+
+def at_cosine(cosine: float, *, dimension: int = 4) -> tuple[Vector, Vector]:
+    """Return two stored vectors whose cosine is *cosine*, as near as stored vectors come.
+
+    Args:
+        cosine: Range: [-1, 1].
+        dimension: At least 2.
+    """
+    first, second = np.zeros(dimension), np.zeros(dimension)
+    first[0] = 1.0
+    second[:2] = cosine, math.sqrt(max(0.0, 1.0 - cosine * cosine))
+    return quantise(first, dimension=dimension), quantise(second, dimension=dimension)
+
+
+def cosines() -> st.SearchStrategy[float]:
+    """Cosines, often those at which a rule turns."""
+    return st.one_of(
+        st.sampled_from((-1.0, 0.0, 0.30, 0.50, 0.6455, 0.90, 0.95, 1.0)),
+        st.floats(min_value=-1.0, max_value=1.0),
+    )
+
+
+def embeddings(dimension: int = 4) -> st.SearchStrategy[Vector]:
+    """Stored vectors of a dimension, those along an axis and the zero vector among them."""
+    component = st.one_of(st.just(0.0), st.floats(min_value=-1.0, max_value=1.0))
+    return st.lists(component, min_size=dimension, max_size=dimension).map(
+        lambda components: _stored(components, dimension)
+    )
+
+
+def _stored(components: list[Any], dimension: int) -> Vector:
+    return quantise(np.array(components), dimension=dimension)

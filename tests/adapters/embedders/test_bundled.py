@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mnemic.adapters.embedders.bundled import BundledEmbedder
+from mnemic.kernel.events import EmbedderIdentity
+
+TEXTS = [
+    "The cat sat on the mat.",
+    "A cat is sitting on a mat.",
+    "Interest rates rose by half a percent.",
+    "",
+    "🙂 \x00 \ud800",
+    "a long story " * 2_000,
+]
+
+# Asks the interpreter itself to report every look at the network and every write to the disk.
+WATCHED = """
+import json, logging, os, sys
+seen = []
+def watch(event, args):
+    if event in {"socket.connect", "socket.getaddrinfo", "socket.sendto", "os.mkdir"}:
+        seen.append([event, repr(args)])
+    if event == "open" and args[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+        seen.append([event, repr(args)])
+sys.addaudithook(watch)
+
+from mnemic.adapters.embedders.bundled import BundledEmbedder
+embedder = BundledEmbedder()
+after_making = "wordllama" in sys.modules
+identity = embedder.identity
+after_identity = "wordllama" in sys.modules
+rows = embedder.embed(["a text", "another"])
+print(json.dumps({
+    "seen": seen,
+    "loaded": [after_making, after_identity, "wordllama" in sys.modules],
+    "shape": rows.shape,
+    "root logger": [len(logging.getLogger().handlers), logging.getLogger().level],
+}))
+"""
+
+
+def cosine(a: NDArray[np.float32], b: NDArray[np.float32]) -> float:
+    return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
+
+
+def test_it_loads_late_and_touches_neither_network_nor_disk_nor_the_root_logger() -> None:
+    child = subprocess.run(
+        [sys.executable, "-B", "-W", "error", "-c", WATCHED],
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    assert child.stderr == ""
+    assert json.loads(child.stdout) == {
+        "seen": [],
+        "loaded": [False, False, True],
+        "shape": [2, 256],
+        "root logger": [0, 30],
+    }
+
+
+def test_its_identity_names_the_weights() -> None:
+    """Other weights are another model: vectors recorded with these must not meet theirs."""
+    assert BundledEmbedder().identity == EmbedderIdentity(
+        name="wordllama/l2_supercat", dimension=256, weights="461d9f720e7921ac"
+    )
+
+
+def test_a_batch_has_one_finite_row_per_text() -> None:
+    rows = BundledEmbedder().embed(TEXTS)
+    assert (rows.shape, rows.dtype.name) == ((6, 256), "float32")
+    assert np.isfinite(rows).all()
+
+
+def test_no_texts_have_no_rows() -> None:
+    assert BundledEmbedder().embed([]).shape == (0, 256)
+
+
+def test_an_empty_text_has_the_zero_vector() -> None:
+    assert not BundledEmbedder().embed([""]).any()
+
+
+@pytest.mark.parametrize("number", range(len(TEXTS)))
+def test_a_vector_does_not_depend_on_the_batch_it_came_in(number: int) -> None:
+    alone = BundledEmbedder().embed([TEXTS[number]])
+    among = BundledEmbedder().embed(TEXTS)
+    assert alone[0].tobytes() == among[number].tobytes()
+
+
+def test_texts_of_like_meaning_are_closer_than_others() -> None:
+    cat, sitting_cat, rates = BundledEmbedder().embed(TEXTS[:3])
+    assert cosine(cat, sitting_cat) > 0.7
+    assert cosine(cat, rates) < 0.3

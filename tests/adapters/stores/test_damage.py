@@ -1,0 +1,178 @@
+"""What stands in a SQLite file is changed behind the store's back, and found."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from mnemic.adapters.stores.sqlite import SQLiteStore
+from mnemic.kernel.errors import LogCorrupt, VersionConflict
+from mnemic.kernel.ports import Log
+from mnemic.specs.contracts import payload, records
+
+Edit = Callable[..., None]
+LENGTH = 10
+PAGE_BYTES = 4096
+
+
+@pytest.fixture
+def log(store: SQLiteStore) -> Log:
+    log = store.log("home")
+    log.append(records(0, LENGTH), [payload(version) for version in range(LENGTH)])
+    return log
+
+
+def read(log: Log, after: int = -1, upto: int | None = None) -> tuple[list[int], object]:
+    """Return the versions that are yielded, and the version of the damage that ends them."""
+    versions: list[int] = []
+    try:
+        versions.extend(record.version for record, _ in log.read(after, upto))
+    except LogCorrupt as error:
+        return versions, error.facts["version"]
+    return versions, None
+
+
+def at(version: int, change: str) -> str:
+    return f"UPDATE stored_events SET {change} WHERE originator_version = {version}"  # noqa: S608
+
+
+def flip(version: int, place: int) -> str:
+    """Turn the byte at *place*, whatever it is, into a question mark or a tilde."""
+    byte = f"CASE substr(state, {place}, 1) WHEN X'3f' THEN X'7e' ELSE X'3f' END"
+    parts = f"substr(state, 1, {place - 1}) || {byte} || substr(state, {place + 1})"
+    return at(version, f"state = CAST({parts} AS BLOB)")
+
+
+def swap(one: int, two: int) -> tuple[str, ...]:
+    renamed = "UPDATE stored_events SET originator_version = {1} WHERE originator_version = {0}"
+    return (renamed.format(one, 99), renamed.format(two, one), renamed.format(99, two))
+
+
+MATRIX = {
+    "a byte of a body": ([flip(4, 35)], 4),
+    "a byte of the first body": ([flip(0, 35)], 0),
+    "a byte of the last body": ([flip(9, 35)], 9),
+    "a byte of a previous digest": ([flip(4, 7)], 4),
+    "a byte of the first previous digest": ([flip(0, 7)], 0),
+    "a byte of the last previous digest": ([flip(9, 32)], 9),
+    "a topic": ([at(4, "topic = 'thing-noted.9'")], 4),
+    "a topic that is no text": ([at(4, "topic = CAST(X'ff' AS TEXT)")], 4),
+    "a topic that is gone": ([at(4, "topic = NULL")], 4),
+    "a state that is gone": ([at(4, "state = NULL")], 4),
+    "a state cut short": ([at(4, "state = substr(state, 1, 31)")], 4),
+    "a state that is text": ([at(4, "state = 'text'")], 4),
+    "a record that is gone": (["DELETE FROM stored_events WHERE originator_version = 4"], 4),
+    "the first record gone": (["DELETE FROM stored_events WHERE originator_version = 0"], 0),
+    "a tail that is gone": (["DELETE FROM stored_events WHERE originator_version >= 7"], 7),
+    "all records gone": (["DELETE FROM stored_events"], 0),
+    "two records swapped": (swap(3, 6), 3),
+    "two neighbours swapped": (swap(3, 4), 3),
+    "the first and the last swapped": (swap(0, 9), 0),
+    "a record renumbered": ([at(9, "originator_version = 10")], 9),
+    "a head that is ahead": (["UPDATE spaces SET version = 12"], 10),
+    "a head that lags behind": (["UPDATE spaces SET version = 7"], 7),
+    "a digest in the head": (["UPDATE spaces SET digest = zeroblob(32)"], 9),
+    "a head that is gone": (["DELETE FROM spaces"], 0),
+}
+
+
+@pytest.mark.parametrize(("statements", "bad"), MATRIX.values(), ids=MATRIX.keys())
+def test_damage_is_named_and_all_before_it_is_read(
+    log: Log, edit: Edit, statements: tuple[str, ...], bad: int
+) -> None:
+    edit(*statements)
+    assert read(log) == (list(range(bad)), bad)
+
+
+def test_a_head_set_back_with_its_digest_leaves_strays(log: Log, edit: Edit) -> None:
+    edit("UPDATE spaces SET version = 5, digest = (SELECT substr(state, 1, 32) "
+         "FROM stored_events WHERE originator_version = 6)")  # fmt: skip
+    assert read(log) == (list(range(6)), 6)
+    assert read(log, upto=5) == (list(range(6)), None)
+
+
+def test_nothing_is_written_over_a_stray(log: Log, edit: Edit) -> None:
+    edit("UPDATE spaces SET version = 5, digest = (SELECT substr(state, 1, 32) "
+         "FROM stored_events WHERE originator_version = 6)")  # fmt: skip
+    with pytest.raises(LogCorrupt) as caught:
+        log.append(records(6, 1, author="late"), ())
+    assert caught.value.facts["version"] == 6
+    assert log.head().version == 5
+
+
+def test_nothing_is_appended_to_another_head(log: Log, edit: Edit) -> None:
+    edit("UPDATE spaces SET digest = zeroblob(32)")
+    with pytest.raises(VersionConflict):
+        log.append(records(LENGTH, 1), ())
+
+
+def test_a_range_is_checked_from_the_record_before_it(log: Log, edit: Edit) -> None:
+    edit(flip(4, 35))
+    assert read(log, after=4) == ([], 4)
+    assert read(log, after=3) == ([], 4)
+    assert read(log, after=1) == ([2, 3], 4)
+    assert read(log, after=5) == ([6, 7, 8, 9], None)
+    assert read(log, upto=3) == ([0, 1, 2, 3], None)
+    assert read(log, after=1, upto=4) == ([2, 3], 4)
+
+
+def test_the_other_spaces_are_as_they_were(store: SQLiteStore, log: Log, edit: Edit) -> None:
+    store.log("other").append(records(0, 3), ())
+    edit(flip(4, 35) + " AND originator_id = '1'")
+    assert read(store.log("other")) == ([0, 1, 2], None)
+    assert read(log) == ([0, 1, 2, 3], 4)
+
+
+def long_log(path: Path, length: int) -> None:
+    """Write *length* records one by one, so that old ones stand first in the file."""
+    with closing(SQLiteStore(path, synchronous="normal")) as store:
+        log = store.log("home")
+        for version in range(length):
+            log.append(records(version, 1, author="x" * 200), ())
+
+
+def test_a_page_of_garbage_in_the_middle_ends_the_log_there(path: Path) -> None:
+    long_log(path, 300)
+    with path.open("r+b") as file:
+        file.seek(path.stat().st_size // 2 // PAGE_BYTES * PAGE_BYTES)
+        file.write(b"\xa5" * PAGE_BYTES)
+    with closing(SQLiteStore(path)) as store:
+        versions, bad = read(store.log("home"))
+    assert 0 < len(versions) < 300
+    assert (versions, bad) == (list(range(len(versions))), len(versions))
+
+
+def test_a_file_cut_short_is_refused_but_can_be_read_up_to_the_cut(path: Path) -> None:
+    long_log(path, 300)
+    os.truncate(path, path.stat().st_size * 3 // 4)
+    with pytest.raises(LogCorrupt) as caught:
+        SQLiteStore(path)
+    assert "read_only" in str(caught.value.recovery)
+    with closing(SQLiteStore(path, read_only=True)) as store:
+        versions, bad = read(store.log("home"))
+    assert 0 < len(versions) < 300
+    assert (versions, bad) == (list(range(len(versions))), len(versions))
+
+
+def test_a_lost_payload_page_ends_the_log_before_its_record(path: Path) -> None:
+    with closing(SQLiteStore(path, synchronous="normal")) as store:
+        log = store.log("home")
+        for version in range(200):
+            log.append(records(version, 1), [payload(version, slot) for slot in range(3)])
+    with path.open("r+b") as file:
+        file.seek(path.stat().st_size * 2 // 3 // PAGE_BYTES * PAGE_BYTES)
+        file.write(bytes(PAGE_BYTES))
+    with closing(SQLiteStore(path)) as store:
+        log = store.log("home")
+        with pytest.raises(LogCorrupt):
+            list(log.read())
+        bad = read(log)[1]
+        assert isinstance(bad, int)
+        assert all(
+            parcels == tuple(payload(record.version, slot) for slot in range(3))
+            for record, parcels in log.read(upto=bad - 1)
+        )

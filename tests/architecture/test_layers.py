@@ -1,0 +1,167 @@
+"""Imports point inwards: adapters → projections → kernel, and specs → kernel.
+
+What a layer may import is written out in ``LAYERS``. A library or a module of the standard library
+that is missing there is refused until someone adds it, and with it a reason.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from attrs import frozen
+
+ROOT = Path(__file__).parents[2]
+
+# Modules that compute from their arguments alone. Not here: anything that can see the time, the
+# environment, the disk, the network, another thread, or import by name.
+PURE_STANDARD_LIBRARY = frozenset(
+    """
+    __future__ abc array base64 binascii bisect collections contextlib copy datetime decimal enum
+    fractions functools hashlib heapq hmac itertools json math numbers operator re string struct
+    textwrap types typing unicodedata uuid
+    """.split()
+)
+
+
+@frozen(kw_only=True)
+class Layer:
+    """What one package may import."""
+
+    inner: frozenset[str]
+    """Packages of mnemic, its own included."""
+    libraries: frozenset[str]
+    """Import names of third-party libraries."""
+    standard_library: frozenset[str] = frozenset(sys.stdlib_module_names)
+    """Modules of the standard library."""
+
+
+LAYERS = {
+    "kernel": Layer(
+        inner=frozenset({"kernel"}),
+        libraries=frozenset({"attrs", "numpy"}),
+        standard_library=PURE_STANDARD_LIBRARY,
+    ),
+    "projections": Layer(
+        inner=frozenset({"kernel", "projections"}),
+        libraries=frozenset({"Stemmer", "attrs", "numpy", "scipy"}),
+        standard_library=PURE_STANDARD_LIBRARY,
+    ),
+    "specs": Layer(
+        inner=frozenset({"kernel", "specs"}),
+        libraries=frozenset({"attrs", "hypothesis", "numpy", "pytest"}),
+    ),
+    "adapters": Layer(
+        inner=frozenset({"kernel", "projections", "adapters"}),
+        libraries=frozenset(
+            """
+            anyio attrs cattrs cyclopts eventsourcing filelock fsrs msgspec numpy orjson rich scipy
+            wordllama
+            """.split()
+        ),
+    ),
+}
+
+
+def imported(source: str, *, package: str) -> Iterator[tuple[int, str]]:
+    """Yield line and full name of everything that *source*, a module of *package*, imports."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                yield node.lineno, name.name
+        elif isinstance(node, ast.ImportFrom):
+            origin = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+            for name in node.names:
+                yield node.lineno, f"{origin}.{name.name}"
+
+
+def outward_imports(source: str, *, layer: str, package: str = "mnemic") -> tuple[str, ...]:
+    """Return ``line: name`` of every import that *layer* may not have."""
+    allowed = LAYERS[layer]
+    refused: list[str] = []
+    for line, name in imported(source, package=package):
+        top, _, rest = name.partition(".")
+        if top == "mnemic":
+            fine = rest.partition(".")[0] in allowed.inner
+        else:
+            fine = top in allowed.libraries | allowed.standard_library
+        if not fine:
+            refused.append(f"{line}: {name}")
+    return tuple(refused)
+
+
+def modules_of(layer: str) -> list[Path]:
+    return sorted((ROOT / layer).rglob("*.py"))
+
+
+def package_of(module: Path, layer: str) -> str:
+    return ".".join(module.relative_to(ROOT / layer).parent.parts)
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_every_import_of_a_layer_points_inwards(layer: str) -> None:
+    refused = {
+        str(module.relative_to(ROOT)): found
+        for module in modules_of(layer)
+        if (
+            found := outward_imports(
+                module.read_text(encoding="utf-8"), layer=layer, package=package_of(module, layer)
+            )
+        )
+    }
+    assert refused == {}
+
+
+@pytest.mark.parametrize(
+    ("layer", "source"),
+    [
+        ("kernel", "import mnemic.projections.views"),
+        ("kernel", "from mnemic.adapters import stores"),
+        ("kernel", "from mnemic import adapters"),
+        ("kernel", "import mnemic"),
+        ("kernel", "import orjson"),
+        ("kernel", "import scipy"),
+        ("kernel", "import os"),
+        ("kernel", "import importlib"),
+        ("kernel", "def late():\n    from pathlib import Path"),
+        ("kernel", "if TYPE_CHECKING:\n    import mnemic.specs"),
+        ("projections", "from mnemic.adapters.inprocess import Memory"),
+        ("projections", "import sqlite3"),
+        ("projections", "import mnemic.specs"),
+        ("specs", "import mnemic.projections.views"),
+        ("specs", "from mnemic.adapters.inprocess import Memory"),
+        ("adapters", "import mnemic.specs"),
+        ("adapters", "import hypothesis"),
+    ],
+)
+def test_an_outward_import_is_found(layer: str, source: str) -> None:
+    assert len(outward_imports(source, layer=layer)) == 1
+
+
+def test_a_relative_import_is_followed_to_where_it_leads() -> None:
+    source = "from . import sibling\nfrom ...projections import views"
+    found = outward_imports(source, layer="kernel", package="mnemic.kernel.decisions")
+    assert found == ("2: mnemic.projections.views",)
+
+
+@pytest.mark.parametrize(
+    ("layer", "source"),
+    [
+        ("kernel", "from __future__ import annotations\nimport math\nimport numpy as np"),
+        ("kernel", "from mnemic.kernel.events import Event"),
+        ("projections", "from mnemic.kernel import events\nimport scipy.sparse as sparse"),
+        ("specs", "import tomllib\nimport hypothesis.strategies\nimport mnemic.kernel.policy"),
+        ("adapters", "import sqlite3\nimport mnemic.projections.views\nimport anyio.to_thread"),
+    ],
+)
+def test_an_inward_import_passes(layer: str, source: str) -> None:
+    assert outward_imports(source, layer=layer) == ()
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_there_is_something_to_check(layer: str) -> None:
+    assert modules_of(layer) != []

@@ -1,0 +1,67 @@
+"""The wheel, as it would be installed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LAYERS = ("adapters", "kernel", "projections", "specs")
+
+
+@pytest.fixture(scope="module")
+def wheel_names(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Build the wheel, with what is installed and without the network, and list its files."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel"]
+    subprocess.run([*command, "--directory", str(folder)], cwd=ROOT, check=True)
+    (wheel,) = folder.glob("*.whl")
+    with ZipFile(wheel) as archive:
+        return sorted(archive.namelist())
+
+
+def unexpected_tops(names: list[str]) -> list[str]:
+    """Return what a wheel of *names* would add besides ``mnemic`` and its metadata."""
+    tops = {name.partition("/")[0] for name in names}
+    return sorted(top for top in tops if top != "mnemic" and not top.endswith(".dist-info"))
+
+
+def test_the_wheel_adds_only_mnemic_to_site_packages(wheel_names: list[str]) -> None:
+    assert unexpected_tops(wheel_names) == []
+
+
+def test_a_stray_top_level_name_in_a_wheel_is_found() -> None:
+    names = [
+        "mnemic/kernel/events.py",
+        "mnemic-0.1.0.dist-info/METADATA",
+        "tests/test_x.py",
+        "x.py",
+    ]
+    assert unexpected_tops(names) == ["tests", "x.py"]
+
+
+def test_the_wheel_holds_the_four_packages_and_leaves_the_namespace_open(
+    wheel_names: list[str],
+) -> None:
+    inside = [name.split("/") for name in wheel_names if name.startswith("mnemic/")]
+    assert sorted({parts[1] for parts in inside}) == list(LAYERS)
+
+
+def test_the_wheel_carries_every_file_of_the_packages(wheel_names: list[str]) -> None:
+    """Typed markers and the rules in TOML too, and no compiled leftovers."""
+    sources = sorted(
+        path.relative_to(ROOT / layer).as_posix()
+        for layer in LAYERS
+        for path in (ROOT / layer / "mnemic").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    )
+    assert [name for name in wheel_names if name.startswith("mnemic/")] == sources
+
+
+def test_the_wheel_brings_its_licence_and_the_command(wheel_names: list[str]) -> None:
+    brought = {name.partition(".dist-info/")[2] for name in wheel_names}
+    assert {"licenses/LICENSE", "entry_points.txt"} <= brought

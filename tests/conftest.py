@@ -1,0 +1,26 @@
+"""How hard hypothesis looks, chosen by ``HYPOTHESIS_PROFILE``: ``ci`` (default) or ``thorough``."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# No deadline, and no complaint about slow generation: both would judge the machine, not the code.
+# "ci" draws the same examples every time, so that a red run can be repeated; "thorough" draws new
+# ones and remembers failures in .hypothesis.
+settings.register_profile(
+    "ci",
+    derandomize=True,
+    deadline=None,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "thorough",
+    deadline=None,
+    max_examples=1000,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

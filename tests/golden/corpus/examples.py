@@ -1,0 +1,310 @@
+"""One or two fixed events for every topic ever written: ``EXAMPLES[topic][name]``.
+
+``full`` sets every field to something else than its default, ``bare`` only what has none. An
+example that was recorded stays as it is; a new version of a topic gets examples of its own, and
+those of the old one then say what it is read as today.
+"""
+
+from __future__ import annotations
+
+from mnemic.kernel.arithmetic import NANO
+from mnemic.kernel.events import (
+    Admission,
+    Answer,
+    AnswerRow,
+    Archival,
+    BlockErased,
+    BlockForgotten,
+    BlockLearned,
+    BlockRezoned,
+    BlocksPromoted,
+    BlocksRelinked,
+    BlockSuperseded,
+    Curated,
+    EdgeConnected,
+    EdgeDeferred,
+    EdgeDisconnected,
+    EmbedderAdopted,
+    EmbedderIdentity,
+    Event,
+    Link,
+    NearDuplicate,
+    OutcomeRecorded,
+    Penalty,
+    PolicyAdopted,
+    Promotion,
+    RecallRecorded,
+    Recorded,
+    RefusedBlock,
+    RunnerUp,
+    SessionEnded,
+    SessionStarted,
+    SpaceErased,
+    SpaceOpened,
+    StagedVector,
+    Supersession,
+    VectorsStaged,
+)
+from mnemic.kernel.identity import BlockId, CommandId, DecisionId, PolicyId, SessionId
+from mnemic.kernel.texts import AnalysisText, BlockText, Embedding, Question, Remark, Salt
+
+A = BlockId("0a1b2c3d4e5f6071")
+B = BlockId("18f7e6d5c4b3a291")
+C = BlockId("2c2c2c2c2c2c2c2c")
+D = BlockId("fedcba9876543210")
+POLICY = PolicyId("5ca1ab1e0ddba11f")
+SESSION = SessionId("s-lighthouse")
+VECTOR = bytes(range(32))
+EMBEDDER = EmbedderIdentity(name="wordllama", dimension=256, weights="aa55aa55aa55aa55")
+LINK = Link(source=A, target=B, weight=564_000_000, displaced=((A, C), (B, D)))
+SAME = (500_000_000, 800_000_000, 0, -1, -1)
+"""Signals of a young space: from usefulness to reinforcement, alike for all blocks."""
+SUPERSESSION = Supersession(
+    old=A,
+    new=B,
+    cosine=971_500_000,
+    moved=(C,),
+    lost=(D,),
+    alpha=1_500_000_000,
+    beta=250_000_000,
+    retrievals=12,
+)
+
+
+def full(event: Event) -> Recorded:
+    """Return *event* by another actor, in a session."""
+    return Recorded(
+        version=41,
+        active_us=144_000_000_001,
+        recorded_us=1_767_225_600_123_456,
+        command_id=CommandId("fulfilled-1"),
+        event=event,
+        actor="gardener",
+        session_id=SESSION,
+    )
+
+
+def bare(event: Event) -> Recorded:
+    """Return *event* by the agent, outside of every session, at the very beginning."""
+    return Recorded(
+        version=0, active_us=0, recorded_us=-1, command_id=CommandId("c"), event=event
+    )
+
+
+EXAMPLES: dict[str, dict[str, Recorded]] = {
+    "space-opened.1": {
+        "bare": bare(SpaceOpened(nonce="00112233445566778899aabbccddeeff", salt=Salt(value=VECTOR)))
+    },
+    "policy-adopted.1": {
+        "full": full(PolicyAdopted(policy_id=POLICY, body='{"name":"“quoted”","gap_hours":1}'))
+    },
+    "embedder-adopted.1": {
+        "full": full(EmbedderAdopted(embedder=EMBEDDER)),
+        "bare": bare(EmbedderAdopted(embedder=EmbedderIdentity(name="hashing", dimension=64))),
+    },
+    "space-erased.1": {"full": full(SpaceErased()), "bare": bare(SpaceErased())},
+    "session-started.1": {"full": full(SessionStarted(session_id=SESSION))},
+    "session-ended.1": {"full": full(SessionEnded(session_id=SESSION))},
+    "block-learned.1": {
+        "full": full(
+            BlockLearned(
+                block_id=A,
+                text=BlockText(
+                    content="The lamp needs oil on Thursdays. Ölwechsel: 木曜日.",
+                    tags=("lamp", "self/goal"),
+                    author="keeper",
+                    thread="logbook",
+                    metadata='{"page":12}',
+                    of=(A,),
+                ),
+                category="observation",
+                source="import",
+                zone="untrusted",
+                confidence=950_000_000,
+                created_at_us=1_767_139_200_000_000,
+                expires_at_us=1_798_675_200_000_000,
+            )
+        ),
+        "bare": bare(BlockLearned(block_id=B, text=BlockText(content="Fog.", of=(B,)))),
+    },
+    "blocks-promoted.1": {
+        "full": full(
+            BlocksPromoted(
+                promotions=(
+                    Promotion(
+                        block_id=B,
+                        vector=Embedding(packed=VECTOR, of=(B,)),
+                        rate=1_000_000,
+                        analysis=AnalysisText(tags=("fog",), summary="Weather.", of=(B,)),
+                        analysed="done",
+                        alignment=125_000_000,
+                        supersession=SUPERSESSION,
+                    ),
+                    Promotion(
+                        block_id=C,
+                        vector=Embedding(packed=VECTOR[::-1], of=(C,)),
+                        analysis=AnalysisText(of=(C,)),
+                        analysed="failed",
+                    ),
+                ),
+                near=(NearDuplicate(block_id=C, other=D, cosine=912_000_000),),
+                links=(LINK, Link(source=C, target=D, weight=400_000_000)),
+            )
+        ),
+        "bare": bare(
+            BlocksPromoted(promotions=(Promotion(block_id=A, vector=Embedding(packed=VECTOR)),))
+        ),
+    },
+    "blocks-relinked.1": {"full": full(BlocksRelinked(links=(LINK,)))},
+    "block-superseded.1": {
+        "full": full(
+            BlockSuperseded(
+                supersession=SUPERSESSION, reason=Remark(text="Thursdays it is.", of=(A, B))
+            )
+        ),
+        "bare": bare(BlockSuperseded(supersession=Supersession(old=A, new=B))),
+    },
+    "block-forgotten.1": {
+        "full": full(BlockForgotten(block_id=A, reason=Remark(text="Out of date.", of=(A,)))),
+        "bare": bare(BlockForgotten(block_id=A)),
+    },
+    "block-erased.1": {"full": full(BlockErased(block_id=A))},
+    "block-rezoned.1": {
+        "full": full(
+            BlockRezoned(
+                block_id=A, zone="trusted", reason=Remark(text="Checked by hand.", of=(A,))
+            )
+        ),
+        "bare": bare(BlockRezoned(block_id=A, zone="quarantined")),
+    },
+    "vectors-staged.1": {
+        "full": full(
+            VectorsStaged(
+                embedder=EMBEDDER,
+                vectors=(
+                    StagedVector(block_id=A, vector=Embedding(packed=VECTOR, of=(A,))),
+                    StagedVector(block_id=B, vector=Embedding(packed=b"", of=(B,))),
+                ),
+            )
+        )
+    },
+    "edge-connected.1": {
+        "full": full(
+            EdgeConnected(
+                source=B,
+                target=A,
+                relation="supports",
+                weight=850_000_000,
+                action="updated",
+                origin="outcome",
+                count=3,
+                note=Remark(text="Fog is why the lamp burns.", of=(A, B)),
+                displaced=((A, C),),
+            )
+        ),
+        "bare": bare(
+            EdgeConnected(
+                source=A, target=B, relation="similar", weight=650_000_000, action="created"
+            )
+        ),
+    },
+    "edge-deferred.1": {
+        "full": full(
+            EdgeDeferred(
+                source=A,
+                target=D,
+                relation="seen from",
+                weight=NANO,
+                note=Remark(text="Both are full.", of=(A, D)),
+            )
+        ),
+        "bare": bare(EdgeDeferred(source=A, target=D, relation="similar", weight=0)),
+    },
+    "edge-disconnected.1": {
+        "full": full(
+            EdgeDisconnected(
+                source=A,
+                target=B,
+                relation="elaborates",
+                weight=700_000_000,
+                reason=Remark(text="Mixed up two lamps.", of=(A, B)),
+            )
+        ),
+        "bare": bare(EdgeDisconnected(source=A, target=B)),
+    },
+    "recall-recorded.1": {
+        "full": full(
+            RecallRecorded(
+                asked=Question(query="When does the lamp need oil?", where='{"tags":["lamp"]}'),
+                vector=Embedding(packed=VECTOR),
+                answer=Answer(
+                    rows=(
+                        AnswerRow(7, 781_250_000, (901_234_567, 951_229_425, *SAME, -1, 845)),
+                        AnswerRow(31_415, 640_000_001, (1, 904_837_418, *SAME, 733, 512), via=7),
+                        AnswerRow(2, 640_000_001, (377_777_777, 999_999_999, *SAME, NANO, 300)),
+                    ),
+                    runners_up=(RunnerUp(4, 600_000_000), RunnerUp(8, 1), RunnerUp(15, 0)),
+                ),
+                digest="0123456789abcdef",
+                policy_id=POLICY,
+                recipe="lexical-1",
+                read_version=40,
+                read_us=143_999_999_999,
+                asked_us=1_767_225_600_000_000,
+                frame="task",
+                top_k=3,
+                token_budget=800,
+                retriever="ann",
+                propensity=250_000_000,
+                staged=((2, 7), (2, 31_415)),
+                linked=((7, 31_415),),
+                refreshed=((2, 99),),
+            )
+        ),
+        "bare": bare(
+            RecallRecorded(
+                asked=Question(),
+                vector=None,
+                answer=Answer(rows=()),
+                digest="0123456789abcdef",
+                policy_id=POLICY,
+                recipe="lexical-1",
+                read_version=0,
+                read_us=0,
+                asked_us=-1,
+            )
+        ),
+    },
+    "outcome-recorded.1": {
+        "full": full(
+            OutcomeRecorded(
+                block_ids=(A, B),
+                signal=900_000_000,
+                weight=2 * NANO,
+                source="harbour",
+                decision_id=DecisionId("d40"),
+                refused=(RefusedBlock(block_id="nobody", code="block-not-found"),),
+                reinforced=True,
+                links=(LINK,),
+                confirmed=((A, C),),
+                unlinked=((B, D),),
+                penalties=(Penalty(block_id=C, rate=20_000_000),),
+            )
+        ),
+        "bare": bare(OutcomeRecorded(block_ids=(), signal=0)),
+    },
+    "curated.1": {
+        "full": full(
+            Curated(
+                archived=(Archival(block_id=A, reason="decayed"),),
+                pruned=((A, B),),
+                decayed=((B, C), (C, D)),
+                admitted=(Admission(source=D, target=A),),
+                constitutional=(B,),
+                reinforced=(C, D),
+                edges_after=17,
+            )
+        ),
+        "bare": bare(Curated()),
+    },
+}
