@@ -74,7 +74,7 @@ def plain_score(case: Case, a: Block, b: Block) -> int | None:
         return None
     weights: dict[str, int] = {name: getattr(case.rule, name) for name in signals}
     total = sum(weights[name] * signal for name, signal in signals.items())
-    return (total + NANO // 2) // NANO
+    return min((total + NANO // 2) // NANO, NANO)
 
 
 def plain_links(case: Case) -> Links:
@@ -150,7 +150,7 @@ RULES = st.builds(
     guard=st.sampled_from([0, 300_000_000, 700_000_000]),
     threshold=st.sampled_from([0, 100_000_000, 400_000_000, 700_000_000]),
     best=st.integers(1, 5),
-) | st.just(DOMAIN_RULE)
+) | st.sampled_from([DOMAIN_RULE, evolve(DOMAIN_RULE, cosine=550_000_003)])
 
 
 def any_vector(blocks: list[Block]) -> bool:
@@ -231,6 +231,13 @@ def test_a_twin_scores_a_whole() -> None:
     assert link_of(EAST) == [[(1, NANO)]]
 
 
+def test_weights_that_exceed_a_whole_by_rounding_give_no_score_beyond_it() -> None:
+    sixth = 166_666_667
+    rounded_up = LinkRule(cosine=NANO // 2, tags=sixth, category=sixth, temporal=sixth)
+    twins = Case(blocks=[EAST, EAST], new=[0], pool=[0, 1], rule=rounded_up)
+    assert links(twins) == [[(1, NANO)]]
+
+
 def test_cosine_alone_in_another_category_far_apart_is_just_enough_when_whole() -> None:
     lonely = evolve(EAST, tags=frozenset(), category=1, reinforced_us=10**15 + FAR)
     assert link_of(lonely) == [[(1, 595_000_000)]]
@@ -291,7 +298,7 @@ def test_more_new_blocks_than_one_batch_takes_are_all_linked() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"cosine": 600_000_000},
+        {"cosine": 550_000_004},
         {"tags": -1},
         {"guard": NANO + 1},
         {"threshold": -1},

@@ -79,6 +79,7 @@ def penalised(rate: int, tier: int, policy: Policy) -> int:
     Args:
         rate: Its rate now.
         tier: The rate of its tier.
+        policy: Where the factor and the ceiling come from.
 
     Source: DOMAIN section 6.
     """

@@ -8,7 +8,7 @@ an old decision replays under the numbers it was made with: a default, once rele
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -62,6 +62,20 @@ def _sums_to_one(owner: str, weights: Mapping[str, float]) -> None:
         )
 
 
+def _words(value: Iterable[str]) -> tuple[str, ...]:
+    return tuple(value)
+
+
+def _known_clock(_: object, __: object, value: str) -> None:
+    if value not in {"created", "active"}:
+        raise PolicyRefused(f"recency_clock must be created or active, got {value!r}")
+
+
+def _known_scope(_: object, __: object, value: str) -> None:
+    if value not in {"space", "session"}:
+        raise PolicyRefused(f"scope must be space or session, got {value!r}")
+
+
 @frozen(kw_only=True)
 class Frame:
     """One way of looking at memory: which signals count, who may enter, how much fits."""
@@ -74,26 +88,16 @@ class Frame:
     frequency: float = field(default=0.0, validator=_unit)
     centrality: float = field(default=0.0, validator=_unit)
     reinforcement: float = field(default=0.0, validator=_unit)
-    recency_clock: str = field(default="created")
+    recency_clock: str = field(default="created", validator=_known_clock)
     """``created``: age in days since created_at. ``active``: active hours since last reinforced."""
     token_budget: int = field(default=2000, validator=_count)
-    only_tags: tuple[str, ...] = field(default=(), converter=tuple)
+    only_tags: tuple[str, ...] = field(default=(), converter=_words)
     """A block enters when one of its tags is one of these, or starts with one that ends in /."""
-    never_tags: tuple[str, ...] = field(default=(), converter=tuple)
-    always_tags: tuple[str, ...] = field(default=(), converter=tuple)
+    never_tags: tuple[str, ...] = field(default=(), converter=_words)
+    always_tags: tuple[str, ...] = field(default=(), converter=_words)
     """Blocks with such a tag are guaranteed, whatever their age and score."""
-    scope: str = field(default="space")
+    scope: str = field(default="space", validator=_known_scope)
     """``space``, or ``session``: blocks of the open session, else of the latest."""
-
-    @recency_clock.validator
-    def _known_clock(self, _: attrs.Attribute[str], value: str) -> None:
-        if value not in {"created", "active"}:
-            raise PolicyRefused(f"recency_clock must be created or active, got {value!r}")
-
-    @scope.validator
-    def _known_scope(self, _: attrs.Attribute[str], value: str) -> None:
-        if value not in {"space", "session"}:
-            raise PolicyRefused(f"scope must be space or session, got {value!r}")
 
     def __attrs_post_init__(self) -> None:
         _sums_to_one(f"frame {self.name}", {name: getattr(self, name) for name in SIGNALS})
@@ -209,7 +213,7 @@ class Policy:
     """Cosine from which the newer block supersedes the older."""
     near_duplicate_noted: float = field(default=0.90, validator=_unit)
     """Cosine from which the pair is recorded."""
-    near_duplicate_exempt: tuple[str, ...] = field(default=("message",), converter=tuple)
+    near_duplicate_exempt: tuple[str, ...] = field(default=("message",), converter=_words)
 
     # Edge score: section 4.
     edge_cosine: float = field(default=0.55, validator=_unit)
@@ -240,7 +244,7 @@ class Policy:
     durable_tags: tuple[str, ...] = field(
         default=("self/value", "self/constraint", "self/goal"), converter=tuple
     )
-    ephemeral_categories: tuple[str, ...] = field(default=("observation",), converter=tuple)
+    ephemeral_categories: tuple[str, ...] = field(default=("observation",), converter=_words)
     established_count: int = field(default=10, validator=_count)
     """Reinforcements from which an edge decays at half its rate."""
 

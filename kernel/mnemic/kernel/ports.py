@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
@@ -43,7 +44,7 @@ class Embedder(Protocol):
         """Name, dimension and digest of the weights: two models never share one space."""
         ...
 
-    def embed(self, texts: Sequence[str]) -> NDArray:
+    def embed(self, texts: Sequence[str]) -> NDArray[np.floating]:
         """Return one row per text, shape (len(texts), dimension), finite floats."""
         ...
 

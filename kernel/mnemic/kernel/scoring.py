@@ -70,7 +70,8 @@ def edge_score(
         NANO if same_category else nano(policy.cross_category),
         nearness(delta_us, round(policy.temporal_sigma_hours * MICROS_PER_HOUR)),
     )
-    return weighted([nano(getattr(policy, name)) for name in EDGE_WEIGHTS], signals)
+    # Weights that sum to 1 may exceed it by a few nano-units once each is rounded.
+    return min(NANO, weighted([nano(getattr(policy, name)) for name in EDGE_WEIGHTS], signals))
 
 
 def age_recencies(created_us: Ints, now_us: int, policy: Policy) -> Ints:

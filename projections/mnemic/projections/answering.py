@@ -55,9 +55,7 @@ def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Pack
     chosen, dropped = _choose(view, ranking, limits)
     kept = {row.block for row in chosen}
     rest = [row for row in ranking.rows if row.block not in kept]
-    runners = tuple(
-        RunnerUp(row.block, row.score) for row in rest[: view.policy.runners_up]
-    )
+    runners = tuple(RunnerUp(row.block, row.score) for row in rest[: view.policy.runners_up])
     counter = _counterpoints(view, chosen)
     text, counterpoints = _text(view, chosen, counter, limits)
     result = RecallResult(
@@ -83,9 +81,7 @@ def decided(result: RecallResult, decision: DecisionId) -> RecallResult:
     return evolve(result, decision_id=decision)
 
 
-def _choose(
-    view: View, ranking: Ranking, limits: Limits
-) -> tuple[list[AnswerRow], list[Dropped]]:
+def _choose(view: View, ranking: Ranking, limits: Limits) -> tuple[list[AnswerRow], list[Dropped]]:
     """Return what goes in, best first, and what would have come next."""
     first = [row for row in ranking.rows if row.block in ranking.guaranteed]
     others = [row for row in ranking.rows if row.block not in ranking.guaranteed]

@@ -18,6 +18,8 @@ from mnemic.projections.catalogue import REASONS
 from mnemic.projections.views import View
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST_US = -62_135_596_800_000_000
+_LAST_US = 253_402_300_799_999_999
 PAGE_LIMIT = 1000
 """Most blocks of one page."""
 PENDING_ALERT = 50
@@ -25,11 +27,8 @@ PENDING_ALERT = 50
 
 
 def iso(us: int) -> str:
-    """Return microseconds since the epoch as ISO 8601, UTC; years beyond 9999 are clamped."""
-    try:
-        return (_EPOCH + timedelta(microseconds=us)).isoformat()
-    except OverflowError:
-        return (datetime.max if us > 0 else datetime.min).replace(tzinfo=UTC).isoformat()
+    """Return microseconds since the epoch as ISO 8601, UTC; clamped to the years 1 to 9999."""
+    return (_EPOCH + timedelta(microseconds=min(max(us, _FIRST_US), _LAST_US))).isoformat()
 
 
 def block_result(view: View, number: int) -> Block:

@@ -92,7 +92,7 @@ class Versions:
     def change(self, key: int, version: int, **values: int) -> None:
         """Let the row of *key* stand on with some of its values replaced."""
         row = self._head.data[key]
-        kept = [column.data[row] for column in self._columns]
+        kept = [int(column.data[row]) for column in self._columns]
         for name, value in values.items():
             kept[self._place[name]] = value
         self.put(key, version, tuple(kept))

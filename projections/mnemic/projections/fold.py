@@ -176,10 +176,12 @@ def _disconnected(state: State, event: happened.EdgeDisconnected, at: Recorded) 
     graph.unlink(source, target, at.version)
     graph.pending.drop(key(source, target), at.version)
     graph.staged.drop(key(source, target), at.version)
-    graph.barred.put(key(source, target), at.version, True)
+    graph.barred.put(key(source, target), at.version, at.version)
 
 
-def _link(state: State, links: tuple[Link, ...], at: Recorded, *, relation: str, origin: str) -> None:
+def _link(
+    state: State, links: tuple[Link, ...], at: Recorded, *, relation: str, origin: str
+) -> None:
     graph, numbers = state.graph, state.catalogue.numbers
     for link in links:
         for pair in link.displaced:

@@ -63,8 +63,9 @@ class Graph:
         self.degrees = Series(np.int32)
         """Standing edges of each block at the head."""
         self.pending: Ledgered[Pending] = Ledgered()
-        self.barred: Ledgered[bool] = Ledgered()
-        """Pairs that were disconnected: no automatic edge until connected again."""
+        self.barred: Ledgered[int] = Ledgered()
+        """Pairs that were disconnected, and at which version: no automatic edge until connected
+        again."""
         self.sightings: Ledgered[Sighting] = Ledgered()
         self.staged: Ledgered[tuple[str, ...]] = Ledgered()
         """Sessions in which a pair without an edge was returned together."""
@@ -101,7 +102,7 @@ class Graph:
 
     # --- what events do ---------------------------------------------------------------------
 
-    def link(  # noqa: PLR0913 - one value per column, named at every call
+    def link(
         self,
         source: int,
         target: int,
@@ -162,16 +163,17 @@ class Graph:
         columns = self.rows.column
         source = int(columns("source")[row])
         ends = (new, other) if source == old else (other, new)
-        values = {
-            "relation": self.relations.words[columns("relation")[row]],
-            "origin": self.origins.words[columns("origin")[row]],
-            "weight": int(columns("weight")[row]),
-            "anchor_us": int(columns("anchor_us")[row]),
-            "count": int(columns("count")[row]),
-            "note": int(columns("note")[row]),
-        }
         self.unlink(old, other, version)
-        self.link(*ends, version, **values)  # type: ignore[arg-type]
+        self.link(
+            *ends,
+            version,
+            relation=self.relations.words[columns("relation")[row]],
+            origin=self.origins.words[columns("origin")[row]],
+            weight=int(columns("weight")[row]),
+            anchor_us=int(columns("anchor_us")[row]),
+            count=int(columns("count")[row]),
+            note=int(columns("note")[row]),
+        )
 
 
 def key(a: int, b: int) -> tuple[int, int]:

@@ -52,6 +52,23 @@ class Pairs:
     """Nano-units, none below the floor."""
 
 
+class Neighbourhood(Protocol):
+    """What pairwise search needs: an index, or an index with more vectors laid over it."""
+
+    @property
+    def block_of(self) -> Integers:
+        """Ordinal of the owning block per row."""
+        ...
+
+    def vector(self, row: int) -> Vector:
+        """Return the vector in *row*."""
+        ...
+
+    def pairs(self, queries: Sequence[Vector], rows: Integers, *, floor: int) -> Iterator[Pairs]:
+        """Yield every pair of a query and one of *rows* with a cosine of at least *floor*."""
+        ...
+
+
 class VectorIndex:
     """Vectors of blocks in the order of appending.
 

@@ -24,18 +24,21 @@ from numpy.typing import NDArray
 from mnemic.kernel import arithmetic
 from mnemic.kernel.arithmetic import MICROS_PER_HOUR, NANO
 from mnemic.kernel.vectors import Vector
-from mnemic.projections.index import Ids, Integers, VectorIndex, ranked
+from mnemic.projections.index import Ids, Integers, Neighbourhood, VectorIndex, ranked
 
 _BLOCKS_AT_ONCE: Final = 256
 _PAIRS_HELD: Final = 2**18
 """12 MiB of pairs."""
+
+_ROUNDING: Final = 3
+"""Four weights that sum to one within 1e-9 may exceed it by so much when each is rounded."""
 
 _WHOLE_OR_LESS: Final = and_(ge(0), le(NANO))
 
 
 @frozen(kw_only=True)
 class LinkRule:
-    """The numbers of an edge's score; the four weights sum to at most one whole.
+    """The numbers of an edge's score; the four weights sum to one whole or less.
 
     Source: DOMAIN 4. The policy in force has the last word on every one.
     """
@@ -60,14 +63,14 @@ class LinkRule:
     """Candidates that a block keeps."""
 
     def __attrs_post_init__(self) -> None:
-        """Refuse weights under which a score could exceed one whole."""
+        """Refuse weights that sum to more than one whole, their rounding aside."""
         total = self.cosine + self.tags + self.category + self.temporal
-        if total > NANO:
+        if total > NANO + _ROUNDING:
             raise ValueError(f"weights sum to {total} nano-units: pass at most {NANO}")
 
 
 def link_candidates(
-    index: VectorIndex,
+    index: Neighbourhood,
     new: Integers,
     pool: Integers,
     *,
@@ -142,7 +145,7 @@ def best_match(
 
 
 def near_matches(
-    index: VectorIndex,
+    index: Neighbourhood,
     queries: Sequence[Vector],
     pool: Integers,
     *,
@@ -238,7 +241,7 @@ class _Search:
             column[hopeful] for column in (which, others, cosines, categories, apart_us)
         )
         nearness = arithmetic.nearness_each(apart_us, rule.sigma_us)
-        untagged = arithmetic.weighted_each(
+        untagged = _scores(
             (rule.cosine, rule.category, rule.temporal), (cosines, categories, nearness)
         )
         self._raise_bars(which, untagged)
@@ -288,7 +291,7 @@ class _Search:
         """Score one block's *pairs* and merge those that reach its bar with its best so far."""
         rule = self._rule
         jaccards = self._shared.jaccards(which, pairs.others)
-        scores = arithmetic.weighted_each(
+        scores = _scores(
             (rule.cosine, rule.tags, rule.category, rule.temporal),
             (pairs.cosines, jaccards, pairs.categories, pairs.nearness),
         )
@@ -299,6 +302,11 @@ class _Search:
         self._found[which] = others[order], scores[order]
         if len(order) == rule.best:
             self._bars[which] = max(self._bars[which], scores[order[-1]])
+
+
+def _scores(weights: Sequence[int], signals: Sequence[Integers]) -> Integers:
+    """Return weighted sums, capped at a whole, which rounded weights may exceed by a little."""
+    return np.minimum(arithmetic.weighted_each(weights, signals), NANO)
 
 
 class _SharedTags:

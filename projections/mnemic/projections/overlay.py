@@ -41,6 +41,4 @@ class Overlay:
         if self.first:
             yield from self._base.pairs(queries, rows[rows < self.first], floor=floor)
         for found in self._extra.pairs(queries, rows[rows >= self.first] - self.first, floor=floor):
-            yield Pairs(
-                queries=found.queries, rows=found.rows + self.first, cosines=found.cosines
-            )
+            yield Pairs(queries=found.queries, rows=found.rows + self.first, cosines=found.cosines)

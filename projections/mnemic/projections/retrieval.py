@@ -116,9 +116,7 @@ def _match(view: View, inquiry: Inquiry, pool: Ints) -> _Matches:
     if inquiry.query is not None and len(pool):
         lexical = _lexical(view, inquiry.query, pool)
     if inquiry.vector is not None and len(pool):
-        cosine = np.maximum(
-            0, view.index.cosines(inquiry.vector, view.life.column("vector", pool))
-        )
+        cosine = np.maximum(0, view.index.cosines(inquiry.vector, view.life.column("vector", pool)))
     return _Matches(pool, lexical, cosine, inquiry.query is not None)
 
 

@@ -173,14 +173,17 @@ class View:
     def with_status(self, status: int) -> Ints:
         """Return the numbers of the blocks with *status*, rising."""
         known = self.known()
-        return known[self.life.column("status", known) == status]
+        found: Ints = known[self.life.column("status", known) == status]
+        return found
 
     def inbox(self) -> list[int]:
         """Return the numbers of the blocks that wait, first in first."""
         if self.live:
             return list(self._state.catalogue.waiting)
         waiting = self.with_status(INBOX)
-        return waiting[np.argsort(self.life.column("learned", waiting), kind="stable")].tolist()
+        order = np.argsort(self.life.column("learned", waiting), kind="stable")
+        numbers: list[int] = waiting[order].tolist()
+        return numbers
 
     def active(self) -> BlockColumns:
         """Return the active blocks as columns."""

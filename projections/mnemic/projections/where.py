@@ -88,9 +88,9 @@ def eligible(view: View, frame: Frame, where: Where) -> Ints:
 
 def _in_frame(view: View, frame: Frame, numbers: Ints) -> Ints:
     if frame.scope == "session":
-        sessions = list(view.open_sessions()) or [view.latest_session()]
-        names = view.state.catalogue.sessions
-        wanted = [names.known(session) for session in sessions if session is not None]
+        latest = view.latest_session()
+        sessions = list(view.open_sessions()) or ([] if latest is None else [latest])
+        wanted = [view.state.catalogue.sessions.known(session) for session in sessions]
         numbers = numbers[np.isin(view.life.column("session", numbers), wanted)]
     tag_sets = view.life.column("tags", numbers)
     passing = np.ones(len(numbers), dtype=np.bool_)

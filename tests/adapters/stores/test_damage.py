@@ -147,14 +147,14 @@ def test_a_page_of_garbage_in_the_middle_ends_the_log_there(path: Path) -> None:
 
 
 def test_a_file_cut_short_is_refused_but_can_be_read_up_to_the_cut(path: Path) -> None:
-    long_log(path, 300)
-    os.truncate(path, path.stat().st_size * 3 // 4)
+    long_log(path, 1000)
+    os.truncate(path, path.stat().st_size // 2)
     with pytest.raises(LogCorrupt) as caught:
         SQLiteStore(path)
-    assert "read_only" in str(caught.value.recovery)
+    assert "read_only=True" in caught.value.recovery
     with closing(SQLiteStore(path, read_only=True)) as store:
         versions, bad = read(store.log("home"))
-    assert 0 < len(versions) < 300
+    assert 0 < len(versions) < 1000
     assert (versions, bad) == (list(range(len(versions))), len(versions))
 
 

@@ -86,9 +86,7 @@ def full(event: Event) -> Recorded:
 
 def bare(event: Event) -> Recorded:
     """Return *event* by the agent, outside of every session, at the very beginning."""
-    return Recorded(
-        version=0, active_us=0, recorded_us=-1, command_id=CommandId("c"), event=event
-    )
+    return Recorded(version=0, active_us=0, recorded_us=-1, command_id=CommandId("c"), event=event)
 
 
 EXAMPLES: dict[str, dict[str, Recorded]] = {

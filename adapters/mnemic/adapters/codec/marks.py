@@ -61,7 +61,8 @@ def places(cls: type) -> Places:
 
 
 def _parts(annotation: object) -> list[type]:
-    return [part for part in get_args(annotation) or (annotation,) if attrs.has(part)]
+    named = get_args(annotation) or (annotation,)
+    return [part for part in named if isinstance(part, type) and attrs.has(part)]
 
 
 def payload_kind(annotation: object) -> type[Payload] | None:

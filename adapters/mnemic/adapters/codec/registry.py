@@ -6,9 +6,9 @@ Rules of this module:
    class or a module, so that code may move and a log stays readable.
 2. A topic that was ever written is read for ever. A change of meaning takes the next version here,
    an upcaster from the one before (``upcasting``) and a line of the golden corpus.
-3. A new field with a default keeps the version. Writers of the older release never meet it,
-   readers of the older release refuse it (``StoreTooNew``): skipping what one does not know would
-   fold another state out of the same log.
+3. A new field with a default keeps the version: bodies without it read as that default. A release
+   that does not know the field refuses the event (``StoreTooNew``) instead of skipping it, since
+   two releases must never fold two states out of one log.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from attrs import field, frozen
+from attrs import Factory, field, frozen
 
 from mnemic.adapters.codec.upcasting import UPCASTERS, Upcaster
 from mnemic.kernel import events
@@ -58,6 +58,30 @@ class Kind:
     """What to apply first, in order; none for the current version."""
 
 
+def _kinds(registry: Registry) -> Mapping[str, Kind]:
+    kinds: dict[str, Kind] = {}
+    for topic, event in registry.topics.items():
+        name, version = parsed(topic)
+        chain: tuple[Upcaster, ...] = ()
+        kinds[topic] = Kind(event)
+        for older in range(version - 1, 0, -1):
+            if (name, older) not in registry.upcasters:
+                raise ValueError(f"{topic} has no upcaster from version {older}")
+            chain = (registry.upcasters[name, older], *chain)
+            kinds[f"{name}.{older}"] = Kind(event, chain)
+    stray = [f"{name}.{version}" for name, version in registry.upcasters]
+    if len(kinds) != len(registry.topics) + len(stray):
+        raise ValueError(f"these upcasters lead to no topic, or a name stands twice: {stray}")
+    return kinds
+
+
+def _names(registry: Registry) -> Mapping[type, str]:
+    names = {event: topic for topic, event in registry.topics.items()}
+    if len(names) != len(registry.topics):
+        raise ValueError("a class of events stands under two topics")
+    return names
+
+
 @frozen
 class Registry:
     """Which topics there are, and what each of them becomes.
@@ -70,36 +94,12 @@ class Registry:
         ValueError: A name or class stands twice, or versions do not form a chain.
     """
 
-    topics: Mapping[str, type] = field(factory=lambda: TOPICS)
-    upcasters: Mapping[tuple[str, int], Upcaster] = field(factory=lambda: UPCASTERS)
-    kinds: Mapping[str, Kind] = field(init=False)
+    topics: Mapping[str, type] = TOPICS
+    upcasters: Mapping[tuple[str, int], Upcaster] = UPCASTERS
+    kinds: Mapping[str, Kind] = field(init=False, default=Factory(_kinds, takes_self=True))
     """Every readable topic, older versions included."""
-    names: Mapping[type, str] = field(init=False)
+    names: Mapping[type, str] = field(init=False, default=Factory(_names, takes_self=True))
     """Current topic by class."""
-
-    @kinds.default
-    def _kinds(self) -> dict[str, Kind]:
-        kinds: dict[str, Kind] = {}
-        for topic, event in self.topics.items():
-            name, version = parsed(topic)
-            chain: tuple[Upcaster, ...] = ()
-            kinds[topic] = Kind(event)
-            for older in range(version - 1, 0, -1):
-                if (name, older) not in self.upcasters:
-                    raise ValueError(f"{topic} has no upcaster from version {older}")
-                chain = (self.upcasters[name, older], *chain)
-                kinds[f"{name}.{older}"] = Kind(event, chain)
-        stray = [f"{name}.{version}" for name, version in self.upcasters]
-        if len(kinds) != len(self.topics) + len(stray):
-            raise ValueError(f"these upcasters lead to no topic, or a name stands twice: {stray}")
-        return kinds
-
-    @names.default
-    def _names(self) -> dict[type, str]:
-        names = {event: topic for topic, event in self.topics.items()}
-        if len(names) != len(self.topics):
-            raise ValueError("a class of events stands under two topics")
-        return names
 
 
 def parsed(topic: str) -> tuple[str, int]:

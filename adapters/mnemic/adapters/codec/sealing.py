@@ -14,8 +14,8 @@ from binascii import b2a_base64
 from collections.abc import Mapping
 
 import orjson
-from cattrs import Converter
 
+from mnemic.adapters.codec.conversion import WORDED, converter
 from mnemic.kernel.ports import Entropy, PayloadRow
 from mnemic.kernel.texts import (
     AnalysisText,
@@ -47,53 +47,73 @@ _MARK_LENGTH = 38
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
 
 
-def sealed(
-    payload: Payload, *, version: int, slot: int, entropy: Entropy, converter: Converter
-) -> tuple[str, PayloadRow]:
-    """Return the mark for *payload* and the row that keeps its bytes.
+class Sealer:
+    """Turns payloads into marks and rows, and back.
 
     Args:
-        payload: Without owners it belongs to the event alone.
-        version: Of the event that holds it.
-        slot: Its place among the payloads of that event, from 0.
-        entropy: Where its id and its key come from.
-        converter: Knows how to unstructure it.
-    Raises:
-        ValueError: It is erased already, or has more than two owners.
-        orjson.JSONEncodeError: A text is not Unicode (lone surrogates).
+        entropy: Where ids and keys come from.
     """
-    kind = KINDS.get(type(payload))
-    if kind is None:
-        raise ValueError(f"{type(payload).__name__} cannot be sealed")
-    if len(payload.of) > OWNERS_MAX:
-        raise ValueError(f"a payload has one or two owners, not {payload.of!r}")
-    random = entropy.token(ID_BYTES + KEY_BYTES)
-    row = PayloadRow(
-        version=version,
-        slot=slot,
-        id=_text(random[:ID_BYTES]),
-        key=random[ID_BYTES:],
-        owners=payload.of or (itself(version),),
-        data=_data(payload, converter),
-    )
-    return row.id + _mac(kind, row), row
 
+    def __init__(self, entropy: Entropy) -> None:
+        self._entropy = entropy
+        worded = converter()
+        self._written = {kind: worded.get_unstructure_hook(kind) for kind in WORDED}
+        self._read = {kind: worded.get_structure_hook(kind) for kind in WORDED}
 
-def opened(mark: str, row: PayloadRow, payload: type[Payload], converter: Converter) -> Payload:
-    """Return the *payload* in *row*, if *mark* vouches for it.
+    def seal(self, payload: Payload, *, version: int, slot: int) -> tuple[str, PayloadRow]:
+        """Return the mark for *payload* and the row that keeps its bytes.
 
-    Raises:
-        ValueError: The row is not what was sealed.
-        cattrs.ForbiddenExtraKeysError: It has a field that this release does not know.
-    """
-    if mark != row.id + _mac(KINDS[payload], row):
-        raise ValueError(f"payload {row.id} does not match its MAC")
-    of = () if row.owners == (itself(row.version),) else row.owners
-    if payload is Embedding:
-        return Embedding(packed=row.data, of=of)
-    if payload is Salt:
-        return Salt(value=row.data, of=of)
-    return converter.structure({**orjson.loads(row.data), "of": of}, payload)
+        Args:
+            payload: Without owners it belongs to the event alone.
+            version: Of the event that holds it.
+            slot: Its place among the payloads of that event, from 0.
+        Raises:
+            ValueError: It is erased already, or has more than two owners.
+            orjson.JSONEncodeError: A text is not Unicode (lone surrogates).
+        """
+        kind = KINDS.get(type(payload))
+        if kind is None:
+            raise ValueError(f"{type(payload).__name__} cannot be sealed")
+        if len(payload.of) > OWNERS_MAX:
+            raise ValueError(f"a payload has one or two owners, not {payload.of!r}")
+        random = self._entropy.token(ID_BYTES + KEY_BYTES)
+        row = PayloadRow(
+            version=version,
+            slot=slot,
+            id=_text(random[:ID_BYTES]),
+            key=random[ID_BYTES:],
+            owners=payload.of or (itself(version),),
+            data=self._data(payload),
+        )
+        return row.id + _mac(kind, row), row
+
+    def open(self, mark: str, row: PayloadRow, payload: type[Payload]) -> Payload:
+        """Return the *payload* in *row*, if *mark* vouches for it.
+
+        Raises:
+            ValueError: The row is not what was sealed.
+            cattrs.ForbiddenExtraKeysError: It has a field that this release does not know.
+        """
+        if mark != row.id + _mac(KINDS[payload], row):
+            raise ValueError(f"payload {row.id} does not match its MAC")
+        of = () if row.owners == (itself(row.version),) else row.owners
+        if payload is Embedding:
+            return Embedding(packed=row.data, of=of)
+        if payload is Salt:
+            return Salt(value=row.data, of=of)
+        fields = orjson.loads(row.data)
+        fields["of"] = of
+        opened: Payload = self._read[payload](fields, payload)
+        return opened
+
+    def _data(self, payload: Payload) -> bytes:
+        match payload:
+            case Embedding():
+                return payload.packed
+            case Salt():
+                return payload.value
+            case _:
+                return orjson.dumps(self._written[type(payload)](payload))
 
 
 def payload_id(mark: str) -> str:
@@ -110,16 +130,6 @@ def payload_id(mark: str) -> str:
 def itself(version: int) -> str:
     """Return the owner's name of a payload that belongs to the event at *version* alone."""
     return f"e{version}"
-
-
-def _data(payload: Payload, converter: Converter) -> bytes:
-    match payload:
-        case Embedding():
-            return payload.packed
-        case Salt():
-            return payload.value
-        case _:
-            return orjson.dumps(converter.unstructure(payload))
 
 
 def _mac(kind: str, row: PayloadRow) -> str:

@@ -13,7 +13,7 @@ from mnemic.adapters.codec import envelope
 from mnemic.adapters.codec.conversion import converter
 from mnemic.adapters.codec.marks import Places, places
 from mnemic.adapters.codec.registry import Kind, Registry
-from mnemic.adapters.codec.sealing import opened, payload_id, sealed
+from mnemic.adapters.codec.sealing import Sealer, payload_id
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, MnemicError, StoreTooNew
 from mnemic.kernel.events import Event, Recorded
 from mnemic.kernel.ports import Entropy, PayloadRow, Record
@@ -42,7 +42,7 @@ class Codec:
     """
 
     def __init__(self, entropy: Entropy, registry: Registry | None = None) -> None:
-        self._entropy = entropy
+        self._sealer = Sealer(entropy)
         self._registry = Registry() if registry is None else registry
         self._converter = converter()
         self._readings = {
@@ -63,13 +63,7 @@ class Codec:
         rows: list[PayloadRow] = []
 
         def seal(payload: Payload, _: type[Payload]) -> str:
-            mark, row = sealed(
-                payload,
-                version=recorded.version,
-                slot=len(rows),
-                entropy=self._entropy,
-                converter=self._converter,
-            )
+            mark, row = self._sealer.seal(payload, version=recorded.version, slot=len(rows))
             rows.append(row)
             return mark
 
@@ -160,7 +154,7 @@ class Codec:
                 return ERASED
             if (row.version, row.slot) != (version, slot):
                 raise ValueError(f"payload {row.id} is of event {row.version}, slot {row.slot}")
-            return opened(mark, row, payload, self._converter)
+            return self._sealer.open(mark, row, payload)
 
         where.swap(raw, opening)
         if left:

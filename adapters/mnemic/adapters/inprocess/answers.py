@@ -47,9 +47,7 @@ def displaced_results(view: View, displaced: Iterable[EdgeFacts]) -> tuple[Displ
     for edge in displaced:
         low, high = identity.pair(view.id(edge.source), view.id(edge.target))
         results.append(
-            DisplacedEdge(
-                from_id=low, to_id=high, relation=edge.relation, weight=unit(edge.weight)
-            )
+            DisplacedEdge(from_id=low, to_id=high, relation=edge.relation, weight=unit(edge.weight))
         )
     return tuple(results)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import evolve
 from numpy.typing import NDArray
 
 from mnemic.adapters.inprocess.opening import Models, check_embedder
@@ -24,14 +24,6 @@ from mnemic.projections.views import View
 Progress = Callable[[int, int], None]
 """Called with what is done and what there is to do, in blocks."""
 T = TypeVar("T")
-
-
-@frozen(eq=False)
-class _Chunk:
-    """The next inbox blocks, read off a snapshot."""
-
-    numbers: tuple[int, ...]
-    texts: tuple[BlockText, ...]
 
 
 def consolidate(
@@ -53,10 +45,11 @@ def consolidate(
     total = ConsolidateResult()
     waiting = len(space.state.catalogue.waiting)
     todo = waiting if limit is None else min(limit, waiting)
+    chunks = _Chunks(space, models)
     while True:
         left = None if limit is None else limit - total.promoted
         chunk_id = None if command_id is None else f"{command_id}/{total.chunks}"
-        done = _promote_chunk(space, models, left, chunk_id)
+        done = chunks.promote(left, chunk_id)
         if done is None:
             break
         total = _sum(total, done)
@@ -81,44 +74,83 @@ def _sum(total: ConsolidateResult, event: BlocksPromoted) -> ConsolidateResult:
     )
 
 
-def _promote_chunk(
-    space: Space, models: Models, limit: int | None, command_id: str | None
-) -> BlocksPromoted | None:
-    """Promote the next blocks and return the event; None when nothing waits."""
-    repeated = _repeated(space, command_id)
-    if repeated is not None:
-        return repeated
-    chunk = _next_chunk(space, limit)
-    if not chunk.numbers:
-        return None
-    embedder = embedder_of(models)
-    check_embedder(space.state.timeline.embedder, embedder.identity)
-    vectors = embed(embedder, [text.content for text in chunk.texts])
-    analyses, analysed = _analyse(models, [text.content for text in chunk.texts])
-    candidates = {
-        number: Candidate(number=number, vector=vector, analysis=analysis, analysed=analysed)
-        for number, vector, analysis in zip(chunk.numbers, vectors, analyses, strict=True)
-    }
+class _Chunks:
+    """The chunks of one consolidation. Each text meets the models once, whatever chunk takes it."""
 
-    def decide(view: View, at: Moment) -> Written:
-        check_embedder(view.embedder, embedder.identity)
-        # Another process may have promoted some, or forgotten and learned again with other words.
-        left = [
-            candidates[number]
-            for number, text in zip(chunk.numbers, chunk.texts, strict=True)
-            if view.status(number) == INBOX and view.text(number) == text
+    def __init__(self, space: Space, models: Models) -> None:
+        self._space = space
+        self._models = models
+        self._ready: dict[int, tuple[BlockText, Candidate]] = {}
+        self._size: int | None = None
+
+    def promote(self, limit: int | None, command_id: str | None) -> BlocksPromoted | None:
+        """Promote the next blocks and return the event; None when nothing waits."""
+        repeated = _repeated(self._space, command_id)
+        if repeated is not None:
+            return repeated
+        waiting = self._next(limit)
+        if not waiting:
+            return None
+        embedder = embedder_of(self._models)
+        check_embedder(self._space.state.timeline.embedder, embedder.identity)
+        self._prepare(waiting, embedder)
+
+        def decide(view: View, at: Moment) -> Written:
+            check_embedder(view.embedder, embedder.identity)
+            # Others may have promoted some, or forgotten one and learned it with other words.
+            left = [
+                self._ready[number][1]
+                for number, text in waiting
+                if view.status(number) == INBOX and view.text(number) == text
+            ]
+            if not left:
+                return Written((), extra=BlocksPromoted(promotions=()))
+            event = decide_promotion(view, left, at)
+            adopted: tuple[Event, ...] = ()
+            if view.embedder is None:
+                adopted = (EmbedderAdopted(embedder=embedder.identity),)
+            return Written((*adopted, event), extra=event)
+
+        event: BlocksPromoted = self._space.prepared(_command(command_id), decide).extra
+        self._adapt(len(waiting), event)
+        return event
+
+    def _next(self, limit: int | None) -> list[tuple[int, BlockText]]:
+        """Return the next inbox blocks off a snapshot, first in first."""
+        with self._space.guard:
+            view = self._space.live()
+            size = self._size or view.policy.consolidate_chunk
+            numbers = view.inbox()[: size if limit is None else min(size, max(0, limit))]
+            texts = ((number, view.text(number)) for number in numbers)
+            return [(number, text) for number, text in texts if isinstance(text, BlockText)]
+
+    def _prepare(self, waiting: Sequence[tuple[int, BlockText]], embedder: Embedder) -> None:
+        """Embed and analyse what has not been yet."""
+        new = [
+            (number, text)
+            for number, text in waiting
+            if number not in self._ready or self._ready[number][0] != text
         ]
-        if not left:
-            return Written((), extra=BlocksPromoted(promotions=()))
-        event = decide_promotion(view, left, at)
-        adopted: tuple[Event, ...] = ()
-        if view.embedder is None:
-            adopted = (EmbedderAdopted(embedder=embedder.identity),)
-        return Written((*adopted, event), extra=event)
+        if not new:
+            return
+        contents = [text.content for _, text in new]
+        vectors = embed(embedder, contents)
+        analyses, analysed = _analyse(self._models, contents)
+        for (number, text), vector, analysis in zip(new, vectors, analyses, strict=True):
+            candidate = Candidate(
+                number=number, vector=vector, analysis=analysis, analysed=analysed
+            )
+            self._ready[number] = (text, candidate)
 
-    outcome = space.prepared(_command(command_id), decide)
-    event: BlocksPromoted = outcome.extra
-    return event
+    def _adapt(self, tried: int, event: BlocksPromoted) -> None:
+        """Take smaller chunks while they end early, and larger ones again when they do not."""
+        promoted = len(event.promotions)
+        for promotion in event.promotions:
+            number = self._space.state.catalogue.numbers[promotion.block_id]
+            self._ready.pop(number, None)
+        largest = self._space.state.timeline.policy.consolidate_chunk
+        self._size = min(largest, 2 * (self._size or largest if promoted == tried else promoted))
+        self._size = max(1, self._size)
 
 
 def _command(command_id: str | None) -> Command:
@@ -132,16 +164,6 @@ def _repeated(space: Space, command_id: str | None) -> BlocksPromoted | None:
         return None
     events = (each.event for each in space.recorded(row.first - 1, row.last))
     return next(event for event in events if isinstance(event, BlocksPromoted))
-
-
-def _next_chunk(space: Space, limit: int | None) -> _Chunk:
-    with space.guard:
-        view = space.live()
-        size = view.policy.consolidate_chunk
-        numbers = view.inbox()[: size if limit is None else min(size, max(0, limit))]
-        texts = [(number, view.text(number)) for number in numbers]
-        pairs = [(number, text) for number, text in texts if isinstance(text, BlockText)]
-    return _Chunk(tuple(number for number, _ in pairs), tuple(text for _, text in pairs))
 
 
 def _relink(space: Space, command_id: str | None, progress: Progress | None) -> int:
@@ -190,7 +212,7 @@ def embedder_of(models: Models) -> Embedder:
     """Return the embedder of a host; the bundled one if it brought none."""
     if models.embedder is not None:
         return models.embedder
-    from mnemic.adapters.embedders.bundled import BundledEmbedder  # noqa: PLC0415 - it is large
+    from mnemic.adapters.embedders.bundled import BundledEmbedder
 
     return BundledEmbedder()
 

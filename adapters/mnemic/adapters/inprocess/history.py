@@ -80,28 +80,36 @@ def _kebab(name: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower()
 
 
-def _detail(event: happened.Event) -> str:  # noqa: PLR0911 - one line per kind that has one
+def _detail(event: happened.Event) -> str:
+    """Return what a reader wants to know of an event in half a line."""
     match event:
         case happened.BlockLearned():
             words = event.text.content if isinstance(event.text, BlockText) else "[erased]"
             return f"{short(event.block_id)} {words}"
-        case happened.BlocksPromoted():
-            promoted, formed = plural(len(event.promotions), "block"), len(event.links)
-            return f"{promoted}, {plural(formed, 'edge')}"
+        case happened.EdgeConnected() | happened.EdgeDeferred() | happened.EdgeDisconnected():
+            return f"{short(event.source)} -{event.relation}-> {short(event.target)}"
+        case happened.BlockForgotten() | happened.BlockErased() | happened.BlockRezoned():
+            return short(event.block_id)
+        case happened.BlockSuperseded():
+            return f"{short(event.supersession.old)} by {short(event.supersession.new)}"
         case happened.RecallRecorded():
             asked = event.asked.query if isinstance(event.asked, Question) else "[erased]"
             return f"{plural(len(event.answer.rows), 'block')} for {asked!r}"
+        case _:
+            return _counts(event)
+
+
+def _counts(event: happened.Event) -> str:
+    """Return what a sweep or an adoption did."""
+    match event:
+        case happened.BlocksPromoted():
+            formed = plural(len(event.links), "edge")
+            return f"{plural(len(event.promotions), 'block')}, {formed}"
         case happened.OutcomeRecorded():
             return f"{plural(len(event.block_ids), 'block')} scored {unit(event.signal):.2f}"
         case happened.Curated():
             gone = len(event.pruned) + len(event.decayed)
             return f"{len(event.archived)} archived, {plural(gone, 'edge')} gone"
-        case happened.EdgeConnected() | happened.EdgeDeferred() | happened.EdgeDisconnected():
-            return f"{short(event.source)} -{event.relation}-> {short(event.target)}"
-        case happened.BlockSuperseded():
-            return f"{short(event.supersession.old)} by {short(event.supersession.new)}"
-        case happened.BlockForgotten() | happened.BlockErased() | happened.BlockRezoned():
-            return short(event.block_id)
         case happened.PolicyAdopted():
             return event.policy_id
         case happened.EmbedderAdopted():
@@ -183,4 +191,3 @@ class _Erasures:
             if not any(self._erased.get(block, -1) > version for block in named):
                 return version
         return None
-

@@ -8,9 +8,9 @@ caller never leaves half a command behind.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from functools import partial, wraps
+from functools import partial, update_wrapper
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
@@ -23,7 +23,6 @@ from mnemic.kernel.identity import SessionId
 
 P = ParamSpec("P")
 T = TypeVar("T")
-S = TypeVar("S", SyncMemory, SyncView)
 
 
 class _Threaded:
@@ -33,21 +32,23 @@ class _Threaded:
         self._behind = behind
         self._limiter = limiter
 
-    async def _run(self, call: Callable[..., T], *args: Any, **keywords: Any) -> T:
+    async def run(self, call: Callable[..., T], *args: Any, **keywords: Any) -> T:
+        """Run a synchronous verb to its end on the worker thread."""
         return await to_thread.run_sync(
             partial(call, self._behind, *args, **keywords), limiter=self._limiter
         )
 
 
 def _verb(
-    call: Callable[Concatenate[S, P], T],
+    call: Callable[Concatenate[Any, P], T],
 ) -> Callable[Concatenate[Any, P], Awaitable[T]]:
     """Return the async twin of a verb: same arguments, same result, same words."""
 
-    @wraps(call)
-    async def verb(self: _Threaded, *args: P.args, **keywords: P.kwargs) -> T:
-        return await self._run(call, *args, **keywords)
+    async def verb(self: Any, /, *args: P.args, **keywords: P.kwargs) -> T:
+        behind: _Threaded = self
+        return await behind.run(call, *args, **keywords)
 
+    update_wrapper(verb, call)
     return verb
 
 
@@ -137,15 +138,15 @@ class Memory(_Threaded):
 
     async def close(self) -> None:
         """Close the space."""
-        await self._run(SyncMemory.close)
+        await self.run(SyncMemory.close)
 
     async def as_of(self, **point: Any) -> View:
         """Return the memory as it was. Arguments as ``SyncMemory.as_of``."""
-        fixed: SyncView = await self._run(SyncMemory.as_of, **point)
+        fixed: SyncView = await self.run(SyncMemory.as_of, **point)
         return View(fixed, self._limiter)
 
     @asynccontextmanager
-    async def session(self) -> AsyncIterator[SessionId]:
+    async def session(self) -> AsyncGenerator[SessionId]:
         """Hold a session open for an ``async with`` block."""
         started = await self.start_session()
         try:

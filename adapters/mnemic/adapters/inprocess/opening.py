@@ -72,10 +72,10 @@ def _store(path: str | Path | Store, *, synchronous: str, read_only: bool) -> tu
     if not isinstance(path, str | Path):
         return path, False
     if str(path) == ":memory:":
-        from mnemic.adapters.stores.memory import MemoryStore  # noqa: PLC0415 - only if asked for
+        from mnemic.adapters.stores.memory import MemoryStore
 
         return MemoryStore(), True
-    from mnemic.adapters.stores.sqlite import SQLiteStore  # noqa: PLC0415
+    from mnemic.adapters.stores.sqlite import SQLiteStore
 
     return SQLiteStore(path, synchronous=synchronous, read_only=read_only), True  # type: ignore[arg-type]
 

@@ -32,7 +32,6 @@ QUERY_LENGTH_MAX = 32_768
 DAMAGED = "the log's bytes and its arithmetic disagree: run verify()"
 
 
-
 @frozen(kw_only=True)
 class Request:
     """A recall as a caller asked for it."""

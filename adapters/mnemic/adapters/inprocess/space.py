@@ -14,17 +14,23 @@ import gc
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from attrs import frozen
 
 from mnemic.adapters.codec import Codec
-from mnemic.kernel.errors import CommandIdReused, LogCorrupt, VersionConflict, ViewReadOnly
+from mnemic.kernel.errors import (
+    CommandIdReused,
+    LogCorrupt,
+    Refused,
+    VersionConflict,
+    ViewReadOnly,
+)
 from mnemic.kernel.events import BlockErased, Event, Recorded, SpaceErased
 from mnemic.kernel.identity import CommandId, SessionId
-from mnemic.kernel.ports import Clock, CommandRow, Entropy, Log
+from mnemic.kernel.ports import Clock, CommandRow, Entropy, Log, PayloadRow, Record
 from mnemic.kernel.reading import Moment
 from mnemic.projections import views
 from mnemic.projections.state import State
@@ -95,16 +101,17 @@ class Space:
 
     # --- reading ----------------------------------------------------------------------------
 
-    def catch_up(self) -> None:
-        """Fold what other writers appended since."""
+    def catch_up(self) -> bool:
+        """Fold what other writers appended since; say whether there was anything."""
         with self.guard:
-            if self.damage is not None:
-                return
+            if self.damage is not None or self.log.head().version == self.state.version:
+                return False
             fresh = list(self.recorded(self.state.version))
             if any(isinstance(each.event, BlockErased | SpaceErased) for each in fresh):
                 self.fold_again()
             else:
                 self.state.rebuild(fresh)
+            return bool(fresh)
 
     def fold_again(self) -> None:
         """Fold the whole log into a fresh state.
@@ -150,22 +157,28 @@ class Space:
     def execute(self, command: Command, decide: Decide) -> Outcome:
         """Decide on the head of the log and append what was decided.
 
+        The state is first taken for the head: the append itself finds out if it is not. Only an
+        answer that writes nothing has to look before it may be given.
+
         Raises:
             CommandIdReused: The id was used for another request.
         """
         self.check_writable()
         with self.guard, self.log.writing():
+            repeated = self.remembered(command)
+            if repeated is not None:
+                return self._again(repeated, decide)
             for _ in range(CONFLICTS_MAX):
-                self.catch_up()
-                repeated = self.remembered(command)
-                if repeated is not None:
-                    return self._again(repeated, decide)
                 moment = self.moment()
-                written = decide(self.live(moment), moment)
                 try:
-                    return self.append(command, written, moment)
+                    written = decide(self.live(moment), moment)
+                    if written.events or not self.catch_up():
+                        return self.append(command, written, moment)
                 except VersionConflict:
-                    continue
+                    self.catch_up()
+                except Refused:
+                    if not self.catch_up():
+                        raise
         raise VersionConflict(f"{command.verb} lost {CONFLICTS_MAX} races for the log's end")
 
     def prepared(self, command: Command, decide: Decide, *, tries: int = 3) -> Outcome:
@@ -201,7 +214,8 @@ class Space:
         if not written.events:
             return Outcome(written.extra, head, head, ())
         stamped = self._stamped(command, written.events, moment)
-        records, payloads = [], []
+        records: list[Record] = []
+        payloads: list[PayloadRow] = []
         for recorded in stamped:
             record, rows = self.codec.encode(recorded)
             records.append(record)
@@ -223,9 +237,7 @@ class Space:
             self.state.rebuild(stamped)
         return Outcome(written.extra, first, last, written.events)
 
-    def _stamped(
-        self, command: Command, events: Sequence[Event], moment: Moment
-    ) -> list[Recorded]:
+    def _stamped(self, command: Command, events: Sequence[Event], moment: Moment) -> list[Recorded]:
         command_id = CommandId(command.id or self.entropy.token(8).hex())
         return [
             Recorded(
@@ -248,6 +260,7 @@ class Space:
         """
         if command.id is None:
             return None
+        self.catch_up()
         row = self.log.command(command.id)
         if row is not None and row.request != command.request():
             raise CommandIdReused(
@@ -287,7 +300,7 @@ class Space:
 
 
 @contextmanager
-def _no_garbage_collection() -> Iterator[None]:
+def _no_garbage_collection() -> Generator[None]:
     """Rest the collector: a fold makes many objects that stay, and walking them costs 40 %."""
     enabled = gc.isenabled()
     gc.disable()

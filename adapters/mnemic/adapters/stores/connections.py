@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from eventsourcing.persistence import ConnectionPoolClosedError, ConnectionUnavailableError
 from eventsourcing.sqlite import (
     SQLiteConnection,
     SQLiteConnectionPool,
@@ -39,7 +40,11 @@ _PRAGMAS_OF_READERS = {
 
 
 class Pool(SQLiteConnectionPool):
-    """Connections that are durable as asked and leave nothing readable behind."""
+    """Connections that are durable as asked and leave nothing readable behind.
+
+    One writer at a time, and as many readers as ask. (The library's own pool passes each of them
+    through a semaphore and two conditions, which is felt after every durable write.)
+    """
 
     def __init__(self, path: Path, *, mode: Mode, synchronous: Synchronous) -> None:
         super().__init__(
@@ -47,6 +52,45 @@ class Pool(SQLiteConnectionPool):
         )
         first = {} if mode == "rwc" else _PRAGMAS_OF_READERS
         self._pragmas = {**first, **_PRAGMAS, "synchronous": synchronous.upper()}
+
+    def get_connection(
+        self, timeout: float | None = None, *, is_writer: bool | None = None
+    ) -> SQLiteConnection:
+        """Lend the connection that came back last, or a new one."""
+        if self._closed:
+            raise ConnectionPoolClosedError
+        if is_writer and not self._writer_lock.acquire(timeout=timeout or self.pool_timeout):
+            raise ConnectionUnavailableError("another thread is writing")
+        try:
+            try:
+                connection = self._pool.pop()
+            except IndexError:
+                connection = self._create_connection()
+        except BaseException:
+            if is_writer:
+                self._writer_lock.release()
+            raise
+        connection.is_writer = is_writer
+        return connection
+
+    def put_connection(self, conn: SQLiteConnection) -> None:
+        """Take a connection back."""
+        is_writer = conn.is_writer
+        self._pool.append(conn)
+        if is_writer:
+            self._writer_lock.release()
+        if self._closed:  # while it was away
+            self._close_idle()
+
+    def close(self) -> None:
+        """Close all connections: idle ones now, others when they come back."""
+        self._closed = True
+        self._close_idle()
+
+    def _close_idle(self) -> None:
+        with suppress(IndexError):
+            while True:
+                self._pool.pop().close()
 
     def _create_connection(self) -> SQLiteConnection:
         connection = sqlite3.connect(
@@ -77,19 +121,23 @@ class Datastore(SQLiteDatastore):
     @contextmanager
     def transaction(self, *, commit: bool) -> Generator[SQLiteCursor]:
         """Run a transaction; a writing one holds SQLite's write lock from its first statement."""
-        with self.get_connection(commit=commit) as connection:
-            cursor = connection.cursor()
-            cursor.execute("BEGIN IMMEDIATE" if commit else "BEGIN")
-            try:
-                yield cursor
-                if commit:
-                    connection.commit()
-            finally:
-                connection.rollback()  # nothing is left to roll back after a commit
+        connection = self.pool.get_connection(is_writer=commit)
+        try:
+            with connection.cursor() as raw:  # closed, for a query left half-way keeps its snapshot
+                raw.execute("BEGIN IMMEDIATE" if commit else "BEGIN")
+                yield SQLiteCursor(raw)
+                raw.execute("COMMIT" if commit else "ROLLBACK")
+        finally:
+            connection.rollback()  # nothing is left to roll back unless something failed
+            self.pool.put_connection(connection)
 
     @contextmanager
     def reading(self) -> Generator[sqlite3.Cursor]:
         """Lend a cursor for single statements, which need no transaction around them."""
-        with self.get_connection(commit=False) as connection, connection.cursor() as cursor:
-            cursor.row_factory = None  # plain tuples
-            yield cursor
+        connection = self.pool.get_connection()
+        try:
+            with connection.cursor() as cursor:
+                cursor.row_factory = None  # plain tuples
+                yield cursor
+        finally:
+            self.pool.put_connection(connection)

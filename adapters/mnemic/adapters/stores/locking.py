@@ -111,6 +111,4 @@ class Sidecar:
 
     def busy(self) -> StoreBusy:
         """Return the error for a wait in vain."""
-        return StoreBusy(
-            f"another writer has held {self.path} for too long", path=str(self.path)
-        )
+        return StoreBusy(f"another writer has held {self.path} for too long", path=str(self.path))

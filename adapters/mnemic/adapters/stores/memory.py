@@ -44,7 +44,7 @@ class MemoryRecorder(POPOAggregateRecorder):
     def _assert_uniqueness(
         self,
         stored_events: Sequence[StoredEvent],
-        **kwargs: Any,  # noqa: ANN401
+        **kwargs: Any,
     ) -> None:
         space: Space = kwargs["space"]
         entry: Entry = kwargs["entry"]
@@ -59,7 +59,7 @@ class MemoryRecorder(POPOAggregateRecorder):
     def _update_table(
         self,
         stored_events: Sequence[StoredEvent],
-        **kwargs: Any,  # noqa: ANN401
+        **kwargs: Any,
     ) -> Sequence[int] | None:
         space: Space = kwargs["space"]
         entry: Entry = kwargs["entry"]

@@ -12,6 +12,9 @@ from mnemic.adapters.stores.locking import WriterQueue
 from mnemic.adapters.stores.recorder import SpaceFactory, SpaceRecorder
 from mnemic.kernel.errors import NotAStore, StoreFailed
 
+_NO_PLACE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
+"""What SQLite says when it cannot make the files that readers and writers share."""
+
 
 def to_write(path: Path, synchronous: Synchronous, queue: WriterQueue) -> SpaceRecorder:
     """Open *path* for reading and writing; make the file if there is none.
@@ -58,9 +61,8 @@ def to_read(path: Path) -> SpaceRecorder:
     try:
         recorder, new = _connected(path, "ro")
     except sqlite3.OperationalError as error:
-        if family(error) != sqlite3.SQLITE_CANTOPEN or not _is_settled(path):
+        if family(error) not in _NO_PLACE or not _is_settled(path):
             raise
-        # The folder cannot be written, so there is no place for what readers and writers share.
         recorder, new = _connected(path, "ro&immutable=1")
     if new:
         recorder.datastore.close()

@@ -93,7 +93,7 @@ class SpaceRecorder(SQLiteAggregateRecorder):
         self,
         c: SQLiteCursor,
         stored_events: Sequence[StoredEvent],
-        **kwargs: Any,  # noqa: ANN401
+        **kwargs: Any,
     ) -> None:
         space: int = kwargs["space"]
         entry: Entry = kwargs["entry"]

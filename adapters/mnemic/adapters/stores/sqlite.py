@@ -21,7 +21,7 @@ from mnemic.kernel.ports import CommandRow, Head, PayloadRow, Record
 
 BATCH_VERSIONS = 512
 """Read at once. Between two batches a reader holds nothing, so it never blocks an erasure."""
-SCRUB_PATIENCE_S = 1.0
+SCRUB_PATIENCE_S = 0.5
 """How long an erasure waits for readers of the write-ahead log; later ones try without waiting."""
 
 

@@ -244,11 +244,11 @@ def decide_disconnect(
     """
     if source == target:
         raise SelfLoop(f"block {source!r} has no edge with itself")
-    ends = [reading.number(block) for block in (source, target)]
-    for block, number in zip((source, target), ends, strict=True):
+    numbers = [reading.number(block) for block in (source, target)]
+    for block, number in zip((source, target), numbers, strict=True):
         if number is None:
             raise BlockNotFound(f"no block has the id {block!r}", block_id=block)
-    a, b = (reading.facts(number) for number in ends if number is not None)
+    a, b = (reading.facts(number) for number in numbers if number is not None)
     guard = _relation(guard_relation)
     words = remark_text("reason", reason, reading.policy)
     remark = None if words is None else Remark(of=tuple(sorted((a.id, b.id))), text=words)
@@ -256,9 +256,8 @@ def decide_disconnect(
     if standing is None and not reading.is_pending(a.number, b.number):
         return None, "not_found"
     if standing is None:
-        standing = next(
-            entry for entry in reading.pending() if {entry.source, entry.target} == {a.number, b.number}
-        )
+        ends = {a.number, b.number}
+        standing = next(each for each in reading.pending() if {each.source, each.target} == ends)
     if guard is not None and standing.relation != guard:
         return None, "guarded"
     gone = isinstance(standing, EdgeFacts)

@@ -15,8 +15,7 @@ from mnemic.kernel.decisions.room import Room
 from mnemic.kernel.events import SIGNALS, Admission, Archival, Curated, Pair
 from mnemic.kernel.identity import BlockId
 from mnemic.kernel.identity import pair as pair_of_ids
-from mnemic.kernel.policy import Policy
-from mnemic.kernel.reading import ACTIVE, BlockColumns, EdgeColumns, Moment, Reading
+from mnemic.kernel.reading import ACTIVE, Moment, PendingFacts, Reading
 from mnemic.kernel.scoring import (
     UNKNOWN,
     centrality,
@@ -28,6 +27,7 @@ from mnemic.kernel.scoring import (
 )
 
 Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 NO_ANCHOR = np.iinfo(np.int64).min
 
 
@@ -36,30 +36,8 @@ def decide_curate(reading: Reading, at: Moment) -> Curated | None:
 
     Source: DOMAIN section 7.
     """
-    blocks, edges = reading.active(), reading.standing()
-    faded, expired = _faded(blocks, at, reading.policy)
-    stays = ~np.isin(edges.low, blocks.numbers[faded | expired])
-    stays &= ~np.isin(edges.high, blocks.numbers[faded | expired])
-    pruned = stays & (edges.weight < nano(reading.policy.edge_prune_below)) & (edges.count == 0)
-    decayed = stays & ~pruned & _decayed(edges, at, reading.policy)
-    left = stays & ~pruned & ~decayed
-    admitted = _admitted(reading, at, blocks.numbers[faded | expired], edges, left)
-    constitutional, reinforced = _reinforced(
-        blocks, ~(faded | expired), edges, left, admitted, reading, at
-    )
-    event = Curated(
-        archived=_archivals(reading, blocks, faded, expired),
-        pruned=_pairs(reading, edges, pruned),
-        decayed=_pairs(reading, edges, decayed),
-        admitted=tuple(
-            Admission(source=reading.facts(a).id, target=reading.facts(b).id)
-            for a, b, _ in admitted
-        ),
-        constitutional=constitutional,
-        reinforced=reinforced,
-        edges_after=int(left.sum()) + len(admitted),
-    )
-    required = (
+    event = _Sweep(reading, at).event()
+    changes = (
         event.archived,
         event.pruned,
         event.decayed,
@@ -67,136 +45,144 @@ def decide_curate(reading: Reading, at: Moment) -> Curated | None:
         event.constitutional,
         event.reinforced,
     )
-    return event if any(required) else None
+    return event if any(changes) else None
 
 
-def _faded(blocks: BlockColumns, at: Moment, policy: Policy) -> tuple[Bools, Bools]:
-    """Return which blocks have faded, and which have expired without having faded."""
-    recency = decayed_each(blocks.rate, at.active_us - blocks.reinforced_us)
-    faded = (recency < nano(policy.archive_below)) & ~blocks.constitutional
-    expired = (blocks.expires_us != UNKNOWN) & (blocks.expires_us <= at.recorded_us)
-    return faded, expired & ~faded
+class _Sweep:
+    """The columns of a reading, and which of their entries each step takes."""
 
+    def __init__(self, reading: Reading, at: Moment) -> None:
+        self._reading = reading
+        self._policy = reading.policy
+        self._at = at
+        self._blocks = blocks = reading.active()
+        self._edges = edges = reading.standing()
+        self._recency = decayed_each(blocks.rate, at.active_us - blocks.reinforced_us)
+        self._faded = (self._recency < nano(self._policy.archive_below)) & ~blocks.constitutional
+        expires = (blocks.expires_us != UNKNOWN) & (blocks.expires_us <= at.recorded_us)
+        self._expired = expires & ~self._faded
+        self._alive = ~(self._faded | self._expired)
+        gone = blocks.numbers[~self._alive]
+        stays = ~np.isin(edges.low, gone) & ~np.isin(edges.high, gone)
+        weak = edges.weight < nano(self._policy.edge_prune_below)
+        self._pruned = stays & weak & (edges.count == 0)
+        self._decayed = stays & ~self._pruned & self._worn()
+        self._left = stays & ~self._pruned & ~self._decayed
+        self._admitted = self._admissions(gone)
 
-def _decayed(edges: EdgeColumns, at: Moment, policy: Policy) -> Bools:
-    rates = edge_rates(edges.tier_low, edges.tier_high, edges.count, policy)
-    anchored = edges.anchor_us != NO_ANCHOR
-    idle_us = at.active_us - np.where(anchored, edges.anchor_us, at.active_us)
-    effective = effective_weights(edges.weight, rates, idle_us)
-    return anchored & ~edges.agent & (effective < nano(policy.edge_prune_below))
+    def event(self) -> Curated:
+        return Curated(
+            archived=self._archivals("decayed", self._faded)
+            + self._archivals("expired", self._expired),
+            pruned=self._pairs(self._pruned),
+            decayed=self._pairs(self._decayed),
+            admitted=tuple(
+                Admission(source=self._id(waiting.source), target=self._id(waiting.target))
+                for waiting in self._admitted
+            ),
+            constitutional=self._constitutional(),
+            reinforced=self._best(),
+            edges_after=int(self._left.sum()) + len(self._admitted),
+        )
 
+    def _id(self, number: int) -> BlockId:
+        return self._reading.facts(number).id
 
-def _admitted(
-    reading: Reading, at: Moment, archived: NDArray[np.int64], edges: EdgeColumns, left: Bools
-) -> list[tuple[int, int, int]]:
-    """Return source, target and weight of the pending connections that find room, in order."""
-    pending = reading.pending()
-    if not pending:
-        return []
-    room = Room(reading, at.active_us)
-    for low, high in zip(edges.low[~left].tolist(), edges.high[~left].tolist(), strict=True):
-        room.remove(low, high)
-    gone = set(archived.tolist())
-    cap = reading.policy.degree_cap
-    admitted = []
-    for waiting in pending:
-        ends = (waiting.source, waiting.target)
-        ready = all(end not in gone and reading.facts(end).status == ACTIVE for end in ends)
-        # Room, not force: a connection that waited does not displace anything now.
-        if ready and all(room.degree(end) < cap for end in ends):
-            room.move_in(*ends)
-            admitted.append((*ends, waiting.weight))
-    return admitted
+    # --- letting go -------------------------------------------------------------------------
 
+    def _worn(self) -> Bools:
+        """Return which edges have decayed below the threshold."""
+        edges = self._edges
+        rates = edge_rates(edges.tier_low, edges.tier_high, edges.count, self._policy)
+        lasting = edges.agent | (edges.anchor_us == NO_ANCHOR)
+        now_us = self._at.active_us
+        idle_us = now_us - np.where(lasting, now_us, edges.anchor_us)
+        effective = effective_weights(edges.weight, rates, idle_us)
+        worn: Bools = ~lasting & (effective < nano(self._policy.edge_prune_below))
+        return worn
 
-def _reinforced(
-    blocks: BlockColumns,
-    alive: Bools,
-    edges: EdgeColumns,
-    left: Bools,
-    admitted: list[tuple[int, int, int]],
-    reading: Reading,
-    at: Moment,
-) -> tuple[tuple[BlockId, ...], tuple[BlockId, ...]]:
-    """Return the constitutional blocks and the best others that get reinforced at this hour."""
-    due = alive & (blocks.reinforced_us != at.active_us)
-    ids = [reading.facts(number).id for number in blocks.numbers[due & blocks.constitutional]]
-    others = alive & ~blocks.constitutional
-    scores = _self_scores(blocks, alive, _degrees(edges, left, admitted, reading), reading.policy, at)
-    places = np.flatnonzero(others)
-    best = _best(scores, places, reading, blocks)
-    return tuple(sorted(ids)), tuple(
-        reading.facts(int(blocks.numbers[place])).id for place in best if due[place]
-    )
+    def _archivals(self, reason: str, which: Bools) -> tuple[Archival, ...]:
+        ids = sorted(self._id(number) for number in self._blocks.numbers[which].tolist())
+        return tuple(Archival(block_id=block, reason=reason) for block in ids)
 
+    def _pairs(self, which: Bools) -> tuple[Pair, ...]:
+        """Return edges as pairs of ids, sorted."""
+        low, high = self._edges.low[which].tolist(), self._edges.high[which].tolist()
+        ends = zip(low, high, strict=True)
+        return tuple(sorted(pair_of_ids(self._id(a), self._id(b)) for a, b in ends))
 
-def _best(
-    scores: NDArray[np.int64], places: NDArray[np.intp], reading: Reading, blocks: BlockColumns
-) -> list[int]:
-    """Return the places of the best blocks by score, ties by id."""
-    count = reading.policy.curate_reinforced
-    if not len(places) or not count:
-        return []
-    of = scores[places]
-    if count < len(of):
-        kth = len(of) - count
-        places = places[of >= np.partition(of, kth)[kth]]
-    ranked = sorted(
-        places.tolist(),
-        key=lambda place: (-int(scores[place]), reading.facts(int(blocks.numbers[place])).id),
-    )
-    return ranked[:count]
+    # --- letting in -------------------------------------------------------------------------
 
+    def _admissions(self, archived: Ints) -> list[PendingFacts]:
+        """Return the pending connections that find room, first in first.
 
-def _degrees(
-    edges: EdgeColumns, left: Bools, admitted: list[tuple[int, int, int]], reading: Reading
-) -> dict[str, NDArray[np.int64]]:
-    """Return the ends and pulls of every edge that is left, admitted ones included."""
-    pull = edge_pull(edges.weight[left], edges.count[left], reading.policy)
-    low = np.concatenate([edges.low[left], np.array([a for a, _, _ in admitted], dtype=np.int64)])
-    high = np.concatenate([edges.high[left], np.array([b for _, b, _ in admitted], dtype=np.int64)])
-    weight = np.array([weight for _, _, weight in admitted], dtype=np.int64)
-    return {"low": low, "high": high, "pull": np.concatenate([pull, weight])}
+        Room, not force: a connection that waited does not displace anything now.
+        """
+        pending = self._reading.pending()
+        if not pending:
+            return []
+        room = Room(self._reading, self._at.active_us)
+        edges, gone = self._edges, set(archived.tolist())
+        for a, b in zip(edges.low[~self._left], edges.high[~self._left], strict=True):
+            room.remove(int(a), int(b))
+        admitted = []
+        for waiting in pending:
+            ends = (waiting.source, waiting.target)
+            ready = all(
+                end not in gone and self._reading.facts(end).status == ACTIVE for end in ends
+            )
+            if ready and all(room.degree(end) < self._policy.degree_cap for end in ends):
+                room.move_in(*ends)
+                admitted.append(waiting)
+        return admitted
 
+    # --- holding on -------------------------------------------------------------------------
 
-def _self_scores(
-    blocks: BlockColumns,
-    alive: Bools,
-    degrees: dict[str, NDArray[np.int64]],
-    policy: Policy,
-    at: Moment,
-) -> NDArray[np.int64]:
-    """Return the composite of the ``self`` frame without a question, per active block."""
-    size = int(blocks.numbers[-1]) + 1 if len(blocks.numbers) else 0
-    total = np.zeros(size, dtype=np.int64)
-    np.add.at(total, degrees["low"], degrees["pull"])
-    np.add.at(total, degrees["high"], degrees["pull"])
-    degree = np.where(alive, total[blocks.numbers], 0)
-    signals = {
-        "relevance": np.zeros_like(blocks.rate),
-        "recency": decayed_each(blocks.rate, at.active_us - blocks.reinforced_us),
-        "usefulness": usefulness(blocks.alpha, blocks.beta),
-        "confidence": blocks.confidence,
-        "frequency": frequency(blocks.retrievals, policy),
-        "centrality": centrality(degree),
-        "reinforcement": reinforcement(np.where(alive, blocks.reinforcements, 0)),
-    }
-    weights = policy.frame("self").weights(asked=False)
-    return composites(weights, [signals[name] for name in SIGNALS])
+    def _due(self) -> Bools:
+        """Return which blocks may be reinforced: alive, and not at this very hour already."""
+        due: Bools = self._alive & (self._blocks.reinforced_us != self._at.active_us)
+        return due
 
+    def _constitutional(self) -> tuple[BlockId, ...]:
+        numbers = self._blocks.numbers[self._due() & self._blocks.constitutional]
+        return tuple(sorted(self._id(number) for number in numbers.tolist()))
 
-def _archivals(
-    reading: Reading, blocks: BlockColumns, faded: Bools, expired: Bools
-) -> tuple[Archival, ...]:
-    """Return what is archived, by id within each reason."""
-    return tuple(
-        Archival(block_id=block, reason=reason)
-        for reason, which in (("decayed", faded), ("expired", expired))
-        for block in sorted(reading.facts(number).id for number in blocks.numbers[which].tolist())
-    )
+    def _best(self) -> tuple[BlockId, ...]:
+        """Return the best other blocks by the ``self`` composite, ties by id."""
+        count, scores = self._policy.curate_reinforced, self._scores()
+        places = np.flatnonzero(self._alive & ~self._blocks.constitutional)
+        if 0 < count < len(places):
+            kth = len(places) - count
+            places = places[scores[places] >= np.partition(scores[places], kth)[kth]]
+        ids = {place: self._id(int(self._blocks.numbers[place])) for place in places.tolist()}
+        ranked = sorted(ids, key=lambda place: (-int(scores[place]), ids[place]))
+        due = self._due()
+        return tuple(ids[place] for place in ranked[:count] if due[place])
 
+    def _scores(self) -> Ints:
+        """Return the composite of the ``self`` frame without a question, per active block."""
+        blocks, policy = self._blocks, self._policy
+        signals = {
+            "relevance": np.zeros_like(blocks.rate),
+            "recency": self._recency,
+            "usefulness": usefulness(blocks.alpha, blocks.beta),
+            "confidence": blocks.confidence,
+            "frequency": frequency(blocks.retrievals, policy),
+            "centrality": centrality(np.where(self._alive, self._degrees(), 0)),
+            "reinforcement": reinforcement(np.where(self._alive, blocks.reinforcements, 0)),
+        }
+        weights = policy.frame("self").weights(asked=False)
+        return composites(weights, [signals[name] for name in SIGNALS])
 
-def _pairs(reading: Reading, edges: EdgeColumns, which: Bools) -> tuple[Pair, ...]:
-    """Return edges as pairs of ids, sorted."""
-    ends = zip(edges.low[which].tolist(), edges.high[which].tolist(), strict=True)
-    return tuple(sorted(pair_of_ids(reading.facts(a).id, reading.facts(b).id) for a, b in ends))
+    def _degrees(self) -> Ints:
+        """Return the weighted degree of each active block, after everything above."""
+        edges, left = self._edges, self._left
+        pull = edge_pull(edges.weight[left], edges.count[left], self._policy)
+        size = int(self._blocks.numbers[-1]) + 1 if len(self._blocks.numbers) else 0
+        total = np.zeros(size, dtype=np.int64)
+        for ends in (edges.low[left], edges.high[left]):
+            here = ends < size
+            np.add.at(total, ends[here], pull[here])
+        for waiting in self._admitted:
+            total[[waiting.source, waiting.target]] += waiting.weight
+        return total[self._blocks.numbers]

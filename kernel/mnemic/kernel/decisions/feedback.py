@@ -126,14 +126,19 @@ def _sort_out(
     return blocks, tuple(refused)
 
 
-def _penalties(
-    reading: Reading, blocks: Sequence[BlockFacts], signal: int
-) -> tuple[Penalty, ...]:
+def _penalties(reading: Reading, blocks: Sequence[BlockFacts], signal: int) -> tuple[Penalty, ...]:
     """Return the faster decay of blocks that served badly."""
     if signal >= nano(reading.policy.outcome_penalises_below):
         return ()
-    rates = [(block, penalised(block.rate, block.tier_rate, reading.policy)) for block in blocks]
-    return tuple(Penalty(block_id=block.id, rate=rate) for block, rate in rates if rate != block.rate)
+    penalties = (
+        Penalty(block_id=block.id, rate=penalised(block.rate, block.tier_rate, reading.policy))
+        for block in blocks
+    )
+    return tuple(
+        penalty
+        for penalty, block in zip(penalties, blocks, strict=True)
+        if penalty.rate != block.rate
+    )
 
 
 def _signal(signal: object) -> int:

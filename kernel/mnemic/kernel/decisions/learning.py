@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from typing import Any
 
@@ -57,7 +58,9 @@ class Learned:
     event: BlockLearned | None
 
 
-def decide_learn(reading: Reading, lesson: Lesson, *, known: Set[str] = frozenset()) -> Learned:
+def decide_learn(
+    reading: Reading, lesson: Lesson, *, known: AbstractSet[str] = frozenset()
+) -> Learned:
     """Decide what becomes of *lesson*.
 
     Args:
@@ -174,7 +177,11 @@ def _metadata(metadata: Mapping[str, Any] | None, policy: Policy) -> str | None:
         raise FieldRefused(f"metadata must be an object, got {metadata!r}", field="metadata")
     try:
         body = json.dumps(
-            dict(metadata), sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False
+            dict(metadata),
+            sort_keys=True,
+            separators=(",", ":"),
+            allow_nan=False,
+            ensure_ascii=False,
         )
         size = len(body.encode())
     except (TypeError, ValueError, RecursionError) as error:

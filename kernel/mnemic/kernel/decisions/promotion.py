@@ -22,7 +22,7 @@ from mnemic.kernel.events import (
 from mnemic.kernel.policy import CONSTITUTIONAL
 from mnemic.kernel.ports import Analysis
 from mnemic.kernel.reading import Fresh, Moment, Reading
-from mnemic.kernel.texts import AnalysisText, BlockText, Embedding
+from mnemic.kernel.texts import AnalysisText, Embedding
 from mnemic.kernel.vectors import Vector, pack
 from mnemic.kernel.vectors import cosine as cosine_of
 
@@ -78,11 +78,10 @@ def decide_promotion(
     )
 
 
-def decide_relink(
-    reading: Reading, fresh: Sequence[Fresh], at: Moment
-) -> BlocksRelinked | None:
+def decide_relink(reading: Reading, fresh: Sequence[Fresh], at: Moment) -> BlocksRelinked | None:
     """Decide new edges of active blocks that have few; None when there are none to form."""
-    links = _form(reading, fresh, reading.link_candidates(fresh, (), at), Room(reading, at.active_us))
+    room = Room(reading, at.active_us)
+    links = _form(reading, fresh, reading.link_candidates(fresh, (), at), room)
     return BlocksRelinked(links=links) if links else None
 
 

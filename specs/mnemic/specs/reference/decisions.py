@@ -2,6 +2,7 @@
 
 ``expected_chunk``    a committed chunk of a consolidation (DOMAIN 3 and 4)
 ``expected_relink``   new edges for blocks that have few (DOMAIN 4)
+``expected_staging``  what a recorded recall does to pairs returned together (DOMAIN 6)
 ``expected_outcome``  evidence and what follows from it (DOMAIN 6)
 
 A sweep has a module of its own, ``upkeep``.
@@ -14,6 +15,7 @@ from collections.abc import Iterable
 from itertools import combinations
 
 import attrs
+from attrs import frozen
 
 from mnemic.kernel.arithmetic import nano
 from mnemic.kernel.events import (
@@ -241,6 +243,49 @@ def _components(state: PlainState, block: BlockId) -> tuple[int, ...]:
 
 def _unpacked(packed: bytes) -> tuple[int, ...]:
     return struct.unpack(f"<{len(packed) // 2}h", packed)
+
+
+# --- co-retrieval -----------------------------------------------------------------------------
+
+
+@frozen(kw_only=True)
+class Staging:
+    """Pairs of block numbers, as a recall's event lists them."""
+
+    staged: tuple[tuple[int, int], ...] = ()
+    linked: tuple[tuple[int, int], ...] = ()
+    refreshed: tuple[tuple[int, int], ...] = ()
+
+
+def expected_staging(
+    state: PlainState, returned: Iterable[BlockId], session: str | None, now_us: int
+) -> Staging:
+    """Return what becomes of every pair of *returned* blocks, by rising number.
+
+    A pair with an edge is refreshed once per session. One without is staged once per session, and
+    with enough distinct sessions becomes an edge, if both ends have room: it displaces nothing.
+    """
+    if session is None:
+        return Staging()
+    room = PlainRoom(state, now_us)
+    numbers = sorted(state.blocks[block].number for block in returned)
+    staged: list[tuple[int, int]] = []
+    linked: list[tuple[int, int]] = []
+    refreshed: list[tuple[int, int]] = []
+    for a, b in combinations(numbers, 2):
+        ends = pair(state.order[a], state.order[b])
+        sessions = state.staged.get(ends, [])
+        if ends in state.edges:
+            if state.used.get(ends) != session:
+                refreshed.append((a, b))
+        elif session not in sessions and ends not in state.barred:
+            enough = len(sessions) + 1 >= state.policy.co_retrieval_sessions
+            if enough and room.has_place(*ends):
+                room.formed.add(ends)
+                linked.append((a, b))
+            else:
+                staged.append((a, b))
+    return Staging(staged=tuple(staged), linked=tuple(linked), refreshed=tuple(refreshed))
 
 
 # --- outcome ----------------------------------------------------------------------------------

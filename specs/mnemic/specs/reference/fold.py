@@ -46,6 +46,8 @@ class PlainState:
         """Cosine of near-duplicates, as first seen."""
         self.staged: dict[Pair, list[str]] = {}
         """Sessions in which a pair was returned together; the last staged is last."""
+        self.used: dict[Pair, str] = {}
+        """The last session in which a recall refreshed a pair's edge."""
         self.sessions: dict[str, dict[str, Any]] = {}
         self.vectors_staged: dict[EmbedderIdentity, dict[BlockId, bytes | None]] = {}
         self.space_erased = False
@@ -65,6 +67,12 @@ class PlainState:
     def with_status(self, status: str) -> list[BlockId]:
         """Return the blocks that are ``inbox``, ``active`` or ``archived``, by number."""
         return [block for block in self.order if self.blocks[block].status == status]
+
+    def inbox(self) -> list[BlockId]:
+        """Return the blocks that wait, first in first."""
+        return sorted(
+            self.with_status("inbox"), key=lambda block: self.blocks[block].learned_version
+        )
 
     def edges_of(self, block: BlockId) -> list[Pair]:
         """Return the pairs of a block's edges, in the order in which they were first linked."""
@@ -187,6 +195,8 @@ class PlainState:
         block.zone = event.zone
         block.confidence = event.confidence
         block.created_at_us = event.created_at_us
+        if event.created_at_us is None and not event.undated:
+            block.created_at_us = recorded.recorded_us
         block.expires_at_us = event.expires_at_us
         block.learned_version = recorded.version
         block.learned_us = recorded.active_us
@@ -334,6 +344,7 @@ class PlainState:
             )
         for a, b in event.refreshed:
             self._use(pair(self.order[a], self.order[b]), recorded.active_us)
+            self.used[pair(self.order[a], self.order[b])] = recorded.session_id or ""
         self._trim_staging()
 
     def _trim_staging(self) -> None:

@@ -35,6 +35,7 @@ class PlainBlock:
     zone: str = ""
     confidence: int = 0
     created_at_us: int | None = None
+    """When it was learned, unless somebody said when; None where that is not known."""
     expires_at_us: int | None = None
     learned_version: int = 0
     """Of the last time it was learned; the inbox is in this order."""

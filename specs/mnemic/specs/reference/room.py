@@ -43,6 +43,10 @@ class PlainRoom:
         formed = [ends for ends in self.formed if ends not in standing]
         return sum(block in ends for ends in (*standing, *formed))
 
+    def has_place(self, *ends: BlockId) -> bool:
+        """Return whether every one of these blocks could take one more edge."""
+        return all(self.degree(end) < self.state.policy.degree_cap for end in ends)
+
     def admit(self, a: BlockId, b: BlockId, relation: str) -> list[Pair] | None:
         """Form an edge and return what it displaces at its full ends; None where it finds no room.
 

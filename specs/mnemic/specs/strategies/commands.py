@@ -255,8 +255,13 @@ def commands() -> st.SearchStrategy[Command]:
 
 
 def histories(*, max_size: int = 40) -> st.SearchStrategy[list[Command]]:
-    """Whole histories: any commands in any order."""
-    return st.lists(commands(), min_size=1, max_size=max_size)
+    """Whole histories: a few lessons first, then any commands in any order."""
+    begun = st.lists(lessons(), min_size=3, max_size=8)
+    return st.builds(
+        lambda first, rest: [StartSession(), *first, Consolidate(), *rest],
+        begun,
+        st.lists(commands(), max_size=max_size),
+    )
 
 
 def crowds(*, spokes: int = 14) -> st.SearchStrategy[list[Command]]:

@@ -1,0 +1,114 @@
+"""Verbs around decisions: recall, outcome, replay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import asdict
+
+from mnemic.adapters.inprocess import recalling
+from mnemic.adapters.inprocess.answers import displaced_results, outcome_result
+from mnemic.adapters.inprocess.host import Host
+from mnemic.adapters.inprocess.space import Command, Written
+from mnemic.kernel.decisions.feedback import Feedback, decide_outcome
+from mnemic.kernel.errors import NothingToScore
+from mnemic.kernel.reading import Moment
+from mnemic.kernel.results import OutcomeResult, RecallResult, ReplayResult
+from mnemic.projections.views import View
+
+
+class RecallVerbs(Host):
+    """What a host asks, and how it went."""
+
+    def recall(
+        self,
+        query: str | None = None,
+        *,
+        frame: str = "attention",
+        top_k: int | None = None,
+        token_budget: int | None = None,
+        where: Mapping[str, Any] | None = None,
+        record: bool = True,
+        command_id: str | None = None,
+    ) -> RecallResult:
+        """Return what bears on a question, best first, with every signal of every block.
+
+        Args:
+            query: What is asked; None ranks without relevance.
+            frame: Which signals count: ``attention``, ``self``, ``task``, ``short_term``,
+                ``world``, or one of the policy's own.
+            top_k: Most blocks; None: 5, or as many as the frame guarantees.
+            token_budget: Most tokens of ``text``; None: the frame's.
+            where: Filter by tags, category, author, thread, metadata, since, until.
+            record: Whether the decision is recorded, and counts as a retrieval.
+            command_id: See the class.
+
+        Raises:
+            FrameUnknown, FieldRefused, EmbedderMismatch, VectorRefused: See each.
+        """
+        space = self._open()
+        request = recalling.Request(
+            query=query, frame=frame, top_k=top_k, token_budget=token_budget, where=where
+        ).checked()
+        self._auto_consolidate()
+        return recalling.recall(
+            space,
+            self._models,
+            request,
+            record=record and not space.read_only,
+            command_id=command_id,
+        )
+
+    def outcome(
+        self,
+        block_ids: Sequence[str] | str | None = None,
+        signal: float = 1.0,
+        *,
+        decision_id: str | None = None,
+        weight: float = 1.0,
+        source: str = "",
+        command_id: str | None = None,
+    ) -> OutcomeResult:
+        """Say how well blocks served.
+
+        Args:
+            block_ids: The blocks; or give *decision_id* for all that a recall returned.
+            signal: 0 useless to 1 decisive.
+            decision_id: A recorded recall.
+            weight: How much this counts, above 0.
+            source: Who says so.
+            command_id: See the class.
+
+        Raises:
+            NothingToScore: Neither blocks nor a decision, or both.
+            SignalOutOfRange, FieldRefused, DecisionNotFound: See each.
+        """
+        space = self._open()
+        ids = [block_ids] if isinstance(block_ids, str) else list(block_ids or ())
+        if bool(ids) == (decision_id is not None):
+            raise NothingToScore("name either block ids or a decision id")
+        found = None
+        if decision_id is not None:
+            recorded, event = recalling.decision(space, decision_id)
+            found = recalling.decision_name(recorded)
+            ids = [space.state.catalogue.ids[row.block] for row in event.answer.rows]
+        feedback = Feedback(
+            block_ids=ids, signal=signal, weight=weight, source=source, decision_id=found
+        )
+
+        def decide(view: View, at: Moment) -> Written:
+            scored = decide_outcome(view, feedback, at)
+            events = () if scored.event is None else (scored.event,)
+            return Written(events, extra=(scored, displaced_results(view, scored.displaced)))
+
+        outcome = space.execute(Command("outcome", asdict(feedback), command_id), decide)
+        return outcome_result(feedback, *outcome.extra)
+
+    def replay(self, decision_id: str) -> ReplayResult:
+        """Compute a past decision again from the state it read, and compare.
+
+        Raises:
+            DecisionNotFound, RecipeRetired: See each.
+        """
+        return recalling.replay(self._open(), self._models, decision_id)

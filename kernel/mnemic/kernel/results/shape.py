@@ -1,0 +1,65 @@
+"""The shape that all results share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+from attrs import frozen
+
+from mnemic.kernel.arithmetic import NANO
+
+
+def unit(nano_units: int) -> float:
+    """Return nano-units as the number they stand for."""
+    return nano_units / NANO
+
+
+def _plain(value: Any) -> Any:
+    """Return *value* with every result, tuple and mapping in it made plain."""
+    if isinstance(value, Result):
+        return value.to_dict()
+    if isinstance(value, Mapping):
+        return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(entry) for entry in value]
+    return value
+
+
+@frozen(kw_only=True)
+class Result:
+    """Base of all results."""
+
+    @property
+    def summary(self) -> str:
+        """One line for a person or a model."""
+        return type(self).__name__
+
+    def __str__(self) -> str:
+        return self.summary
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain values, ready for JSON."""
+        return {entry.name: _plain(getattr(self, entry.name)) for entry in attrs.fields(type(self))}
+
+
+def plural(count: int, noun: str) -> str:
+    """Return ``1 edge``, ``2 edges``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+@frozen(kw_only=True)
+class Refusal(Result):
+    """One item of a batch that was refused; the others went on."""
+
+    position: int
+    """Its place in the batch, from 0."""
+    id: str | None = None
+    code: str
+    detail: str
+    recovery: str = ""
+
+    @property
+    def summary(self) -> str:
+        return f"{self.code}: {self.detail}"

@@ -1,0 +1,142 @@
+"""A program that raises writers of one store, and kills them or lets them race.
+
+``nursery.py kill FOLDER SEED KILLS`` and ``nursery.py race FOLDER WRITERS APPENDS`` print one JSON
+object. Children are forked, so that each starts in a millisecond; the parent never has a store
+open while it forks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import NoReturn
+
+from mnemic.adapters.stores.sqlite import SQLiteStore
+from mnemic.kernel.ports import CommandRow, Log, PayloadRow, Record
+
+LIFE_MAX_S = 0.03
+"""A writer is killed at a random moment within so many seconds: the moment is the test."""
+FILES = 10
+"""Kills are spread over so many files, for the making of a file must survive them too."""
+
+
+def child(work: Callable[[], None]) -> int:
+    """Run *work* in a child process and return its id."""
+    process = os.fork()
+    if process:
+        return process
+    try:
+        work()
+    except BaseException:  # noqa: BLE001 - a forked child must never return
+        sys.excepthook(*sys.exc_info())
+        os._exit(1)
+    os._exit(0)
+
+
+# --- killing ---
+
+
+def append_for_ever(path: Path, seed: int, acknowledged: int) -> NoReturn:
+    """Append commands of 1 to 50 records; tell the version of each that is acknowledged."""
+    chance = random.Random(seed)
+    log = SQLiteStore(path).log("home")
+    while True:
+        with log.writing():
+            first = log.head().version + 1
+            last = first + chance.choice([0, 0, 0, 2, 49])
+            versions = range(first, last + 1)
+            log.append(
+                [Record(version, "thing-noted.1", b"{%d}" % version) for version in versions],
+                [PayloadRow(v, 0, f"p{v}", bytes(32), ("o",), b"%d" % v) for v in versions],
+                command=CommandRow(f"until {last}", b"", first, last),
+            )
+        os.write(acknowledged, b"%d\n" % last)
+
+
+def kill_one(path: Path, seed: int) -> int:
+    """Kill a writer of *path* at a random moment; return the last version it was promised.
+
+    Every third one is young, and may not have opened the file yet.
+    """
+    mouth, ear = os.pipe()[::-1]
+    process = child(lambda: append_for_ever(path, seed, mouth))
+    os.close(mouth)
+    with os.fdopen(ear, "rb") as lines:
+        promised = int(lines.readline()) if seed % 3 else -1
+        time.sleep(random.Random(seed).uniform(0, LIFE_MAX_S))
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+        return max((int(line) for line in lines), default=promised)
+
+
+def check(log: Log, promised: int) -> None:
+    """Stop the program unless everything up to *promised* is there, and all of it is whole."""
+    entries = list(log.read())  # checks the chain up to the head
+    versions = [record.version for record, _ in entries]
+    assert versions == list(range(len(versions)))
+    assert log.head().version == len(versions) - 1 >= promised
+    assert all(
+        (record.body, [row.data for row in rows]) == (b"{%d}" % record.version, [b"%d" % record.version])
+        for record, rows in entries
+    )
+    assert promised < 0 or log.command(f"until {promised}") is not None
+
+
+def kill(folder: Path, seed: int, kills: int) -> Iterator[tuple[str, object]]:
+    """Kill writers again and again; after each, open the file and check it."""
+    promises = dict.fromkeys(range(FILES), -1)
+    for turn in range(kills):
+        path = folder / f"{turn % FILES}.db"
+        promised = kill_one(path, seed + turn)
+        promises[turn % FILES] = max(promised, promises[turn % FILES])
+        with closing(SQLiteStore(path)) as store:
+            check(store.log("home"), promises[turn % FILES])
+    yield "kills", kills
+    yield "acknowledged", sum(promises.values()) + FILES
+
+
+# --- racing ---
+
+
+def race_along(path: Path, appends: int, report: int) -> None:
+    """Append without a pause and report the longest wait for one append, in seconds."""
+    worst_s = 0.0
+    with closing(SQLiteStore(path)) as store:
+        log = store.log("home")
+        for _ in range(appends):
+            start = time.perf_counter()
+            with log.writing():
+                version = log.head().version + 1
+                log.append([Record(version, "thing-noted.1", b"{%d}" % os.getpid())], ())
+            worst_s = max(worst_s, time.perf_counter() - start)
+    os.write(report, b"%f\n" % worst_s)
+
+
+def race(folder: Path, writers: int, appends: int) -> Iterator[tuple[str, object]]:
+    """Let *writers* processes append to one new space at once."""
+    path = folder / "race.db"
+    mouth, ear = os.pipe()[::-1]
+    processes = [child(lambda: race_along(path, appends, mouth)) for _ in range(writers)]
+    os.close(mouth)
+    statuses = [os.waitpid(process, 0)[1] for process in processes]
+    with os.fdopen(ear, "rb") as lines:
+        waits_s = [float(line) for line in lines]
+    with closing(SQLiteStore(path)) as store:
+        log = store.log("home")
+        authors = [record.body for record, _ in log.read()]
+    yield "statuses", statuses
+    yield "shares", sorted(authors.count(b"{%d}" % process) for process in processes)
+    yield "worst_wait_s", max(waits_s)
+
+
+if __name__ == "__main__":
+    _, verb, folder, *numbers = sys.argv
+    results = {"kill": kill, "race": race}[verb](Path(folder), *map(int, numbers))
+    print(json.dumps(dict(results)))

@@ -1,0 +1,205 @@
+"""A world that does not play along: a full disk, a locked file, no rights, another thread."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from mnemic.adapters.stores.locking import WriterQueue
+from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.adapters.stores.sqlite import SQLiteStore
+from mnemic.kernel.errors import StoreBusy, StoreFailed, StoreFull, VersionConflict
+from mnemic.kernel.ports import Log, PayloadRow, Store
+from mnemic.specs.contracts import bare, contents, payload, records
+
+Opener = Callable[[Path], Store]
+EITHER = pytest.mark.parametrize("opened", [lambda _: MemoryStore(), SQLiteStore])
+
+
+# --- a full disk ---
+
+
+def pages(store: SQLiteStore, more: int) -> None:
+    """Let the file grow by *more* pages and no further."""
+    with store.recorder.datastore.get_connection(commit=True) as connection:
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA page_count")
+        cursor.execute(f"PRAGMA max_page_count = {cursor.fetchone()[0] + more}")
+
+
+def test_a_full_disk_refuses_the_whole_append_and_loses_nothing(store: SQLiteStore) -> None:
+    log = store.log("home")
+    head = log.append(records(0, 3), [payload(0)])
+    pages(store, more=2)
+    large = PayloadRow(3, 0, "large", bytes(32), (), bytes(100_000))
+    with pytest.raises(StoreFull) as caught:
+        log.append(records(3, 1), [large])
+    assert "nothing was lost" in caught.value.recovery
+    assert (log.head(), [version.version for version, _ in log.read()]) == (head, [0, 1, 2])
+    pages(store, more=1000)
+    assert log.append(records(3, 1), [large]).version == 3
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such limit there")
+def test_a_file_that_may_not_grow_refuses_the_whole_append(path: Path) -> None:
+    import resource  # noqa: PLC0415
+
+    _, hard = limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with closing(SQLiteStore(path)) as store:
+        log = store.log("home")
+        head = log.append(records(0, 3), ())
+        large = records(3, 1000, author="x" * 300)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, hard))
+        try:
+            with pytest.raises((StoreFull, StoreFailed)):
+                log.append(large, ())
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert (log.head(), contents(log)) == (head, bare(records(0, 3)))
+        log.append(large, ())
+        assert contents(log) == bare([*records(0, 3), *large])
+
+
+# --- locks ---
+
+
+def test_a_file_locked_by_somebody_else_is_busy(store: SQLiteStore, path: Path) -> None:
+    log = store.log("home")
+    log.append(records(0, 1), ())
+    with store.recorder.datastore.get_connection(commit=True) as connection:
+        connection.cursor().execute("PRAGMA busy_timeout = 0")
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreBusy):
+            log.append(records(1, 1), ())
+        assert contents(log) == bare(records(0, 1))
+    assert log.append(records(1, 1), ()).version == 1
+
+
+def test_a_queue_that_does_not_move_is_busy(path: Path) -> None:
+    with closing(WriterQueue(path)) as one, closing(WriterQueue(path, patience_s=0.0)) as two:
+        with one.turn(), pytest.raises(StoreBusy), two.turn():
+            pass
+        with two.turn(), pytest.raises(StoreBusy), two.turn():
+            pass
+        with two.turn():
+            pass
+
+
+def test_a_queue_without_a_folder_fails(path: Path) -> None:
+    with (
+        closing(WriterQueue(path / "nowhere" / "agent.db")) as queue,
+        pytest.raises(StoreFailed),
+        queue.turn(),
+    ):
+        pass
+
+
+# --- rights ---
+
+
+@pytest.fixture
+def plain_user() -> Generator[None]:
+    """Give up the rights of root for one test, for root may write everything."""
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
+    yield
+    os.seteuid(user)
+
+
+@pytest.fixture
+def guarded(path: Path) -> Generator[Path]:
+    """Return a store in a folder where nothing may be written."""
+    with closing(SQLiteStore(path)) as store:
+        store.log("home").append(records(0, 3), ())
+    for folder in path.parents[:3]:
+        folder.chmod(folder.stat().st_mode | 0o055)
+    path.chmod(0o444)
+    path.parent.chmod(0o555)
+    yield path
+    path.parent.chmod(0o755)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights are others there")
+@pytest.mark.usefixtures("guarded", "plain_user")
+def test_a_file_that_may_not_be_written_is_read_only(path: Path) -> None:
+    with pytest.raises(StoreFailed) as caught:
+        SQLiteStore(path)
+    assert "read_only=True" in caught.value.recovery
+    with closing(SQLiteStore(path, read_only=True)) as store:
+        assert contents(store.log("home")) == bare(records(0, 3))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights are others there")
+@pytest.mark.usefixtures("guarded", "plain_user")
+def test_no_file_is_made_where_nothing_may_be_written(path: Path) -> None:
+    with pytest.raises(StoreFailed):
+        SQLiteStore(path.with_name("other.db"))
+
+
+# --- threads ---
+
+
+@EITHER
+def test_threads_take_turns(opened: Opener, path: Path) -> None:
+    with closing(opened(path)) as store, ThreadPoolExecutor(4) as pool:
+        log = store.log("home")
+
+        def note(_: int) -> int:
+            with log.writing():
+                return log.append(records(log.head().version + 1, 1), ()).version
+
+        assert sorted(pool.map(note, range(100))) == list(range(100))
+        assert contents(log) == bare(records(0, 100))
+
+
+@EITHER
+def test_threads_without_turns_conflict_and_lose_nothing(opened: Opener, path: Path) -> None:
+    with closing(opened(path)) as store, ThreadPoolExecutor(4) as pool:
+        log = store.log("home")
+
+        def note(_: int) -> int:
+            while True:
+                try:
+                    return log.append(records(log.head().version + 1, 1), ()).version
+                except VersionConflict:
+                    continue
+
+        assert sorted(pool.map(note, range(100))) == list(range(100))
+        assert contents(log) == bare(records(0, 100))
+
+
+@EITHER
+def test_a_thread_may_read_on_what_another_began(opened: Opener, path: Path) -> None:
+    with closing(opened(path)) as store, ThreadPoolExecutor(1) as pool:
+        log = store.log("home")
+        log.append(records(0, 2000), ())
+        reader = log.read()
+        first = next(reader)
+        rest: list[object] = pool.submit(list, reader).result()
+        assert [first, *rest] == bare(records(0, 2000))
+
+
+@EITHER
+def test_reading_goes_on_while_others_write(opened: Opener, path: Path) -> None:
+    with closing(opened(path)) as store, ThreadPoolExecutor(1) as pool:
+        log = store.log("home")
+        log.append(records(0, 10), ())
+
+        def write() -> None:
+            for version in range(10, 300):
+                log.append(records(version, 1), ())
+
+        writing = pool.submit(write)
+        lengths = [len(contents(log)) for _ in iter(writing.done, True)]
+        writing.result()
+        assert lengths == sorted(lengths)
+        assert contents(log) == bare(records(0, 300))

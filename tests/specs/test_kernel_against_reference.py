@@ -1,0 +1,429 @@
+"""Random histories: the kernel decides on columns, and the reference tells whether it did right.
+
+The shell here is the smallest that can play commands: it keeps a log in a list, folds every event
+into the columns and into the reference, and lets the kernel decide on the columns. Before an event
+is folded the reference works out what it should have been; afterwards both states are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, assert_never
+
+import attrs
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from mnemic.kernel import events as happened
+from mnemic.kernel.arithmetic import nano
+from mnemic.kernel.decisions import archiving, connecting, curating, feedback, learning, promotion
+from mnemic.kernel.errors import Refused
+from mnemic.kernel.events import Answer, AnswerRow, Event, Recorded
+from mnemic.kernel.identity import BlockId, CommandId, SessionId
+from mnemic.kernel.policy import DEFAULT, Policy
+from mnemic.kernel.reading import STATUSES, Fresh, Moment
+from mnemic.kernel.scoring import UNKNOWN
+from mnemic.kernel.texts import BlockText, Question, Remark, Salt
+from mnemic.kernel.vectors import Vector, pack, quantise
+from mnemic.projections.catalogue import REASONS
+from mnemic.projections.graph import NO_ANCHOR
+from mnemic.projections.state import State
+from mnemic.projections.views import View, as_of, live
+from mnemic.specs.reference import decisions as expected
+from mnemic.specs.reference.erasure import erased
+from mnemic.specs.reference.fold import PlainState, fold
+from mnemic.specs.reference.records import pair
+from mnemic.specs.reference.upkeep import expected_curate
+from mnemic.specs.strategies import commands
+from mnemic.specs.strategies.clocks import START_US
+from mnemic.specs.strategies.vectors import PlaneEmbedder
+
+EMBEDDER = PlaneEmbedder()
+CHUNK = 5
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+TIGHT = attrs.evolve(
+    DEFAULT,
+    name="tight",
+    degree_cap=3,
+    edge_candidates=3,
+    tags_max=3,
+    co_retrieval_sessions=2,
+    curate_reinforced=2,
+)
+"""Everything that has a limit reaches it soon."""
+POLICIES = {policy.name: policy for policy in (DEFAULT, TIGHT)}
+
+
+class Shell:
+    """Plays commands, one agent's worth of them."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.log: list[Recorded] = []
+        self.columns, self.plain = State(), PlainState()
+        self.now_us = START_US
+        self.session: SessionId | None = None
+        self.happen(happened.SpaceOpened(nonce="0" * 32, salt=Salt(value=b"salt")))
+        self.happen(happened.PolicyAdopted(policy_id=policy.id, body=policy.body))
+        self.happen(happened.EmbedderAdopted(embedder=EMBEDDER.identity))
+
+    @property
+    def moment(self) -> Moment:
+        timeline = self.columns.timeline
+        gap_us = timeline.policy.gap_us
+        return Moment(timeline.clock.reading(self.session, self.now_us, gap_us=gap_us), self.now_us)
+
+    @property
+    def view(self) -> View:
+        return live(self.columns, active_us=self.moment.active_us, instant_us=self.now_us)
+
+    def happen(self, event: Event | None) -> None:
+        if event is None:
+            return
+        recorded = Recorded(
+            version=len(self.log),
+            active_us=self.moment.active_us,
+            recorded_us=self.now_us,
+            command_id=CommandId(f"c{len(self.log)}"),
+            event=event,
+            session_id=self.session,
+        )
+        self.log.append(recorded)
+        self.plain.apply(recorded)
+        assert self.plain.clock.active_us == recorded.active_us
+        if isinstance(event, happened.BlockErased):
+            # The columns cannot reach into the past; they fold again what is left of the log.
+            self.log = erased(self.log, owner=event.block_id)
+            self.columns = State().rebuild(self.log)
+        else:
+            self.columns.apply(recorded)
+
+    def block(self, place: int) -> str:
+        return commands.resolved(place, self.plain.order)
+
+    def play(self, command: commands.Command) -> None:
+        """Play one command; what it may not do it does not do."""
+        try:
+            self._play(command)
+        except Refused:
+            pass
+
+    def _play(self, command: commands.Command) -> None:
+        match command:
+            case commands.Learn():
+                self._learn(command)
+            case commands.LearnMany(lessons=lessons):
+                for lesson in lessons:
+                    self._learn(lesson)
+            case commands.Revise(block=block, content=content):
+                learned, superseded = archiving.decide_revise(
+                    self.view, self.block(block), content, None
+                )
+                self.happen(learned)
+                self._check_supersession(superseded.supersession)
+                self.happen(superseded)
+            case commands.Consolidate(limit=limit, relink=relink):
+                self._consolidate(limit)
+                if relink:
+                    self._relink()
+            case commands.Recall(top_k=top_k, record=record):
+                if record:
+                    self._recall(top_k or 5)
+            case commands.Outcome():
+                self._score(command)
+            case commands.Connect():
+                assertion = connecting.Assertion(
+                    source=self.block(command.source),
+                    target=self.block(command.target),
+                    relation=command.relation,
+                    weight=command.weight,
+                    note=command.note,
+                    if_exists=command.if_exists,
+                )
+                self.happen(connecting.decide_connect(self.view, assertion, self.moment).event)
+            case commands.Disconnect(source=source, target=target, guard_relation=guard):
+                event, _ = connecting.decide_disconnect(
+                    self.view,
+                    self.block(source),
+                    self.block(target),
+                    guard_relation=guard,
+                    reason=None,
+                )
+                self.happen(event)
+            case commands.Curate():
+                self._curate()
+            case commands.Forget(block=block):
+                self.happen(archiving.decide_forget(self.view, self.block(block), None))
+            case commands.Erase(block=block):
+                self.happen(archiving.decide_erase(self.view, self.block(block)))
+            case commands.StartSession():
+                if self.session is None:
+                    session = SessionId(f"s{len(self.log)}")
+                    self.happen(happened.SessionStarted(session_id=session))
+                    self.session = session
+            case commands.EndSession():
+                if self.session is not None:
+                    self.happen(happened.SessionEnded(session_id=self.session))
+                    self.session = None
+            case commands.MoveClock(by_us=by_us):
+                self.now_us += by_us
+            case _ as never:
+                assert_never(never)
+
+    def _learn(self, lesson: commands.Learn) -> None:
+        expires = None
+        if lesson.expires_in_us is not None:
+            expires = EPOCH + timedelta(microseconds=self.now_us + lesson.expires_in_us)
+        self.happen(
+            learning.decide_learn(
+                self.view,
+                learning.Lesson(
+                    content=lesson.content,
+                    tags=lesson.tags,
+                    category=lesson.category,
+                    source=lesson.source,
+                    confidence=lesson.confidence,
+                    expires_at=expires,
+                ),
+            ).event
+        )
+
+    def _consolidate(self, limit: int | None) -> None:
+        waiting = self.view.inbox()
+        assert [self.plain.order[number] for number in waiting] == self.plain.inbox()
+        waiting = waiting[:limit]
+        while waiting:
+            candidates = [
+                promotion.Candidate(number=number, vector=self._vector(number))
+                for number in waiting[:CHUNK]
+            ]
+            event = promotion.decide_promotion(self.view, candidates, self.moment)
+            assert event == expected.expected_chunk(self.plain, self._would_be(event))
+            self.happen(event)
+            waiting = waiting[len(event.promotions) :]
+
+    def _would_be(self, event: Event) -> Recorded:
+        return Recorded(
+            version=len(self.log),
+            active_us=self.moment.active_us,
+            recorded_us=self.now_us,
+            command_id=CommandId("c"),
+            event=event,
+            session_id=self.session,
+        )
+
+    def _vector(self, number: int) -> Vector:
+        text = self.view.text(number)
+        assert isinstance(text, BlockText)
+        return quantise(EMBEDDER.embed([text.content])[0], dimension=EMBEDDER.DIMENSION)
+
+    def _relink(self) -> None:
+        few = [
+            Fresh(
+                number=number,
+                vector=self._vector(number),
+                category=self.view.category(number),
+                tags=self.view.tags(number),
+            )
+            for number in self.view.with_status(STATUSES.index("active")).tolist()
+            if self.view.degree(number) < self.view.policy.edge_candidates
+        ]
+        event = promotion.decide_relink(self.view, few, self.moment)
+        links = expected.expected_relink(self.plain, self.moment.active_us)
+        assert (event.links if event else ()) == links
+        self.happen(event)
+
+    def _check_supersession(self, said: happened.Supersession) -> None:
+        """Compare with the reference, whose state has the new block already."""
+        new = self.plain.blocks[said.new]
+        assert said == expected.expected_supersession(
+            self.plain, said.old, said.new, tags=new.tags, category=new.category, cosine=None
+        )
+
+    def _recall(self, top_k: int) -> None:
+        returned = self.plain.with_status("active")[:top_k]
+        staging = expected.expected_staging(
+            self.plain, returned, self.session, self.moment.active_us
+        )
+        rows = tuple(AnswerRow(self.plain.blocks[block].number, 0, (0,) * 9) for block in returned)
+        self.happen(
+            happened.RecallRecorded(
+                asked=Question(query="what"),
+                vector=None,
+                answer=Answer(rows=rows),
+                digest="0" * 16,
+                policy_id=self.plain.policy.id,
+                recipe="none",
+                read_version=self.plain.version,
+                read_us=self.moment.active_us,
+                asked_us=self.now_us,
+                staged=staging.staged,
+                linked=staging.linked,
+                refreshed=staging.refreshed,
+            )
+        )
+
+    def _score(self, command: commands.Outcome) -> None:
+        ids = [self.block(block) for block in command.blocks]
+        report = feedback.Feedback(block_ids=ids, signal=command.signal, weight=command.weight)
+        event = feedback.decide_outcome(self.view, report, self.moment).event
+        assert event == expected.expected_outcome(
+            self.plain,
+            ids,
+            signal=nano(command.signal),
+            weight=nano(command.weight),
+            now_us=self.moment.active_us,
+        )
+        self.happen(event)
+
+    def _curate(self) -> None:
+        event = curating.decide_curate(self.view, self.moment)
+        assert event == expected_curate(self.plain, self.moment.active_us, self.now_us)
+        self.happen(event)
+        assert curating.decide_curate(self.view, self.moment) is None
+
+
+def told_by_columns(view: View) -> dict[str, Any]:
+    """Return what the columns say at a view, in the words of the reference's snapshot."""
+    state, graph = view.state, view.state.graph
+    ids = state.catalogue.ids
+
+    def named(ends: tuple[int, int]) -> tuple[BlockId, BlockId]:
+        return pair(ids[ends[0]], ids[ends[1]])
+
+    def at(ledgered: Any) -> dict[Any, Any]:
+        found: dict[Any, Any] = ledgered.current if view.live else ledgered.at(view.point.version)
+        return found
+
+    def note(number: int) -> str | None:
+        remark = graph.notes[number] if number >= 0 else None
+        return remark.text if isinstance(remark, Remark) else None
+
+    edges = {}
+    for number in view.known().tolist():
+        for edge in view.edges_of(number):
+            edges[named((edge.source, edge.target))] = {
+                "source": ids[edge.source],
+                "target": ids[edge.target],
+                "relation": edge.relation,
+                "weight": edge.weight,
+                "origin": edge.origin,
+                "anchor_us": None if edge.anchor_us == NO_ANCHOR else edge.anchor_us,
+                "count": edge.count,
+                "note": view.note(edge.source, edge.target),
+            }
+    return {
+        "barred": sorted(named(ends) for ends in at(graph.barred)),
+        "blocks": {ids[number]: block_told(view, number) for number in view.known().tolist()},
+        "edges": edges,
+        "embedder": None if view.embedder is None else attrs.asdict(view.embedder),
+        "near": {named(ends): seen.cosine for ends, seen in at(graph.sightings).items()},
+        "order": [ids[number] for number in view.known().tolist()],
+        "pending": [
+            {
+                "source": ids[waiting.source],
+                "target": ids[waiting.target],
+                "relation": waiting.relation,
+                "weight": waiting.weight,
+                "note": note(waiting.note),
+            }
+            for waiting in view.waiting_connections()
+        ],
+        "policy": view.policy.id,
+        "sessions": sorted(view.open_sessions()),
+        "staged": {named(ends): list(sessions) for ends, sessions in at(graph.staged).items()},
+    }
+
+
+def block_told(view: View, number: int) -> dict[str, Any]:
+    facts, text, life = view.facts(number), view.text(number), view.life
+    words = text if isinstance(text, BlockText) else None
+    successor = life.get("successor", number)
+    created, expires = life.get("created_us", number), life.get("expires_us", number)
+    active = STATUSES[facts.status] == "active"
+    catalogue = view.state.catalogue
+    return {
+        "number": number,
+        "status": STATUSES[facts.status],
+        "reason": REASONS[life.get("reason", number)] or None,
+        "successor": None if successor < 0 else view.id(successor),
+        "content": words.content if words else None,
+        "tags": facts.tags,
+        "author": words.author if words else None,
+        "thread": words.thread if words else None,
+        "metadata": words.metadata if words else None,
+        "category": facts.category,
+        "source": catalogue.sources.words[life.get("source", number)],
+        "zone": facts.zone,
+        "confidence": facts.confidence,
+        "created_at_us": None if created == UNKNOWN else created,
+        "expires_at_us": None if expires == UNKNOWN else expires,
+        "learned_version": life.get("learned", number),
+        "session": catalogue.sessions.words[life.get("session", number)] or None,
+        "reinforced_us": facts.reinforced_us,
+        "reinforcements": view.strength.get("reinforcements", number),
+        "rate": facts.rate,
+        "tier_rate": facts.tier_rate,
+        "alpha": facts.alpha,
+        "beta": facts.beta,
+        "retrievals": facts.retrievals,
+        "vector": pack(view.index.vector(life.get("vector", number))) if active else None,
+    }
+
+
+def told_by_reference(state: PlainState) -> dict[str, Any]:
+    """Return the reference's snapshot without what columns do not keep."""
+    told = state.snapshot()
+    told["sessions"] = [name for name, session in told["sessions"].items() if session["open"]]
+    for key in ("active_us", "clock", "space_erased", "version"):
+        del told[key]
+    for block in told["blocks"].values():
+        del block["learned_us"], block["summary"]
+        if block["status"] != "active":
+            block["vector"] = None
+    return told
+
+
+def played(history: Sequence[commands.Command], policy: Policy) -> Shell:
+    """Play a history, comparing both states after every command."""
+    shell = Shell(policy)
+    for command in history:
+        shell.play(command)
+        assert told_by_columns(shell.view) == told_by_reference(shell.plain)
+    return shell
+
+
+thorough = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+
+
+@pytest.mark.parametrize("policy", sorted(POLICIES))
+@thorough
+@given(history=commands.histories())
+def test_decisions_and_states_agree_after_every_command(
+    policy: str, history: list[commands.Command]
+) -> None:
+    shell = played(history, POLICIES[policy])
+    assert told_by_reference(fold(shell.log)) == told_by_reference(shell.plain)
+
+
+@pytest.mark.parametrize("policy", sorted(POLICIES))
+@thorough
+@given(history=commands.crowds())
+def test_decisions_and_states_agree_around_a_hub_at_the_cap(
+    policy: str, history: list[commands.Command]
+) -> None:
+    shell = played(history, POLICIES[policy])
+    degrees = [len(shell.plain.edges_of(block)) for block in shell.plain.order]
+    assert max(degrees, default=0) <= POLICIES[policy].degree_cap
+
+
+@thorough
+@given(history=commands.histories())
+def test_a_view_of_any_version_tells_what_the_log_cut_there_stands_for(
+    history: list[commands.Command],
+) -> None:
+    shell = played(history, TIGHT)
+    # Every seventh prefix and the last: enough to meet each kind of event over many histories.
+    for version in {*range(0, len(shell.log), 7), len(shell.log) - 1}:
+        prefix = fold(shell.log[: version + 1])
+        assert told_by_columns(as_of(shell.columns, version)) == told_by_reference(prefix)

@@ -1,0 +1,244 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from mnemic.kernel import events as happened
+from mnemic.kernel.arithmetic import MICROS_PER_HOUR, NANO, nano
+from mnemic.kernel.decay import tier_rate
+from mnemic.kernel.decisions.curating import decide_curate
+from mnemic.kernel.decisions.feedback import Feedback, decide_outcome
+from mnemic.kernel.decisions.promotion import Candidate, decide_promotion
+from mnemic.kernel.events import Event, Recorded
+from mnemic.kernel.identity import BlockId, CommandId
+from mnemic.kernel.policy import DEFAULT
+from mnemic.kernel.reading import STATUSES, Moment
+from mnemic.kernel.results import CurateResult
+from mnemic.kernel.texts import BlockText, Embedding
+from mnemic.kernel.vectors import Vector, pack
+from mnemic.projections.graph import NO_ANCHOR
+from mnemic.projections.state import State
+from mnemic.projections.views import View, live
+from mnemic.specs.reference import scoring as reference
+from mnemic.specs.reference.decisions import expected_outcome
+from mnemic.specs.reference.fold import PlainState
+from mnemic.specs.reference.records import PlainEdge
+from mnemic.specs.reference.upkeep import expected_curate
+from mnemic.specs.rules import Row, rows
+from mnemic.specs.strategies.vectors import at_cosine
+
+ONE, TWO = BlockId("1" * 16), BlockId("2" * 16)
+EMBEDDER = happened.EmbedderIdentity(name="plane", dimension=4)
+EXPIRES_US = 1000
+FIRST, SECOND = at_cosine(0.0)
+
+
+class Worlds:
+    """One log, folded into columns and into the reference."""
+
+    def __init__(self) -> None:
+        self.columns, self.plain = State(), PlainState()
+        self.happen(happened.EmbedderAdopted(embedder=EMBEDDER))
+
+    def happen(self, event: Event, *, hour: int = 0) -> None:
+        recorded = Recorded(
+            version=self.plain.version + 1,
+            active_us=hour * MICROS_PER_HOUR,
+            recorded_us=0,
+            command_id=CommandId("c"),
+            event=event,
+        )
+        self.columns.apply(recorded)
+        self.plain.apply(recorded)
+
+    def learn(
+        self, block: BlockId, *, tags: Sequence[str] = (), category: str = "knowledge"
+    ) -> None:
+        text = BlockText(of=(block,), content=f"content of {block}", tags=tuple(sorted(tags)))
+        self.happen(
+            happened.BlockLearned(
+                block_id=block, text=text, category=category, expires_at_us=EXPIRES_US
+            )
+        )
+
+    def promote(self, block: BlockId, vector: Vector, *, hour: int = 0) -> None:
+        facts = self.plain.blocks[block]
+        promotion = happened.Promotion(
+            block_id=block,
+            vector=Embedding(of=(block,), packed=pack(vector)),
+            rate=tier_rate(facts.tags, facts.category, DEFAULT),
+        )
+        self.happen(happened.BlocksPromoted(promotions=(promotion,)), hour=hour)
+
+    def slow_down(self, row: Row, *blocks: BlockId, hour: int = 0) -> None:
+        """Give *blocks* the penalised rate of a row, if it has one."""
+        if "rate" in row.given:
+            penalties = tuple(
+                happened.Penalty(block_id=block, rate=nano(row.given["rate"])) for block in blocks
+            )
+            self.happen(
+                happened.OutcomeRecorded(block_ids=blocks, signal=0, penalties=penalties), hour=hour
+            )
+
+    def view(self, *, hour: int = 0, instant_us: int = 0) -> View:
+        return live(self.columns, active_us=hour * MICROS_PER_HOUR, instant_us=instant_us)
+
+
+class Told(View):
+    """A view that is told how near the first block is."""
+
+    cosine = 0
+
+    def near(
+        self, vectors: Sequence[Vector], categories: Sequence[str], floor: int
+    ) -> list[list[tuple[int, int]]]:
+        assert len(vectors) == len(categories) == 1
+        return [[(0, self.cosine)] if self.cosine >= floor else []]
+
+
+@pytest.mark.parametrize("row", rows("lifecycle.near-duplicate"), ids=str)
+def test_a_near_duplicate_supersedes_or_is_noted(row: Row) -> None:
+    cosine, category = nano(row.given["cosine"]), row.given.get("category", "knowledge")
+    tags = row.given.get("old_tags", ())
+    worlds = Worlds()
+    worlds.learn(ONE, tags=tags)
+    worlds.promote(ONE, FIRST)
+    worlds.learn(TWO, category=category)
+    view = worlds.view()
+    told = Told(view.state, view.point, live=True)
+    told.cosine = cosine
+    chunk = decide_promotion(told, [Candidate(number=1, vector=SECOND)], Moment(0, 0))
+    superseded = chunk.promotions[0].supersession
+    noted = [pair.cosine for pair in chunk.near]
+    verdict = row.then["verdict"]
+    assert (superseded is not None) is (verdict == "supersedes")
+    assert noted == ([cosine] if verdict == "noted" else [])
+    assert verdict == reference.near_verdict(
+        cosine,
+        categories=(category, "knowledge"),
+        constitutional="self/constitutional" in tags,
+        policy=DEFAULT,
+    )
+
+
+@pytest.mark.parametrize("row", rows("lifecycle.status"), ids=str)
+def test_a_block_goes_through_its_statuses(row: Row) -> None:
+    worlds = Worlds()
+    worlds.learn(TWO)
+    for what in row.given["events"]:
+        match what:
+            case "learned":
+                worlds.learn(ONE)
+            case "promoted":
+                worlds.promote(ONE, FIRST)
+            case "superseded":
+                handover = happened.Supersession(old=ONE, new=TWO)
+                worlds.happen(happened.BlockSuperseded(supersession=handover))
+            case "forgotten":
+                worlds.happen(happened.BlockForgotten(block_id=ONE))
+            case "erased":
+                worlds.happen(happened.BlockErased(block_id=ONE))
+            case reason:
+                archival = happened.Archival(block_id=ONE, reason=reason)
+                worlds.happen(happened.Curated(archived=(archival,)))
+    block, said = worlds.plain.blocks[ONE], row.then
+    assert (block.status, block.reason) == (said["status"], said.get("reason"))
+    assert (block.successor is not None) is said.get("successor", False)
+    assert (block.content is not None) is said.get("text", True)
+    assert STATUSES[worlds.view().facts(1).status] == said["status"]
+
+
+@pytest.mark.parametrize("row", rows("lifecycle.archive"), ids=str)
+def test_a_sweep_archives_what_faded_or_expired(row: Row) -> None:
+    worlds, hour = Worlds(), row.given["hours"]
+    worlds.learn(ONE, tags=row.given.get("tags", ()))
+    worlds.promote(ONE, FIRST)
+    worlds.slow_down(row, ONE)
+    wall_us = EXPIRES_US if row.given.get("expired", False) else EXPIRES_US - 1
+    swept = decide_curate(
+        worlds.view(hour=hour, instant_us=wall_us), Moment(hour * MICROS_PER_HOUR, wall_us)
+    )
+    archived = () if swept is None else swept.archived
+    said = (happened.Archival(block_id=ONE, reason=row.then["reason"]),) if archived else ()
+    assert archived == said
+    assert bool(archived) is row.then["archived"]
+    assert expected_curate(worlds.plain, hour * MICROS_PER_HOUR, wall_us) == swept
+
+
+@pytest.mark.parametrize("row", rows("lifecycle.sweep"), ids=str)
+def test_a_sweep_lets_go_of_weak_and_stale_edges(row: Row) -> None:
+    worlds, given = Worlds(), row.given
+    hour, anchored = given["hours"], given.get("anchored", True)
+    for block, vector in ((ONE, FIRST), (TWO, SECOND)):
+        worlds.learn(block)
+        worlds.promote(block, vector, hour=hour)
+    worlds.slow_down(row, ONE, TWO, hour=hour)
+    edge = PlainEdge(
+        source=ONE,
+        target=TWO,
+        relation="similar",
+        weight=nano(given["weight"]),
+        origin=given.get("origin", "similarity"),
+        anchor_us=0 if anchored else None,
+        count=given["count"],
+    )
+    worlds.plain.put_edge(edge)
+    worlds.columns.graph.link(
+        0,
+        1,
+        worlds.plain.version,
+        relation=edge.relation,
+        origin=edge.origin,
+        weight=edge.weight,
+        anchor_us=0 if anchored else int(NO_ANCHOR),
+        count=edge.count,
+    )
+    swept = decide_curate(worlds.view(hour=hour), Moment(hour * MICROS_PER_HOUR, 0))
+    pruned, decayed = (swept.pruned, swept.decayed) if swept else ((), ())
+    assert {"pruned": bool(pruned), "decayed": bool(decayed)} == {
+        "pruned": row.then["fate"] == "pruned",
+        "decayed": row.then["fate"] == "decayed",
+    }
+    assert expected_curate(worlds.plain, hour * MICROS_PER_HOUR, 0) == swept
+
+
+@pytest.mark.parametrize("row", rows("lifecycle.outcome"), ids=str)
+def test_an_outcome_is_evidence_and_more_at_both_ends(row: Row) -> None:
+    worlds, signal = Worlds(), row.given["signal"]
+    for block, vector in ((ONE, FIRST), (TWO, SECOND)):
+        worlds.learn(block)
+        worlds.promote(block, vector)
+    ids = [TWO, ONE, *([ONE] if row.given.get("twice") else [])]
+    scored = decide_outcome(
+        worlds.view(hour=1), Feedback(block_ids=ids, signal=signal), Moment(MICROS_PER_HOUR, 0)
+    ).event
+    assert scored is not None
+    assert scored == expected_outcome(
+        worlds.plain, ids, signal=nano(signal), weight=NANO, now_us=MICROS_PER_HOUR
+    )
+    worlds.happen(scored, hour=1)
+    facts, edge = worlds.plain.blocks[ONE], worlds.plain.edges.get((ONE, TWO))
+    assert (facts.reinforced_us == MICROS_PER_HOUR) is row.then["reinforced"]
+    assert (edge is not None) is row.then["edge"]
+    assert edge is None or row.tells("weight", edge.weight)
+    assert row.tells("rate", facts.rate)
+    assert "alpha" not in row.then or row.tells("alpha", facts.alpha)
+    assert "beta" not in row.then or row.tells("beta", facts.beta)
+
+
+@pytest.mark.parametrize("row", rows("lifecycle.curate-summary"), ids=str)
+def test_a_sweep_says_how_much_went_and_what_to_do(row: Row) -> None:
+    pruned, decayed = row.given.get("pruned", 0), row.given.get("decayed", 0)
+    left, admitted = row.given["left"], row.given.get("admitted", 0)
+    summary = CurateResult(
+        edges_pruned=pruned,
+        edges_decayed=decayed,
+        pending_admitted=admitted,
+        total_edges_after=left + admitted,
+    ).summary
+    advice = row.then["advice"]
+    assert [words for words in row.then["contains"] if words not in summary] == []
+    assert ("consolidate(relink=True)" in summary) is (advice != "none")
+    assert ("Tip" in summary) is (advice == "tip")
+    assert reference.curate_advice(pruned=pruned, decayed=decayed, left=left) == advice
