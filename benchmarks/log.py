@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -105,7 +106,7 @@ def timed(write: Append, rows: list[Rows]) -> list[float]:
     for each in rows:
         write(each)
         marks.append(time.perf_counter())
-    return [after - before for before, after in zip(marks, marks[1:], strict=False)]
+    return [after - before for before, after in pairwise(marks)]
 
 
 def compare_appends(folder: Path, appends: int) -> None:
@@ -198,7 +199,7 @@ def report(what: str, raw_s: float, ours_s: float, *, unit: str) -> None:
 
 def main() -> None:
     """Run both comparisons in a temporary folder."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description="The log against raw sqlite3.")
     parser.add_argument("--appends", type=int, default=2000, help="durable appends of each side")
     parser.add_argument("--events", type=int, default=200_000, help="length of the replayed log")
     options = parser.parse_args()

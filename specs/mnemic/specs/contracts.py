@@ -5,7 +5,7 @@ A new store is checked in two lines::
     class TestMyStore(StoreContract):
         def store(self, tmp_path: Path) -> Store: return MyStore(tmp_path / "my.db")
 """
-# ruff: noqa: D102, PLR2004 - a test's name is its sentence, and expected values stand as they are
+# ruff: noqa: PLR2004 - expected values stand as they are
 
 from __future__ import annotations
 

@@ -41,11 +41,11 @@ REGISTRY = Registry({"level-read.3": LevelRead}, UPCASTERS)
 FIRST = b'{"h":1,"t":2,"c":"x","e":{"percent":40}}'
 SECOND = (
     b'{"h":1,"t":2,"c":"x","e":{"lamp":"north","percent":40,'
-    b'"note":"YR7BP-5b1RujANpGLMPL2Qr0qyzbh_hiflarNg"}}'
+    b'"note":"YR7BP-5b1RujANpG345r35ZhKZ341F41QHDkTg"}}'
 )
 THIRD = (
     b'{"h":1,"t":2,"c":"x","e":{"lamp":"north","level":400000000,'
-    b'"remark":"YR7BP-5b1RujANpGLMPL2Qr0qyzbh_hiflarNg"}}'
+    b'"remark":"YR7BP-5b1RujANpG345r35ZhKZ341F41QHDkTg"}}'
 )
 ROW = PayloadRow(
     version=9,

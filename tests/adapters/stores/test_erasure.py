@@ -26,15 +26,15 @@ def secret(space: str, version: int, *, bytes_long: int = 300) -> PayloadRow:
 
 def secrets(space: str, versions: Iterable[int]) -> set[bytes]:
     return {
-        f"<{part} of {space} {version}>".encode() for version in versions for part in ("text", "key")
+        f"<{part} of {space} {version}>".encode()
+        for version in versions
+        for part in ("text", "key")
     }
 
 
 def left_in(folder: Path) -> set[bytes]:
     """Return every secret that stands anywhere in the files of *folder*."""
-    return {
-        found for file in folder.iterdir() for found in SECRET.findall(file.read_bytes())
-    }
+    return {found for file in folder.iterdir() for found in SECRET.findall(file.read_bytes())}
 
 
 def fill(log: Log, count: int) -> None:
@@ -70,7 +70,7 @@ def test_erased_bytes_do_not_come_back_when_the_file_is_closed(path: Path) -> No
 def test_no_copy_is_left_by_pages_that_were_split_or_merged(
     store: SQLiteStore, tmp_path: Path, seed: int
 ) -> None:
-    chance = random.Random(seed)
+    chance = random.Random(seed)  # noqa: S311 - seeded, not secret
     alive: list[tuple[str, int]] = []
     for _ in range(8):
         for _ in range(150):
@@ -85,12 +85,12 @@ def test_no_copy_is_left_by_pages_that_were_split_or_merged(
             log = store.log(name)
             owners = [f"o{version}" for space, version in gone if space == name]
             log.append(records(log.head().version + 1, 1), (), erase=owners)
-    assert left_in(tmp_path) == {each for name, version in alive for each in secrets(name, [version])}
+    assert left_in(tmp_path) == {
+        each for name, version in alive for each in secrets(name, [version])
+    }
 
 
-def test_a_reader_half_way_does_not_keep_what_is_erased(
-    store: SQLiteStore, tmp_path: Path
-) -> None:
+def test_a_reader_half_way_does_not_keep_what_is_erased(store: SQLiteStore, tmp_path: Path) -> None:
     log = store.log("home")
     log.append(records(0, 2000), [secret("home", version) for version in range(2000)])
     reader = log.read()

@@ -16,7 +16,7 @@ from mnemic.adapters.stores.locking import WriterQueue
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.kernel.errors import StoreBusy, StoreFailed, StoreFull, VersionConflict
-from mnemic.kernel.ports import Log, PayloadRow, Store
+from mnemic.kernel.ports import PayloadRow, Store
 from mnemic.specs.contracts import bare, contents, payload, records
 
 Opener = Callable[[Path], Store]
@@ -184,7 +184,7 @@ def test_a_thread_may_read_on_what_another_began(opened: Opener, path: Path) -> 
         log.append(records(0, 2000), ())
         reader = log.read()
         first = next(reader)
-        rest: list[object] = pool.submit(list, reader).result()
+        rest = pool.submit(tuple, reader).result()
         assert [first, *rest] == bare(records(0, 2000))
 
 
@@ -199,7 +199,9 @@ def test_reading_goes_on_while_others_write(opened: Opener, path: Path) -> None:
                 log.append(records(version, 1), ())
 
         writing = pool.submit(write)
-        lengths = [len(contents(log)) for _ in iter(writing.done, True)]
+        lengths: list[int] = []
+        while not writing.done():
+            lengths.append(len(contents(log)))
         writing.result()
         assert lengths == sorted(lengths)
         assert contents(log) == bare(records(0, 300))

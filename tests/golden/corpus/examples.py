@@ -68,6 +68,7 @@ SUPERSESSION = Supersession(
     alpha=1_500_000_000,
     beta=250_000_000,
     retrievals=12,
+    rate=1_000_000,
 )
 
 
@@ -122,6 +123,9 @@ EXAMPLES: dict[str, dict[str, Recorded]] = {
                 created_at_us=1_767_139_200_000_000,
                 expires_at_us=1_798_675_200_000_000,
             )
+        ),
+        "undated": bare(
+            BlockLearned(block_id=A, text=BlockText(content="Old rope.", of=(A,)), undated=True)
         ),
         "bare": bare(BlockLearned(block_id=B, text=BlockText(content="Fog.", of=(B,)))),
     },

@@ -9,9 +9,9 @@ Whether a missing payload was erased or lost is not judged here: that takes the 
 
 from __future__ import annotations
 
-import hmac
 from binascii import b2a_base64
 from collections.abc import Mapping
+from hashlib import blake2b
 
 import orjson
 
@@ -135,7 +135,8 @@ def itself(version: int) -> str:
 def _mac(kind: str, row: PayloadRow) -> str:
     # A JSON list ends where it closes, so no two (kind, owners, data) make one message.
     message = orjson.dumps((kind, *row.owners)) + row.data
-    return _text(hmac.digest(row.key, message, "sha256")[:MAC_BYTES])
+    # BLAKE2b takes a key by design and costs less than half of HMAC-SHA-256 on short messages.
+    return _text(blake2b(message, digest_size=MAC_BYTES, key=row.key).digest())
 
 
 def _text(data: bytes) -> str:

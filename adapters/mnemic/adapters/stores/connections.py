@@ -123,12 +123,14 @@ class Datastore(SQLiteDatastore):
         """Run a transaction; a writing one holds SQLite's write lock from its first statement."""
         connection = self.pool.get_connection(is_writer=commit)
         try:
-            with connection.cursor() as raw:  # closed, for a query left half-way keeps its snapshot
-                raw.execute("BEGIN IMMEDIATE" if commit else "BEGIN")
-                yield SQLiteCursor(raw)
-                raw.execute("COMMIT" if commit else "ROLLBACK")
+            try:
+                with connection.cursor() as raw:  # closed: a query left half-way keeps its snapshot
+                    raw.execute("BEGIN IMMEDIATE" if commit else "BEGIN")
+                    yield SQLiteCursor(raw)
+                    raw.execute("COMMIT" if commit else "ROLLBACK")
+            finally:
+                connection.rollback()  # nothing is left to roll back unless something failed
         finally:
-            connection.rollback()  # nothing is left to roll back unless something failed
             self.pool.put_connection(connection)
 
     @contextmanager

@@ -103,13 +103,15 @@ class MemoryStore:
             PointOutOfRange: If the space does not exist and may not be made.
         """
         with self._opening:
-            if space not in self._logs and not create:
-                raise PointOutOfRange(
-                    f"there is no space {space!r} in memory",
-                    recovery="Name one of the store's spaces, or let it be made.",
-                    space=space,
-                )
-            return self._logs.setdefault(space, MemoryLog(self._recorder, space))
+            if space not in self._logs:
+                if not create:
+                    raise PointOutOfRange(
+                        f"there is no space {space!r} in memory",
+                        recovery="Name one of the store's spaces, or let it be made.",
+                        space=space,
+                    )
+                self._logs[space] = MemoryLog(self._recorder, space)
+            return self._logs[space]
 
     def close(self) -> None:
         """Do nothing: what is in memory goes with the object."""

@@ -36,7 +36,6 @@ def to_write(path: Path, synchronous: Synchronous, queue: WriterQueue) -> SpaceR
             with queue.turn():
                 recorder.begin()
         recorder.touch()
-        recorder.scrub(patience_s=0.0)  # in case an erasure was killed half-way
     except BaseException:
         recorder.datastore.close()
         queue.close()

@@ -50,7 +50,7 @@ class SQLiteStore:
         self.path = Path(path)
         self.read_only = read_only
         self.is_scrubbed = True
-        """False while a reader elsewhere keeps erased bytes in the write-ahead log."""
+        """False while a reader elsewhere may keep erased bytes in the write-ahead log."""
         self._queue = WriterQueue(self.path)
         self._logs: dict[str, SQLiteLog] = {}
         self._opening = Lock()
@@ -59,6 +59,7 @@ class SQLiteStore:
                 self.recorder = opening.to_read(self.path)
             else:
                 self.recorder = opening.to_write(self.path, synchronous, self._queue)
+                self.scrub()  # the last writer may have died over an erasure
 
     def spaces(self) -> tuple[str, ...]:
         """Return the names of all spaces, sorted."""

@@ -339,24 +339,26 @@ def _ties(
 ) -> tuple[list[Link], list[Pair], list[Pair]]:
     """Return what a good outcome does to every pair, in id order: link, confirm, or no room.
 
-    What one pair displaces another does not bring back: it is named as without room.
+    An edge of the scored blocks that had to make way for another is not confirmed and does not
+    come back: its pair is named as without room, after those that found none.
     """
     room = PlainRoom(state, now_us)
     weight = scoring.times(nano(state.policy.outcome_edge_weight), signal)
     links: list[Link] = []
-    confirmed: list[Pair] = []
+    standing: list[Pair] = []
     unlinked: list[Pair] = []
     for a, b in combinations(scored, 2):
         ends = pair(a, b)
         if ends in state.edges:
-            (unlinked if ends in room.gone else confirmed).append(ends)
+            standing.append(ends)
             continue
         displaced = None if ends in state.barred else room.admit(a, b, "outcome")
         if displaced is None:
             unlinked.append(ends)
         else:
             links.append(Link(source=a, target=b, weight=weight, displaced=tuple(displaced)))
-    return links, [ends for ends in confirmed if ends not in room.gone], unlinked
+    confirmed = [ends for ends in standing if ends not in room.gone]
+    return links, confirmed, [*unlinked, *(ends for ends in standing if ends in room.gone)]
 
 
 def _penalties(state: PlainState, scored: list[BlockId]) -> list[Penalty]:

@@ -1,0 +1,70 @@
+"""Exit codes, and how a failure reads. Never a traceback."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from attrs import frozen
+
+from mnemic.kernel.errors import Conflict, Corrupt, MnemicError, Refused, Unavailable
+
+
+class Exit(IntEnum):
+    """What a command answers to the shell."""
+
+    OK = 0
+    REFUSED = 1
+    USAGE = 2
+    CONFLICT = 3
+    CORRUPT = 4
+    UNAVAILABLE = 5
+    INTERNAL = 70
+    """A bug of ours. Source: EX_SOFTWARE of sysexits.h."""
+    INTERRUPTED = 130
+    """Source: 128 + SIGINT, as shells count."""
+    NO_READER = 141
+    """Standard output was closed before the end. Source: 128 + SIGPIPE."""
+
+
+FAMILIES: tuple[tuple[type[MnemicError], Exit], ...] = (
+    (Refused, Exit.REFUSED),
+    (Conflict, Exit.CONFLICT),
+    (Corrupt, Exit.CORRUPT),
+    (Unavailable, Exit.UNAVAILABLE),
+)
+
+
+@frozen(kw_only=True)
+class Failure:
+    """One failure as the command line reports it."""
+
+    exit: Exit
+    facts: dict[str, object]
+    """``code``, ``detail`` and ``recovery`` first, as ``MnemicError.to_dict`` gives them."""
+
+
+def failure(error: Exception) -> Failure:
+    """Return how *error* is reported; one that is not ours is a bug."""
+    if isinstance(error, MnemicError):
+        families = (exit for family, exit in FAMILIES if isinstance(error, family))
+        return Failure(exit=next(families, Exit.INTERNAL), facts=error.to_dict())
+    return Failure(
+        exit=Exit.INTERNAL,
+        facts={
+            "code": "internal",
+            "detail": f"{type(error).__name__}: {error}",
+            "recovery": "Report this; MNEMIC_TRACEBACK=1 in the environment shows where it is.",
+        },
+    )
+
+
+def misuse(detail: str, *, command: str) -> Failure:
+    """Return how a command line that cannot be parsed is reported."""
+    return Failure(
+        exit=Exit.USAGE,
+        facts={
+            "code": "usage",
+            "detail": detail,
+            "recovery": f"Run {' '.join(('mnemic', *command.split()))} --help.",
+        },
+    )

@@ -1,0 +1,193 @@
+"""One run of the command line: which memory, which terminal, which form of output."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from attrs import field, frozen
+from cyclopts import Parameter
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from mnemic.adapters.cli.failures import Failure
+from mnemic.kernel.errors import LogCorrupt, PointOutOfRange, StoreFailed
+from mnemic.kernel.results import Result
+
+if TYPE_CHECKING:
+    from mnemic.adapters.inprocess import SyncMemory
+    from mnemic.adapters.stores.sqlite import SQLiteStore
+
+Progress = Callable[[int, int], None]
+"""Called with what is done and what there is to do."""
+
+ACTOR = "cli"
+"""Who acts, as the log names it."""
+
+
+@frozen(kw_only=True)
+class Invocation:
+    """The options that every command shares, and the two streams."""
+
+    path: Path
+    """The store's file."""
+    space: str
+    as_json: bool = False
+    out: Console = field(factory=lambda: Console(highlight=False))
+    err: Console = field(factory=lambda: Console(stderr=True, highlight=False))
+
+    # --- the memory -------------------------------------------------------------------------
+
+    @contextmanager
+    def memory(self, *, making: bool = False, read_only: bool = False) -> Iterator[SyncMemory]:
+        """Open the memory, for a ``with`` block.
+
+        Args:
+            making: Whether the file and the space are made if they are not there.
+            read_only: Whether nothing may be written; then a damaged log opens up to its damage.
+
+        Raises:
+            StoreFailed: There is no such file.
+            PointOutOfRange: There is no such space in it.
+        """
+        from mnemic.adapters.inprocess import SyncMemory
+        from mnemic.adapters.stores.sqlite import SQLiteStore
+
+        if not making and not self.path.exists():
+            raise StoreFailed(
+                f"there is no file {self.path}",
+                recovery="Name another with --db or MNEMIC_DB, or let `mnemic ingest` or "
+                "`mnemic learn` make it.",
+                path=str(self.path),
+            )
+        store = SQLiteStore(self.path, read_only=read_only)
+        try:
+            if not making:
+                self._check_space(store)
+            with SyncMemory.open(
+                store, space=self.space, actor=ACTOR, read_only=read_only
+            ) as memory:
+                if read_only:
+                    self._warn_of_damage(store, memory)
+                yield memory
+        finally:
+            store.close()
+
+    def _check_space(self, store: SQLiteStore) -> None:
+        spaces = store.spaces()
+        if self.space not in spaces:
+            known = ", ".join(spaces) or "none yet"
+            raise PointOutOfRange(
+                f"{self.path} has no space {self.space!r}",
+                recovery=f"Name one with --space; the file has: {known}.",
+                space=self.space,
+            )
+
+    def _warn_of_damage(self, store: SQLiteStore, memory: SyncMemory) -> None:
+        """Say so when the log was readable up to a damaged record only."""
+        try:
+            head = store.log(self.space).head().version
+        except LogCorrupt:
+            return  # whoever asked for the memory is told by the error that it meets itself
+        version = memory.status().version
+        if version < head:
+            self.warn(
+                f"the log is damaged at version {version + 1}; what stands before it is shown. "
+                "Run `mnemic verify`."
+            )
+
+    # --- the terminal -----------------------------------------------------------------------
+
+    def show(self, result: Result, *drawn: RenderableType) -> None:
+        """Print a result: as JSON, as *drawn*, or as its one line of summary."""
+        self.show_document(result.to_dict(), *(drawn or (Text(plain(result.summary)),)))
+
+    def show_document(self, document: Mapping[str, Any], *drawn: RenderableType) -> None:
+        """Print *document* as JSON, or else what is *drawn*."""
+        if self.as_json:
+            self.write_json(document)
+        else:
+            for each in drawn:
+                self.out.print(each)
+
+    def write_json(self, document: Mapping[str, Any]) -> None:
+        """Print one JSON document on a line of its own."""
+        print(_json(document, self.out.encoding), file=self.out.file)  # noqa: T201
+
+    def warn(self, sentence: str) -> None:
+        """Print a warning beside the output."""
+        if self.as_json:
+            print(_json({"warning": sentence}, self.err.encoding), file=self.err.file)  # noqa: T201
+        else:
+            self.err.print(Text.assemble(("warning ", "yellow"), plain(sentence)))
+
+    def fail(self, failure: Failure) -> int:
+        """Print a failure beside the output, and return its exit code."""
+        if self.as_json:
+            print(_json(failure.facts, self.err.encoding), file=self.err.file)  # noqa: T201
+            return failure.exit
+        code, detail = (plain(str(failure.facts[key])) for key in ("code", "detail"))
+        self.err.print(Text.assemble(("error ", "bold red"), (code, "bold"), f": {detail}"))
+        recovery = plain(str(failure.facts["recovery"]))
+        if recovery:
+            self.err.print(Text(recovery, style="dim"))
+        return failure.exit
+
+    @contextmanager
+    def progress(self, doing: str) -> Iterator[Progress]:
+        """Show a bar beside the output while a ``with`` block works; on a terminal only.
+
+        Args:
+            doing: What is being done, in a word or two.
+        """
+        if self.as_json or not self.err.is_terminal:
+            yield lambda done, todo: None
+            return
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bars
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+        )
+        with Bars(*columns, console=self.err, transient=True) as bars:
+            task = bars.add_task(doing, total=None)
+            yield lambda done, todo: bars.update(task, completed=done, total=todo)
+
+
+Run = Annotated[Invocation, Parameter(parse=False)]
+"""The parameter of a command that takes the invocation; not an option of its own."""
+
+
+def invocation(path: Path, *, space: str, as_json: bool) -> Invocation:
+    """Return an invocation on the streams of this process, which from here on never fail to encode."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    return Invocation(path=path, space=space, as_json=as_json)
+
+
+def wants_traceback() -> bool:
+    """Whether whoever runs this looks for a bug."""
+    return bool(os.environ.get("MNEMIC_TRACEBACK"))
+
+
+def plain(words: str) -> str:
+    """Return *words* on one line, without characters that would steer a terminal."""
+    return "".join(
+        character if character.isprintable() else "\N{REPLACEMENT CHARACTER}"
+        for character in " ".join(words.split())
+    )
+
+
+def _json(document: Mapping[str, Any], encoding: str) -> str:
+    ascii_only = not encoding.lower().startswith("utf")
+    return json.dumps(document, ensure_ascii=ascii_only, default=str)

@@ -1,0 +1,98 @@
+"""What comes out of a file: sittings of items, each a lesson or a refusal, with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from attrs import fields, frozen
+
+from mnemic.kernel.decisions.learning import UNDATED, Lesson, instant
+from mnemic.kernel.errors import FieldRefused, Refused, Unavailable
+
+KEYS = tuple(sorted(field.name for field in fields(Lesson)))
+"""What an object may hold: the arguments of ``learn``."""
+SOURCE = "ingest"
+"""Where a lesson came from if it does not say; decides its trust zone."""
+
+
+class InputRefused(Refused):
+    """A line or a turn of a file is not something to learn."""
+
+    code = "input-refused"
+    default_recovery = 'Write one object per line, like {"content": "…", "tags": ["…"]}.'
+
+
+class InputUnreadable(Unavailable):
+    """A file to read is not there, or cannot be read."""
+
+    code = "input-unreadable"
+    default_recovery = "Name files that exist and that you may read, or - for standard input."
+
+
+@frozen(kw_only=True)
+class Item:
+    """One lesson of a file, or why there is none."""
+
+    place: str
+    """File and line, or file and turn."""
+    lesson: Mapping[str, Any] | None = None
+    """Arguments of ``learn``."""
+    undated: bool = False
+    """Whether a date stood there that could not be read, so that the age counts as unknown."""
+    refusal: Refused | None = None
+
+
+@frozen(kw_only=True)
+class Sitting:
+    """Items that belong into one session, in order."""
+
+    name: str
+    items: Iterable[Item]
+    """Can be walked once; read from the file as it is walked."""
+    size: int
+    """How many items there are at most, for a progress bar."""
+
+
+def item(place: str, given: object) -> Item:
+    """Return what one object of a file says.
+
+    Args:
+        place: Where it stands.
+        given: The object, as JSON gave it.
+    """
+    if not isinstance(given, dict):
+        return Item(
+            place=place, refusal=InputRefused(f"expected an object, got {type(given).__name__}")
+        )
+    unknown = sorted(set(given) - set(KEYS))
+    if unknown:
+        return Item(
+            place=place,
+            refusal=InputRefused(
+                f"unknown {', '.join(map(repr, unknown))}",
+                recovery=f"Use the keys {', '.join(KEYS)}.",
+            ),
+        )
+    if "content" not in given:
+        return Item(place=place, refusal=InputRefused("the object has no 'content'"))
+    said = {key: value for key, value in given.items() if value is not None or key == "content"}
+    lesson = {"source": SOURCE, **said}
+    undated = "created_at" in lesson and not _is_date(lesson["created_at"])
+    if undated:
+        lesson["created_at"] = UNDATED
+    return Item(place=place, lesson=lesson, undated=undated)
+
+
+def _is_date(given: object) -> bool:
+    """Whether ``learn`` can read a date; Source: DOMAIN section 3."""
+    if given == UNDATED:
+        return True
+    if not isinstance(given, str | datetime):
+        return False
+    try:
+        instant("created_at", given)
+    except FieldRefused:
+        return False
+    return True

@@ -1,0 +1,413 @@
+"""learn and learn_many: a text enters the inbox, once, or is clearly refused."""
+
+from __future__ import annotations
+
+import hmac
+import unicodedata
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any, TypeAlias
+
+import pytest
+
+from mnemic.adapters.clocks import ManualClock
+from mnemic.adapters.embedders.hashing import HashEmbedder
+from mnemic.adapters.entropy import SeededEntropy
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.kernel.errors import MnemicError
+from mnemic.kernel.policy import Policy
+from mnemic.kernel.results import Block, LearnResult
+
+Open: TypeAlias = Callable[..., SyncMemory]
+
+NEW_YEAR = "2026-01-01T00:00:00+00:00"
+CEST = timezone(timedelta(hours=2))
+
+
+class Unused:
+    """An embedder that must not be asked."""
+
+    identity = HashEmbedder().identity
+
+    def embed(self, texts: object) -> Any:
+        raise AssertionError(f"asked for {texts!r}")
+
+
+def refused(call: Callable[[], object]) -> str:
+    """Return the code of the refusal of *call*, after checking that it says what to do."""
+    with pytest.raises(MnemicError) as caught:
+        call()
+    assert caught.value.recovery
+    return caught.value.code
+
+
+# --- what is kept -----------------------------------------------------------------------------
+
+
+def test_a_block_waits_in_the_inbox_with_all_that_was_said(opened: Open) -> None:
+    memory = opened(embedder=Unused())
+    learned = memory.learn(
+        "Deploys happen  on Tuesday\n",
+        tags=["ops", "team/infra", " ops "],
+        category="fact",
+        source="web",
+        author="Ann",
+        thread="standup-7",
+        confidence=0.25,
+        created_at="2025-12-24T18:00:00+02:00",
+        metadata={"page": 3, "by": ["x", None]},
+        expires_at="2026-02-01",
+    )
+    assert learned == LearnResult(block_id=learned.block_id, action="created", version=2)
+    assert memory.block(learned.block_id) == Block(
+        id=learned.block_id,
+        content="Deploys happen  on Tuesday\n",
+        status="inbox",
+        category="fact",
+        tags=("ops", "team/infra"),
+        author="Ann",
+        thread="standup-7",
+        metadata={"page": 3, "by": ["x", None]},
+        source="web",
+        zone="external",
+        confidence=0.25,
+        created_at="2025-12-24T16:00:00+00:00",
+        expires_at="2026-02-01T00:00:00+00:00",
+        learned_version=2,
+        last_reinforced_hour=0.0,
+        decay_rate=0.0,
+        recency=1.0,
+        usefulness=0.5,
+        evidence=0.0,
+    )
+
+
+def test_a_block_of_words_alone_has_the_defaults(memory: SyncMemory) -> None:
+    block = memory.block(memory.learn("words").block_id)
+    assert (block.category, block.source, block.zone) == ("knowledge", "api", "trusted")
+    assert (block.confidence, block.tags, block.created_at) == (0.8, (), NEW_YEAR)
+    assert (block.author, block.thread, block.metadata, block.expires_at) == (None,) * 4
+
+
+def test_an_id_is_the_keyed_digest_of_the_normalised_words(opened: Open) -> None:
+    guess = SeededEntropy("known")
+    guess.token(16)  # the nonce of the log
+    salt = guess.token(32)
+    memory = opened(entropy=SeededEntropy("known"))
+    learned = memory.learn("  Straße\tNummer\n 7 ")
+    digest = hmac.digest(salt, "strasse nummer 7".encode(), "sha256").hex()
+    assert learned.block_id == digest[:16]
+
+
+def test_one_text_has_different_ids_in_two_spaces(opened: Open) -> None:
+    ids = {opened(space=name).learn("the same").block_id for name in ("one", "two")}
+    assert len(ids) == 2
+
+
+# --- the same again -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        "Café  Straße",
+        "  café straße\n",
+        "CAFÉ STRASSE",
+        unicodedata.normalize("NFD", "Café Straße"),
+        "Café\u00a0\u2003Straße",
+    ],
+)
+def test_the_same_words_however_written_are_a_duplicate_that_writes_nothing(
+    memory: SyncMemory, again: str
+) -> None:
+    first = memory.learn("Café Straße", tags=["a"])
+    memory.learn("something after it")
+    before = memory.status(), memory.block(first.block_id)
+    second = memory.learn(again, tags=["b"], confidence=0.1)
+    assert second == LearnResult(block_id=first.block_id, action="duplicate", version=2)
+    assert (memory.status(), memory.block(first.block_id)) == before
+
+
+def test_words_that_differ_in_a_mark_are_two_blocks(memory: SyncMemory) -> None:
+    assert memory.learn("resume").block_id != memory.learn("résumé").block_id
+
+
+def test_a_duplicate_is_known_in_the_inbox_and_when_active(memory: SyncMemory) -> None:
+    first = memory.learn("pending, then active")
+    assert memory.learn("pending, then active").action == "duplicate"
+    memory.consolidate()
+    assert memory.learn("Pending, then ACTIVE").action == "duplicate"
+    assert memory.block(first.block_id).status == "active"
+
+
+def test_a_forgotten_block_comes_back_under_its_id_with_its_evidence(memory: SyncMemory) -> None:
+    old = memory.learn("the build needs node 20", tags=["old"]).block_id
+    memory.recall("node build")
+    memory.outcome([old], 1.0)
+    memory.forget(old, "no longer")
+    before = memory.block(old)
+    back = memory.learn("The build needs Node 20", tags=["new"], confidence=0.5, source="tool")
+    assert back == LearnResult(
+        block_id=old, action="reactivated", version=before.learned_version + 5
+    )
+    waiting = memory.block(old)
+    assert (waiting.status, waiting.archive_reason) == ("inbox", None)
+    assert (waiting.content, waiting.tags) == ("The build needs Node 20", ("new",))
+    assert (waiting.confidence, waiting.zone) == (0.5, "external")
+    assert (before.evidence, before.retrievals, before.usefulness) == (1.0, 1, 0.75)
+    memory.consolidate()
+    active = memory.block(old)
+    assert active.status == "active"
+    assert (active.evidence, active.retrievals, active.usefulness) == (1.0, 1, 0.75)
+    assert memory.recall("node", record=False).block_ids == (old,)
+
+
+def test_a_decayed_block_comes_back_at_the_rate_of_its_tier(
+    opened: Open, clock: ManualClock
+) -> None:
+    memory = opened(policy=Policy(idle_gap_hours=1000.0))
+    old = memory.learn("fades soon").block_id
+    memory.start_session()
+    memory.consolidate()
+    memory.outcome([old], 0.0)
+    assert memory.block(old).decay_rate == 0.02
+    clock.advance(hours=300)
+    memory.curate()
+    assert (memory.block(old).status, memory.block(old).archive_reason) == ("archived", "decayed")
+    assert memory.learn("fades soon").action == "reactivated"
+    memory.consolidate()
+    back = memory.block(old)
+    assert (back.status, back.decay_rate, back.last_reinforced_hour) == ("active", 0.01, 300.0)
+    assert (back.evidence, back.usefulness, back.recency) == (1.0, 0.25, 1.0)
+
+
+# --- limits -------------------------------------------------------------------------------------
+
+
+def test_limits_include_their_last_value(memory: SyncMemory) -> None:
+    tags = [f"{n:03}".ljust(128, "t") for n in range(64)]
+    block = memory.block(memory.learn("w" * 32_768, tags=tags, author="a" * 200).block_id)
+    assert (len(block.content or ""), block.tags) == (32_768, tuple(tags))
+
+
+@pytest.mark.parametrize("confidence", [0, 1, 0.0, 1.0])
+def test_confidence_reaches_both_ends(memory: SyncMemory, confidence: float) -> None:
+    block = memory.block(memory.learn("sure", confidence=confidence).block_id)
+    assert block.confidence == confidence
+
+
+REFUSALS = [
+    ({"content": ""}, "content-empty"),
+    ({"content": " \n\t\u00a0\u2003"}, "content-empty"),
+    ({"content": "w" * 32_769}, "content-too-long"),
+    ({"content": None}, "field-refused"),
+    ({"content": b"bytes"}, "field-refused"),
+    ({"content": "lone \ud800 surrogate"}, "field-refused"),
+    ({"tags": [str(n) for n in range(65)]}, "tags-refused"),
+    ({"tags": ["t" * 129]}, "tags-refused"),
+    ({"tags": ["ok", "  "]}, "tags-refused"),
+    ({"tags": [7]}, "tags-refused"),
+    ({"tags": "one,two"}, "tags-refused"),
+    ({"tags": None}, "tags-refused"),
+    ({"tags": 5}, "tags-refused"),
+    ({"tags": ["\udfff"]}, "field-refused"),
+    ({"category": ""}, "field-refused"),
+    ({"category": None}, "field-refused"),
+    ({"category": "c" * 201}, "field-refused"),
+    ({"source": " "}, "field-refused"),
+    ({"author": ""}, "field-refused"),
+    ({"author": 7}, "field-refused"),
+    ({"thread": "t" * 201}, "field-refused"),
+    ({"zone": ""}, "field-refused"),
+    ({"confidence": 1.000001}, "field-refused"),
+    ({"confidence": -0.1}, "field-refused"),
+    ({"confidence": float("nan")}, "field-refused"),
+    ({"confidence": True}, "field-refused"),
+    ({"confidence": "high"}, "field-refused"),
+    ({"created_at": "last Tuesday"}, "field-refused"),
+    ({"created_at": ""}, "field-refused"),
+    ({"created_at": 1_767_225_600}, "field-refused"),
+    ({"expires_at": "unknown"}, "field-refused"),
+    ({"expires_at": "2026-13-01"}, "field-refused"),
+    ({"metadata": [1]}, "field-refused"),
+    ({"metadata": {"x": object()}}, "field-refused"),
+    ({"metadata": {"x": float("nan")}}, "field-refused"),
+    ({"metadata": {"x": "y" * 4096}}, "field-refused"),
+    ({"metadata": {"x": "\ud800"}}, "field-refused"),
+]
+
+
+@pytest.mark.parametrize(("given", "code"), REFUSALS, ids=lambda value: str(value)[:40])
+def test_what_cannot_be_learned_is_refused_and_leaves_no_trace(
+    memory: SyncMemory, given: dict[str, Any], code: str
+) -> None:
+    before = memory.status()
+    assert refused(lambda: memory.learn(**{"content": "words", **given})) == code
+    assert memory.status() == before
+    batch = memory.learn_many([{"content": "words", **given}])
+    assert [(each.position, each.code) for each in batch.refused] == [(0, code)]
+    assert memory.status() == before
+
+
+# --- dates --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        (None, NEW_YEAR),
+        ("unknown", None),
+        ("2025-11-02", "2025-11-02T00:00:00+00:00"),
+        ("2025-11-02T09:30:00", "2025-11-02T09:30:00+00:00"),
+        (" 2025-11-02T09:30:00Z ", "2025-11-02T09:30:00+00:00"),
+        ("2025-11-02T09:30:00.123456+05:30", "2025-11-02T04:00:00.123456+00:00"),
+        (datetime(2025, 11, 2, 9, 30), "2025-11-02T09:30:00+00:00"),  # noqa: DTZ001 - naive
+        (datetime(2025, 11, 2, 9, 30, tzinfo=CEST), "2025-11-02T07:30:00+00:00"),
+        (datetime(2030, 1, 1, tzinfo=UTC), "2030-01-01T00:00:00+00:00"),
+        ("0001-01-01", "0001-01-01T00:00:00+00:00"),
+        ("9999-12-31T23:59:59.999999", "9999-12-31T23:59:59.999999+00:00"),
+    ],
+)
+def test_dates_are_read_as_utc_and_offsets_are_honoured(
+    memory: SyncMemory, given: Any, read: str | None
+) -> None:
+    block = memory.block(memory.learn("dated", created_at=given).block_id)
+    assert block.created_at == read
+
+
+# --- trust --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("source", "zone"),
+    [
+        ("api", "trusted"),
+        ("agent", "trusted"),
+        ("user", "trusted"),
+        ("cli", "trusted"),
+        ("ingest", "imported"),
+        ("tool", "external"),
+        ("web", "external"),
+        ("a stranger", "untrusted"),
+    ],
+)
+def test_the_source_decides_the_zone(memory: SyncMemory, source: str, zone: str) -> None:
+    assert memory.block(memory.learn("heard", source=source).block_id).zone == zone
+
+
+def test_a_given_zone_beats_the_source(memory: SyncMemory) -> None:
+    block = memory.block(memory.learn("heard", source="web", zone=" vetted ").block_id)
+    assert (block.source, block.zone) == ("web", "vetted")
+
+
+def test_rezoning_is_an_event_and_once_is_enough(memory: SyncMemory) -> None:
+    block = memory.learn("heard", source="web").block_id
+    moved = memory.rezone(block, " trusted ", "checked it")
+    assert (moved.zone, moved.action) == ("trusted", "rezoned")
+    version = memory.status().version
+    again = memory.rezone(block, "trusted")
+    assert (again.zone, again.action) == ("trusted", "unchanged")
+    assert memory.status().version == version == 3
+    assert memory.block(block).zone == "trusted"
+    assert memory.as_of(version=2).block(block).zone == "external"
+    assert refused(lambda: memory.rezone(block, "")) == "field-refused"
+    assert refused(lambda: memory.rezone("0" * 16, "trusted")) == "block-not-found"
+    memory.forget(block)
+    assert refused(lambda: memory.rezone(block, "external")) == "block-not-active"
+
+
+# --- many at once -------------------------------------------------------------------------------
+
+
+def test_a_batch_learns_what_it_can_and_refuses_the_rest_one_by_one(memory: SyncMemory) -> None:
+    known = memory.learn("known already").block_id
+    batch = memory.learn_many(
+        [
+            "first",
+            {"content": "second", "tags": ["t"], "category": "fact"},
+            "",
+            "KNOWN already",
+            {"content": "third", "colour": "red"},
+            {"tags": ["no words"]},
+            7,  # type: ignore[list-item]
+            "First",
+            {"content": "fourth", "tags": None},
+            "fifth",
+        ]
+    )
+    assert [(each.position, each.code) for each in batch.refused] == [
+        (2, "content-empty"),
+        (4, "field-refused"),
+        (5, "field-refused"),
+        (6, "field-refused"),
+        (8, "tags-refused"),
+    ]
+    assert all(each.recovery for each in batch.refused)
+    assert [(each.action, each.version) for each in batch.results] == [
+        ("created", 3),
+        ("created", 4),
+        ("duplicate", 2),
+        ("duplicate", 3),
+        ("created", 5),
+    ]
+    assert batch.results[2].block_id == known
+    assert batch.results[3].block_id == batch.results[0].block_id
+    assert (batch.created, memory.status().version, memory.status().inbox) == (3, 5, 4)
+    assert str(batch) == "Learned: 3 created, 2 known, 5 refused."
+
+
+def test_a_batch_is_one_transaction(memory: SyncMemory) -> None:
+    memory.learn_many([str(n) for n in range(20)])
+    moments = memory.log(after=1)
+    assert [moment.version for moment in moments] == list(range(2, 22))
+    assert len({(moment.hour, moment.recorded_at) for moment in moments}) == 1
+
+
+def test_a_batch_may_bring_an_archived_block_back_only_once(memory: SyncMemory) -> None:
+    block = memory.learn("back and forth").block_id
+    memory.forget(block)
+    batch = memory.learn_many(["back and forth", "BACK and forth"])
+    assert [(each.block_id, each.action) for each in batch.results] == [
+        (block, "reactivated"),
+        (block, "duplicate"),
+    ]
+
+
+def test_a_batch_has_a_limit(memory: SyncMemory) -> None:
+    before = memory.status()
+    assert refused(lambda: memory.learn_many(["x"] * 10_001)) == "field-refused"
+    assert memory.status() == before
+
+
+def test_tags_that_can_be_read_only_once_are_read_once(memory: SyncMemory) -> None:
+    one = memory.learn("one", tags=(tag for tag in ("a", "b")))
+    (two,) = memory.learn_many([{"content": "two", "tags": iter(["c"])}]).results
+    assert memory.block(one.block_id).tags == ("a", "b")
+    assert memory.block(two.block_id).tags == ("c",)
+
+
+# --- forget -------------------------------------------------------------------------------------
+
+
+def test_forgetting_archives_and_forgetting_twice_writes_nothing(memory: SyncMemory) -> None:
+    block = memory.learn("a passing thought").block_id
+    memory.consolidate()
+    assert memory.forget(block, "why not").action == "archived"
+    version = memory.status().version
+    assert memory.forget(block).action == "already_archived"
+    assert memory.status().version == version
+    assert (memory.block(block).status, memory.block(block).archive_reason) == (
+        "archived",
+        "forgotten",
+    )
+    assert memory.block(block).content == "a passing thought"
+    assert memory.recall("passing thought", record=False).block_ids == ()
+    assert refused(lambda: memory.forget("0" * 16)) == "block-not-found"
+    assert refused(lambda: memory.forget(block, "r" * 501)) == "note-too-long"
+
+
+def test_a_block_forgotten_in_the_inbox_is_never_promoted(memory: SyncMemory) -> None:
+    gone, kept = (memory.learn(text).block_id for text in ("gone", "kept"))
+    memory.forget(gone)
+    assert memory.consolidate().promoted == 1
+    assert (memory.block(gone).status, memory.block(kept).status) == ("archived", "active")
