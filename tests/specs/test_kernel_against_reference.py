@@ -8,6 +8,7 @@ is folded the reference works out what it should have been; afterwards both stat
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, assert_never
 
@@ -103,12 +104,10 @@ class Shell:
 
     def play(self, command: commands.Command) -> None:
         """Play one command; what it may not do it does not do."""
-        try:
+        with suppress(Refused):
             self._play(command)
-        except Refused:
-            pass
 
-    def _play(self, command: commands.Command) -> None:
+    def _play(self, command: commands.Command) -> None:  # noqa: C901, PLR0912 - a case per verb
         match command:
             case commands.Learn():
                 self._learn(command)
@@ -340,7 +339,9 @@ def block_told(view: View, number: int) -> dict[str, Any]:
     words = text if isinstance(text, BlockText) else None
     successor = life.get("successor", number)
     created, expires = life.get("created_us", number), life.get("expires_us", number)
-    active = STATUSES[facts.status] == "active"
+    vector = None
+    if STATUSES[facts.status] == "active":
+        vector = view.index.vector(life.get("vector", number))
     catalogue = view.state.catalogue
     return {
         "number": number,
@@ -367,7 +368,8 @@ def block_told(view: View, number: int) -> dict[str, Any]:
         "alpha": facts.alpha,
         "beta": facts.beta,
         "retrievals": facts.retrievals,
-        "vector": pack(view.index.vector(life.get("vector", number))) if active else None,
+        # Columns keep zeros in the place of an erased vector.
+        "vector": None if vector is None or not vector.any() else pack(vector),
     }
 
 

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import attrs
 import pytest
 
 from mnemic.kernel import events as happened
 from mnemic.kernel.arithmetic import MICROS_PER_HOUR, NANO, nano
 from mnemic.kernel.decay import tier_rate
+from mnemic.kernel.decisions.connecting import Assertion, decide_connect
 from mnemic.kernel.decisions.curating import decide_curate
 from mnemic.kernel.decisions.feedback import Feedback, decide_outcome
 from mnemic.kernel.decisions.promotion import Candidate, decide_promotion
@@ -24,6 +26,7 @@ from mnemic.specs.reference import scoring as reference
 from mnemic.specs.reference.decisions import expected_outcome
 from mnemic.specs.reference.fold import PlainState
 from mnemic.specs.reference.records import PlainEdge
+from mnemic.specs.reference.room import PlainRoom
 from mnemic.specs.reference.upkeep import expected_curate
 from mnemic.specs.rules import Row, rows
 from mnemic.specs.strategies.vectors import at_cosine
@@ -80,6 +83,20 @@ class Worlds:
             self.happen(
                 happened.OutcomeRecorded(block_ids=blocks, signal=0, penalties=penalties), hour=hour
             )
+
+    def put(self, edge: PlainEdge) -> None:
+        """Let an edge stand that no event made."""
+        self.plain.put_edge(edge)
+        self.columns.graph.link(
+            self.plain.blocks[edge.source].number,
+            self.plain.blocks[edge.target].number,
+            self.plain.version,
+            relation=edge.relation,
+            origin=edge.origin,
+            weight=edge.weight,
+            anchor_us=int(NO_ANCHOR) if edge.anchor_us is None else edge.anchor_us,
+            count=edge.count,
+        )
 
     def view(self, *, hour: int = 0, instant_us: int = 0) -> View:
         return live(self.columns, active_us=hour * MICROS_PER_HOUR, instant_us=instant_us)
@@ -183,17 +200,7 @@ def test_a_sweep_lets_go_of_weak_and_stale_edges(row: Row) -> None:
         anchor_us=0 if anchored else None,
         count=given["count"],
     )
-    worlds.plain.put_edge(edge)
-    worlds.columns.graph.link(
-        0,
-        1,
-        worlds.plain.version,
-        relation=edge.relation,
-        origin=edge.origin,
-        weight=edge.weight,
-        anchor_us=0 if anchored else int(NO_ANCHOR),
-        count=edge.count,
-    )
+    worlds.put(edge)
     swept = decide_curate(worlds.view(hour=hour), Moment(hour * MICROS_PER_HOUR, 0))
     pruned, decayed = (swept.pruned, swept.decayed) if swept else ((), ())
     assert {"pruned": bool(pruned), "decayed": bool(decayed)} == {
@@ -225,6 +232,40 @@ def test_an_outcome_is_evidence_and_more_at_both_ends(row: Row) -> None:
     assert row.tells("rate", facts.rate)
     assert "alpha" not in row.then or row.tells("alpha", facts.alpha)
     assert "beta" not in row.then or row.tells("beta", facts.beta)
+
+
+@pytest.mark.parametrize("row", rows("lifecycle.displacement"), ids=str)
+def test_at_a_full_end_the_weakest_of_the_lowest_class_makes_way(row: Row) -> None:
+    edges, worlds = row.given["edges"], Worlds()
+    policy = attrs.evolve(DEFAULT, degree_cap=len(edges))
+    worlds.happen(happened.PolicyAdopted(policy_id=policy.id, body=policy.body))
+    ids = [BlockId(f"{place:016d}") for place in range(len(edges) + 2)]
+    now = 300
+    for block in ids:
+        worlds.learn(block)
+        worlds.promote(block, SECOND, hour=now)
+    for place, (relation, origin, weight, idle) in enumerate(edges):
+        worlds.put(
+            PlainEdge(
+                source=ids[0],
+                target=ids[place + 1],
+                relation=relation,
+                weight=nano(weight),
+                origin=origin,
+                anchor_us=(now - idle) * MICROS_PER_HOUR,
+            )
+        )
+    relation = row.given["relation"]
+    decided = decide_connect(
+        worlds.view(hour=now),
+        Assertion(source=ids[0], target=ids[-1], relation=relation),
+        Moment(now * MICROS_PER_HOUR, 0),
+    )
+    displaced = [(ids[0], ids[place + 1]) for place in row.then["displaced"]]
+    assert decided.action == row.then["action"]
+    assert list(getattr(decided.event, "displaced", ())) == displaced
+    plain = PlainRoom(worlds.plain, now * MICROS_PER_HOUR).admit(ids[0], ids[-1], relation)
+    assert plain == (displaced if decided.action == "created" else None)
 
 
 @pytest.mark.parametrize("row", rows("lifecycle.curate-summary"), ids=str)

@@ -35,6 +35,7 @@ class BlockFacts:
     status: int
     category: str
     tags: tuple[str, ...]
+    source: str
     zone: str
     confidence: int
     tier_rate: int
@@ -43,6 +44,8 @@ class BlockFacts:
     alpha: int
     beta: int
     retrievals: int
+    expires_us: int | None
+    """Wall clock, microseconds since the epoch."""
 
 
 @frozen

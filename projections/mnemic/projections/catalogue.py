@@ -7,18 +7,21 @@ one entry per time it was learned; everything that is counted or compared lives 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mnemic.kernel.events import BlockLearned, Promotion, Recorded, Supersession
 from mnemic.kernel.identity import BlockId
 from mnemic.kernel.scoring import UNKNOWN
 from mnemic.kernel.texts import BlockText, Erased
-from mnemic.projections.columns import Names, Versions
+from mnemic.projections.columns import Names, Series, Versions
 
 STATUSES = ("inbox", "active", "archived")
 INBOX, ACTIVE, ARCHIVED = range(3)
 REASONS = ("", "decayed", "superseded", "expired", "forgotten", "erased")
 
 NO_TAGS: tuple[str, ...] = ()
+QUESTIONS_MAX = 64
+"""Questions about tags whose answers are remembered, the last asked."""
 
 
 class Catalogue:
@@ -37,6 +40,7 @@ class Catalogue:
         self.zones = Names()
         self.tag_sets: list[tuple[str, ...]] = [NO_TAGS]
         self._tag_set_numbers: dict[tuple[str, ...], int] = {NO_TAGS: 0}
+        self._sets_with: dict[tuple[str, ...], Series] = {}
         self.sessions = Names("")
         self.waiting: dict[int, None] = {}
         """The inbox at the head, first in first."""
@@ -69,12 +73,23 @@ class Catalogue:
             self.tag_sets.append(tags)
         return number
 
+    def sets_with(self, wanted: tuple[str, ...]) -> NDArray[np.bool_]:
+        """Return, by tag set number, whether a set has a wanted tag or one below a ``prefix/``.
+
+        Remembered per question and continued as sets are added: sets never change.
+        """
+        known = self._sets_with.pop(wanted, None)
+        answers = Series(np.bool_) if known is None else known
+        for tags in self.tag_sets[len(answers) :]:
+            answers.append(any(_wants(wanted, tag) for tag in tags))
+        self._sets_with[wanted] = answers
+        if len(self._sets_with) > QUESTIONS_MAX:
+            del self._sets_with[next(iter(self._sets_with))]
+        return answers.values
+
     def tags(self, number: int) -> tuple[str, ...]:
         """Return the tags of a block at the head, sorted."""
-        return self.tag_sets[self._life(number, "tags")]
-
-    def _life(self, number: int, column: str) -> int:
-        return int(self.life.column(column)[self.life.head[number]])
+        return self.tag_sets[self.life.value(number, "tags")]
 
     # --- what events do ---------------------------------------------------------------------
 
@@ -137,7 +152,11 @@ class Catalogue:
         return number
 
     def supersede(self, event: Supersession, version: int, *, tags_max: int) -> None:
-        """Archive the old block; its tags, evidence and retrievals go on in the new one."""
+        """Archive the old block; its tags, evidence and retrievals go on in the new one.
+
+        Evidence moves and is not copied: should the old words come back and take over in their
+        turn, they must not bring it twice.
+        """
         old, new = self.numbers[event.old], self.numbers[event.new]
         own = self.tags(new)
         taken = [tag for tag in self.tags(old) if tag not in own]
@@ -148,9 +167,10 @@ class Catalogue:
             self.strength.change(new, version, rate=event.rate)
         self.life.change(new, version, **values)
         self.archive(old, version, "superseded", successor=new)
-        self.score(new, version, event.alpha, event.beta)
-        if event.retrievals:
-            self.retrieve(new, version, event.retrievals)
+        for block, sign in ((old, -1), (new, 1)):
+            self.score(block, version, sign * event.alpha, sign * event.beta)
+            if event.retrievals:
+                self.retrieve(block, version, sign * event.retrievals)
 
     def archive(self, number: int, version: int, reason: str, *, successor: int = -1) -> None:
         self.life.change(
@@ -170,12 +190,11 @@ class Catalogue:
         self.life.change(number, version, vector=vector)
 
     def reinforce(self, number: int, version: int, active_us: int) -> None:
-        rate = int(self.strength.column("rate")[self.strength.head[number]])
-        self._reinforce(number, version, active_us, rate=rate)
+        self._reinforce(number, version, active_us, rate=self.strength.value(number, "rate"))
 
     def _reinforce(self, number: int, version: int, active_us: int, *, rate: int) -> None:
-        count = self.strength.column("reinforcements")[self.strength.head[number]]
-        self.strength.put(number, version, (active_us, int(count) + 1, rate))
+        count = self.strength.value(number, "reinforcements")
+        self.strength.put(number, version, (active_us, count + 1, rate))
 
     def penalise(self, number: int, version: int, rate: int) -> None:
         self.strength.change(number, version, rate=rate)
@@ -183,16 +202,15 @@ class Catalogue:
     def score(self, number: int, version: int, alpha: int, beta: int) -> None:
         """Add outcome evidence, nano-units."""
         if alpha or beta:
-            row = self.evidence.head[number]
-            standing = (
-                int(self.evidence.column("alpha")[row]),
-                int(self.evidence.column("beta")[row]),
-            )
-            self.evidence.put(number, version, (standing[0] + alpha, standing[1] + beta))
+            before = self.evidence.values(number)
+            self.evidence.put(number, version, (before[0] + alpha, before[1] + beta))
 
     def retrieve(self, number: int, version: int, times: int = 1) -> None:
-        count = self.uses.column("retrievals")[self.uses.head[number]]
-        self.uses.put(number, version, (int(count) + times,))
+        self.uses.put(number, version, (self.uses.value(number, "retrievals") + times,))
+
+
+def _wants(wanted: tuple[str, ...], tag: str) -> bool:
+    return any(tag == want or (want.endswith("/") and tag.startswith(want)) for want in wanted)
 
 
 def _created(event: BlockLearned, at: Recorded) -> int:

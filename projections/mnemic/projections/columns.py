@@ -8,6 +8,9 @@ Rules of this module:
 3. Growing copies into a larger array and leaves the old one as it was: whoever still holds it
    keeps reading a truth that has not moved. ``until`` is the only cell written after its row; it
    changes from "never" to a version later than any view that can hold the array.
+4. A fold writes row by row, a query reads column by column. So rows gather in a list, which costs
+   a fold next to nothing, and move into the arrays together: when somebody reads, or when many
+   have gathered.
 """
 
 from __future__ import annotations
@@ -24,101 +27,173 @@ NEVER = np.iinfo(np.int32).max
 Rows = NDArray[np.int32]
 V = TypeVar("V")
 FIRST_CAPACITY = 64
+GATHERED_MAX = 4096
+"""Rows that gather before they move into the arrays unasked."""
+
+
+def _grown(array: NDArray[Any], length: int, *, fill: int = 0) -> NDArray[Any]:
+    """Return *array* if it holds *length* values, else a larger copy."""
+    if length <= len(array):
+        return array
+    larger = np.full(max(length, 2 * len(array)), fill, dtype=array.dtype)
+    larger[: len(array)] = array
+    return larger
 
 
 class Series:
-    """One growable array."""
+    """One growing array."""
 
-    def __init__(self, dtype: type[np.generic], *, fill: int = 0) -> None:
-        self.data: NDArray[Any] = np.full(FIRST_CAPACITY, fill, dtype=dtype)
-        self.length = 0
-        self._fill = fill
+    def __init__(self, dtype: type[np.generic]) -> None:
+        self._array: NDArray[Any] = np.zeros(FIRST_CAPACITY, dtype=dtype)
+        self._settled = 0
+        self._gathered: list[int] = []
 
     def append(self, value: int) -> None:
-        if self.length == len(self.data):
-            self.grow(self.length + 1)
-        self.data[self.length] = value
-        self.length += 1
+        self._gathered.append(value)
+        if len(self._gathered) == GATHERED_MAX:
+            self._settle()
 
-    def grow(self, length: int) -> None:
-        """Make room for *length* values; those not yet appended read as the fill value."""
-        if length <= len(self.data):
-            return
-        larger = np.full(max(length, 2 * len(self.data)), self._fill, dtype=self.data.dtype)
-        larger[: len(self.data)] = self.data
-        self.data = larger
+    def __len__(self) -> int:
+        return self._settled + len(self._gathered)
 
     @property
     def values(self) -> NDArray[Any]:
-        """What has been appended; the array is shared, do not write to it."""
-        return self.data[: self.length]
+        """Everything appended; the array is shared, do not write to it."""
+        self._settle()
+        return self._array[: self._settled]
+
+    def _settle(self) -> None:
+        if self._gathered:
+            length = len(self)
+            self._array = _grown(self._array, length)
+            self._array[self._settled : length] = self._gathered
+            self._settled = length
+            self._gathered = []
 
 
 class Versions:
     """Row versions of one kind of fact, keyed by whole numbers from 0."""
 
     def __init__(self, **columns: type[np.generic]) -> None:
-        self._key = Series(np.int32)
-        self._since = Series(np.int32)
-        self._until = Series(np.int32, fill=NEVER)
-        self._head = Series(np.int32, fill=-1)
-        self._columns = tuple(Series(dtype) for dtype in columns.values())
+        self._columns = {name: np.zeros(FIRST_CAPACITY, dtype) for name, dtype in columns.items()}
         self._place = {name: place for place, name in enumerate(columns)}
+        self._key: Rows = np.zeros(FIRST_CAPACITY, dtype=np.int32)
+        self._since: Rows = np.zeros(FIRST_CAPACITY, dtype=np.int32)
+        self._until: Rows = np.full(FIRST_CAPACITY, NEVER, dtype=np.int32)
+        self._head: Rows = np.full(FIRST_CAPACITY, -1, dtype=np.int32)
+        self._settled = 0
+        self._rows: list[int] = []
+        """The standing row of every key, -1 where there is none."""
+        self._gathered: list[tuple[int, ...]] = []
+        """Rows not in the arrays yet, as (key, since, *values)."""
+        self._closed: list[tuple[int, int]] = []
+        """Rows closed since the arrays were written, and when."""
+        self._moved: list[int] = []
+        """Keys whose standing row changed since."""
 
-    @property
-    def head(self) -> Rows:
-        """The standing row of every key, -1 where there is none. It moves with every change."""
-        return self._head.data
+    # --- writing, row by row ----------------------------------------------------------------
 
-    def column(self, name: str) -> NDArray[Any]:
-        """Return all row versions of one column, to be indexed by rows."""
-        return self._columns[self._place[name]].data
+    def row(self, key: int) -> int:
+        """Return the standing row of *key*, or -1."""
+        return self._rows[key] if key < len(self._rows) else -1
 
     def put(self, key: int, version: int, values: tuple[int, ...]) -> None:
         """Let *values*, one per column, stand for *key* from *version* on."""
-        row = self._key.length
-        if key >= len(self._head.data):
-            self._head.grow(key + 1)
-        standing = self._head.data[key]
+        while key >= len(self._rows):
+            self._rows.append(-1)
+        standing = self._rows[key]
         if standing >= 0:
-            self._until.data[standing] = version
-        self._head.data[key] = row
-        self._key.append(key)
-        self._since.append(version)
-        self._until.append(NEVER)
-        for column, value in zip(self._columns, values, strict=True):
-            column.append(value)
+            self._closed.append((standing, version))
+        self._rows[key] = self._settled + len(self._gathered)
+        self._gathered.append((key, version, *values))
+        self._moved.append(key)
+        if len(self._gathered) == GATHERED_MAX:
+            self._settle()
 
     def change(self, key: int, version: int, **values: int) -> None:
         """Let the row of *key* stand on with some of its values replaced."""
-        row = self._head.data[key]
-        kept = [int(column.data[row]) for column in self._columns]
+        kept = list(self.values(key))
         for name, value in values.items():
             kept[self._place[name]] = value
         self.put(key, version, tuple(kept))
 
     def close(self, key: int, version: int) -> None:
         """Let nothing stand for *key* from *version* on."""
-        if key < len(self._head.data) and self._head.data[key] >= 0:
-            self._until.data[self._head.data[key]] = version
-            self._head.data[key] = -1
+        standing = self.row(key)
+        if standing >= 0:
+            self._closed.append((standing, version))
+            self._rows[key] = -1
+            self._moved.append(key)
+
+    def values(self, key: int) -> tuple[int, ...]:
+        """Return the values that stand for *key*."""
+        row = self._rows[key]
+        if row >= self._settled:
+            return self._gathered[row - self._settled][2:]
+        return tuple(int(column[row]) for column in self._columns.values())
+
+    def value(self, key: int, name: str) -> int:
+        """Return one of the values that stand for *key*."""
+        row = self._rows[key]
+        if row >= self._settled:
+            return self._gathered[row - self._settled][2 + self._place[name]]
+        return int(self._columns[name][row])
+
+    # --- reading, column by column ----------------------------------------------------------
+
+    @property
+    def head(self) -> Rows:
+        """The standing row of every key, -1 where there is none. It moves with every change."""
+        self._settle()
+        return self._head[: len(self._rows)]
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return all row versions of one column, to be indexed by rows."""
+        self._settle()
+        return self._columns[name]
 
     def standing(self, version: int, keys: int) -> Rows:
         """Return the row of each of the first *keys* keys at *version*, -1 where none stood.
 
         Equals ``head`` of a table that was folded up to *version* and no further.
         """
-        count = int(np.searchsorted(self._since.values, version, side="right"))
-        rows = np.nonzero(self._until.data[:count] > version)[0]
+        self._settle()
+        since = self._since[: self._settled]
+        count = int(np.searchsorted(since, version, side="right"))
+        rows = np.nonzero(self._until[:count] > version)[0]
         standing = np.full(keys, -1, dtype=np.int32)
-        standing[self._key.data[rows]] = rows
+        standing[self._key[rows]] = rows
         return standing
 
     def touched(self, key: int) -> NDArray[np.int32]:
         """Return the versions at which *key* changed, in order, closings included."""
-        rows = np.nonzero(self._key.values == key)[0]
-        moments = np.concatenate([self._since.data[rows], self._until.data[rows]])
+        self._settle()
+        rows = np.nonzero(self._key[: self._settled] == key)[0]
+        moments = np.concatenate([self._since[rows], self._until[rows]])
         return np.unique(moments[moments != NEVER])
+
+    def _settle(self) -> None:
+        """Move what has gathered into the arrays."""
+        if self._gathered:
+            first, last = self._settled, self._settled + len(self._gathered)
+            key, since, *values = zip(*self._gathered, strict=True)
+            self._key = _grown(self._key, last)
+            self._since = _grown(self._since, last)
+            self._until = _grown(self._until, last, fill=int(NEVER))
+            self._key[first:last] = key
+            self._since[first:last] = since
+            for name, column in zip(self._columns, values, strict=True):
+                self._columns[name] = _grown(self._columns[name], last)
+                self._columns[name][first:last] = column
+            self._settled, self._gathered = last, []
+        if self._closed:
+            rows, versions = zip(*self._closed, strict=True)
+            self._until[list(rows)] = versions
+            self._closed = []
+        if self._moved:
+            self._head = _grown(self._head, len(self._rows), fill=-1)
+            self._head[self._moved] = [self._rows[key] for key in self._moved]
+            self._moved = []
 
 
 class Ledgered(Generic[V]):

@@ -136,8 +136,8 @@ def _connected(state: State, event: happened.EdgeConnected, at: Recorded) -> Non
     source, target = numbers[event.source], numbers[event.target]
     for pair in event.displaced:
         graph.unlink(numbers[pair[0]], numbers[pair[1]], at.version)
-    row = graph.row(source, target)
-    kept = int(graph.rows.column("note")[row]) if row >= 0 else -1
+    stands = graph.row(source, target) >= 0
+    kept = graph.rows.value(graph.pair(source, target), "note") if stands else -1
     note = kept if event.note is None else graph.note(event.note)
     graph.pending.drop(key(source, target), at.version)
     graph.barred.drop(key(source, target), at.version)

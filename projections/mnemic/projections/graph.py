@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from mnemic.kernel.texts import Erased, Remark
 from mnemic.projections.columns import Ledgered, Names, Series, Versions
@@ -44,8 +45,9 @@ class Graph:
     """Edges as numbered pairs with row versions."""
 
     def __init__(self) -> None:
-        self.low = Series(np.int32)
-        self.high = Series(np.int32)
+        self._low = Series(np.int32)
+        self._high = Series(np.int32)
+        self._ends: list[tuple[int, int]] = []
         self.pairs: dict[tuple[int, int], int] = {}
         self.incident: list[list[int]] = []
         self.relations = Names("similar", "co_occurs")
@@ -60,7 +62,7 @@ class Graph:
             count=np.int32,
             note=np.int32,
         )
-        self.degrees = Series(np.int32)
+        self.degrees: list[int] = []
         """Standing edges of each block at the head."""
         self.pending: Ledgered[Pending] = Ledgered()
         self.barred: Ledgered[int] = Ledgered()
@@ -79,19 +81,32 @@ class Graph:
         key = (a, b) if a < b else (b, a)
         number = self.pairs.get(key)
         if number is None:
-            number = self.pairs[key] = self.low.length
-            self.low.append(key[0])
-            self.high.append(key[1])
+            number = self.pairs[key] = len(self.pairs)
+            self._ends.append(key)
+            self._low.append(key[0])
+            self._high.append(key[1])
             self.incident[a].append(number)
             self.incident[b].append(number)
         return number
 
+    @property
+    def low(self) -> NDArray[np.int32]:
+        """The lower block number of every pair."""
+        return self._low.values
+
+    @property
+    def high(self) -> NDArray[np.int32]:
+        """The higher block number of every pair."""
+        return self._high.values
+
+    def ends(self, pair: int) -> tuple[int, int]:
+        """Return the two blocks of a pair, the lower number first."""
+        return self._ends[pair]
+
     def row(self, a: int, b: int) -> int:
         """Return the standing row of the pair at the head, or -1."""
         pair = self.pairs.get((a, b) if a < b else (b, a))
-        if pair is None or pair >= len(self.rows.head):
-            return -1
-        return int(self.rows.head[pair])
+        return -1 if pair is None else self.rows.row(pair)
 
     def note(self, remark: Remark | Erased | None) -> int:
         """Keep a note and return its number, or -1 for none."""
@@ -117,9 +132,9 @@ class Graph:
     ) -> None:
         """Let this edge stand for the pair from *version* on."""
         pair = self.pair(source, target)
-        if pair >= len(self.rows.head) or self.rows.head[pair] < 0:
-            self.degrees.data[source] += 1
-            self.degrees.data[target] += 1
+        if self.rows.row(pair) < 0:
+            self.degrees[source] += 1
+            self.degrees[target] += 1
         self.rows.put(
             pair,
             version,
@@ -137,42 +152,43 @@ class Graph:
     def use(self, a: int, b: int, version: int, active_us: int) -> None:
         """Count one more use of the edge and refresh its anchor."""
         pair = self.pair(a, b)
-        count = int(self.rows.column("count")[self.rows.head[pair]])
+        count = self.rows.value(pair, "count")
         self.rows.change(pair, version, count=count + 1, anchor_us=active_us)
 
     def unlink(self, a: int, b: int, version: int) -> None:
         """Let no edge stand for the pair from *version* on."""
         if self.row(a, b) >= 0:
             self.rows.close(self.pair(a, b), version)
-            self.degrees.data[a] -= 1
-            self.degrees.data[b] -= 1
+            self.degrees[a] -= 1
+            self.degrees[b] -= 1
 
     def isolate(self, blocks: set[int], version: int) -> None:
         """Take away every edge, pending connection and staged pair of archived blocks."""
         for block in sorted(blocks):
             for pair in self.incident[block]:
-                if pair < len(self.rows.head) and self.rows.head[pair] >= 0:
-                    self.unlink(int(self.low.data[pair]), int(self.high.data[pair]), version)
+                if self.rows.row(pair) >= 0:
+                    low, high = self.ends(pair)
+                    self.unlink(low, high, version)
         for waiting in (self.pending, self.staged):
             for ends in [ends for ends in waiting.current if not blocks.isdisjoint(ends)]:
                 waiting.drop(ends, version)
 
     def move(self, old: int, new: int, other: int, version: int) -> None:
         """Re-attach the edge old-other to new, direction and everything else kept."""
-        row = self.row(old, other)
-        columns = self.rows.column
-        source = int(columns("source")[row])
-        ends = (new, other) if source == old else (other, new)
+        source, relation, origin, weight, anchor_us, count, note = self.rows.values(
+            self.pair(old, other)
+        )
         self.unlink(old, other, version)
+        ends = (new, other) if source == old else (other, new)
         self.link(
             *ends,
             version,
-            relation=self.relations.words[columns("relation")[row]],
-            origin=self.origins.words[columns("origin")[row]],
-            weight=int(columns("weight")[row]),
-            anchor_us=int(columns("anchor_us")[row]),
-            count=int(columns("count")[row]),
-            note=int(columns("note")[row]),
+            relation=self.relations.words[relation],
+            origin=self.origins.words[origin],
+            weight=weight,
+            anchor_us=anchor_us,
+            count=count,
+            note=note,
         )
 
 

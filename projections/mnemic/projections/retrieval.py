@@ -160,7 +160,7 @@ def _expand(view: View, seeds: Ints, pool: Ints) -> dict[int, int]:
     if not len(pairs):
         return {}
     graph, ids = view.state.graph, view.state.catalogue.ids
-    low, high = graph.low.data[pairs].astype(np.int64), graph.high.data[pairs].astype(np.int64)
+    low, high = graph.low[pairs].astype(np.int64), graph.high[pairs].astype(np.int64)
     seeded = np.zeros(len(ids), dtype=np.bool_)
     seeded[seeds] = True
     allowed = np.zeros(len(ids), dtype=np.bool_)
@@ -192,8 +192,8 @@ def effective(view: View, pairs: Ints) -> Ints:
     """Return the effective weights of standing edges at the view's hour."""
     graph = view.state.graph
     rates = edge_rates(
-        view.life.column("tier_rate", graph.low.data[pairs].astype(np.int64)),
-        view.life.column("tier_rate", graph.high.data[pairs].astype(np.int64)),
+        view.life.column("tier_rate", graph.low[pairs].astype(np.int64)),
+        view.life.column("tier_rate", graph.high[pairs].astype(np.int64)),
         view.edge_rows.column("count", pairs),
         view.policy,
     )
@@ -281,6 +281,6 @@ def _centrality(view: View, numbers: Ints) -> Ints:
         view.edge_rows.column("weight", pairs), view.edge_rows.column("count", pairs), view.policy
     )
     total = np.zeros(len(view.state.catalogue.ids), dtype=np.int64)
-    np.add.at(total, graph.low.data[pairs], pull)
-    np.add.at(total, graph.high.data[pairs], pull)
+    np.add.at(total, graph.low[pairs], pull)
+    np.add.at(total, graph.high[pairs], pull)
     return centrality(total[numbers])

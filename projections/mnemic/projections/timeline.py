@@ -39,7 +39,7 @@ class Timeline:
     @property
     def version(self) -> int:
         """The last version that was folded, -1 before the first."""
-        return self.active_us.length - 1
+        return len(self.active_us) - 1
 
     @property
     def policy(self) -> Policy:

@@ -30,6 +30,7 @@ from mnemic.kernel.reading import (
     Moment,
     PendingFacts,
 )
+from mnemic.kernel.scoring import UNKNOWN
 from mnemic.kernel.texts import BlockText, Erased
 from mnemic.kernel.vectors import Vector
 from mnemic.projections.columns import Rows, Versions
@@ -86,7 +87,7 @@ class View:
         self.point = point
         self.live = live
         catalogue, graph, version = state.catalogue, state.graph, point.version
-        blocks, pairs = len(catalogue.ids), graph.low.length
+        blocks, pairs = len(catalogue.ids), len(graph.pairs)
 
         def rows(table: Versions, keys: int) -> Rows:
             return table.head if live else table.standing(version, keys)
@@ -150,12 +151,14 @@ class View:
 
     def facts(self, number: int) -> BlockFacts:
         """Return what decisions ask about a block."""
+        expires = self.life.get("expires_us", number)
         return BlockFacts(
             number=number,
             id=self.id(number),
             status=self.status(number),
             category=self.category(number),
             tags=self.tags(number),
+            source=self._state.catalogue.sources.words[self.life.get("source", number)],
             zone=self._state.catalogue.zones.words[self.life.get("zone", number)],
             confidence=self.life.get("confidence", number),
             tier_rate=self.life.get("tier_rate", number),
@@ -164,6 +167,7 @@ class View:
             alpha=self.evidence.get("alpha", number),
             beta=self.evidence.get("beta", number),
             retrievals=self.uses.get("retrievals", number),
+            expires_us=None if expires == UNKNOWN else expires,
         )
 
     def known(self) -> Ints:
@@ -205,13 +209,10 @@ class View:
 
     def tagged(self, tag_sets: Ints, wanted: Sequence[str]) -> NDArray[np.bool_]:
         """Return which tag sets have a wanted tag, or one that starts with a wanted ``prefix/``."""
-        known = np.unique(tag_sets)
-        matching = [
-            number
-            for number in known.tolist()
-            if any(_wants(wanted, tag) for tag in self._state.catalogue.tag_sets[number])
-        ]
-        return np.isin(tag_sets, matching)
+        if not wanted:
+            return np.zeros(len(tag_sets), dtype=np.bool_)
+        found: NDArray[np.bool_] = self._state.catalogue.sets_with(tuple(wanted))[tag_sets]
+        return found
 
     # --- edges ------------------------------------------------------------------------------
 
@@ -225,7 +226,7 @@ class View:
             return None
         graph, row = self._state.graph, self.edge_rows
         source = row.get("source", pair)
-        low, high = int(graph.low.data[pair]), int(graph.high.data[pair])
+        low, high = int(graph.low[pair]), int(graph.high[pair])
         anchor = row.get("anchor_us", pair)
         return EdgeFacts(
             source,
@@ -253,7 +254,7 @@ class View:
     def degree(self, number: int) -> int:
         """Return how many edges a block has."""
         if self.live:
-            return int(self._state.graph.degrees.data[number])
+            return int(self._state.graph.degrees[number])
         return sum(self.edge_rows.stands(pair) for pair in self._state.graph.incident[number])
 
     def pairs(self) -> Ints:
@@ -263,8 +264,8 @@ class View:
     def standing(self) -> EdgeColumns:
         """Return the standing edges as columns."""
         pairs, graph = self.pairs(), self._state.graph
-        low = graph.low.data[pairs].astype(np.int64)
-        high = graph.high.data[pairs].astype(np.int64)
+        low = graph.low[pairs].astype(np.int64)
+        high = graph.high[pairs].astype(np.int64)
         return EdgeColumns(
             low=low,
             high=high,
@@ -386,10 +387,6 @@ class View:
         return values
 
 
-def _wants(wanted: Sequence[str], tag: str) -> bool:
-    return any(tag == want or (want.endswith("/") and tag.startswith(want)) for want in wanted)
-
-
 def link_rule(policy: Policy) -> LinkRule:
     """Return the numbers of the edge score as *policy* has them."""
     return LinkRule(
@@ -426,6 +423,6 @@ def as_of(
     """
     timeline = state.timeline
     timeline.checked_version(version)
-    hour = int(timeline.active_us.data[version]) if active_us is None else active_us
-    wall = int(timeline.recorded_us.data[version]) if instant_us is None else instant_us
+    hour = int(timeline.active_us.values[version]) if active_us is None else active_us
+    wall = int(timeline.recorded_us.values[version]) if instant_us is None else instant_us
     return View(state, Point(version, hour, wall), live=False)

@@ -95,7 +95,7 @@ def test_an_id_is_the_keyed_digest_of_the_normalised_words(opened: Open) -> None
     salt = guess.token(32)
     memory = opened(entropy=SeededEntropy("known"))
     learned = memory.learn("  Straße\tNummer\n 7 ")
-    digest = hmac.digest(salt, "strasse nummer 7".encode(), "sha256").hex()
+    digest = hmac.digest(salt, b"strasse nummer 7", "sha256").hex()
     assert learned.block_id == digest[:16]
 
 
@@ -148,7 +148,7 @@ def test_a_forgotten_block_comes_back_under_its_id_with_its_evidence(memory: Syn
     before = memory.block(old)
     back = memory.learn("The build needs Node 20", tags=["new"], confidence=0.5, source="tool")
     assert back == LearnResult(
-        block_id=old, action="reactivated", version=before.learned_version + 5
+        block_id=old, action="reactivated", version=before.learned_version + 6
     )
     waiting = memory.block(old)
     assert (waiting.status, waiting.archive_reason) == ("inbox", None)
@@ -376,6 +376,8 @@ def test_a_batch_may_bring_an_archived_block_back_only_once(memory: SyncMemory) 
 def test_a_batch_has_a_limit(memory: SyncMemory) -> None:
     before = memory.status()
     assert refused(lambda: memory.learn_many(["x"] * 10_001)) == "field-refused"
+    assert refused(lambda: memory.learn_many("one text")) == "field-refused"
+    assert refused(lambda: memory.learn_many({"content": "one lesson"})) == "field-refused"
     assert memory.status() == before
 
 
@@ -392,6 +394,7 @@ def test_tags_that_can_be_read_only_once_are_read_once(memory: SyncMemory) -> No
 def test_forgetting_archives_and_forgetting_twice_writes_nothing(memory: SyncMemory) -> None:
     block = memory.learn("a passing thought").block_id
     memory.consolidate()
+    assert refused(lambda: memory.forget(block, "r" * 501)) == "note-too-long"
     assert memory.forget(block, "why not").action == "archived"
     version = memory.status().version
     assert memory.forget(block).action == "already_archived"
@@ -403,7 +406,6 @@ def test_forgetting_archives_and_forgetting_twice_writes_nothing(memory: SyncMem
     assert memory.block(block).content == "a passing thought"
     assert memory.recall("passing thought", record=False).block_ids == ()
     assert refused(lambda: memory.forget("0" * 16)) == "block-not-found"
-    assert refused(lambda: memory.forget(block, "r" * 501)) == "note-too-long"
 
 
 def test_a_block_forgotten_in_the_inbox_is_never_promoted(memory: SyncMemory) -> None:

@@ -25,7 +25,7 @@ class Step(NamedTuple):
     offset: int
     bodies: list[bytes]
     places: list[tuple[int, int, tuple[str, ...]]]
-    command: str | None
+    command: CommandRow | None
     erase: list[str]
     erase_all: bool
 
@@ -40,7 +40,7 @@ STEPS = st.builds(
         st.tuples(st.integers(0, 2), st.integers(0, 2), st.lists(OWNERS, max_size=2).map(tuple)),
         max_size=3,
     ),
-    command=st.none() | st.sampled_from(COMMANDS),
+    command=st.none() | st.sampled_from(COMMANDS).map(lambda name: CommandRow(name, b"r", 0, 0)),
     erase=st.lists(OWNERS, max_size=2),
     erase_all=st.sampled_from([False, False, False, True]),
 )
@@ -57,7 +57,7 @@ def answer(store: Store, step: Step) -> object:
                 PayloadRow(first + at, slot, f"{at}-{slot}", b"key", owners, b"data")
                 for at, slot, owners in step.places
             ],
-            command=step.command and CommandRow(step.command, step.command.encode(), first, first),
+            command=step.command,
             erase=step.erase,
             erase_all=step.erase_all,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from io import TextIOWrapper
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 """Called with what is done and what there is to do."""
+
+REORDERING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Characters that let text read otherwise than it is written."""
 
 ACTOR = "cli"
 """Who acts, as the log names it."""
@@ -183,9 +187,13 @@ def wants_traceback() -> bool:
 def plain(words: str) -> str:
     """Return *words* on one line, without characters that would steer a terminal."""
     return "".join(
-        character if character.isprintable() else "\N{REPLACEMENT CHARACTER}"
+        "\N{REPLACEMENT CHARACTER}" if _steers(character) else character
         for character in " ".join(words.split())
     )
+
+
+def _steers(character: str) -> bool:
+    return unicodedata.category(character) in {"Cc", "Cs"} or character in REORDERING
 
 
 def _json(document: Mapping[str, Any], encoding: str) -> str:

@@ -36,8 +36,7 @@ def learn_result(learned: Learned, version: int, state: State) -> LearnResult:
     """Return what became of one lesson; a duplicate names the version that learned it."""
     if learned.event is None:
         number = state.catalogue.numbers[learned.block_id]
-        row = state.catalogue.life.head[number]
-        version = int(state.catalogue.life.column("learned")[row])
+        version = state.catalogue.life.value(number, "learned")
     return LearnResult(block_id=learned.block_id, action=learned.action, version=version)
 
 

@@ -80,7 +80,7 @@ class BlockVerbs(Host):
         """
         lesson = Lesson(
             content=content,
-            tags=tags if isinstance(tags, str) else tuple(tags),
+            tags=tags,
             category=category,
             source=source,
             author=author,
@@ -113,9 +113,11 @@ class BlockVerbs(Host):
             command_id: See the class.
 
         Raises:
-            FieldRefused: Too many at once.
+            FieldRefused: Too many at once, or one lesson instead of a list.
         """
-        given = list(lessons)
+        if isinstance(lessons, str | Mapping):
+            raise FieldRefused("learn_many takes a list of lessons", recovery="Use learn for one.")
+        given = [_lesson(each) for each in lessons]
         if len(given) > BATCH_MAX:
             raise FieldRefused(
                 f"{len(given)} lessons at once, the limit is {BATCH_MAX}",
@@ -126,7 +128,8 @@ class BlockVerbs(Host):
             learned, refused, events = _decide_many(view, given)
             return Written(tuple(events), extra=(learned, refused))
 
-        command = Command("learn_many", {"lessons": given}, command_id)
+        arguments = {} if command_id is None else {"lessons": [_told(each) for each in given]}
+        command = Command("learn_many", arguments, command_id)
         outcome = self._open().execute(command, decide)
         learned, refused = outcome.extra
         version = outcome.first
@@ -274,16 +277,17 @@ class BlockVerbs(Host):
 
 
 def _decide_many(
-    view: View, lessons: Sequence[Mapping[str, Any] | str]
+    view: View, lessons: Sequence[Lesson | Refused]
 ) -> tuple[list[Learned], list[Refusal], list[Event]]:
     """Decide lessons one after the other, each knowing of those before it."""
     learned: list[Learned] = []
     refused: list[Refusal] = []
     events: list[Event] = []
     known: set[str] = set()
-    for position, given in enumerate(lessons):
+    for position, lesson in enumerate(lessons):
         try:
-            lesson = _lesson(given)
+            if isinstance(lesson, Refused):
+                raise lesson
             each = decide_learn(view, lesson, known=known)
         except Refused as error:
             refused.append(
@@ -302,10 +306,15 @@ def _decide_many(
     return learned, refused, events
 
 
-def _lesson(given: Mapping[str, Any] | str) -> Lesson:
+def _lesson(given: Mapping[str, Any] | str) -> Lesson | Refused:
+    """Return what was given as a lesson, or why it is none."""
     if isinstance(given, str):
         return Lesson(content=given)
     try:
         return Lesson(**given)
     except TypeError as error:
-        raise FieldRefused(f"not a lesson: {error}") from error
+        return FieldRefused(f"not a lesson: {error}")
+
+
+def _told(lesson: Lesson | Refused) -> dict[str, Any]:
+    return asdict(lesson) if isinstance(lesson, Lesson) else lesson.to_dict()

@@ -274,7 +274,7 @@ class Space:
         """Answer a repeated command: decide as it was decided then, and write nothing."""
         timeline = self.state.timeline
         moment = Moment(
-            int(timeline.active_us.data[row.first]), int(timeline.recorded_us.data[row.first])
+            int(timeline.active_us.values[row.first]), int(timeline.recorded_us.values[row.first])
         )
         then = views.as_of(
             self.state,

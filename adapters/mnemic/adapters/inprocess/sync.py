@@ -120,6 +120,10 @@ class SyncMemory(BlockVerbs, EdgeVerbs, RecallVerbs):
         except BaseException:
             space.session = None
             raise
+        started = space.event_at(outcome.last)
+        if started is not None and isinstance(started.event, SessionStarted):
+            # A repeated command goes on with the session that it started the first time.
+            space.session = session = started.event.session_id
         return SessionResult(session_id=session, action="started", hour=self._hour(outcome.last))
 
     def end_session(self, *, command_id: str | None = None) -> SessionResult:
@@ -150,7 +154,7 @@ class SyncMemory(BlockVerbs, EdgeVerbs, RecallVerbs):
             self.end_session()
 
     def _hour(self, version: int) -> float:
-        return int(self._space.state.timeline.active_us.data[version]) / MICROS_PER_HOUR
+        return int(self._space.state.timeline.active_us.values[version]) / MICROS_PER_HOUR
 
     def curate(self, *, command_id: str | None = None) -> CurateResult:
         """Let go of what faded, admit what waited, and reinforce what matters."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from attrs import evolve
+
 from mnemic.kernel.decisions.connecting import find, remark_text
 from mnemic.kernel.decisions.learning import NAME_LENGTH_MAX, Learned, Lesson, decide_learn
 from mnemic.kernel.decisions.succession import Heir, succeed
@@ -66,7 +68,7 @@ def decide_revise(
     """Let *content* take the place of a block: learned now, the old one archived at once.
 
     Everything but the words is taken over: category, source, zone, confidence, author, thread,
-    metadata. Tags and edges move as with any supersession.
+    metadata, and when it expires. Tags and edges move as with any supersession.
 
     Raises:
         BlockNotFound, BlockNotActive: The block cannot be revised.
@@ -75,17 +77,7 @@ def decide_revise(
     facts = find(reading, block_id)
     old = reading.text(facts.number)
     assert isinstance(old, BlockText)  # noqa: S101 - a block that is not archived has its words
-    learned = decide_learn(
-        reading,
-        Lesson(
-            content=content,
-            category=facts.category,
-            author=old.author,
-            thread=old.thread,
-            zone=facts.zone,
-        ),
-    )
-    event = _revision(learned, facts)
+    event = _revision(decide_learn(reading, Lesson(content=content)), facts, old)
     heir = Heir(
         id=event.block_id,
         number=reading.number(event.block_id),
@@ -98,7 +90,8 @@ def decide_revise(
     )
 
 
-def _revision(learned: Learned, facts: BlockFacts) -> BlockLearned:
+def _revision(learned: Learned, facts: BlockFacts, old: BlockText) -> BlockLearned:
+    """Return the new words with everything that was said about the old ones."""
     if learned.event is None:
         what = "the words it has" if learned.block_id == facts.id else "those of another block"
         raise FieldRefused(
@@ -106,7 +99,17 @@ def _revision(learned: Learned, facts: BlockFacts) -> BlockLearned:
             recovery="Give different words, or connect the two blocks.",
             field="content",
         )
-    return learned.event
+    text = learned.event.text
+    assert isinstance(text, BlockText)  # noqa: S101 - it was learned just now
+    return evolve(
+        learned.event,
+        text=evolve(text, author=old.author, thread=old.thread, metadata=old.metadata),
+        category=facts.category,
+        source=facts.source,
+        zone=facts.zone,
+        confidence=facts.confidence,
+        expires_at_us=facts.expires_us,
+    )
 
 
 def _known(reading: Reading, block_id: str) -> BlockFacts:

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from mnemic.kernel import identity
 from mnemic.kernel.arithmetic import nano
@@ -32,12 +32,19 @@ NAME_LENGTH_MAX = 200
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+def _read_once(tags: Iterable[str]) -> Iterable[str]:
+    """Return *tags* so that they can be read again: a command may be decided more than once."""
+    if isinstance(tags, str) or not isinstance(tags, Iterable):
+        return tags
+    return tuple(tags)
+
+
 @frozen(kw_only=True)
 class Lesson:
     """What a caller wants learned, as given."""
 
     content: str
-    tags: Iterable[str] = ()
+    tags: Iterable[str] = field(default=(), converter=_read_once)
     category: str = "knowledge"
     source: str = "api"
     author: str | None = None

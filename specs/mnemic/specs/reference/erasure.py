@@ -20,7 +20,7 @@ def erased(log: list[Recorded], *, owner: str | None) -> list[Recorded]:
     return [_struck(recorded, owner) for recorded in log]
 
 
-def _struck(value: Any, owner: str | None) -> Any:  # noqa: ANN401 - whatever a field may hold
+def _struck(value: Any, owner: str | None) -> Any:
     if isinstance(value, Payload):
         return ERASED if owner is None or owner in value.of else value
     if isinstance(value, tuple):

@@ -231,9 +231,10 @@ class PlainState:
         room = max(0, self.policy.tags_max - len(new.tags))
         taken = [tag for tag in sorted(old.tags) if tag not in new.tags][:room]
         new.tags = tuple(sorted([*new.tags, *taken]))
-        new.alpha += event.alpha
-        new.beta += event.beta
-        new.retrievals += event.retrievals
+        for block, sign in ((old, -1), (new, 1)):  # evidence moves, so nothing counts twice
+            block.alpha += sign * event.alpha
+            block.beta += sign * event.beta
+            block.retrievals += sign * event.retrievals
         if event.rate is not None:
             new.rate = new.tier_rate = event.rate
         self.archive(event.old, "superseded")

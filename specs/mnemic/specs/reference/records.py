@@ -88,7 +88,7 @@ def pair(a: BlockId, b: BlockId) -> Pair:
     return (a, b) if a < b else (b, a)
 
 
-def plain(value: Any) -> Any:  # noqa: ANN401 - whatever a field may hold
+def plain(value: Any) -> Any:
     """Return *value* with every record in it as a dict and every dict in the order of its keys."""
     if attrs.has(type(value)):
         return {f.name: plain(getattr(value, f.name)) for f in attrs.fields(type(value))}

@@ -267,30 +267,38 @@ def histories(*, max_size: int = 40) -> st.SearchStrategy[list[Command]]:
 def crowds(*, spokes: int = 14) -> st.SearchStrategy[list[Command]]:
     """Histories around one hub that everything wants to be tied to: the cap, and who makes way.
 
+    Half of the blocks lie close together, so that the hub is full of similar edges at once; the
+    others have none, and come in by connections, outcomes and sessions. Messages are never near-
+    duplicates, so all of them stay.
+
     Args:
         spokes: Blocks beside the hub; above the degree cap, so that it is reached.
     """
-    learned = LearnMany(
-        lessons=tuple(Learn(content=f"angle {40 * place}: spoke") for place in range(spokes + 1))
+    turns = [40 * place if place % 2 else 1300 + 300 * place for place in range(1, spokes + 1)]
+    told = [Learn(content=f"angle {turn}: spoke", category="message") for turn in (0, *turns)]
+    begun = [StartSession(), LearnMany(lessons=tuple(told)), Consolidate()]
+    spoke = st.integers(min_value=1, max_value=spokes)
+    some = st.lists(st.one_of(st.just(0), spoke), min_size=2, max_size=4).map(tuple)
+    later = st.one_of(
+        _ties(spoke),
+        _ties(spoke),
+        _ties(spoke),
+        st.builds(Outcome, blocks=some, signal=st.sampled_from((0.6, 1.0))),
+        st.builds(Recall, query=st.none(), top_k=st.integers(min_value=2, max_value=6)),
+        st.builds(Disconnect, source=st.just(0), target=spoke),
+        st.builds(Consolidate, relink=st.just(value=True)),
+        st.builds(MoveClock, by_us=st.integers(min_value=0, max_value=clocks.HOUR_US)),
+        st.sampled_from((Curate(), StartSession(), EndSession())),
     )
-    ties = st.builds(
+    return st.lists(later, max_size=40).map(lambda rest: [*begun, *rest])
+
+
+def _ties(spoke: st.SearchStrategy[int]) -> st.SearchStrategy[Connect]:
+    """Connections of the hub."""
+    return st.builds(
         Connect,
         source=st.just(0),
-        target=st.integers(min_value=1, max_value=spokes),
+        target=spoke,
         relation=st.sampled_from(RELATIONS),
         weight=edge_weights(),
     )
-    scored = st.builds(
-        Outcome,
-        blocks=st.lists(st.integers(min_value=0, max_value=spokes), min_size=2, max_size=4).map(
-            tuple
-        ),
-        signal=st.just(1.0),
-    )
-    moves = st.builds(MoveClock, by_us=st.integers(min_value=0, max_value=clocks.HOUR_US))
-    upkeep = st.builds(Curate)
-    removal = st.builds(
-        Disconnect, source=st.just(0), target=st.integers(min_value=1, max_value=spokes)
-    )
-    later = st.lists(st.one_of(ties, ties, ties, scored, moves, upkeep, removal), max_size=30)
-    return later.map(lambda rest: [StartSession(), learned, Consolidate(), *rest])

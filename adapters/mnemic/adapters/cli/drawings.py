@@ -1,0 +1,282 @@
+"""Results as tables and lines for a terminal. Colour carries no meaning of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from mnemic.adapters.cli.invocation import plain
+from mnemic.kernel.identity import BlockId, short
+from mnemic.kernel.results import (
+    Block,
+    Contribution,
+    Difference,
+    Edge,
+    Moment,
+    Page,
+    RecallResult,
+    ScoredBlock,
+    Status,
+    plural,
+)
+
+ERASED = "[erased]"
+BAR_LENGTH = 20
+"""Cells of a bar that stands for a contribution of the largest weight."""
+BAR_STEPS = " ▏▎▍▌▋▊▉█"
+
+
+def short_id(block: BlockId) -> Text:
+    """Return the 8 characters of an id that people see and may write back."""
+    return Text(short(block), style="cyan", no_wrap=True)
+
+
+def words(content: str | None) -> Text:
+    """Return the words of a block, safe to print."""
+    return Text(ERASED, style="dim") if content is None else Text(plain(content))
+
+
+def table(*columns: str, right: Sequence[str] = ()) -> Table:
+    """Return an empty table; the last column takes what room there is.
+
+    Args:
+        columns: Headings.
+        right: Those of them whose cells hold numbers.
+    """
+    drawn = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
+    for column in columns:
+        drawn.add_column(
+            column,
+            justify="right" if column in right else "left",
+            ratio=1 if column == columns[-1] else None,
+            no_wrap=column != columns[-1],
+        )
+    return drawn
+
+
+# --- recall ---------------------------------------------------------------------------------
+
+
+def recalled(result: RecallResult, *, explained: bool = False) -> Iterator[RenderableType]:
+    """Draw an answer: rank, id, score and words; with reasons if *explained*."""
+    if not result.blocks:
+        yield Text("Nothing that I remember bears on this.")
+    else:
+        yield _ranking(result.blocks, explained=explained)
+    if result.counterpoints:
+        yield Text("But mind, contradicting what stands above:", style="yellow")
+        yield _points(result.counterpoints)
+    if explained and result.dropped:
+        yield Text("Left out:", style="dim")
+        for dropped in result.dropped:
+            yield Text(f"  {plain(dropped.summary)}", style="dim")
+    yield _footer(result)
+
+
+def _ranking(blocks: Iterable[ScoredBlock], *, explained: bool) -> Table:
+    drawn = table("#", "id", "score", "memory", right=("#", "score"))
+    for rank, block in enumerate(blocks, start=1):
+        about = Text(said(block.author, block.created_at, block.tags), style="dim")
+        lines: list[RenderableType] = [words(block.content), about]
+        if explained:
+            lines += reasons(block)
+        drawn.add_row(
+            str(rank), short_id(block.id), f"{block.composite_score:.3f}", Group(*lines)
+        )
+    return drawn
+
+
+def said(author: str | None, created_at: str | None, tags: Iterable[str]) -> str:
+    """Return who said something, when, and under which tags."""
+    parts = (author, None if created_at is None else created_at[:10], ", ".join(tags))
+    return " · ".join(plain(part) for part in parts if part) or "no date, no tags"
+
+
+def reasons(block: ScoredBlock) -> Iterator[RenderableType]:
+    """Draw what each signal adds to a score, as bars on one scale."""
+    most = max((reason.weight for reason in block.contributions), default=1.0)
+    drawn = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1, 0, 0))
+    for reason in block.contributions:
+        drawn.add_row(
+            reason.signal,
+            Text(bar(reason, most), style="green"),
+            Text(f"{reason.value:.3f} × {reason.weight:.2f} = {reason.contribution:.3f}"),
+            Text(_parts(block, reason), style="dim"),
+        )
+    yield drawn
+    if block.was_expanded and block.expanded_via is not None:
+        yield Text(f"came in through its edge to {short(block.expanded_via)}", style="dim")
+
+
+def bar(reason: Contribution, most: float) -> str:
+    """Return a bar as long as a contribution is large, *most* being the full length."""
+    steps = len(BAR_STEPS) - 1
+    eighths = round(reason.contribution / most * BAR_LENGTH * steps)
+    full, rest = divmod(eighths, steps)
+    return (BAR_STEPS[-1] * full + BAR_STEPS[rest].strip()).ljust(BAR_LENGTH)
+
+
+def _parts(block: ScoredBlock, reason: Contribution) -> str:
+    if reason.signal != "relevance":
+        return ""
+    return f"words {block.lexical_score:.2f}, vectors {block.cosine_score:.2f}"
+
+
+def _points(blocks: Iterable[Block]) -> RenderableType:
+    drawn = Table(box=None, pad_edge=False, show_header=False)
+    for block in blocks:
+        drawn.add_row(short_id(block.id), words(block.content))
+    return Padding(drawn, (0, 0, 0, 2))
+
+
+def _footer(result: RecallResult) -> Text:
+    decision = "not recorded" if result.decision_id is None else f"decision {result.decision_id}"
+    return Text(
+        f"{decision} · frame {result.frame} · version {result.version} at "
+        f"{result.hour:.2f} active hours · {result.tokens} of {result.token_budget} tokens",
+        style="dim",
+    )
+
+
+def differences(found: Iterable[Difference]) -> Table:
+    """Draw where a replay and its record part."""
+    drawn = table("#", "recorded", "score", "replayed", "score now", right=("#",))
+    for each in found:
+        drawn.add_row(
+            str(each.rank),
+            *_place(each.recorded, each.recorded_score),
+            *_place(each.replayed, each.replayed_score),
+        )
+    return drawn
+
+
+def _place(block: BlockId | None, score: float | None) -> tuple[str, str]:
+    return ("-" if block is None else short(block), "-" if score is None else f"{score:.9f}")
+
+
+# --- blocks and edges -----------------------------------------------------------------------
+
+
+def page(result: Page) -> Iterator[RenderableType]:
+    """Draw a page of blocks."""
+    drawn = table("id", "status", "category", "used", "recency", "memory", right=("used", "recency"))
+    for block in result.items:
+        drawn.add_row(
+            short_id(block.id),
+            status_of(block),
+            plain(block.category),
+            str(block.retrievals),
+            f"{block.recency:.2f}",
+            words(block.content),
+        )
+    yield drawn
+    yield Text(result.summary, style="dim")
+    if result.next_after is not None:
+        yield Text(f"Go on with --after {result.next_after}.", style="dim")
+
+
+def status_of(block: Block) -> str:
+    """Return a block's status, and why it is archived."""
+    return block.status if block.archive_reason is None else block.archive_reason
+
+
+def facts(block: Block) -> Iterator[RenderableType]:
+    """Draw one block with everything that is known of it."""
+    yield Text.assemble((block.id, "cyan"), f"  {status_of(block)}")
+    yield Padding(words(block.content), (0, 0, 0, 2))
+    if block.superseded_by is not None:
+        yield Text(f"superseded by {block.superseded_by}", style="yellow")
+    yield pairs(
+        (
+            ("tags", ", ".join(block.tags)),
+            ("category", block.category),
+            ("author", block.author),
+            ("thread", block.thread),
+            ("created", block.created_at),
+            ("expires", block.expires_at),
+            ("metadata", None if block.metadata is None else str(dict(block.metadata))),
+            ("summary", block.summary_text),
+            ("source", f"{block.source} ({block.zone})"),
+            ("confidence", f"{block.confidence:.2f}"),
+            ("usefulness", f"{block.usefulness:.3f} on evidence {block.evidence:.2f}"),
+            ("recency", f"{block.recency:.3f} at {block.decay_rate:g} per active hour"),
+            ("use", f"{plural(block.retrievals, 'retrieval')}, {block.reinforcements} reinforced"),
+            ("learned", f"version {block.learned_version}"),
+        )
+    )
+
+
+def pairs(rows: Iterable[tuple[str, str | None]]) -> RenderableType:
+    """Draw names and what they stand for; those that stand for nothing are left out."""
+    drawn = Table(box=None, pad_edge=False, show_header=False)
+    drawn.add_column(style="bold", no_wrap=True)
+    for name, value in rows:
+        if value:
+            drawn.add_row(name, Text(plain(value)))
+    return drawn
+
+
+def edges(found: Iterable[Edge], of: BlockId) -> Table:
+    """Draw the edges of the block *of*."""
+    drawn = table(
+        "edge", "with", "weight", "now", "origin", "used", "note", right=("weight", "now", "used")
+    )
+    for edge in found:
+        outward = edge.source_id == of
+        drawn.add_row(
+            plain(f"{edge.relation} →" if outward else f"← {edge.relation}"),
+            short_id(edge.target_id if outward else edge.source_id),
+            f"{edge.weight:.2f}",
+            f"{edge.effective_weight:.2f}",
+            edge.origin,
+            str(edge.reinforcement_count),
+            Text(plain(edge.note or "")),
+        )
+    return drawn
+
+
+# --- the space and its log ------------------------------------------------------------------
+
+
+def status(result: Status) -> Iterator[RenderableType]:
+    """Draw the counts of a space, its clock, and what is in force."""
+    counts = f"{result.active} active, {result.inbox} in the inbox, {result.archived} archived"
+    waiting = (
+        f", {result.pending_connections} waiting for room" if result.pending_connections else ""
+    )
+    yield pairs(
+        (
+            ("space", result.space),
+            ("blocks", counts),
+            ("edges", f"{result.edges}{waiting}"),
+            ("near-duplicates", str(result.near_duplicates) if result.near_duplicates else None),
+            ("decisions", str(result.decisions)),
+            ("version", f"{result.version}, last written {result.recorded_at or 'never'}"),
+            ("clock", f"{result.hour:.3f} active hours"),
+            ("sessions", ", ".join(result.open_sessions) and f"open: {', '.join(result.open_sessions)}"),
+            ("policy", f"{result.policy} ({result.policy_id})"),
+            ("frames", ", ".join(result.frames)),
+            ("embedder", result.embedder or "none yet"),
+        )
+    )
+    for alert in result.alerts:
+        yield Text(plain(alert), style="yellow")
+
+
+def log(moments: Iterable[Moment]) -> Table:
+    """Draw events, in order."""
+    drawn = table("version", "hour", "recorded", "event", "", right=("version", "hour"))
+    for each in moments:
+        drawn.add_row(
+            str(each.version),
+            f"{each.hour:.3f}",
+            each.recorded_at[:19].replace("T", " "),
+            each.kind,
+            Text(plain(each.detail), no_wrap=True, overflow="ellipsis"),
+        )
+    return drawn

@@ -1,0 +1,182 @@
+"""Commands that look back: as-of and replay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+from attrs import frozen
+from cyclopts import App, Parameter
+from rich.text import Text
+
+from mnemic.adapters.cli import reading
+from mnemic.adapters.cli.conditions import conditions
+from mnemic.adapters.cli.failures import Exit
+from mnemic.adapters.cli.invocation import Invocation, Run
+
+if TYPE_CHECKING:
+    from mnemic.adapters.inprocess.snapshot import SyncView
+
+REPLAY_EXITS = {"reproduced": Exit.OK, "sealed": Exit.OK, "differs": Exit.CORRUPT}
+
+
+@frozen(kw_only=True)
+class Point:
+    """A point of the past, as it was named on the command line."""
+
+    invocation: Invocation
+    hour: float | None
+    version: int | None
+    at: str | None
+    decision: str | None
+
+    @contextmanager
+    def view(self) -> Iterator[SyncView]:
+        """Open the memory as it was, for a ``with`` block, and say where that is.
+
+        Raises:
+            FieldRefused: Not exactly one point was named.
+            PointOutOfRange, DecisionNotFound: There is no such point.
+        """
+        with self.invocation.memory(read_only=True) as memory:
+            view = memory.as_of(
+                hour=self.hour, version=self.version, at=self.at, decision=self.decision
+            )
+            if not self.invocation.as_json:
+                self.invocation.out.print(
+                    Text(f"As of version {view.version}, {view.hour:.3f} active hours", "bold")
+                )
+            yield view
+
+
+Then = Annotated[Point, Parameter(parse=False)]
+"""The parameter of a command that takes the point; not an option of its own."""
+
+as_of = App(name="as-of", version_flags=[])
+
+
+@as_of.meta.default
+def to_point(
+    *tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
+    hour: float | None = None,
+    version: int | None = None,
+    at: str | None = None,
+    decision: str | None = None,
+    run: Run,
+) -> int:
+    """See the memory as it was: name one point, then ask. Nothing is written.
+
+    mnemic as-of --hour 12.5 recall "When is the demo?"
+
+    Args:
+        tokens: The question, as a command of its own.
+        hour: Active hours: everything up to and including it, decay evaluated at it.
+        version: A version of the log.
+        at: A wall-clock instant, ISO 8601: the last version recorded by then.
+        decision: What a recorded recall read, like d45.
+        run: This invocation.
+    """
+    point = Point(invocation=run, hour=hour, version=version, at=at, decision=decision)
+    command, bound, injected = as_of.parse_args(tokens)
+    exit_code: int | None = command(
+        *bound.args, **bound.kwargs, **dict.fromkeys(injected, point)
+    )
+    return exit_code or Exit.OK
+
+
+@as_of.command
+def recall(
+    query: str | None = None,
+    /,
+    *,
+    frame: str = "attention",
+    top_k: int | None = None,
+    budget: int | None = None,
+    where: tuple[str, ...] = (),
+    explain: bool = False,
+    then: Then,
+) -> int:
+    """Show what a recall would have returned there.
+
+    Args:
+        query: What is asked.
+        frame: Which signals count: attention, self, task, short_term or world.
+        top_k: Most blocks.
+        budget: Most tokens of the prompt-ready text.
+        where: key=value; repeat for more.
+        explain: Show what each signal adds to each score, and what was left out.
+        then: The point.
+    """
+    with then.view() as view:
+        result = view.recall(
+            query, frame=frame, top_k=top_k, token_budget=budget, where=conditions(where)
+        )
+    reading.show_recall(then.invocation, result, explain=explain)
+    return Exit.OK
+
+
+@as_of.default
+@as_of.command
+def status(*, then: Then) -> int:
+    """Show the counts, the clock and what was in force; also without a command.
+
+    Args:
+        then: The point.
+    """
+    with then.view() as view:
+        reading.show_status(then.invocation, view)
+    return Exit.OK
+
+
+@as_of.command
+def block(block_id: str, /, *, then: Then) -> int:
+    """Show one block with its edges.
+
+    Args:
+        block_id: The block; 8 characters of its id are enough.
+        then: The point.
+    """
+    with then.view() as view:
+        reading.show_block(then.invocation, view, block_id)
+    return Exit.OK
+
+
+@as_of.command
+def log(
+    *, after: int | None = None, limit: int = 50, of: str | None = None, then: Then
+) -> int:
+    """List the events up to there.
+
+    Args:
+        after: Begin behind this version; -1 is the beginning.
+        limit: Most events, 1 to 1000.
+        of: Only those that changed this block or one of its edges.
+        then: The point.
+    """
+    with then.view() as view:
+        reading.show_log(then.invocation, view, after=after, limit=limit, of=of)
+    return Exit.OK
+
+
+def replay(decision: str, /, *, explain: bool = False, run: Run) -> int:
+    """Compute a recorded recall again from the state it read, and compare.
+
+    Exit code 4 if it comes out otherwise than it was recorded.
+
+    Args:
+        decision: A recorded recall, like d45; `mnemic log` lists them.
+        explain: Show what each signal adds to each score, and what was left out.
+        run: This invocation.
+    """
+    from mnemic.adapters.cli import drawings
+
+    with run.memory(read_only=True) as memory:
+        result = memory.replay(decision)
+    drawn = [Text(result.summary)]
+    if result.differences:
+        drawn.append(drawings.differences(result.differences))
+    if result.recall is not None:
+        drawn.extend(drawings.recalled(result.recall, explained=explain))
+    run.show(result, *drawn)
+    return REPLAY_EXITS[result.outcome]

@@ -1,0 +1,197 @@
+"""Commands that ask: recall, status, blocks, block, log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from mnemic.adapters.cli.conditions import conditions
+from mnemic.adapters.cli.failures import Exit
+from mnemic.adapters.cli.invocation import Invocation, Run
+
+if TYPE_CHECKING:
+    from mnemic.adapters.inprocess.queries import Queries
+    from mnemic.kernel.results import Moment, RecallResult
+
+
+def recall(
+    query: str | None = None,
+    /,
+    *,
+    frame: str = "attention",
+    top_k: int | None = None,
+    budget: int | None = None,
+    where: tuple[str, ...] = (),
+    record: bool = True,
+    explain: bool = False,
+    run: Run,
+) -> int:
+    """Ask what bears on a question; the answer is recorded as a decision.
+
+    What waits in the inbox is consolidated first.
+
+    Args:
+        query: What is asked; without it blocks are ranked by everything but relevance.
+        frame: Which signals count: attention, self, task, short_term or world.
+        top_k: Most blocks; 5, or as many as the frame guarantees, if not given.
+        budget: Most tokens of the prompt-ready text; the frame's if not given.
+        where: key=value; repeat for more. Keys: tags, category, author, thread, since, until,
+            metadata.KEY.
+        record: Whether the decision is recorded and counts as a retrieval.
+        explain: Show what each signal adds to each score, and what was left out.
+        run: This invocation.
+    """
+    with run.memory() as memory:
+        result = memory.recall(
+            query,
+            frame=frame,
+            top_k=top_k,
+            token_budget=budget,
+            where=conditions(where),
+            record=record,
+        )
+    show_recall(run, result, explain=explain)
+    return Exit.OK
+
+
+def status(*, run: Run) -> int:
+    """Show counts, the clock, and what is in force.
+
+    Args:
+        run: This invocation.
+    """
+    with run.memory(read_only=True) as memory:
+        show_status(run, memory)
+    return Exit.OK
+
+
+def blocks(
+    *,
+    tag: str | None = None,
+    category: str | None = None,
+    author: str | None = None,
+    thread: str | None = None,
+    status: str | None = None,
+    after: int | None = None,
+    limit: int = 50,
+    run: Run,
+) -> int:
+    """List blocks in the order of learning.
+
+    Args:
+        tag: With this tag; one that ends in / stands for every tag below it.
+        category: Of this category.
+        author: Said by this author.
+        thread: Of this thread.
+        status: inbox, active or archived.
+        after: Continue behind this version of the log.
+        limit: Most blocks, 1 to 1000.
+        run: This invocation.
+    """
+    from mnemic.adapters.cli import drawings
+
+    with run.memory(read_only=True) as memory:
+        page = memory.blocks(
+            tag=tag,
+            category=category,
+            author=author,
+            thread=thread,
+            status=status,
+            after=after,
+            limit=limit,
+        )
+    run.show(page, *drawings.page(page))
+    return Exit.OK
+
+
+def block(block_id: str, /, *, run: Run) -> int:
+    """Show one block with its edges.
+
+    Args:
+        block_id: The block; 8 characters of its id are enough.
+        run: This invocation.
+    """
+    with run.memory(read_only=True) as memory:
+        show_block(run, memory, block_id)
+    return Exit.OK
+
+
+def log(
+    *, after: int | None = None, limit: int = 50, of: str | None = None, run: Run
+) -> int:
+    """List events: the last ones, those behind a version, or those behind one block.
+
+    With --json each event is a line of its own.
+
+    Args:
+        after: Begin behind this version; -1 is the beginning.
+        limit: Most events, 1 to 1000.
+        of: Only those that changed this block or one of its edges.
+        run: This invocation.
+    """
+    with run.memory(read_only=True) as memory:
+        show_log(run, memory, after=after, limit=limit, of=of)
+    return Exit.OK
+
+
+# --- what the past shows as well --------------------------------------------------------------
+
+
+def show_recall(run: Invocation, result: RecallResult, *, explain: bool) -> None:
+    """Show an answer, and why if asked."""
+    from mnemic.adapters.cli import drawings
+
+    run.show(result, *drawings.recalled(result, explained=explain))
+    if not run.as_json:
+        for warning in result.warnings:
+            run.warn(warning)
+
+
+def show_status(run: Invocation, known: Queries) -> None:
+    """Show the counts of a memory or a view."""
+    from mnemic.adapters.cli import drawings
+
+    result = known.status()
+    run.show(result, *drawings.status(result))
+
+
+def show_block(run: Invocation, known: Queries, block_id: str) -> None:
+    """Show one block of a memory or a view."""
+    from mnemic.adapters.cli import drawings
+    from mnemic.adapters.cli.addresses import full_id
+
+    found = known.block(full_id(known, block_id))
+    edges = known.edges(found.id)
+    document = {**found.to_dict(), "edges": [edge.to_dict() for edge in edges]}
+    drawn = [drawings.edges(edges, found.id)] if edges else []
+    run.show_document(document, *drawings.facts(found), *drawn)
+
+
+def show_log(
+    run: Invocation, known: Queries, *, after: int | None, limit: int, of: str | None
+) -> None:
+    """Show events of a memory or a view.
+
+    Raises:
+        FieldRefused: Both a beginning and a block were named.
+    """
+    from mnemic.adapters.cli import drawings
+    from mnemic.adapters.cli.addresses import full_id
+    from mnemic.kernel.errors import FieldRefused
+
+    found: Iterable[Moment]
+    if of is not None and after is not None:
+        raise FieldRefused(
+            "--after and --of do not go together", recovery="Leave out one of the two."
+        )
+    if of is not None:
+        found = known.history(of=full_id(known, of), limit=limit)
+    elif after is not None:
+        found = known.log(after=after, limit=limit)
+    else:
+        found = known.history(limit=limit)
+    if run.as_json:
+        for moment in found:
+            run.write_json(moment.to_dict())
+    else:
+        run.out.print(drawings.log(found))

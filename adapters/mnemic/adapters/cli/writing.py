@@ -1,0 +1,204 @@
+"""Commands that write: learn, revise, forget, erase, connect, disconnect, outcome."""
+
+from __future__ import annotations
+
+import sys
+
+from mnemic.adapters.cli.conditions import metadata as objects
+from mnemic.adapters.cli.failures import Exit
+from mnemic.adapters.cli.invocation import Run
+
+STANDARD_INPUT = "-"
+
+
+def learn(
+    text: str,
+    /,
+    *,
+    tag: tuple[str, ...] = (),
+    category: str = "knowledge",
+    author: str | None = None,
+    thread: str | None = None,
+    source: str = "cli",
+    zone: str | None = None,
+    confidence: float = 0.8,
+    created_at: str | None = None,
+    expires_at: str | None = None,
+    metadata: tuple[str, ...] = (),
+    run: Run,
+) -> int:
+    """Put one text into the inbox; the next recall finds it.
+
+    Args:
+        text: What to remember; - reads standard input.
+        tag: A label; repeat for more. self/… tags also decide how fast it fades.
+        category: What kind of thing it is.
+        author: Who said it.
+        thread: Which conversation or document it belongs to.
+        source: Where it came from; decides its trust zone.
+        zone: Trust zone, if not the one of the source.
+        confidence: How sure it is, 0 to 1.
+        created_at: When it was said, ISO 8601 (UTC if it names no zone); now if not given.
+        expires_at: From then on it is no longer recalled.
+        metadata: key=value; repeat for more.
+        run: This invocation.
+    """
+    content = sys.stdin.read() if text == STANDARD_INPUT else text
+    with run.memory(making=True) as memory:
+        run.show(
+            memory.learn(
+                content,
+                tags=tag,
+                category=category,
+                author=author,
+                thread=thread,
+                source=source,
+                zone=zone,
+                confidence=confidence,
+                created_at=created_at,
+                expires_at=expires_at,
+                metadata=objects(metadata),
+            )
+        )
+    return Exit.OK
+
+
+def revise(block_id: str, text: str, /, *, reason: str | None = None, run: Run) -> int:
+    """Let new words take the place of a block; tags, evidence and edges go on.
+
+    Args:
+        block_id: The block; 8 characters of its id are enough.
+        text: The new words.
+        reason: Why, for the log.
+        run: This invocation.
+    """
+    with run.memory() as memory:
+        run.show(memory.revise(_full(memory, block_id), text, reason))
+    return Exit.OK
+
+
+def forget(block_id: str, /, *, reason: str | None = None, run: Run) -> int:
+    """Archive a block: no longer recalled, still there in the past.
+
+    Args:
+        block_id: The block.
+        reason: Why, for the log.
+        run: This invocation.
+    """
+    with run.memory() as memory:
+        run.show(memory.forget(_full(memory, block_id), reason))
+    return Exit.OK
+
+
+def erase(block_id: str, /, *, run: Run) -> int:
+    """Destroy a block's words for good, in the past too. The log and its chain stay.
+
+    Args:
+        block_id: The block.
+        run: This invocation.
+    """
+    with run.memory() as memory:
+        run.show(memory.erase(_full(memory, block_id)))
+    return Exit.OK
+
+
+def connect(
+    source: str,
+    target: str,
+    relation: str | None = None,
+    /,
+    *,
+    weight: float | None = None,
+    note: str | None = None,
+    if_exists: str = "reinforce",
+    run: Run,
+) -> int:
+    """Assert an edge between two blocks.
+
+    Args:
+        source: The block that supports, elaborates or contradicts.
+        target: The other block.
+        relation: similar, supports, elaborates, contradicts, co_occurs, outcome or a word of
+            your own; similar for a new edge if not given.
+        weight: Strength, 0 to 1; the default of the relation if not given.
+        note: Why, in at most 500 characters.
+        if_exists: reinforce, update, skip or error.
+        run: This invocation.
+    """
+    with run.memory() as memory:
+        result = memory.connect(
+            _full(memory, source),
+            _full(memory, target),
+            relation,
+            weight=weight,
+            note=note,
+            if_exists=if_exists,
+        )
+    run.show(result)
+    if not run.as_json:
+        for warning in result.warnings:
+            run.warn(warning)
+    return Exit.OK
+
+
+def disconnect(
+    source: str,
+    target: str,
+    /,
+    *,
+    guard_relation: str | None = None,
+    reason: str | None = None,
+    run: Run,
+) -> int:
+    """Remove the edge between two blocks; no automatic one takes its place.
+
+    Args:
+        source: One of the two blocks.
+        target: The other.
+        guard_relation: Remove it only if it is of this relation.
+        reason: Why, for the log.
+        run: This invocation.
+    """
+    with run.memory() as memory:
+        run.show(
+            memory.disconnect(
+                _full(memory, source),
+                _full(memory, target),
+                guard_relation=guard_relation,
+                reason=reason,
+            )
+        )
+    return Exit.OK
+
+
+def outcome(
+    *block_ids: str,
+    signal: float,
+    decision: str | None = None,
+    weight: float = 1.0,
+    source: str = "cli",
+    run: Run,
+) -> int:
+    """Say how well blocks served, or all that one recall returned.
+
+    Args:
+        block_ids: The blocks.
+        signal: 0 useless to 1 decisive.
+        decision: A recorded recall, like d45, instead of blocks.
+        weight: How much this counts, above 0.
+        source: Who says so.
+        run: This invocation.
+    """
+    with run.memory() as memory:
+        result = memory.outcome(
+            [_full(memory, block_id) for block_id in block_ids],
+            signal,
+            decision_id=decision,
+            weight=weight,
+            source=source,
+        )
+    run.show(result)
+    if not run.as_json:
+        for refusal in result.refused:
+            run.warn(f"{refusal.id}: {refusal.summary}")
+    return Exit.REFUSED if result.refused else Exit.OK

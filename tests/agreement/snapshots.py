@@ -1,0 +1,203 @@
+"""Everything that a view and the plain reference can say of a state, in the same words.
+
+Two states are the same when these dicts are equal. A view has no clock of its own (only the head of
+a fold has), so that stands in a dict apart.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from mnemic.kernel.identity import BlockId
+from mnemic.kernel.reading import STATUSES, EdgeFacts
+from mnemic.kernel.scoring import UNKNOWN
+from mnemic.kernel.texts import BlockText, Remark
+from mnemic.kernel.vectors import pack
+from mnemic.projections.catalogue import REASONS
+from mnemic.projections.state import State
+from mnemic.projections.views import View
+from mnemic.specs.reference.fold import PlainState
+from mnemic.specs.reference.records import Pair, pair
+
+Told = dict[str, Any]
+
+
+# --- columns ----------------------------------------------------------------------------------
+
+
+def told_by_view(view: View) -> Told:
+    """Return the whole state that *view* shows."""
+    graph, known = view.state.graph, view.known().tolist()
+    return {
+        "version": view.point.version,
+        "policy": view.policy.id,
+        "embedder": None if view.embedder is None else attrs.asdict(view.embedder),
+        "sessions": dict(view.open_sessions()),
+        "order": [view.id(number) for number in known],
+        "inbox": [view.id(number) for number in view.inbox()],
+        "blocks": {view.id(number): _block(view, number) for number in known},
+        "degrees": {view.id(number): view.degree(number) for number in known},
+        "edges": _edges(view, known),
+        "pending": [_pending(view, waiting) for waiting in view.waiting_connections()],
+        "barred": sorted(_ids(view, ends) for ends in _standing(view, graph.barred)),
+        "near": {
+            _ids(view, ends): seen.cosine for ends, seen in _standing(view, graph.sightings).items()
+        },
+        "staged": {
+            _ids(view, ends): list(sessions)
+            for ends, sessions in _standing(view, graph.staged).items()
+        },
+    }
+
+
+def clock_told_by_columns(state: State) -> Told:
+    """Return where the clock of a fold stands at its head."""
+    clock = state.timeline.clock
+    return {
+        "active_us": clock.active_us,
+        "counted": clock.counted_us,
+        "last": dict(clock.last_us),
+    }
+
+
+def envelopes_told_by_columns(state: State) -> list[tuple[int, int, str]]:
+    """Return active time, wall clock and kind of every event of a fold."""
+    timeline = state.timeline
+    return [
+        (int(active_us), int(recorded_us), timeline.kinds.words[kind])
+        for active_us, recorded_us, kind in zip(
+            timeline.active_us.values,
+            timeline.recorded_us.values,
+            timeline.kind.values,
+            strict=True,
+        )
+    ]
+
+
+def _block(view: View, number: int) -> Told:
+    facts, life, catalogue = view.facts(number), view.life, view.state.catalogue
+    text = view.text(number)
+    words = text if isinstance(text, BlockText) else None
+    learned, successor = life.get("learned", number), life.get("successor", number)
+    return {
+        "number": number,
+        "status": STATUSES[facts.status],
+        "reason": REASONS[life.get("reason", number)] or None,
+        "successor": None if successor < 0 else view.id(successor),
+        "content": words.content if words else None,
+        "tags": facts.tags,
+        "author": words.author if words else None,
+        "thread": words.thread if words else None,
+        "metadata": words.metadata if words else None,
+        "category": facts.category,
+        "source": catalogue.sources.words[life.get("source", number)],
+        "zone": facts.zone,
+        "confidence": facts.confidence,
+        "created_at_us": _known(life.get("created_us", number)),
+        "expires_at_us": _known(life.get("expires_us", number)),
+        "learned_version": learned,
+        "learned_us": int(view.state.timeline.active_us.data[learned]),
+        "session": catalogue.sessions.words[life.get("session", number)] or None,
+        "reinforced_us": facts.reinforced_us,
+        "reinforcements": view.strength.get("reinforcements", number),
+        "rate": facts.rate,
+        "tier_rate": facts.tier_rate,
+        "alpha": facts.alpha,
+        "beta": facts.beta,
+        "retrievals": facts.retrievals,
+        "vector": _vector(view, life.get("vector", number)),
+    }
+
+
+def _known(us: int) -> int | None:
+    return None if us == UNKNOWN else us
+
+
+def _vector(view: View, row: int) -> bytes | None:
+    return None if row < 0 else _somewhere(pack(view.index.vector(row)))
+
+
+def _edges(view: View, numbers: list[int]) -> dict[Pair, Told]:
+    found = {edge for number in numbers for edge in view.edges_of(number)}
+    return {_ids(view, (edge.source, edge.target)): _edge(view, edge) for edge in found}
+
+
+def _edge(view: View, edge: EdgeFacts) -> Told:
+    return {
+        "source": view.id(edge.source),
+        "target": view.id(edge.target),
+        "relation": edge.relation,
+        "weight": edge.weight,
+        "origin": edge.origin,
+        "anchor_us": edge.anchor_us,
+        "count": edge.count,
+        "note": view.note(edge.source, edge.target),
+    }
+
+
+def _pending(view: View, waiting: Any) -> Told:
+    note = view.state.graph.notes[waiting.note] if waiting.note >= 0 else None
+    return {
+        "source": view.id(waiting.source),
+        "target": view.id(waiting.target),
+        "relation": waiting.relation,
+        "weight": waiting.weight,
+        "note": note.text if isinstance(note, Remark) else None,
+    }
+
+
+def _ids(view: View, ends: tuple[int, int]) -> Pair:
+    return pair(view.id(ends[0]), view.id(ends[1]))
+
+
+def _standing(view: View, ledgered: Any) -> dict[Any, Any]:
+    found: dict[Any, Any] = ledgered.current if view.live else ledgered.at(view.point.version)
+    return found
+
+
+# --- the reference ----------------------------------------------------------------------------
+
+
+def told_by_reference(state: PlainState) -> Told:
+    """Return the whole state of the reference, as far as columns keep it."""
+    told = state.snapshot()
+    sessions = {name: each["started"] for name, each in told["sessions"].items() if each["open"]}
+    return {
+        "version": state.version,
+        "policy": told["policy"],
+        "embedder": told["embedder"],
+        "sessions": sessions,
+        "order": told["order"],
+        "inbox": state.inbox(),
+        "blocks": {block: _plain_block(facts) for block, facts in told["blocks"].items()},
+        "degrees": {block: len(state.edges_of(block)) for block in state.order},
+        "edges": told["edges"],
+        "pending": told["pending"],
+        "barred": told["barred"],
+        "near": told["near"],
+        "staged": told["staged"],
+    }
+
+
+def clock_told_by_reference(state: PlainState) -> Told:
+    """Return where the reference's own clock stands."""
+    told: Told = state.snapshot()["clock"]
+    return told
+
+
+def summaries_told_by_reference(state: PlainState) -> dict[BlockId, str | None]:
+    """Return what an analyst said of each block; columns tell it through their results."""
+    return {block: facts.summary for block, facts in state.blocks.items()}
+
+
+def _plain_block(facts: Told) -> Told:
+    vector = facts["vector"]
+    told = {name: value for name, value in facts.items() if name != "summary"}
+    return {**told, "vector": None if vector is None else _somewhere(vector)}
+
+
+def _somewhere(packed: bytes) -> bytes | None:
+    """Return a vector, or None for zeros: in columns those stand for an erased one too."""
+    return packed if any(packed) else None
