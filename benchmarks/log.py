@@ -19,14 +19,28 @@ import sqlite3
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from random import Random
+from typing import TypeVar
 
+import anyio
+import orjson
+
+from mnemic.adapters.codec import Codec
+from mnemic.adapters.embedders.hashing import HashEmbedder
+from mnemic.adapters.entropy import SystemEntropy
+from mnemic.adapters.inprocess import Memory, SyncMemory
 from mnemic.adapters.stores.sqlite import SQLiteStore
+from mnemic.kernel.events import BlockLearned, EdgeConnected, Recorded
+from mnemic.kernel.identity import BlockId, CommandId
 from mnemic.kernel.ports import CommandRow, Log, PayloadRow, Record
+from mnemic.kernel.texts import BlockText
+
+T = TypeVar("T")
 
 BODY_BYTES = 250
 PAYLOAD_BYTES = 300
@@ -34,6 +48,9 @@ ROUND = 250
 """Appends of one side before it is the other's turn."""
 FETCHED = 512
 """Rows that the raw cursor fetches at once; more makes it no faster."""
+FIRST = 2
+"""Events with which every memory begins."""
+BULK = 10_000
 
 RAW_TABLES = """
     CREATE TABLE events (stream TEXT, version INTEGER, topic TEXT, state BLOB,
@@ -45,6 +62,12 @@ RAW_TABLES = """
         PRIMARY KEY (stream, id)) WITHOUT ROWID;
     INSERT INTO heads VALUES ('1', -1, zeroblob(32));
 """
+RAW_EVENTS = """
+    SELECT originator_version, topic, state FROM stored_events
+    WHERE originator_id = '1' ORDER BY originator_version"""
+RAW_PAYLOADS = """
+    SELECT version, slot, payloads.id, key, owner, other, data FROM payloads
+    JOIN contents ON contents.id = content WHERE space = 1 ORDER BY version, slot"""
 
 Rows = tuple[Record, tuple[PayloadRow, ...], CommandRow | None]
 """What one command writes."""
@@ -58,7 +81,11 @@ def generated(first: int, count: int) -> Iterator[Rows]:
         name = f"{chance.getrandbits(64):016x}"
         data = chance.randbytes(PAYLOAD_BYTES)
         payload = PayloadRow(version, 0, name, chance.randbytes(16), (name,), data)
-        yield record, (payload,), CommandRow(chance.randbytes(16).hex(), bytes(32), version, version)
+        yield (
+            record,
+            (payload,),
+            CommandRow(chance.randbytes(16).hex(), bytes(32), version, version),
+        )
 
 
 def sentences(first: int, count: int) -> list[str]:
@@ -219,72 +246,96 @@ def fill(path: Path, events: int) -> None:
             )
 
 
-def raw_replay(path: Path, parse: Callable[[bytes], object] | None = None) -> int:
-    """Fetch the rows of events and of payloads in order; parse what they hold, if asked to."""
+def raw_replay(path: Path, *, parse: bool = False) -> int:
+    """Fetch all events and payloads in order; parse the JSON that they hold, if asked to."""
     count = 0
     with closing(sqlite3.connect(path)) as connection:
-        for query in (
-            "SELECT originator_version, topic, state FROM stored_events "
-            "WHERE originator_id = '1' ORDER BY originator_version",
-            "SELECT version, slot, payloads.id, key, owner, other, data FROM payloads "
-            "JOIN contents ON contents.id = content WHERE space = 1 ORDER BY version, slot",
-        ):
+        for query, skip in ((RAW_EVENTS, 32), (RAW_PAYLOADS, 0)):
             cursor = connection.execute(query)
             while rows := cursor.fetchmany(FETCHED):
                 count += len(rows)
-                for row in rows if parse else ():
-                    parse(row[-1])
+                if parse:
+                    for row in rows:
+                        if row[-1][skip : skip + 1] == b"{":  # the salt is no JSON
+                            orjson.loads(row[-1][skip:])
     return count
-
-
-def parsed(data: bytes) -> object:
-    """Parse the JSON of a state, behind its digest, or of a payload; the salt is none."""
-    return orjson.loads(data[32:] if data[:1] != b"{" or data[-1:] != b"}" else data)
 
 
 def replay(path: Path) -> int:
     """Read the log through the store, the chain checked."""
     with closing(SQLiteStore(path, read_only=True)) as store:
-        return sum(1 + len(payloads) for _, payloads in store.log("home").read())
+        return sum(1 + len(payloads) for _, payloads in store.log("default").read())
+
+
+def open_memory(path: Path) -> int:
+    """Decode and fold the log."""
+    with SyncMemory.open(path, read_only=True) as memory:
+        return memory.status().version + 1
+
+
+def seconds_of(run: Callable[[Path], object], path: Path) -> float:
+    """Return how long *run* takes, the better of two."""
+    return min(timed(run, [path, path]))
 
 
 def compare_replays(folder: Path, events: int) -> None:
-    """Print the best of three replays of both sides."""
+    """Compare reading a long log, and opening a memory on it."""
     path = folder / "replay.db"
     fill(path, events)
-    raw_s: list[float] = []
-    ours_s: list[float] = []
-    for _ in range(3):
-        for seconds, run in ((raw_s, raw_replay), (ours_s, replay)):
-            start = time.perf_counter()
-            assert run(path) == events + (events + 1) // 2
-            seconds.append(time.perf_counter() - start)
-    report(f"replay of {events:,} events", min(raw_s), min(ours_s), unit="s")
-    print(f"{'':30}{events / min(ours_s):>12,.0f} events/s")
-    print(f"{'bytes per event, all tables':30}{path.stat().st_size / events:>12,.0f} B")
+    assert raw_replay(path) == replay(path)
+    assert open_memory(path) == events
+    raw_s, ours_s = seconds_of(raw_replay, path), seconds_of(replay, path)
+    report(f"replay of {events:,} events", raw_s, ours_s, unit="s")
+    raw_s = seconds_of(partial(raw_replay, parse=True), path)
+    report("the same, parsed or folded", raw_s, seconds_of(open_memory, path), unit="s")
 
 
-# --- the kernel's part ---
-# Place for learn, async learn, decode and fold, and bytes per event, as soon as there is a Memory.
+# --- sizes ---
+
+
+def print_sizes(folder: Path) -> None:
+    """Print the mean bytes of an event of each kind, after a working day."""
+    path = folder / "day.db"
+    with (
+        SyncMemory.open(path, embedder=HashEmbedder(256), synchronous="normal") as memory,
+        memory.session(),
+    ):
+        ids = [memory.learn(text).block_id for text in sentences(0, 300)]
+        for source, target in pairwise(ids[::10]):
+            memory.connect(source, target, "supports", note="one follows from the other")
+        for query in sentences(1000, 30):
+            memory.recall(query)
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute(
+            "SELECT topic, avg(length(originator_id) + length(originator_version) + length(topic) "
+            "+ length(state)), count(*) FROM stored_events GROUP BY topic ORDER BY topic"
+        ).fetchall()
+    print(f"\n{'event':30}{'mean bytes':>12}{'events':>12}")
+    for topic, size, count in rows:
+        print(f"{topic:30}{size:>12,.0f}{count:>12,}")
 
 
 def report(what: str, raw_s: float, ours_s: float, *, unit: str) -> None:
     """Print one line of the table."""
     scale = {"µs": 1e6, "s": 1.0}[unit]
     raw, ours = f"{raw_s * scale:.2f} {unit}", f"{ours_s * scale:.2f} {unit}"
-    print(f"{what:30}{raw:>12}{ours:>12}{ours_s / raw_s:>8.2f}")
+    print(f"{what:30}{raw:>12}{ours:>12}{ours_s / raw_s:>8.2f}", flush=True)
 
 
 def main() -> None:
-    """Run both comparisons in a temporary folder."""
+    """Run all comparisons in a temporary folder."""
     parser = argparse.ArgumentParser(description="The log against raw sqlite3.")
-    parser.add_argument("--appends", type=int, default=2000, help="durable appends of each side")
+    parser.add_argument("--rounds", type=int, default=6, help=f"of {ROUND} durable writes each")
     parser.add_argument("--events", type=int, default=200_000, help="length of the replayed log")
     options = parser.parse_args()
     print(f"{'':30}{'raw sqlite3':>12}{'mnemic':>12}{'ratio':>8}")
-    with tempfile.TemporaryDirectory() as folder:
-        compare_appends(Path(folder), options.appends)
-        compare_replays(Path(folder), options.events)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        compare_appends(folder, options.rounds)
+        compare_learns(folder, options.rounds)
+        anyio.run(compare_async_learns, folder, options.rounds)
+        compare_replays(folder, options.events)
+        print_sizes(folder)
 
 
 if __name__ == "__main__":

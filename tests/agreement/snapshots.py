@@ -10,11 +10,11 @@ from typing import Any
 
 import attrs
 
-from mnemic.kernel.identity import BlockId
 from mnemic.kernel.reading import STATUSES, EdgeFacts
 from mnemic.kernel.scoring import UNKNOWN
 from mnemic.kernel.texts import BlockText, Remark
 from mnemic.kernel.vectors import pack
+from mnemic.projections.blocks import block_result
 from mnemic.projections.catalogue import REASONS
 from mnemic.projections.state import State
 from mnemic.projections.views import View
@@ -91,6 +91,7 @@ def _block(view: View, number: int) -> Told:
         "author": words.author if words else None,
         "thread": words.thread if words else None,
         "metadata": words.metadata if words else None,
+        "summary": block_result(view, number).summary_text,
         "category": facts.category,
         "source": catalogue.sources.words[life.get("source", number)],
         "zone": facts.zone,
@@ -187,15 +188,9 @@ def clock_told_by_reference(state: PlainState) -> Told:
     return told
 
 
-def summaries_told_by_reference(state: PlainState) -> dict[BlockId, str | None]:
-    """Return what an analyst said of each block; columns tell it through their results."""
-    return {block: facts.summary for block, facts in state.blocks.items()}
-
-
 def _plain_block(facts: Told) -> Told:
     vector = facts["vector"]
-    told = {name: value for name, value in facts.items() if name != "summary"}
-    return {**told, "vector": None if vector is None else _somewhere(vector)}
+    return {**facts, "vector": None if vector is None else _somewhere(vector)}
 
 
 def _somewhere(packed: bytes) -> bytes | None:

@@ -377,7 +377,7 @@ def told_by_reference(state: PlainState) -> dict[str, Any]:
     """Return the reference's snapshot without what columns do not keep."""
     told = state.snapshot()
     told["sessions"] = [name for name, session in told["sessions"].items() if session["open"]]
-    for key in ("active_us", "clock", "space_erased", "version"):
+    for key in ("active_us", "clock", "curated_us", "space_erased", "version"):
         del told[key]
     for block in told["blocks"].values():
         del block["learned_us"], block["summary"]

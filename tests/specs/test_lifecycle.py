@@ -210,6 +210,52 @@ def test_a_sweep_lets_go_of_weak_and_stale_edges(row: Row) -> None:
     assert expected_curate(worlds.plain, hour * MICROS_PER_HOUR, 0) == swept
 
 
+@pytest.mark.parametrize("row", rows("lifecycle.hold"), ids=str)
+def test_a_sweep_keeps_the_constitution_and_the_best_fresh(row: Row) -> None:
+    worlds, now_us = Worlds(), row.given["idle_hours"] * MICROS_PER_HOUR
+    count = row.given["others"] + row.given["constitutional"]
+    for place in range(count):
+        block = BlockId(f"{place:016d}")
+        others = place < row.given["others"]
+        worlds.learn(block, tags=() if others else ("self/constitutional",))
+        worlds.promote(block, SECOND)
+    swept = decide_curate(worlds.view(hour=row.given["idle_hours"]), Moment(now_us, 0))
+    constitutional, others_kept = (swept.constitutional, swept.reinforced) if swept else ((), ())
+    assert (len(constitutional), len(others_kept)) == (
+        row.then["constitutional"],
+        row.then["others"],
+    )
+    assert expected_curate(worlds.plain, now_us, 0) == swept
+
+
+@pytest.mark.parametrize("row", rows("lifecycle.admission"), ids=str)
+def test_a_sweep_admits_what_waited_for_room(row: Row) -> None:
+    weights, worlds = row.given["weights"], Worlds()
+    policy = attrs.evolve(DEFAULT, degree_cap=row.given["room"] + 1)
+    worlds.happen(happened.PolicyAdopted(policy_id=policy.id, body=policy.body))
+    ids = [BlockId(f"{place:016d}") for place in range(len(weights) + 2)]
+    for block in ids:
+        worlds.learn(block)
+        worlds.promote(block, SECOND)
+    worlds.happen(
+        happened.EdgeConnected(
+            source=ids[0], target=ids[1], relation="supports", weight=nano(0.75), action="created"
+        )
+    )
+    for place, weight in enumerate(weights):
+        worlds.happen(
+            happened.EdgeDeferred(
+                source=ids[0], target=ids[place + 2], relation="supports", weight=nano(weight)
+            )
+        )
+    swept = decide_curate(worlds.view(), Moment(0, 0))
+    admitted = tuple(
+        happened.Admission(source=ids[0], target=ids[place + 2]) for place in row.then["admitted"]
+    )
+    assert (swept.admitted if swept else ()) == admitted
+    assert expected_curate(worlds.plain, 0, 0) == swept
+
+
 @pytest.mark.parametrize("row", rows("lifecycle.outcome"), ids=str)
 def test_an_outcome_is_evidence_and_more_at_both_ends(row: Row) -> None:
     worlds, signal = Worlds(), row.given["signal"]

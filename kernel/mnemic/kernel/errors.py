@@ -137,7 +137,8 @@ class EmbedderMismatch(Refused):
     code = "embedder-mismatch"
     status = 409
     default_recovery = (
-        "Open the space with the embedder it was built with; vectors of two models are never mixed."
+        "Open the space with the embedder it was built with, or move it with reembed(); "
+        "vectors of two models are never mixed."
     )
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.kernel.decisions.succession import inherited
 from mnemic.kernel.events import BlockLearned, Promotion, Recorded, Supersession
 from mnemic.kernel.identity import BlockId
+from mnemic.kernel.policy import Policy
 from mnemic.kernel.scoring import UNKNOWN
 from mnemic.kernel.texts import BlockText, Erased
 from mnemic.projections.columns import Names, Series, Versions
@@ -151,17 +153,14 @@ class Catalogue:
         self._reinforce(number, version, active_us, rate=promotion.rate)
         return number
 
-    def supersede(self, event: Supersession, version: int, *, tags_max: int) -> None:
+    def supersede(self, event: Supersession, version: int, policy: Policy) -> None:
         """Archive the old block; its tags, evidence and retrievals go on in the new one.
 
         Evidence moves and is not copied: should the old words come back and take over in their
         turn, they must not bring it twice.
         """
         old, new = self.numbers[event.old], self.numbers[event.new]
-        own = self.tags(new)
-        taken = [tag for tag in self.tags(old) if tag not in own]
-        tags = tuple(sorted((*own, *taken[: max(0, tags_max - len(own))])))
-        values = {"tags": self.tag_set(tags)}
+        values = {"tags": self.tag_set(inherited(self.tags(new), self.tags(old), policy))}
         if event.rate is not None:
             values["tier_rate"] = event.rate
             self.strength.change(new, version, rate=event.rate)
@@ -172,13 +171,13 @@ class Catalogue:
             if event.retrievals:
                 self.retrieve(block, version, sign * event.retrievals)
 
-    def archive(self, number: int, version: int, reason: str, *, successor: int = -1) -> None:
+    def archive(
+        self, number: int, version: int, reason: str, *, successor: int | None = None
+    ) -> None:
+        """Put a block away; without *successor* it keeps the one it may have."""
+        values = {} if successor is None else {"successor": successor}
         self.life.change(
-            number,
-            version,
-            status=ARCHIVED,
-            reason=REASONS.index(reason),
-            successor=successor,
+            number, version, status=ARCHIVED, reason=REASONS.index(reason), **values
         )
         self.waiting.pop(number, None)
 

@@ -73,6 +73,8 @@ def _promoted(state: State, event: happened.BlocksPromoted, at: Recorded) -> Non
     for promotion in event.promotions:
         number = numbers[promotion.block_id]
         row = state.add_vector(number, promotion.vector)
+        for staged in state.staged_vectors.values():
+            staged.pop(number, None)
         state.catalogue.promote(promotion, at.version, at.active_us, vector=row)
         if promotion.supersession is not None:
             _supersede(state, promotion.supersession, at.version)
@@ -97,7 +99,7 @@ def _supersede(state: State, event: Supersession, version: int) -> None:
     old, new = numbers[event.old], numbers[event.new]
     for other in event.moved:
         state.graph.move(old, new, numbers[other], version)
-    state.catalogue.supersede(event, version, tags_max=state.timeline.policy.tags_max)
+    state.catalogue.supersede(event, version, state.timeline.policy)
     state.graph.isolate({old}, version)
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from mnemic.adapters.inprocess.queries import Queries
 from mnemic.kernel.errors import BlockNotFound, Refused
 from mnemic.kernel.identity import BLOCK_ID_LENGTH, BlockId
+
+if TYPE_CHECKING:
+    from mnemic.adapters.inprocess.queries import Queries
 
 SHORT_LENGTH = 8
 PAGE = 1000

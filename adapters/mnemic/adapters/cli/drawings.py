@@ -85,9 +85,7 @@ def _ranking(blocks: Iterable[ScoredBlock], *, explained: bool) -> Table:
         lines: list[RenderableType] = [words(block.content), about]
         if explained:
             lines += reasons(block)
-        drawn.add_row(
-            str(rank), short_id(block.id), f"{block.composite_score:.3f}", Group(*lines)
-        )
+        drawn.add_row(str(rank), short_id(block.id), f"{block.composite_score:.3f}", Group(*lines))
     return drawn
 
 
@@ -164,7 +162,9 @@ def _place(block: BlockId | None, score: float | None) -> tuple[str, str]:
 
 def page(result: Page) -> Iterator[RenderableType]:
     """Draw a page of blocks."""
-    drawn = table("id", "status", "category", "used", "recency", "memory", right=("used", "recency"))
+    drawn = table(
+        "id", "status", "category", "used", "recency", "memory", right=("used", "recency")
+    )
     for block in result.items:
         drawn.add_row(
             short_id(block.id),
@@ -258,7 +258,10 @@ def status(result: Status) -> Iterator[RenderableType]:
             ("decisions", str(result.decisions)),
             ("version", f"{result.version}, last written {result.recorded_at or 'never'}"),
             ("clock", f"{result.hour:.3f} active hours"),
-            ("sessions", ", ".join(result.open_sessions) and f"open: {', '.join(result.open_sessions)}"),
+            (
+                "sessions",
+                ", ".join(result.open_sessions) and f"open: {', '.join(result.open_sessions)}",
+            ),
             ("policy", f"{result.policy} ({result.policy_id})"),
             ("frames", ", ".join(result.frames)),
             ("embedder", result.embedder or "none yet"),

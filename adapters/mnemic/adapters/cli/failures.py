@@ -46,7 +46,7 @@ class Failure:
 def failure(error: Exception) -> Failure:
     """Return how *error* is reported; one that is not ours is a bug."""
     if isinstance(error, MnemicError):
-        families = (exit for family, exit in FAMILIES if isinstance(error, family))
+        families = (code for family, code in FAMILIES if isinstance(error, family))
         return Failure(exit=next(families, Exit.INTERNAL), facts=error.to_dict())
     return Failure(
         exit=Exit.INTERNAL,

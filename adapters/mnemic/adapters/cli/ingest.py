@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import batched
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import Factory, define, evolve, fields
+from attrs import Factory, asdict, define, evolve
 from rich.text import Text
 
 from mnemic.adapters.cli.failures import Exit
-from mnemic.adapters.cli.invocation import Progress, Run, plain
+from mnemic.adapters.cli.invocation import Progress, Run, plain, plural
 
 if TYPE_CHECKING:
     from mnemic.adapters.ingestion import Item, Sitting
     from mnemic.adapters.inprocess import SyncMemory
-    from mnemic.kernel.results import ConsolidateResult
 
 BATCH = 500
 """Lessons of one transaction: long enough to be fast, short enough for other writers."""
@@ -29,31 +28,53 @@ class Tally:
 
     files: int = 0
     sessions: int = 0
-    items: int = 0
     created: int = 0
     reactivated: int = 0
     duplicates: int = 0
     undated: int = 0
     """Dates that could not be read; these blocks are of unknown age."""
+    promoted: int = 0
+    superseded: int = 0
+    near_duplicates: int = 0
+    edges_created: int = 0
+    version: int = -1
+    hour: float = 0.0
+    """Active hours after it."""
     refused: list[dict[str, str]] = Factory(list)
-
-    @property
-    def summary(self) -> str:
-        """One line for a person."""
-        parts = [f"{self.created} learned"]
-        for count, what in (
-            (self.reactivated, "back from the archive"),
-            (self.duplicates, "known already"),
-            (len(self.refused), "refused"),
-            (self.undated, "of unknown age, their dates being unreadable"),
-        ):
-            if count:
-                parts.append(f"{count} {what}")
-        return f"{', '.join(parts)}."
+    """Place, code, detail and recovery of each item that could not be learned."""
 
     def refuse(self, place: str, code: str, detail: str, recovery: str) -> None:
         """Note an item that could not be learned."""
         self.refused.append({"place": place, "code": code, "detail": detail, "recovery": recovery})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return asdict(self)
+
+    @property
+    def learned(self) -> str:
+        """One line on learning."""
+        counts = (
+            (self.created, "new"),
+            (self.reactivated, "back from the archive"),
+            (self.duplicates, "known already"),
+            (len(self.refused), "refused"),
+            (self.undated, "of unknown age (unreadable dates)"),
+        )
+        parts = [f"{count} {what}" for count, what in counts if count]
+        sat = f" in {plural(self.sessions, 'session')}" if self.sessions else ""
+        return f"Learned{sat}: {', '.join(parts) or 'nothing'}."
+
+    @property
+    def consolidated(self) -> str:
+        """One line on promotion."""
+        counts = (
+            (self.promoted, "promoted"),
+            (self.superseded, "superseded"),
+            (self.near_duplicates, "near-duplicate pairs"),
+            (self.edges_created, "edges created"),
+        )
+        return f"Consolidated: {', '.join(f'{count} {what}' for count, what in counts if count)}."
 
 
 def ingest(
@@ -90,47 +111,60 @@ def ingest(
     sittings = [
         sitting for path in paths for sitting in ingestion.read(path, conversation=conversation)
     ]
-    tally = Tally(files=len(paths))
-    with run.memory(making=True) as memory:
-        consolidated = _learn_all(
-            memory, sittings, tally, run, consolidate=consolidate, session=session and consolidate
-        )
+    sessions = session and consolidate
+    with run.memory(making=True) as memory, run.progress("learning") as progress:
+        size = sum(sitting.size for sitting in sittings)
+        learning = _Learning(memory, progress, size * 2 if consolidate else size)
+        for sitting in sittings:
+            learning.sit(sitting, session=sessions)
+        if consolidate and not sessions:
+            learning.consolidate()
         status = memory.status()
-    _show(run, tally, consolidated, {"version": status.version, "hour": status.hour})
+    tally = evolve(learning.tally, files=len(paths), version=status.version, hour=status.hour)
+    run.show_document(tally.to_dict(), *_drawn(tally))
     return Exit.REFUSED if tally.refused else Exit.OK
 
 
-def _learn_all(
-    memory: SyncMemory,
-    sittings: Iterable[Sitting],
-    tally: Tally,
-    run: Run,
-    *,
-    consolidate: bool,
-    session: bool,
-) -> ConsolidateResult | None:
-    """Learn sitting by sitting; a session is left open if this fails: it ends at its last event."""
-    total: ConsolidateResult | None = None
-    todo = list(sittings)
-    size = sum(sitting.size for sitting in todo)
-    with run.progress("learning") as progress:
-        for sitting in todo:
-            if session:
-                memory.start_session()
-                tally.sessions += 1
-            _learn(memory, sitting, tally, lambda done, _: progress(done, size))
-            if session:
-                total = _sum(total, memory.consolidate())
-                memory.end_session()
-    if consolidate and not session:
-        with run.progress("consolidating") as progress:
-            total = memory.consolidate(progress=progress)
-    return total
+class _Learning:
+    """The work on one memory, its progress and its tally."""
 
+    def __init__(self, memory: SyncMemory, progress: Progress, steps: int) -> None:
+        self.tally = Tally()
+        self._memory = memory
+        self._progress = progress
+        self._steps = steps
+        self._done = 0
 
-def _learn(memory: SyncMemory, sitting: Sitting, tally: Tally, progress: Progress) -> None:
-    for batch in batched(_lessons(sitting, tally), BATCH):
-        result = memory.learn_many([item.lesson or {} for item in batch])
+    def sit(self, sitting: Sitting, *, session: bool) -> None:
+        """Learn a sitting, in a session if wanted.
+
+        A session is left open if this fails: it ends at its last event, and ending it here would
+        first consolidate everything.
+        """
+        if session:
+            self._memory.start_session()
+            self.tally.sessions += 1
+        items = iter(self._lessons(sitting))
+        while batch := list(islice(items, BATCH)):
+            self._learn(batch)
+        if session:
+            self.consolidate()
+            self._memory.end_session()
+
+    def _lessons(self, sitting: Sitting) -> Iterator[Item]:
+        """Yield the items that can be tried, and count all."""
+        for item in sitting.items:
+            self._step(1)
+            self.tally.undated += item.undated
+            if item.refusal is None:
+                yield item
+            else:
+                error = item.refusal
+                self.tally.refuse(item.place, error.code, error.message, error.recovery)
+
+    def _learn(self, batch: list[Item]) -> None:
+        tally = self.tally
+        result = self._memory.learn_many([item.lesson or {} for item in batch])
         for learned in result.results:
             tally.created += learned.action == "created"
             tally.duplicates += learned.action == "duplicate"
@@ -138,16 +172,31 @@ def _learn(memory: SyncMemory, sitting: Sitting, tally: Tally, progress: Progres
         for refusal in result.refused:
             place = batch[refusal.position].place
             tally.refuse(place, refusal.code, refusal.detail, refusal.recovery)
-        progress(tally.items, 0)
+
+    def consolidate(self) -> None:
+        """Promote what waits."""
+        before = self._done
+        result = self._memory.consolidate(
+            progress=lambda done, _: self._step(before + done - self._done)
+        )
+        tally = self.tally
+        tally.promoted += result.promoted
+        tally.superseded += result.superseded
+        tally.near_duplicates += result.near_duplicates
+        tally.edges_created += result.edges_created
+
+    def _step(self, count: int) -> None:
+        self._done += count
+        self._progress(self._done, max(self._done, self._steps))
 
 
-def _lessons(sitting: Sitting, tally: Tally) -> Iterator[Item]:
-    """Yield the items that can be tried, and count all."""
-    for item in sitting.items:
-        tally.items += 1
-        tally.undated += item.undated
-        if item.refusal is None:
-            yield item
-        else:
-            error = item.refusal
-            tally.refuse(item.place, error.code, error.message, error.recovery)
+def _drawn(tally: Tally) -> Iterator[Text]:
+    """Draw what became of everything, refusals first, as far as they fit."""
+    for refused in tally.refused[:REFUSALS_SHOWN]:
+        place, code, detail = (plain(refused[key]) for key in ("place", "code", "detail"))
+        yield Text.assemble((place, "bold"), f" {code}: {detail}")
+    if len(tally.refused) > REFUSALS_SHOWN:
+        yield Text(f"… and {len(tally.refused) - REFUSALS_SHOWN} more; --json has them all.")
+    yield Text(tally.learned)
+    if tally.promoted:
+        yield Text(tally.consolidated)

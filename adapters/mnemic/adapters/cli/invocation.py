@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
@@ -19,11 +19,11 @@ from rich.text import Text
 
 from mnemic.adapters.cli.failures import Failure
 from mnemic.kernel.errors import LogCorrupt, PointOutOfRange, StoreFailed
-from mnemic.kernel.results import Result
 
 if TYPE_CHECKING:
     from mnemic.adapters.inprocess import SyncMemory
     from mnemic.adapters.stores.sqlite import SQLiteStore
+    from mnemic.kernel.results import Result
 
 Progress = Callable[[int, int], None]
 """Called with what is done and what there is to do."""
@@ -35,6 +35,14 @@ ACTOR = "cli"
 """Who acts, as the log names it."""
 
 
+class Stream(Console):
+    """A console that lets ``main`` find out that nobody reads any more."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise what was caught; rich would leave with exit code 1."""
+        raise  # noqa: PLE0704 - called while the error is handled
+
+
 @frozen(kw_only=True)
 class Invocation:
     """The options that every command shares, and the two streams."""
@@ -43,13 +51,13 @@ class Invocation:
     """The store's file."""
     space: str
     as_json: bool = False
-    out: Console = field(factory=lambda: Console(highlight=False))
-    err: Console = field(factory=lambda: Console(stderr=True, highlight=False))
+    out: Console = field(factory=lambda: Stream(highlight=False))
+    err: Console = field(factory=lambda: Stream(stderr=True, highlight=False))
 
     # --- the memory -------------------------------------------------------------------------
 
     @contextmanager
-    def memory(self, *, making: bool = False, read_only: bool = False) -> Iterator[SyncMemory]:
+    def memory(self, *, making: bool = False, read_only: bool = False) -> Generator[SyncMemory]:
         """Open the memory, for a ``with`` block.
 
         Args:
@@ -122,19 +130,19 @@ class Invocation:
 
     def write_json(self, document: Mapping[str, Any]) -> None:
         """Print one JSON document on a line of its own."""
-        print(_json(document, self.out.encoding), file=self.out.file)  # noqa: T201
+        print(_json(document, self.out.encoding), file=self.out.file)
 
     def warn(self, sentence: str) -> None:
         """Print a warning beside the output."""
         if self.as_json:
-            print(_json({"warning": sentence}, self.err.encoding), file=self.err.file)  # noqa: T201
+            print(_json({"warning": sentence}, self.err.encoding), file=self.err.file)
         else:
             self.err.print(Text.assemble(("warning ", "yellow"), plain(sentence)))
 
     def fail(self, failure: Failure) -> int:
         """Print a failure beside the output, and return its exit code."""
         if self.as_json:
-            print(_json(failure.facts, self.err.encoding), file=self.err.file)  # noqa: T201
+            print(_json(failure.facts, self.err.encoding), file=self.err.file)
             return failure.exit
         code, detail = (plain(str(failure.facts[key])) for key in ("code", "detail"))
         self.err.print(Text.assemble(("error ", "bold red"), (code, "bold"), f": {detail}"))
@@ -144,14 +152,14 @@ class Invocation:
         return failure.exit
 
     @contextmanager
-    def progress(self, doing: str) -> Iterator[Progress]:
+    def progress(self, doing: str) -> Generator[Progress]:
         """Show a bar beside the output while a ``with`` block works; on a terminal only.
 
         Args:
             doing: What is being done, in a word or two.
         """
         if self.as_json or not self.err.is_terminal:
-            yield lambda done, todo: None
+            yield lambda *_: None
             return
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bars
@@ -169,10 +177,12 @@ class Invocation:
 
 Run = Annotated[Invocation, Parameter(parse=False)]
 """The parameter of a command that takes the invocation; not an option of its own."""
+Flag = Annotated[bool, Parameter(negative=())]
+"""An option that is there or not, without a --no-… twin."""
 
 
 def invocation(path: Path, *, space: str, as_json: bool) -> Invocation:
-    """Return an invocation on the streams of this process, which from here on never fail to encode."""
+    """Return an invocation on the streams of this process; what they cannot encode is replaced."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -182,6 +192,11 @@ def invocation(path: Path, *, space: str, as_json: bool) -> Invocation:
 def wants_traceback() -> bool:
     """Whether whoever runs this looks for a bug."""
     return bool(os.environ.get("MNEMIC_TRACEBACK"))
+
+
+def plural(count: int, noun: str) -> str:
+    """Return ``1 edge``, ``2 edges``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def plain(words: str) -> str:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 from attrs import frozen
 from cyclopts import App, Parameter
+from rich.console import RenderableType
 from rich.text import Text
 
 from mnemic.adapters.cli import reading
 from mnemic.adapters.cli.conditions import conditions
 from mnemic.adapters.cli.failures import Exit
-from mnemic.adapters.cli.invocation import Invocation, Run
+from mnemic.adapters.cli.invocation import Flag, Invocation, Run
 
 if TYPE_CHECKING:
     from mnemic.adapters.inprocess.snapshot import SyncView
@@ -32,7 +33,7 @@ class Point:
     decision: str | None
 
     @contextmanager
-    def view(self) -> Iterator[SyncView]:
+    def view(self) -> Generator[SyncView]:
         """Open the memory as it was, for a ``with`` block, and say where that is.
 
         Raises:
@@ -67,7 +68,8 @@ def to_point(
 ) -> int:
     """See the memory as it was: name one point, then ask. Nothing is written.
 
-    mnemic as-of --hour 12.5 recall "When is the demo?"
+        mnemic as-of --hour 12.5 recall "When is the demo?"
+        mnemic as-of --decision d45 status
 
     Args:
         tokens: The question, as a command of its own.
@@ -79,9 +81,7 @@ def to_point(
     """
     point = Point(invocation=run, hour=hour, version=version, at=at, decision=decision)
     command, bound, injected = as_of.parse_args(tokens)
-    exit_code: int | None = command(
-        *bound.args, **bound.kwargs, **dict.fromkeys(injected, point)
-    )
+    exit_code: int | None = command(*bound.args, **bound.kwargs, **dict.fromkeys(injected, point))
     return exit_code or Exit.OK
 
 
@@ -94,7 +94,7 @@ def recall(
     top_k: int | None = None,
     budget: int | None = None,
     where: tuple[str, ...] = (),
-    explain: bool = False,
+    explain: Flag = False,
     then: Then,
 ) -> int:
     """Show what a recall would have returned there.
@@ -143,9 +143,7 @@ def block(block_id: str, /, *, then: Then) -> int:
 
 
 @as_of.command
-def log(
-    *, after: int | None = None, limit: int = 50, of: str | None = None, then: Then
-) -> int:
+def log(*, after: int | None = None, limit: int = 50, of: str | None = None, then: Then) -> int:
     """List the events up to there.
 
     Args:
@@ -159,7 +157,7 @@ def log(
     return Exit.OK
 
 
-def replay(decision: str, /, *, explain: bool = False, run: Run) -> int:
+def replay(decision: str, /, *, explain: Flag = False, run: Run) -> int:
     """Compute a recorded recall again from the state it read, and compare.
 
     Exit code 4 if it comes out otherwise than it was recorded.
@@ -173,7 +171,7 @@ def replay(decision: str, /, *, explain: bool = False, run: Run) -> int:
 
     with run.memory(read_only=True) as memory:
         result = memory.replay(decision)
-    drawn = [Text(result.summary)]
+    drawn: list[RenderableType] = [Text(result.summary)]
     if result.differences:
         drawn.append(drawings.differences(result.differences))
     if result.recall is not None:

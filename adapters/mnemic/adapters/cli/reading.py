@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from mnemic.adapters.cli.addresses import full_id
 from mnemic.adapters.cli.conditions import conditions
 from mnemic.adapters.cli.failures import Exit
-from mnemic.adapters.cli.invocation import Invocation, Run
+from mnemic.adapters.cli.invocation import Flag, Invocation, Run
+from mnemic.kernel.errors import FieldRefused
 
 if TYPE_CHECKING:
     from mnemic.adapters.inprocess.queries import Queries
@@ -23,7 +25,7 @@ def recall(
     budget: int | None = None,
     where: tuple[str, ...] = (),
     record: bool = True,
-    explain: bool = False,
+    explain: Flag = False,
     run: Run,
 ) -> int:
     """Ask what bears on a question; the answer is recorded as a decision.
@@ -116,9 +118,7 @@ def block(block_id: str, /, *, run: Run) -> int:
     return Exit.OK
 
 
-def log(
-    *, after: int | None = None, limit: int = 50, of: str | None = None, run: Run
-) -> int:
+def log(*, after: int | None = None, limit: int = 50, of: str | None = None, run: Run) -> int:
     """List events: the last ones, those behind a version, or those behind one block.
 
     With --json each event is a line of its own.
@@ -158,7 +158,6 @@ def show_status(run: Invocation, known: Queries) -> None:
 def show_block(run: Invocation, known: Queries, block_id: str) -> None:
     """Show one block of a memory or a view."""
     from mnemic.adapters.cli import drawings
-    from mnemic.adapters.cli.addresses import full_id
 
     found = known.block(full_id(known, block_id))
     edges = known.edges(found.id)
@@ -176,8 +175,6 @@ def show_log(
         FieldRefused: Both a beginning and a block were named.
     """
     from mnemic.adapters.cli import drawings
-    from mnemic.adapters.cli.addresses import full_id
-    from mnemic.kernel.errors import FieldRefused
 
     found: Iterable[Moment]
     if of is not None and after is not None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from mnemic.adapters.cli.failures import Exit
-from mnemic.adapters.cli.invocation import Run
+from mnemic.adapters.cli.invocation import Flag, Run
 
 
-def consolidate(*, limit: int | None = None, relink: bool = False, run: Run) -> int:
+def consolidate(*, limit: int | None = None, relink: Flag = False, run: Run) -> int:
     """Promote what waits in the inbox: embed it, find near-duplicates, form edges.
 
     Args:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from mnemic.adapters.cli.addresses import full_id
 from mnemic.adapters.cli.conditions import metadata as objects
 from mnemic.adapters.cli.failures import Exit
 from mnemic.adapters.cli.invocation import Run
@@ -73,7 +74,7 @@ def revise(block_id: str, text: str, /, *, reason: str | None = None, run: Run) 
         run: This invocation.
     """
     with run.memory() as memory:
-        run.show(memory.revise(_full(memory, block_id), text, reason))
+        run.show(memory.revise(full_id(memory, block_id), text, reason))
     return Exit.OK
 
 
@@ -86,7 +87,7 @@ def forget(block_id: str, /, *, reason: str | None = None, run: Run) -> int:
         run: This invocation.
     """
     with run.memory() as memory:
-        run.show(memory.forget(_full(memory, block_id), reason))
+        run.show(memory.forget(full_id(memory, block_id), reason))
     return Exit.OK
 
 
@@ -98,7 +99,7 @@ def erase(block_id: str, /, *, run: Run) -> int:
         run: This invocation.
     """
     with run.memory() as memory:
-        run.show(memory.erase(_full(memory, block_id)))
+        run.show(memory.erase(full_id(memory, block_id)))
     return Exit.OK
 
 
@@ -127,8 +128,8 @@ def connect(
     """
     with run.memory() as memory:
         result = memory.connect(
-            _full(memory, source),
-            _full(memory, target),
+            full_id(memory, source),
+            full_id(memory, target),
             relation,
             weight=weight,
             note=note,
@@ -162,8 +163,8 @@ def disconnect(
     with run.memory() as memory:
         run.show(
             memory.disconnect(
-                _full(memory, source),
-                _full(memory, target),
+                full_id(memory, source),
+                full_id(memory, target),
                 guard_relation=guard_relation,
                 reason=reason,
             )
@@ -191,7 +192,7 @@ def outcome(
     """
     with run.memory() as memory:
         result = memory.outcome(
-            [_full(memory, block_id) for block_id in block_ids],
+            [full_id(memory, block_id) for block_id in block_ids],
             signal,
             decision_id=decision,
             weight=weight,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from attrs import asdict
+from attrs import asdict, evolve
 
-from mnemic.adapters.inprocess import consolidation
+from mnemic.adapters.inprocess import consolidation, reembedding
 from mnemic.adapters.inprocess.answers import learn_result
 from mnemic.adapters.inprocess.consolidation import Progress
 from mnemic.adapters.inprocess.host import Date, Host
@@ -22,6 +22,7 @@ from mnemic.kernel.decisions.learning import Learned, Lesson, decide_learn
 from mnemic.kernel.errors import FieldRefused, Refused
 from mnemic.kernel.events import Event, SpaceErased
 from mnemic.kernel.identity import BlockId
+from mnemic.kernel.ports import Embedder
 from mnemic.kernel.reading import Moment
 from mnemic.kernel.results import (
     ConsolidateResult,
@@ -29,6 +30,7 @@ from mnemic.kernel.results import (
     ForgetResult,
     LearnManyResult,
     LearnResult,
+    ReembedResult,
     Refusal,
     ReviseResult,
     RezoneResult,
@@ -274,6 +276,21 @@ class BlockVerbs(Host):
         )
 
     dream = consolidate
+
+    def reembed(self, embedder: Embedder, *, progress: Progress | None = None) -> ReembedResult:
+        """Move the space to another embedder; the old one rules until every block is ready.
+
+        Stop it when you like: it goes on where it was. Views of the past keep the embedder that
+        was in force at their point.
+
+        Raises:
+            VectorRefused: The embedder cannot be used; nothing has changed.
+        """
+        space = self._open()
+        space.check_writable()
+        result = reembedding.reembed(space, embedder, progress=progress)
+        self._models = evolve(self._models, embedder=embedder)
+        return result
 
 
 def _decide_many(

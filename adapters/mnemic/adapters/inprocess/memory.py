@@ -107,6 +107,7 @@ class Memory(_Threaded):
     outcome = _verb(SyncMemory.outcome)
     pending_connections = _verb(SyncMemory.pending_connections)
     recall = _verb(SyncMemory.recall)
+    reembed = _verb(SyncMemory.reembed)
     replay = _verb(SyncMemory.replay)
     revise = _verb(SyncMemory.revise)
     rezone = _verb(SyncMemory.rezone)

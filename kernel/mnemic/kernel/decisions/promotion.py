@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from mnemic.kernel.arithmetic import nano
 from mnemic.kernel.decay import tier_rate
 from mnemic.kernel.decisions.room import Room
-from mnemic.kernel.decisions.succession import Heir, succeed
+from mnemic.kernel.decisions.succession import Heir, inherited, succeed
 from mnemic.kernel.events import (
     BlocksPromoted,
     BlocksRelinked,
@@ -63,6 +63,11 @@ def decide_promotion(
         if superseded is not None and near.builds_on_chunk(place, superseded[0]):
             break
         promotions.append(_promotion(reading, candidate, fresh[place], superseded=superseded))
+        if superseded is not None:
+            old = reading.facts(superseded[0]).tags
+            fresh[place] = evolve(
+                fresh[place], tags=inherited(fresh[place].tags, old, reading.policy)
+            )
         noted.extend(
             NearDuplicate(
                 block_id=reading.facts(candidate.number).id,

@@ -3,8 +3,8 @@
 Rules of this module (DOMAIN section 5):
 
 1. No block has more standing edges than the cap, counting what this very command forms.
-2. Over the cap a new edge may displace, at each full end, the weakest edge of a lower class. The
-   classes are ``similar`` < ``co_occurs`` < every other relation.
+2. Over the cap a new edge may displace, at each full end, the weakest edge of the lowest class
+   there, if that is below its own. The classes are ``similar`` < ``co_occurs`` < all others.
 3. An edge that an agent asserted never makes way. Nor does anything formed in this command.
 4. Weakest means lowest effective weight now; ties go by the pair of ids.
 """
@@ -90,10 +90,10 @@ class Room:
         ]
         return min(candidates, key=self._strength, default=None)
 
-    def _strength(self, edge: EdgeFacts) -> tuple[int, Pair]:
+    def _strength(self, edge: EdgeFacts) -> tuple[int, int, Pair]:
         reading = self._reading
-        source, target = reading.facts(edge.source), reading.facts(edge.target)
-        return effective_now(reading, edge, self._now_us), pair_of_ids(source.id, target.id)
+        ends_of = pair_of_ids(reading.facts(edge.source).id, reading.facts(edge.target).id)
+        return class_of(edge.relation), effective_now(reading, edge, self._now_us), ends_of
 
 
 def effective_now(reading: Reading, edge: EdgeFacts, now_us: int) -> int:

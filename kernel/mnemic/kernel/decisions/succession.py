@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+
 from attrs import frozen
 
 from mnemic.kernel.arithmetic import nano
 from mnemic.kernel.decay import tier_rate
 from mnemic.kernel.events import Supersession
 from mnemic.kernel.identity import BlockId
+from mnemic.kernel.policy import Policy
 from mnemic.kernel.reading import Reading
 
 _HANDED_OVER = ("agent", "outcome")
@@ -41,7 +44,8 @@ def succeed(reading: Reading, old: int, heir: Heir, *, cosine: int | None = None
     prior = nano(policy.outcome_prior)
     moved, lost = _edges(reading, old, heir.number)
     own = tier_rate(heir.tags, heir.category, policy)
-    merged = tier_rate({*heir.tags, *facts.tags}, heir.category, policy)
+    tags = inherited(heir.tags, facts.tags, policy)
+    merged = tier_rate(tags, heir.category, policy)
     return Supersession(
         old=facts.id,
         new=heir.id,
@@ -53,6 +57,13 @@ def succeed(reading: Reading, old: int, heir: Heir, *, cosine: int | None = None
         retrievals=facts.retrievals,
         rate=merged if merged != own else None,
     )
+
+
+def inherited(own: Collection[str], old: Iterable[str], policy: Policy) -> tuple[str, ...]:
+    """Return the tags of an heir: its own, and those of the old block as far as there is room."""
+    room = max(0, policy.tags_max - len(own))
+    taken = [tag for tag in sorted(old) if tag not in own][:room]
+    return tuple(sorted([*own, *taken]))
 
 
 def _edges(reading: Reading, old: int, new: int | None) -> tuple[list[int], list[int]]:

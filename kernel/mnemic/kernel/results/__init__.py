@@ -14,6 +14,7 @@ from mnemic.kernel.results.blocks import (
     LearnManyResult,
     LearnResult,
     Page,
+    ReembedResult,
     ReviseResult,
     RezoneResult,
 )
@@ -67,6 +68,7 @@ __all__ = [
     "OutcomeResult",
     "Page",
     "RecallResult",
+    "ReembedResult",
     "Refusal",
     "ReplayResult",
     "Result",

@@ -96,6 +96,20 @@ class ConsolidateResult(Result):
 
 
 @frozen(kw_only=True, str=False)
+class ReembedResult(Result):
+    """A space moved to another embedder."""
+
+    embedder: str
+    """Name of the embedder now in force."""
+    staged: int
+    """Blocks that were embedded for it by this call."""
+
+    @property
+    def summary(self) -> str:
+        return f"{plural(self.staged, 'block')} embedded; {self.embedder} is in force."
+
+
+@frozen(kw_only=True, str=False)
 class ForgetResult(Result):
     block_id: BlockId
     action: str

@@ -49,6 +49,8 @@ class PlainState:
         self.used: dict[Pair, str] = {}
         """The last session in which a recall refreshed a pair's edge."""
         self.sessions: dict[str, dict[str, Any]] = {}
+        self.curated_us: int | None = None
+        """Active time of the last sweep."""
         self.vectors_staged: dict[EmbedderIdentity, dict[BlockId, bytes | None]] = {}
         self.space_erased = False
 
@@ -90,6 +92,7 @@ class PlainState:
             "barred": plain(self.barred),
             "blocks": plain(self.blocks),
             "clock": plain(self.clock),
+            "curated_us": self.curated_us,
             "edges": plain(self.edges),
             "embedder": plain(self.embedder),
             "near": plain(self.near),
@@ -369,6 +372,7 @@ class PlainState:
             self.blocks[penalty.block_id].rate = penalty.rate
 
     def _curate(self, event: happened.Curated, now: int) -> None:
+        self.curated_us = now
         for archival in event.archived:
             self.archive(archival.block_id, archival.reason)
         for ends in (*event.pruned, *event.decayed):

@@ -86,11 +86,13 @@ def _decayed(state: PlainState, now_us: int) -> tuple[Pair, ...]:
 def _admitted(state: PlainState, now_us: int) -> tuple[Admission, ...]:
     """Let pending connections in while both ends have room, in their order.
 
-    They wait for room; they displace nothing.
+    They wait for room; they displace nothing. What the next sweep would prune again stays out,
+    or two sweeps at one hour would not be one.
     """
     admitted = []
     for ends, waiting in list(state.pending.items()):
-        if any(len(state.edges_of(end)) >= state.policy.degree_cap for end in ends):
+        full = any(len(state.edges_of(end)) >= state.policy.degree_cap for end in ends)
+        if full or waiting.weight < nano(state.policy.edge_prune_below):
             continue
         del state.pending[ends]
         state.put_edge(
@@ -108,13 +110,18 @@ def _admitted(state: PlainState, now_us: int) -> tuple[Admission, ...]:
 
 
 def _reinforced(state: PlainState, now_us: int) -> tuple[tuple[BlockId, ...], tuple[BlockId, ...]]:
-    """Return the constitutional blocks and the best others, without those of this very hour."""
+    """Return the constitutional blocks and the best others, without those of this very hour.
+
+    A second sweep at one hour takes no others: the first has moved the scores that chose them.
+    """
     active = state.with_status("active")
     due = [block for block in active if state.blocks[block].reinforced_us != now_us]
     constitution = [block for block in active if CONSTITUTIONAL in state.blocks[block].tags]
     scores = self_scores(state, now_us)
     others = {block: scores[block] for block in active if block not in constitution}
     best = scoring.ranked(others)[: state.policy.curate_reinforced]
+    if state.curated_us == now_us:
+        best = []
     return (
         tuple(block for block in sorted(constitution) if block in due),
         tuple(block for block in best if block in due),

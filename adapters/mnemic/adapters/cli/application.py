@@ -1,0 +1,140 @@
+"""The application: its commands, the options they share, and the way out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version as release
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, CycloptsError, Group, Parameter
+
+from mnemic.adapters.cli import past, reading, upkeep, writing
+from mnemic.adapters.cli.failures import Exit, failure, misuse
+from mnemic.adapters.cli.ingest import ingest
+from mnemic.adapters.cli.invocation import invocation, wants_traceback
+
+ABOUT = """
+Event-sourced memory for AI agents, replayable to any active hour.
+
+A first walk:
+
+    mnemic learn "Ines moved the demo to Thursday." --tag demo
+    mnemic ingest notes.jsonl
+    mnemic recall "When is the demo?" --explain
+    mnemic outcome --decision d4 --signal 0.9
+    mnemic as-of --version 3 recall "When is the demo?"
+    mnemic replay d4
+    mnemic verify
+
+Time is counted in active hours: it passes inside sessions only, so one of these commands by itself
+costs none. Ids may be shortened to 8 characters. Every command takes --json.
+"""
+EXITS = """
+Exit codes: 0 done. 1 refused: nothing was written, or not everything. 2 the command line is wrong.
+3 conflict with another writer. 4 damage, or a file that is no store. 5 a file, disk, lock or model
+is unavailable. Errors stand on standard error and say what to do next.
+"""
+OTHER = Group("Other", sort_key=8)
+SHARED = Group("Options of every command", sort_key=9)
+
+app = App(
+    name="mnemic",
+    help=ABOUT,
+    help_epilogue=EXITS,
+    help_format="markdown",
+    version_flags=[],
+    print_error=False,
+    exit_on_error=False,
+    result_action="return_value",
+    suppress_keyboard_interrupt=False,
+    default_parameter=Parameter(negative_iterable=(), show_default=False),
+)
+app.meta.group_parameters = SHARED
+
+for title, commands in {
+    "Remember": (ingest, writing.learn, writing.revise, writing.forget, writing.erase),
+    "Ask": (reading.recall, writing.outcome),
+    "Connect": (writing.connect, writing.disconnect),
+    "Look": (reading.status, reading.blocks, reading.block, reading.log),
+    "Look back": (past.replay,),
+    "Keep in order": (upkeep.consolidate, upkeep.curate, upkeep.verify),
+}.items():
+    group = Group.create_ordered(title)
+    for place, each in enumerate(commands):
+        app.command(each, group=group, sort_key=place)
+    if past.replay in commands:
+        past.as_of.meta.group = group
+        app.command(past.as_of.meta, name="as-of")
+
+
+app["--help"].group = OTHER
+
+
+@app.command(name="--version", group=OTHER)
+def version() -> int:
+    """Say which release this is."""
+    print(release("mnemic"))  # noqa: T201 - this is what was asked for
+    return Exit.OK
+
+
+@app.meta.default
+def launch(
+    *tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
+    db: Annotated[Path, Parameter(env_var="MNEMIC_DB", show_default=True)] = Path("memory.db"),
+    space: Annotated[str, Parameter(show_default=True)] = "default",
+    as_json: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> int:
+    """Run one command.
+
+    Args:
+        tokens: The command.
+        db: The store: one SQLite file.
+        space: Which of the file's memories.
+        as_json: Print one JSON document (log: one per line), errors too.
+    """
+    run = invocation(db, space=space, as_json=as_json)
+    called, bound, injected = app.parse_args(tokens)
+    try:
+        exit_code: int | None = called(*bound.args, **bound.kwargs, **dict.fromkeys(injected, run))
+    except Exception as error:
+        if isinstance(error, CycloptsError | BrokenPipeError) or wants_traceback():
+            raise
+        return run.fail(failure(error))
+    return exit_code or Exit.OK
+
+
+def main(tokens: Sequence[str] | None = None) -> int:
+    """Run the command line, and return its exit code.
+
+    Args:
+        tokens: What stands behind the program's name; None: what this process was given.
+    """
+    given = list(sys.argv[1:] if tokens is None else tokens)
+    try:
+        exit_code: int | None = app.meta(given)
+        sys.stdout.flush()
+    except CycloptsError as error:
+        return _misused(error, as_json="--json" in given)
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        return _reader_gone()
+    return exit_code or Exit.OK
+
+
+def _misused(error: CycloptsError, *, as_json: bool) -> int:
+    error.verbose = False
+    chain = [word for word in error.command_chain or () if word != app.name[0]]
+    run = invocation(Path(), space="", as_json=as_json)
+    return run.fail(misuse(str(error), command=" ".join(chain)))
+
+
+def _reader_gone() -> int:
+    """Leave quietly: Python would flush into the closed pipe once more on its way out."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+    return Exit.NO_READER

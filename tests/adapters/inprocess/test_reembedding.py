@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mnemic.adapters.embedders.hashing import HashEmbedder
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.kernel.errors import EmbedderMismatch, VectorRefused
+from mnemic.kernel.events import EmbedderIdentity
+from mnemic.kernel.policy import Policy
+
+OLD, NEW = HashEmbedder(32), HashEmbedder(64)
+QUESTION = "what does note 3 say about oil?"
+SMALL_CHUNKS = Policy(consolidate_chunk=4)
+
+
+class StoppingEmbedder:
+    """Embeds like another one, a given number of times."""
+
+    def __init__(self, behind: HashEmbedder, times: int) -> None:
+        self._behind = behind
+        self._left = times
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        return self._behind.identity
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.floating]:
+        self._left -= 1
+        if self._left < 0:
+            raise RuntimeError("out of paper")
+        return self._behind.embed(texts)
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    return MemoryStore()
+
+
+@pytest.fixture
+def memory(store: MemoryStore) -> Iterator[SyncMemory]:
+    with SyncMemory.open(store, embedder=OLD, policy=SMALL_CHUNKS) as opened:
+        opened.learn_many([f"note {number} is about oil and lamp {number}" for number in range(10)])
+        opened.consolidate()
+        yield opened
+
+
+def test_a_second_embedder_is_refused_with_a_remedy(memory: SyncMemory, store: MemoryStore) -> None:
+    with pytest.raises(EmbedderMismatch) as refused:
+        SyncMemory.open(store, embedder=NEW)
+    assert refused.value.code == "embedder-mismatch"
+    assert "reembed()" in refused.value.recovery
+    assert memory.verify().sound
+
+
+def test_reembedding_moves_the_space_and_reports_progress(memory: SyncMemory) -> None:
+    steps: list[tuple[int, int]] = []
+    result = memory.reembed(NEW, progress=lambda done, todo: steps.append((done, todo)))
+    assert (result.staged, result.embedder) == (10, NEW.identity.name)
+    assert steps == [(4, 10), (8, 10), (10, 10)]
+    assert memory.status().embedder == NEW.identity.name
+    assert memory.reembed(NEW).staged == 0
+
+
+def test_decisions_under_both_embedders_are_reproduced(
+    memory: SyncMemory, store: MemoryStore
+) -> None:
+    before = memory.recall(QUESTION)
+    memory.reembed(NEW)
+    after = memory.recall(QUESTION)
+    assert before.decision_id is not None
+    assert after.decision_id is not None
+    with SyncMemory.open(store, embedder=NEW) as again:
+        assert again.replay(before.decision_id).outcome == "reproduced"
+        assert again.replay(after.decision_id).outcome == "reproduced"
+
+
+def test_the_old_embedder_rules_until_the_new_one_is_adopted(memory: SyncMemory) -> None:
+    before = memory.recall(QUESTION, record=False)
+    with pytest.raises(VectorRefused):
+        memory.reembed(StoppingEmbedder(NEW, times=2))
+    assert memory.recall(QUESTION, record=False).digest == before.digest
+    assert memory.status().embedder == OLD.identity.name
+
+
+def test_a_stopped_reembedding_goes_on_where_it_was(memory: SyncMemory) -> None:
+    with pytest.raises(VectorRefused):
+        memory.reembed(StoppingEmbedder(NEW, times=2))
+    assert memory.reembed(NEW).staged == 2
+
+
+def test_a_block_promoted_meanwhile_is_embedded_too(memory: SyncMemory) -> None:
+    with pytest.raises(VectorRefused):
+        memory.reembed(StoppingEmbedder(NEW, times=1))
+    memory.learn("a late note about the tide")
+    memory.consolidate()
+    assert memory.reembed(NEW).staged == 7
+    assert memory.recall("tide", record=False).blocks[0].content == "a late note about the tide"
