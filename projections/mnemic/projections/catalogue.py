@@ -176,9 +176,7 @@ class Catalogue:
     ) -> None:
         """Put a block away; without *successor* it keeps the one it may have."""
         values = {} if successor is None else {"successor": successor}
-        self.life.change(
-            number, version, status=ARCHIVED, reason=REASONS.index(reason), **values
-        )
+        self.life.change(number, version, status=ARCHIVED, reason=REASONS.index(reason), **values)
         self.waiting.pop(number, None)
 
     def rezone(self, number: int, version: int, zone: str) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
@@ -43,7 +44,8 @@ def store() -> MemoryStore:
 
 @pytest.fixture
 def memory(store: MemoryStore) -> Iterator[SyncMemory]:
-    with SyncMemory.open(store, embedder=OLD, policy=SMALL_CHUNKS) as opened:
+    clock = ManualClock()
+    with SyncMemory.open(store, embedder=OLD, policy=SMALL_CHUNKS, clock=clock) as opened:
         opened.learn_many([f"note {number} is about oil and lamp {number}" for number in range(10)])
         opened.consolidate()
         yield opened

@@ -33,12 +33,18 @@ Time is counted in active hours: it passes inside sessions only, so one of these
 costs none. Ids may be shortened to 8 characters. Every command takes --json.
 """
 EXITS = """
-Exit codes: 0 done. 1 refused: nothing was written, or not everything. 2 the command line is wrong.
-3 conflict with another writer. 4 damage, or a file that is no store. 5 a file, disk, lock or model
-is unavailable. Errors stand on standard error and say what to do next.
+Exit codes:
+
+    0  done
+    1  refused: nothing was written, or not everything
+    2  the command line is wrong
+    3  conflict with another writer
+    4  damage, or a file that is no store
+    5  unavailable: a file, a disk, a lock, a model
+
+Errors stand on standard error and say what to do next.
 """
-OTHER = Group("Other", sort_key=8)
-SHARED = Group("Options of every command", sort_key=9)
+
 
 app = App(
     name="mnemic",
@@ -52,8 +58,6 @@ app = App(
     suppress_keyboard_interrupt=False,
     default_parameter=Parameter(negative_iterable=(), show_default=False),
 )
-app.meta.group_parameters = SHARED
-
 for title, commands in {
     "Remember": (ingest, writing.learn, writing.revise, writing.forget, writing.erase),
     "Ask": (reading.recall, writing.outcome),
@@ -70,7 +74,9 @@ for title, commands in {
         app.command(past.as_of.meta, name="as-of")
 
 
+OTHER = Group.create_ordered("Other")
 app["--help"].group = OTHER
+app.meta.group_parameters = Group.create_ordered("Options of every command")
 
 
 @app.command(name="--version", group=OTHER)

@@ -68,8 +68,10 @@ def to_point(
 ) -> int:
     """See the memory as it was: name one point, then ask. Nothing is written.
 
-        mnemic as-of --hour 12.5 recall "When is the demo?"
-        mnemic as-of --decision d45 status
+    ```
+    mnemic as-of --hour 12.5 recall "When is the demo?"
+    mnemic as-of --decision d45 status
+    ```
 
     Args:
         tokens: The question, as a command of its own.

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from mnemic.kernel.arithmetic import decayed_each, nano
 from mnemic.kernel.decay import edge_rates, effective_weights
 from mnemic.kernel.decisions.room import Room
+from mnemic.kernel.decisions.room import ends as room_ends
 from mnemic.kernel.events import SIGNALS, Admission, Archival, Curated, Pair
 from mnemic.kernel.identity import BlockId
 from mnemic.kernel.identity import pair as pair_of_ids
-from mnemic.kernel.reading import ACTIVE, Moment, PendingFacts, Reading
+from mnemic.kernel.reading import Moment, PendingFacts, Reading
 from mnemic.kernel.scoring import (
     UNKNOWN,
     centrality,
@@ -69,6 +70,7 @@ class _Sweep:
         self._decayed = stays & ~self._pruned & self._worn()
         self._left = stays & ~self._pruned & ~self._decayed
         self._admitted = self._admissions(gone)
+        self._left &= ~self._replaced()
 
     def event(self) -> Curated:
         return Curated(
@@ -128,13 +130,20 @@ class _Sweep:
         admitted = []
         for waiting in pending:
             ends = (waiting.source, waiting.target)
-            ready = all(
-                end not in gone and self._reading.facts(end).status == ACTIVE for end in ends
-            )
-            if ready and all(room.degree(end) < self._policy.degree_cap for end in ends):
-                room.move_in(*ends)
+            full = any(room.degree(end) >= self._policy.degree_cap for end in ends)
+            # An automatic edge may have formed between the two meanwhile: its place will do.
+            if gone.isdisjoint(ends) and (room.stands(*ends) or not full):
+                if not room.stands(*ends):
+                    room.move_in(*ends)
                 admitted.append(waiting)
         return admitted
+
+    def _replaced(self) -> Bools:
+        """Return which edges give their place to a connection that was admitted."""
+        pairs = [room_ends(waiting.source, waiting.target) for waiting in self._admitted]
+        taken = np.array([(low << 32) + high for low, high in pairs], dtype=np.int64)
+        replaced: Bools = np.isin((self._edges.low << 32) + self._edges.high, taken)
+        return replaced
 
     # --- holding on -------------------------------------------------------------------------
 
@@ -175,14 +184,24 @@ class _Sweep:
         return composites(weights, [signals[name] for name in SIGNALS])
 
     def _degrees(self) -> Ints:
-        """Return the weighted degree of each active block, after everything above."""
-        edges, left = self._edges, self._left
+        """Return the weighted degree of each active block, after everything above.
+
+        An edge to a block that still waits in the inbox does not count yet.
+        """
+        edges, left, blocks = self._edges, self._left, self._blocks
+        source = np.array([waiting.source for waiting in self._admitted], dtype=np.int64)
+        target = np.array([waiting.target for waiting in self._admitted], dtype=np.int64)
+        weight = np.array([waiting.weight for waiting in self._admitted], dtype=np.int64)
         pull = edge_pull(edges.weight[left], edges.count[left], self._policy)
-        size = int(self._blocks.numbers[-1]) + 1 if len(self._blocks.numbers) else 0
+        ends = (np.append(edges.low[left], source), np.append(edges.high[left], target))
+        pull = np.append(pull, weight)
+        size = 1 + max(
+            (int(numbers.max()) for numbers in (*ends, blocks.numbers) if len(numbers)), default=0
+        )
+        alive = np.zeros(size, dtype=np.bool_)
+        alive[blocks.numbers[self._alive]] = True
+        pull = np.where(alive[ends[0]] & alive[ends[1]], pull, 0)
         total = np.zeros(size, dtype=np.int64)
-        for ends in (edges.low[left], edges.high[left]):
-            here = ends < size
-            np.add.at(total, ends[here], pull[here])
-        for waiting in self._admitted:
-            total[[waiting.source, waiting.target]] += waiting.weight
-        return total[self._blocks.numbers]
+        for end in ends:
+            np.add.at(total, end, pull)
+        return total[blocks.numbers]

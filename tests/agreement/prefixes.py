@@ -1,0 +1,59 @@
+"""A log cut short, and everything that the door tells of a point of the past."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from mnemic.adapters.clocks import ManualClock
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.inprocess.snapshot import SyncView
+from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.kernel.ports import Embedder, Log
+
+QUESTIONS = (
+    ("angle 318: one two", "attention"),
+    ("alpha béta", "task"),
+    (None, "self"),
+    (None, "short_term"),
+    ("one", "world"),
+)
+
+
+def cut(log: Log, version: int) -> MemoryStore:
+    """Return a store that holds *log* up to *version* and has never seen more of it."""
+    store = MemoryStore()
+    short = store.log(log.name)
+    for record, payloads in log.read(-1, version):
+        short.append([record], payloads)
+    return store
+
+
+def reader(store: MemoryStore, *, embedder: Embedder, clock: ManualClock) -> SyncMemory:
+    """Return a handle that only reads."""
+    return SyncMemory.open(store, embedder=embedder, clock=clock, read_only=True)
+
+
+def told_by_door(view: SyncView, ids: Iterable[str]) -> dict[str, Any]:
+    """Return the answer to every query and to some questions.
+
+    Args:
+        view: A point of the past.
+        ids: Every block learned by then.
+    """
+    ids = list(ids)
+    return {
+        "status": view.status(),
+        "blocks": view.blocks(limit=1000),
+        "page": view.blocks(limit=2, after=4),
+        "active": view.blocks(status="active", limit=1000),
+        "tagged": view.blocks(tag="self/", limit=1000),
+        "each": [view.block(block) for block in ids],
+        "edges": [view.edges(block) for block in ids],
+        "near": view.near_duplicates(),
+        "pending": view.pending_connections(),
+        "history": view.history(),
+        "behind": [view.history(of=block) for block in ids],
+        "log": view.log(limit=1000),
+        "recalls": [view.recall(query, frame=frame) for query, frame in QUESTIONS],
+    }

@@ -1,0 +1,148 @@
+"""Who watches: folds the log into the plain reference, and tells whether each event is right.
+
+A witness reads stored bytes alone. Before it believes an event it works out, from the state before,
+what the event should have been; afterwards it looks at everything that must hold at every prefix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+
+import attrs
+
+from mnemic.adapters.codec import Codec
+from mnemic.adapters.entropy import SeededEntropy
+from mnemic.kernel import events as happened
+from mnemic.kernel.arithmetic import NANO
+from mnemic.kernel.events import Link, Recorded
+from mnemic.kernel.identity import BlockId, DecisionId, decision_id
+from mnemic.kernel.ports import Log
+from mnemic.specs.reference import decisions as expected
+from mnemic.specs.reference.fold import PlainState
+from mnemic.specs.reference.records import Pair, pair
+from mnemic.specs.reference.room import PlainRoom
+from mnemic.specs.reference.upkeep import expected_curate
+
+
+def read(log: Log, after: int = -1) -> list[Recorded]:
+    """Return the events behind version *after*, as their bytes say."""
+    codec = Codec(SeededEntropy("reader"))
+    return [codec.decode(record, payloads) for record, payloads in log.read(after)]
+
+
+class Witness:
+    """Follows one log."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self.plain = PlainState()
+        self.seen: dict[DecisionId, frozenset[BlockId]] = {}
+        """The blocks that each decision could return."""
+        self.known: dict[DecisionId, int] = {}
+        """How many blocks there were at each decision."""
+        self.erased: dict[BlockId, int] = {}
+        """The version that last erased a block."""
+
+    def catch_up(self) -> None:
+        """Take in what was written since."""
+        for recorded in read(self._log, self.plain.version):
+            self._take(recorded)
+
+    def replays(self, decision: DecisionId) -> set[str]:
+        """Return what the replay of a decision may come to."""
+        made = int(decision[1:])
+        since = {block for block, version in self.erased.items() if version > made}
+        if since & self.seen[decision]:
+            return {"sealed"}
+        if since & {*self.plain.order[: self.known[decision]]}:
+            # What an erased block handed on before can still have mattered.
+            return {"sealed", "reproduced"}
+        return {"reproduced"}
+
+    # --- one event ------------------------------------------------------------------------------
+
+    def _take(self, recorded: Recorded) -> None:
+        plain, event = self.plain, recorded.event
+        assert recorded.version == plain.version + 1
+        assert recorded.active_us >= plain.active_us
+        self._judge(recorded)
+        if isinstance(event, happened.RecallRecorded):
+            assert event.read_version == plain.version
+            decision = decision_id(recorded.version)
+            self.seen[decision] = frozenset(plain.with_status("active"))
+            self.known[decision] = len(plain.order)
+        if isinstance(event, happened.BlockErased):
+            self.erased[event.block_id] = recorded.version
+        before = {block: len(plain.edges_of(block)) for block in plain.order}
+        stood = set(plain.edges)
+        plain.apply(recorded)
+        assert plain.clock.active_us == recorded.active_us
+        self._check_edges(stood, before)
+
+    def _judge(self, recorded: Recorded) -> None:
+        """Compare a decision with what the reference decides on the state before it."""
+        plain, now_us = self.plain, recorded.active_us
+        match recorded.event:
+            case happened.BlocksPromoted() as event:
+                assert event == expected.expected_chunk(plain, recorded)
+            case happened.BlocksRelinked(links=links):
+                self._judge_relink(links, now_us)
+            case happened.BlockSuperseded(supersession=said):
+                new = plain.blocks[said.new]
+                assert said == expected.expected_supersession(
+                    plain, said.old, said.new, tags=new.tags, category=new.category, cosine=None
+                )
+            case happened.EdgeConnected(action="created") as event:
+                room = PlainRoom(plain, now_us)
+                displaced = room.admit(event.source, event.target, event.relation)
+                assert list(event.displaced) == displaced
+            case happened.EdgeDeferred() as event:
+                room = PlainRoom(plain, now_us)
+                assert room.admit(event.source, event.target, event.relation) is None
+            case happened.OutcomeRecorded() as event:
+                self._judge_outcome(event, now_us)
+            case happened.Curated() as event:
+                assert event == expected_curate(plain, now_us, recorded.recorded_us)
+            case _:
+                pass
+
+    def _judge_relink(self, links: tuple[Link, ...], now_us: int) -> None:
+        """Compare the edges of a relink that fits into one chunk."""
+        plain = self.plain
+        few = [
+            block
+            for block in plain.with_status("active")
+            if len(plain.edges_of(block)) < plain.policy.edge_candidates
+        ]
+        if len(few) <= plain.policy.consolidate_chunk:
+            assert links == expected.expected_relink(plain, now_us)
+
+    def _judge_outcome(self, event: happened.OutcomeRecorded, now_us: int) -> None:
+        found = expected.expected_outcome(
+            self.plain,
+            chain(event.block_ids, (refused.block_id for refused in event.refused)),
+            signal=event.signal,
+            weight=event.weight,
+            now_us=now_us,
+        )
+        assert found is not None
+        assert event == attrs.evolve(found, source=event.source, decision_id=event.decision_id)
+
+    # --- what holds at every prefix -------------------------------------------------------------
+
+    def _check_edges(self, stood: set[Pair], degrees: dict[BlockId, int]) -> None:
+        plain = self.plain
+        archived = set(plain.with_status("archived"))
+        for kept in (plain.edges, plain.pending, plain.staged):
+            assert archived.isdisjoint(chain.from_iterable(kept))
+        assert all(0 <= edge.weight <= NANO for edge in plain.edges.values())
+        assert all(pair(edge.source, edge.target) == ends for ends, edge in plain.edges.items())
+        for end in _ends(set(plain.edges) - stood):
+            # A cap that was lowered removes nothing, so a block may have been over it before.
+            most = max(plain.policy.degree_cap, degrees.get(end, 0))
+            assert len(plain.edges_of(end)) <= most
+
+
+def _ends(pairs: Iterable[Pair]) -> set[BlockId]:
+    return set(chain.from_iterable(pairs))
