@@ -26,7 +26,7 @@ from mnemic.kernel.results import (
 )
 
 ERASED = "[erased]"
-BAR_LENGTH = 20
+BAR_LENGTH = 16
 """Cells of a bar that stands for a contribution of the largest weight."""
 BAR_STEPS = " ▏▎▍▌▋▊▉█"
 
@@ -65,7 +65,7 @@ def table(*columns: str, right: Sequence[str] = ()) -> Table:
 def recalled(result: RecallResult, *, explained: bool = False) -> Iterator[RenderableType]:
     """Draw an answer: rank, id, score and words; with reasons if *explained*."""
     if not result.blocks:
-        yield Text("Nothing that I remember bears on this.")
+        yield Text("No memory bears on this.")
     else:
         yield _ranking(result.blocks, explained=explained)
     if result.counterpoints:
@@ -102,11 +102,15 @@ def reasons(block: ScoredBlock) -> Iterator[RenderableType]:
     for reason in block.contributions:
         drawn.add_row(
             reason.signal,
-            Text(bar(reason, most), style="green"),
-            Text(f"{reason.value:.3f} × {reason.weight:.2f} = {reason.contribution:.3f}"),
-            Text(_parts(block, reason), style="dim"),
+            Text(bar(reason, most), style="green", no_wrap=True),
+            f"{reason.contribution:.3f}",
+            Text(f"= {reason.value:.3f} × {reason.weight:.2f}", style="dim", no_wrap=True),
         )
     yield drawn
+    yield Text(
+        f"relevance of words {block.lexical_score:.2f}, of vectors {block.cosine_score:.2f}",
+        style="dim",
+    )
     if block.was_expanded and block.expanded_via is not None:
         yield Text(f"came in through its edge to {short(block.expanded_via)}", style="dim")
 
@@ -119,12 +123,6 @@ def bar(reason: Contribution, most: float) -> str:
     return (BAR_STEPS[-1] * full + BAR_STEPS[rest].strip()).ljust(BAR_LENGTH)
 
 
-def _parts(block: ScoredBlock, reason: Contribution) -> str:
-    if reason.signal != "relevance":
-        return ""
-    return f"words {block.lexical_score:.2f}, vectors {block.cosine_score:.2f}"
-
-
 def _points(blocks: Iterable[Block]) -> RenderableType:
     drawn = Table(box=None, pad_edge=False, show_header=False)
     for block in blocks:
@@ -133,9 +131,8 @@ def _points(blocks: Iterable[Block]) -> RenderableType:
 
 
 def _footer(result: RecallResult) -> Text:
-    decision = "not recorded" if result.decision_id is None else f"decision {result.decision_id}"
     return Text(
-        f"{decision} · frame {result.frame} · version {result.version} at "
+        f"{result.decision_id or 'not recorded'} · {result.frame} · version {result.version} at "
         f"{result.hour:.2f} active hours · {result.tokens} of {result.token_budget} tokens",
         style="dim",
     )

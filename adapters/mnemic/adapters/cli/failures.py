@@ -65,6 +65,6 @@ def misuse(detail: str, *, command: str) -> Failure:
         facts={
             "code": "usage",
             "detail": detail,
-            "recovery": f"Run {' '.join(('mnemic', *command.split()))} --help.",
+            "recovery": f"Run `{' '.join(('mnemic', *command.split()))} --help`.",
         },
     )
