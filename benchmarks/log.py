@@ -325,7 +325,7 @@ def report(what: str, raw_s: float, ours_s: float, *, unit: str) -> None:
 def main() -> None:
     """Run all comparisons in a temporary folder."""
     parser = argparse.ArgumentParser(description="The log against raw sqlite3.")
-    parser.add_argument("--rounds", type=int, default=6, help=f"of {ROUND} durable writes each")
+    parser.add_argument("--rounds", type=int, default=8, help=f"of {ROUND} durable writes each")
     parser.add_argument("--events", type=int, default=200_000, help="length of the replayed log")
     options = parser.parse_args()
     print(f"{'':30}{'raw sqlite3':>12}{'mnemic':>12}{'ratio':>8}")

@@ -22,6 +22,7 @@ FAR = datetime(9000, 1, 1, tzinfo=UTC)
 TIGHT = attrs.evolve(
     DEFAULT,
     name="tight",
+    idle_gap_hours=400.0,
     auto_consolidate=False,
     consolidate_chunk=4,
     degree_cap=3,
@@ -32,7 +33,7 @@ TIGHT = attrs.evolve(
     expansions=2,
     runners_up=3,
 )
-"""Everything that has a limit reaches it soon."""
+"""Everything that has a limit reaches it soon, and one step of the clock can age everything."""
 POLICIES = {policy.name: policy for policy in (DEFAULT, TIGHT)}
 
 Call = Callable[[str], Any]

@@ -99,7 +99,7 @@ def _block(view: View, number: int) -> Told:
         "created_at_us": _known(life.get("created_us", number)),
         "expires_at_us": _known(life.get("expires_us", number)),
         "learned_version": learned,
-        "learned_us": int(view.state.timeline.active_us.data[learned]),
+        "learned_us": int(view.state.timeline.active_us.values[learned]),
         "session": catalogue.sessions.words[life.get("session", number)] or None,
         "reinforced_us": facts.reinforced_us,
         "reinforcements": view.strength.get("reinforcements", number),

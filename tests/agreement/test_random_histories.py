@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from mnemic.kernel.errors import CommandIdReused, Refused
 from mnemic.kernel.ports import Embedder, Store
 from mnemic.projections.state import State
 from mnemic.projections.views import View, as_of, live
-from mnemic.specs.strategies import commands
+from mnemic.specs.strategies import clocks, commands
 from mnemic.specs.strategies.vectors import PlaneEmbedder
 from tests.agreement.agents import POLICIES, Agent, Call, date
 from tests.agreement.prefixes import cut, reader, told_by_door
@@ -40,6 +40,15 @@ EMBEDDERS: dict[str, Callable[[], Embedder]] = {
     "hash": lambda: HashEmbedder(8),
 }
 WHO = st.sampled_from((0, 0, 0, 1))
+FEW = st.integers(min_value=0, max_value=5)
+TIES = st.builds(
+    commands.Connect,
+    source=FEW,
+    target=FEW,
+    relation=st.sampled_from((None, *commands.RELATIONS)),
+    weight=commands.edge_weights(),
+)
+"""Connections among so few blocks that a low cap is reached."""
 SHARE = st.floats(min_value=0.0, max_value=1.0)
 
 
@@ -66,8 +75,12 @@ class KernelAgainstReference(RuleBasedStateMachine):
     def store(self) -> Store:
         return MemoryStore()
 
-    @initialize(policy=st.sampled_from(sorted(POLICIES)), model=st.sampled_from(sorted(EMBEDDERS)))
-    def open(self, policy: str, model: str) -> None:
+    @initialize(
+        policy=st.sampled_from(sorted(POLICIES)),
+        model=st.sampled_from(sorted(EMBEDDERS)),
+        first=st.lists(commands.lessons(), min_size=3, max_size=8),
+    )
+    def open(self, policy: str, model: str, first: list[commands.Learn]) -> None:
         self.embedder = EMBEDDERS[model]()
         self.opened = self.store()
         self.agents = [
@@ -83,20 +96,25 @@ class KernelAgainstReference(RuleBasedStateMachine):
         self.log = self.opened.log("default")
         self.witness = Witness(self.log)
         self.witness.catch_up()
-
-    @initialize(first=st.lists(commands.lessons(), min_size=3, max_size=8))
-    def learn_a_few(self, first: list[commands.Learn]) -> None:
-        self.play(0, commands.StartSession())
-        self.play(0, commands.LearnMany(lessons=tuple(first)))
-        self.play(0, commands.Consolidate())
+        learned = commands.LearnMany(lessons=tuple(first))
+        self.play(0, [commands.StartSession(), learned, commands.Consolidate()])
 
     # --- what agents do -------------------------------------------------------------------------
 
-    @rule(who=WHO, command=commands.commands())
-    def play(self, who: int, command: commands.Command) -> None:
-        call = self.agents[who].call(command, self.witness.plain.order)
-        if call is not None:
-            self.run(call)
+    @rule(who=WHO, played=st.lists(commands.commands(), min_size=1, max_size=6))
+    def play(self, who: int, played: Sequence[commands.Command]) -> None:
+        for command in played:
+            call = self.agents[who].call(command, self.witness.plain.order)
+            if call is not None:
+                self.run(call)
+
+    @rule(who=WHO, ties=st.lists(TIES, min_size=2, max_size=6))
+    def tie(self, who: int, ties: Sequence[commands.Connect]) -> None:
+        self.play(who, ties)
+
+    @rule(who=WHO, by_us=clocks.steps())
+    def age(self, who: int, by_us: int) -> None:
+        self.play(who, [commands.MoveClock(by_us=by_us), commands.Curate()])
 
     @rule(who=WHO, block=commands.blocks(), zone=st.sampled_from(("trusted", "external", " ")))
     def rezone(self, who: int, block: int, zone: str) -> None:
@@ -124,9 +142,9 @@ class KernelAgainstReference(RuleBasedStateMachine):
         except Refused:
             assert self.log.head() == before
             return
-        if self.log.head() == before:
-            return
         self.witness.catch_up()
+        if self.log.command(name) is None:  # nothing was written, or only what waited anyway
+            return
         done = Done(id=name, call=call, result=result, erasures=len(self.witness.erased))
         self.done.append(done)
         self.ask_again(done)

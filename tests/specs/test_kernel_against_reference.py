@@ -166,8 +166,8 @@ class Shell:
                     self.session = None
             case commands.MoveClock(by_us=by_us):
                 self.now_us += by_us
-            case _ as never:
-                assert_never(never)
+            case _:
+                assert_never(command)
 
     def _learn(self, lesson: commands.Learn) -> None:
         expires = None

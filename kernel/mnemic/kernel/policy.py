@@ -354,7 +354,7 @@ class Policy:
         Raises:
             FrameUnknown: Naming those that exist.
         """
-        frame = self._frames_by_name.get(name)
+        frame = self._frames_by_name.get(name) if isinstance(name, str) else None
         if frame is None:
             known = tuple(self._frames_by_name)
             raise FrameUnknown(

@@ -107,14 +107,20 @@ def _dropped(view: View, row: AnswerRow, reason: str) -> Dropped:
 
 
 def _counterpoints(view: View, chosen: list[AnswerRow]) -> list[int]:
-    """Return the active blocks that contradict a chosen one, in the order of the chosen."""
+    """Return what contradicts a chosen block and has not expired, in the order of the chosen."""
     found: dict[int, None] = {}
     for row in chosen:
         for edge in view.edges_of(row.block):
             other = edge.other(row.block)
-            if edge.relation == "contradicts" and view.facts(other).status == ACTIVE:
+            if edge.relation == "contradicts" and _stands(view, other):
                 found[other] = None
     return list(found)
+
+
+def _stands(view: View, number: int) -> bool:
+    facts = view.facts(number)
+    expired = facts.expires_us is not None and facts.expires_us <= view.point.instant_us
+    return facts.status == ACTIVE and not expired
 
 
 def _text(

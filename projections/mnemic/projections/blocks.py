@@ -137,12 +137,14 @@ def blocks(  # a query has one argument per thing one may ask for
         limit: Most blocks of the page. Range: 1 to 1000.
 
     Raises:
-        FieldRefused: The status or the limit is not one of these.
+        FieldRefused: The status, the limit or the version is not one of these.
     """
     if status is not None and status not in STATUSES:
         raise FieldRefused(f"status must be one of {', '.join(STATUSES)}, got {status!r}")
-    if isinstance(limit, bool) or not 1 <= limit <= PAGE_LIMIT:
+    if type(limit) is not int or not 1 <= limit <= PAGE_LIMIT:
         raise FieldRefused(f"limit must be from 1 to {PAGE_LIMIT}, got {limit!r}", field="limit")
+    if after is not None and type(after) is not int:
+        raise FieldRefused(f"after must be a version, got {after!r}", field="after")
     numbers = view.known() if status is None else view.with_status(STATUSES.index(status))
     if tag is not None:
         numbers = numbers[view.tagged(view.life.column("tags", numbers), (tag,))]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mnemic.kernel.arithmetic import NANO, decayed_each, nano, product_each, weighted_each
 from mnemic.kernel.decay import edge_rates, effective_weights
 from mnemic.kernel.events import SIGNALS, AnswerRow
-from mnemic.kernel.identity import BlockId
+from mnemic.kernel.identity import BlockId, SessionId
 from mnemic.kernel.policy import Frame
 from mnemic.kernel.reading import ACTIVE
 from mnemic.kernel.scoring import (
@@ -49,6 +49,8 @@ class Inquiry:
     vector: Vector | None
     frame: Frame
     where: Where
+    session: SessionId | None = None
+    """Of the caller, if it has one open."""
 
 
 @frozen(kw_only=True)
@@ -65,7 +67,7 @@ def rank(view: View, inquiry: Inquiry) -> Ranking:
 
     Source: DOMAIN section 6.
     """
-    pool = eligible(view, inquiry.frame, inquiry.where)
+    pool = eligible(view, inquiry.frame, inquiry.where, inquiry.session)
     guaranteed = pool[view.tagged(view.life.column("tags", pool), inquiry.frame.always_tags)]
     matches = _match(view, inquiry, pool)
     seeds = np.union1d(matches.seeds(view), guaranteed)
@@ -275,12 +277,18 @@ def _recency(view: View, frame: Frame, numbers: Ints) -> Ints:
 
 
 def _centrality(view: View, numbers: Ints) -> Ints:
-    """Return each block's weighted degree over the greatest among *numbers*."""
+    """Return each block's weighted degree over the greatest among *numbers*.
+
+    An edge takes no part until both of its ends are active.
+    """
     pairs, graph = view.pairs(), view.state.graph
+    active = np.zeros(len(view.state.catalogue.ids), dtype=np.bool_)
+    active[view.with_status(ACTIVE)] = True
+    pairs = pairs[active[graph.low[pairs]] & active[graph.high[pairs]]]
     pull = edge_pull(
         view.edge_rows.column("weight", pairs), view.edge_rows.column("count", pairs), view.policy
     )
-    total = np.zeros(len(view.state.catalogue.ids), dtype=np.int64)
+    total = np.zeros(len(active), dtype=np.int64)
     np.add.at(total, graph.low[pairs], pull)
     np.add.at(total, graph.high[pairs], pull)
     return centrality(total[numbers])

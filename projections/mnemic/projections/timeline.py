@@ -53,7 +53,8 @@ class Timeline:
 
     def record(self, recorded: Recorded) -> None:
         """Take in the envelope of the next event."""
-        self.clock.tick(recorded.session_id, recorded.recorded_us, gap_us=self.policy.gap_us)
+        if recorded.session_id is not None:
+            self.clock.tick(recorded.session_id, recorded.recorded_us, gap_us=self.policy.gap_us)
         # The log's word counts, so that a fold of old bytes can never disagree with them.
         self.clock.active_us = recorded.active_us
         self.active_us.append(recorded.active_us)

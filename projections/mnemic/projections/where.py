@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,18 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.decisions.learning import instant
 from mnemic.kernel.errors import FieldRefused
+from mnemic.kernel.identity import SessionId
 from mnemic.kernel.policy import Frame
 from mnemic.kernel.reading import ACTIVE
 from mnemic.kernel.scoring import UNKNOWN
 from mnemic.kernel.texts import BlockText
+from mnemic.projections.blocks import iso
 from mnemic.projections.views import View
 
 Ints = NDArray[np.int64]
 KEYS = ("tags", "category", "author", "thread", "metadata", "since", "until")
+WORDS_MAX = 1000
+"""Alternatives of one condition."""
 
 
 @frozen(kw_only=True)
@@ -44,41 +48,78 @@ class Where:
         Raises:
             FieldRefused: A key is unknown, or a value of the wrong kind.
         """
+        if where is not None and not isinstance(where, Mapping):
+            raise FieldRefused(f"where must be an object, got {where!r}", field="where")
         given = dict(where or {})
-        unknown = sorted(set(given) - set(KEYS))
+        unknown = [key for key in given if key not in KEYS]
         if unknown:
             raise FieldRefused(
                 f"where does not know {', '.join(map(repr, unknown))}",
                 recovery=f"Filter by {', '.join(KEYS)}.",
                 field="where",
             )
-        metadata = given.get("metadata") or {}
-        if not isinstance(metadata, Mapping):
-            raise FieldRefused(f"where metadata must be an object, got {metadata!r}", field="where")
         return cls(
             tags=_words("tags", given.get("tags")),
             category=_words("category", given.get("category")),
             author=_words("author", given.get("author")),
             thread=_words("thread", given.get("thread")),
-            metadata=tuple(sorted(metadata.items())),
+            metadata=_metadata(given.get("metadata")),
             since_us=instant("since", given.get("since")),
             until_us=instant("until", given.get("until")),
         )
 
+    def plain(self) -> dict[str, Any]:
+        """Return the filter in the one form that is recorded; ``parse`` reads it."""
+        words = {name: getattr(self, name) for name in ("tags", "category", "author", "thread")}
+        found: dict[str, Any] = {name: list(given) for name, given in words.items() if given}
+        if self.metadata:
+            found["metadata"] = dict(self.metadata)
+        for name, us in (("since", self.since_us), ("until", self.until_us)):
+            if us is not None:
+                found[name] = iso(us)
+        return found
+
 
 def _words(name: str, value: object) -> tuple[str, ...]:
-    words = (value,) if isinstance(value, str) else tuple(value or ())  # type: ignore[arg-type]
-    if not all(isinstance(word, str) for word in words):
-        raise FieldRefused(f"where {name} must be text or texts, got {value!r}", field="where")
-    return words
+    """Return one text or several, sorted: their order means nothing."""
+    if value is None:
+        return ()
+    words = (value,) if isinstance(value, str) else value
+    found = tuple(words) if isinstance(words, Iterable) else (words,)
+    if len(found) > WORDS_MAX or not all(isinstance(word, str) for word in found):
+        raise FieldRefused(
+            f"where {name} must be text or at most {WORDS_MAX} texts, got {value!r:.100}",
+            field="where",
+        )
+    return tuple(sorted(set(found)))
 
 
-def eligible(view: View, frame: Frame, where: Where) -> Ints:
-    """Return the numbers of the blocks that a recall in *frame* may return, rising."""
+def _metadata(value: object) -> tuple[tuple[str, Any], ...]:
+    """Return conditions on metadata, each as JSON would give it back."""
+    if value is None:
+        return ()
+    if not isinstance(value, Mapping):
+        raise FieldRefused(f"where metadata must be an object, got {value!r}", field="where")
+    try:
+        body = json.dumps(dict(value), sort_keys=True, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise FieldRefused(f"where metadata is not plain JSON: {error}", field="where") from error
+    return tuple(json.loads(body).items())
+
+
+def eligible(view: View, frame: Frame, where: Where, session: SessionId | None) -> Ints:
+    """Return the numbers of the blocks that a recall in *frame* may return, rising.
+
+    Args:
+        view: Where to look.
+        frame: What it lets in.
+        where: What the caller asks for.
+        session: Of the caller, if it has one open.
+    """
     numbers = view.with_status(ACTIVE)
     expires = view.life.column("expires_us", numbers)
     numbers = numbers[(expires == UNKNOWN) | (expires > view.point.instant_us)]
-    numbers = _in_frame(view, frame, numbers)
+    numbers = _in_frame(view, frame, numbers, session)
     numbers = _in_columns(view, where, numbers)
     if where.author or where.thread or where.metadata:
         passing = [number for number in numbers.tolist() if _says(view, number, where)]
@@ -86,12 +127,12 @@ def eligible(view: View, frame: Frame, where: Where) -> Ints:
     return numbers
 
 
-def _in_frame(view: View, frame: Frame, numbers: Ints) -> Ints:
+def _in_frame(view: View, frame: Frame, numbers: Ints, session: SessionId | None) -> Ints:
     if frame.scope == "session":
-        latest = view.latest_session()
-        sessions = list(view.open_sessions()) or ([] if latest is None else [latest])
-        wanted = [view.state.catalogue.sessions.known(session) for session in sessions]
-        numbers = numbers[np.isin(view.life.column("session", numbers), wanted)]
+        # The caller's own, else the latest: sessions of the dead stay open in the log for ever.
+        wanted = session or view.latest_session()
+        number = -1 if wanted is None else view.state.catalogue.sessions.known(wanted)
+        numbers = numbers[view.life.column("session", numbers) == number]
     tag_sets = view.life.column("tags", numbers)
     passing = np.ones(len(numbers), dtype=np.bool_)
     if frame.only_tags:

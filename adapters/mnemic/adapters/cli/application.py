@@ -6,15 +6,16 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version as release
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import App, CycloptsError, Group, Parameter
+from cyclopts import App, CycloptsError, Group, Parameter, UnknownOptionError
 
 from mnemic.adapters.cli import past, reading, upkeep, writing
 from mnemic.adapters.cli.failures import Exit, failure, misuse
 from mnemic.adapters.cli.ingest import ingest
-from mnemic.adapters.cli.invocation import invocation, wants_traceback
+from mnemic.adapters.cli.invocation import STANDARD_INPUT, invocation, wants_traceback
 
 ABOUT = """
 Event-sourced memory for AI agents, replayable to any active hour.
@@ -45,6 +46,9 @@ Exit codes:
 Errors stand on standard error and say what to do next.
 """
 
+VALUED = frozenset({"--db", "--space"})
+FLAGS = frozenset({"--json"})
+"""Options of every command, with and without a value; see ``launch``."""
 
 app = App(
     name="mnemic",
@@ -118,7 +122,7 @@ def main(tokens: Sequence[str] | None = None) -> int:
     Args:
         tokens: What stands behind the program's name; None: what this process was given.
     """
-    given = list(sys.argv[1:] if tokens is None else tokens)
+    given = _arranged(sys.argv[1:] if tokens is None else tokens)
     try:
         exit_code: int | None = app.meta(given)
         sys.stdout.flush()
@@ -131,11 +135,37 @@ def main(tokens: Sequence[str] | None = None) -> int:
     return exit_code or Exit.OK
 
 
+def _arranged(tokens: Sequence[str]) -> list[str]:
+    """Return the command line as cyclopts reads it right.
+
+    Options of every command may stand anywhere, and come to the front: behind a command of two
+    levels they are found only if that is complete, not in ``as-of --version 3 --json``. A lone
+    hyphen is no option but standard input, and goes behind ``--``.
+    """
+    shared: list[str] = []
+    rest: list[str] = []
+    plain: list[str] = []
+    words = iter(tokens)
+    for word in words:
+        if word == "--":
+            plain += words
+        elif word == STANDARD_INPUT:
+            plain.append(word)
+        elif word in VALUED:
+            shared += [word, *islice(words, 1)]
+        elif word in FLAGS or word.partition("=")[0] in VALUED:
+            shared.append(word)
+        else:
+            rest.append(word)
+    return [*shared, *rest, *(["--", *plain] if plain else [])]
+
+
 def _misused(error: CycloptsError, *, as_json: bool) -> int:
     error.verbose = False
     chain = [word for word in error.command_chain or () if word != app.name[0]]
     run = invocation(Path(), space="", as_json=as_json)
-    return run.fail(misuse(str(error), command=" ".join(chain)))
+    hint = " Text that begins with a hyphen goes behind --." * isinstance(error, UnknownOptionError)
+    return run.fail(misuse(str(error), command=" ".join(chain), hint=hint))
 
 
 def _reader_gone() -> int:

@@ -16,6 +16,7 @@ from mnemic.kernel.results import (
     Block,
     Contribution,
     Difference,
+    Dropped,
     Edge,
     Moment,
     Page,
@@ -28,6 +29,7 @@ from mnemic.kernel.results import (
 ERASED = "[erased]"
 BAR_LENGTH = 16
 """Cells of a bar that stands for a contribution of the largest weight."""
+DROPPED_SHOWN = 3
 BAR_STEPS = " ▏▎▍▌▋▊▉█"
 
 
@@ -72,9 +74,7 @@ def recalled(result: RecallResult, *, explained: bool = False) -> Iterator[Rende
         yield Text("But mind, contradicting what stands above:", style="yellow")
         yield _points(result.counterpoints)
     if explained and result.dropped:
-        yield Text("Left out:", style="dim")
-        for dropped in result.dropped:
-            yield Text(f"  {plain(dropped.summary)}", style="dim")
+        yield _left_out(result.dropped)
     yield _footer(result)
 
 
@@ -128,6 +128,12 @@ def _points(blocks: Iterable[Block]) -> RenderableType:
     for block in blocks:
         drawn.add_row(short_id(block.id), words(block.content))
     return Padding(drawn, (0, 0, 0, 2))
+
+
+def _left_out(dropped: Sequence[Dropped]) -> Text:
+    shown = [f"{short(each.id)} {each.score:.3f} ({each.reason})" for each in dropped]
+    more = f", and {len(shown) - DROPPED_SHOWN} more" if len(shown) > DROPPED_SHOWN else ""
+    return Text(f"Next in line: {', '.join(shown[:DROPPED_SHOWN])}{more}", style="dim")
 
 
 def _footer(result: RecallResult) -> Text:

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 from attrs import frozen
 
-from mnemic.kernel.errors import Conflict, Corrupt, MnemicError, Refused, Unavailable
+from mnemic.kernel.errors import Conflict, Corrupt, LogCorrupt, MnemicError, Refused, Unavailable
 
 
 class Exit(IntEnum):
@@ -32,6 +32,10 @@ FAMILIES: tuple[tuple[type[MnemicError], Exit], ...] = (
     (Corrupt, Exit.CORRUPT),
     (Unavailable, Exit.UNAVAILABLE),
 )
+READ_ON = (
+    "Restore a backup to write again; status, blocks, block, log, as-of and replay still read what "
+    "stands before the damage, and `mnemic verify` says where it is."
+)
 
 
 @frozen(kw_only=True)
@@ -47,7 +51,10 @@ def failure(error: Exception) -> Failure:
     """Return how *error* is reported; one that is not ours is a bug."""
     if isinstance(error, MnemicError):
         families = (code for family, code in FAMILIES if isinstance(error, family))
-        return Failure(exit=next(families, Exit.INTERNAL), facts=error.to_dict())
+        facts = error.to_dict()
+        if isinstance(error, LogCorrupt):
+            facts["recovery"] = READ_ON
+        return Failure(exit=next(families, Exit.INTERNAL), facts=facts)
     return Failure(
         exit=Exit.INTERNAL,
         facts={
@@ -58,13 +65,13 @@ def failure(error: Exception) -> Failure:
     )
 
 
-def misuse(detail: str, *, command: str) -> Failure:
+def misuse(detail: str, *, command: str, hint: str = "") -> Failure:
     """Return how a command line that cannot be parsed is reported."""
     return Failure(
         exit=Exit.USAGE,
         facts={
             "code": "usage",
             "detail": detail,
-            "recovery": f"Run `{' '.join(('mnemic', *command.split()))} --help`.",
+            "recovery": f"Run `{' '.join(('mnemic', *command.split()))} --help`.{hint}",
         },
     )

@@ -43,6 +43,13 @@ class Tally:
     refused: list[dict[str, str]] = Factory(list)
     """Place, code, detail and recovery of each item that could not be learned."""
 
+    def count(self, item: Item, action: str) -> None:
+        """Note an item that was learned, or known already."""
+        self.created += action == "created"
+        self.reactivated += action == "reactivated"
+        self.duplicates += action == "duplicate"
+        self.undated += item.undated and action != "duplicate"
+
     def refuse(self, place: str, code: str, detail: str, recovery: str) -> None:
         """Note an item that could not be learned."""
         self.refused.append({"place": place, "code": code, "detail": detail, "recovery": recovery})
@@ -144,34 +151,28 @@ class _Learning:
         if session:
             self._memory.start_session()
             self.tally.sessions += 1
-        items = iter(self._lessons(sitting))
+        items = iter(sitting.items)
         while batch := list(islice(items, BATCH)):
             self._learn(batch)
         if session:
             self.consolidate()
             self._memory.end_session()
 
-    def _lessons(self, sitting: Sitting) -> Iterator[Item]:
-        """Yield the items that can be tried, and count all."""
-        for item in sitting.items:
-            self._step(1)
-            self.tally.undated += item.undated
-            if item.refusal is None:
-                yield item
-            else:
+    def _learn(self, batch: list[Item]) -> None:
+        tried = [item for item in batch if item.refusal is None]
+        result = self._memory.learn_many([item.lesson or {} for item in tried])
+        refused = {tried[refusal.position].place: refusal for refusal in result.refused}
+        learned = iter(result.results)
+        for item in batch:
+            if item.refusal is not None:
                 error = item.refusal
                 self.tally.refuse(item.place, error.code, error.message, error.recovery)
-
-    def _learn(self, batch: list[Item]) -> None:
-        tally = self.tally
-        result = self._memory.learn_many([item.lesson or {} for item in batch])
-        for learned in result.results:
-            tally.created += learned.action == "created"
-            tally.duplicates += learned.action == "duplicate"
-            tally.reactivated += learned.action == "reactivated"
-        for refusal in result.refused:
-            place = batch[refusal.position].place
-            tally.refuse(place, refusal.code, refusal.detail, refusal.recovery)
+            elif item.place in refused:
+                refusal = refused[item.place]
+                self.tally.refuse(item.place, refusal.code, refusal.detail, refusal.recovery)
+            else:
+                self.tally.count(item, next(learned).action)
+        self._step(len(batch))
 
     def consolidate(self) -> None:
         """Promote what waits."""

@@ -31,6 +31,7 @@ Progress = Callable[[int, int], None]
 REORDERING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that let text read otherwise than it is written."""
 
+STANDARD_INPUT = "-"
 ACTOR = "cli"
 """Who acts, as the log names it."""
 
@@ -57,12 +58,15 @@ class Invocation:
     # --- the memory -------------------------------------------------------------------------
 
     @contextmanager
-    def memory(self, *, making: bool = False, read_only: bool = False) -> Generator[SyncMemory]:
+    def memory(
+        self, *, making: bool = False, read_only: bool = False, warning: bool = True
+    ) -> Generator[SyncMemory]:
         """Open the memory, for a ``with`` block.
 
         Args:
             making: Whether the file and the space are made if they are not there.
             read_only: Whether nothing may be written; then a damaged log opens up to its damage.
+            warning: Whether that is said.
 
         Raises:
             StoreFailed: There is no such file.
@@ -85,7 +89,7 @@ class Invocation:
             with SyncMemory.open(
                 store, space=self.space, actor=ACTOR, read_only=read_only
             ) as memory:
-                if read_only:
+                if read_only and warning:
                     self._warn_of_damage(store, memory)
                 yield memory
         finally:

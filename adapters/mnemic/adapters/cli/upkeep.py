@@ -38,7 +38,10 @@ def verify(*, run: Run) -> int:
     Args:
         run: This invocation.
     """
-    with run.memory(read_only=True) as memory, run.progress("verifying") as progress:
+    with (
+        run.memory(read_only=True, warning=False) as memory,
+        run.progress("verifying") as progress,
+    ):
         result = memory.verify(progress)
     run.show(result)
     return Exit.OK if result.sound else Exit.CORRUPT

@@ -7,9 +7,7 @@ import sys
 from mnemic.adapters.cli.addresses import full_id
 from mnemic.adapters.cli.conditions import metadata as objects
 from mnemic.adapters.cli.failures import Exit
-from mnemic.adapters.cli.invocation import Run
-
-STANDARD_INPUT = "-"
+from mnemic.adapters.cli.invocation import STANDARD_INPUT, Run
 
 
 def learn(

@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import asdict, evolve
 
-from mnemic.adapters.inprocess import consolidation, reembedding
+from mnemic.adapters.inprocess import consolidation, history, reembedding
 from mnemic.adapters.inprocess.answers import learn_result
 from mnemic.adapters.inprocess.consolidation import Progress
 from mnemic.adapters.inprocess.host import Date, Host
@@ -20,7 +20,7 @@ from mnemic.kernel.decisions.archiving import (
 )
 from mnemic.kernel.decisions.learning import Learned, Lesson, decide_learn
 from mnemic.kernel.errors import FieldRefused, Refused
-from mnemic.kernel.events import Event, SpaceErased
+from mnemic.kernel.events import BlockErased, Event, SpaceErased
 from mnemic.kernel.identity import BlockId
 from mnemic.kernel.ports import Embedder
 from mnemic.kernel.reading import Moment
@@ -193,7 +193,7 @@ class BlockVerbs(Host):
     def erase(self, block_id: str, *, command_id: str | None = None) -> ErasureReceipt:
         """Destroy a block's words and vectors for good, in the past too.
 
-        The log, its chain and the id stay. Asking again returns the head of the log.
+        The log, its chain and the id stay. Asking again names the event that erased it.
 
         Raises:
             BlockNotFound: It was never learned.
@@ -204,7 +204,13 @@ class BlockVerbs(Host):
             return Written(() if event is None else (event,), erase=(block_id,))
 
         outcome = self._open().execute(Command("erase", {"block_id": block_id}, command_id), decide)
-        return self._receipt(BlockId(block_id), outcome.last)
+        block, version = BlockId(block_id), outcome.last
+        recorded = self._space.event_at(version)
+        if recorded is None or recorded.event != BlockErased(block_id=block):
+            timeline = self._space.state.timeline
+            number = self._space.state.catalogue.numbers[block]
+            version = timeline.erased_blocks.get(number, timeline.space_erased or 0)
+        return self._receipt(block, version)
 
     def erase_space(self, *, command_id: str | None = None) -> ErasureReceipt:
         """Destroy every word and vector of the space for good; nothing can be learned after."""
@@ -213,12 +219,14 @@ class BlockVerbs(Host):
             gone = view.state.timeline.space_erased is not None
             return Written(() if gone else (SpaceErased(),), erase_all=not gone)
 
-        outcome = self._open().execute(Command("erase_space", {}, command_id), decide)
-        return self._receipt(None, outcome.last)
+        self._open().execute(Command("erase_space", {}, command_id), decide)
+        return self._receipt(None, self._space.state.timeline.space_erased or 0)
 
     def _receipt(self, block_id: BlockId | None, version: int) -> ErasureReceipt:
         return ErasureReceipt(
-            block_id=block_id, version=version, chain=self._space.log.head().digest.hex()
+            block_id=block_id,
+            version=version,
+            chain=history.digest_at(self._space, version).hex(),
         )
 
     def rezone(
@@ -260,12 +268,13 @@ class BlockVerbs(Host):
 
         Raises:
             VectorRefused, EmbedderMismatch: The embedder cannot be used; nothing is lost.
-            FieldRefused: The limit is negative.
+            FieldRefused: The limit is no count.
         """
-        if limit is not None and (isinstance(limit, bool) or limit < 0):
-            raise FieldRefused(f"limit must be at least 0, got {limit!r}", field="limit")
+        if limit is not None and (type(limit) is not int or limit < 0):
+            raise FieldRefused(f"limit must be a count from 0, got {limit!r}", field="limit")
         space = self._open()
         space.check_writable()
+        space.check_kept()
         return consolidation.consolidate(
             space,
             self._models,

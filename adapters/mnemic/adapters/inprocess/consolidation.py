@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
 
+from mnemic.adapters.inprocess.analysing import analyse
 from mnemic.adapters.inprocess.opening import Models, check_embedder
 from mnemic.adapters.inprocess.space import Command, Space, Written
 from mnemic.kernel.decisions.promotion import Candidate, decide_promotion, decide_relink
 from mnemic.kernel.errors import MnemicError, VectorRefused
 from mnemic.kernel.events import BlocksPromoted, BlocksRelinked, EmbedderAdopted, Event
-from mnemic.kernel.ports import Analysis, Embedder
+from mnemic.kernel.ports import Embedder
 from mnemic.kernel.reading import ACTIVE, INBOX, Fresh, Moment
 from mnemic.kernel.results import ConsolidateResult
 from mnemic.kernel.texts import BlockText
 from mnemic.kernel.vectors import Vector, quantise
+from mnemic.projections import views
 from mnemic.projections.views import View
 
 Progress = Callable[[int, int], None]
@@ -42,52 +44,102 @@ def consolidate(
         EmbedderMismatch: The space was built with another embedder.
     """
     space.catch_up()
+    request = _Request(space, limit=limit, relink=relink, command_id=command_id)
     total = ConsolidateResult()
-    waiting = len(space.state.catalogue.waiting)
-    todo = waiting if limit is None else min(limit, waiting)
-    chunks = _Chunks(space, models)
-    while True:
+    for event in request.answered:
+        total = _sum(total, event)
+    chunks = _Chunks(space, models, request)
+    waiting = len(chunks.waiting())
+    left = waiting if limit is None else max(0, limit - total.promoted)
+    todo = total.promoted + min(left, waiting)
+    promoted = True
+    while promoted:
         left = None if limit is None else limit - total.promoted
-        chunk_id = None if command_id is None else f"{command_id}/{total.chunks}"
-        done = chunks.promote(left, chunk_id)
-        if done is None:
-            break
-        total = _sum(total, done)
-        if progress is not None:
-            progress(total.promoted, max(todo, total.promoted))
-    if relink:
-        total = evolve(
-            total, edges_created=total.edges_created + _relink(space, command_id, progress)
-        )
-    return evolve(total, inbox_remaining=len(space.state.catalogue.waiting))
+        done = chunks.promote(left)
+        promoted = done is not None
+        if done is not None:
+            total = _sum(total, done)
+            if progress is not None:
+                progress(total.promoted, max(todo, total.promoted))
+    if relink and not request.answered:
+        formed = _relink(space, request, progress)
+        total = evolve(total, edges_created=total.edges_created + formed)
+    return evolve(total, inbox_remaining=request.inbox_remaining())
 
 
-def _sum(total: ConsolidateResult, event: BlocksPromoted) -> ConsolidateResult:
-    return ConsolidateResult(
+def _sum(total: ConsolidateResult, event: BlocksPromoted | BlocksRelinked) -> ConsolidateResult:
+    total = evolve(total, edges_created=total.edges_created + len(event.links))
+    if isinstance(event, BlocksRelinked):
+        return total
+    return evolve(
+        total,
         promoted=total.promoted + len(event.promotions),
         superseded=total.superseded + sum(p.supersession is not None for p in event.promotions),
         near_duplicates=total.near_duplicates + len(event.near),
-        edges_created=total.edges_created + len(event.links),
         analyses_failed=total.analyses_failed
         + sum(promotion.analysed == "failed" for promotion in event.promotions),
         chunks=total.chunks + 1,
     )
 
 
+class _Request:
+    """One consolidation and the ids of its commits: its own for the first, derived for the rest.
+
+    Asked again under its id it takes up what it wrote before. If it was cut short, it goes on with
+    the blocks that waited when it began; what was learned since is not part of it, so that a
+    command that came to its end writes nothing when it is repeated.
+    """
+
+    def __init__(
+        self, space: Space, *, limit: int | None, relink: bool, command_id: str | None
+    ) -> None:
+        self._space = space
+        self._arguments = {"limit": limit, "relink": relink}
+        self._id = command_id
+        self._commits = 0
+        self._head = -1
+        self.began: int | None = None
+        """The version of its first commit, if it was asked before."""
+        self.answered: tuple[BlocksPromoted | BlocksRelinked, ...] = tuple(self._answers())
+        """What it wrote before."""
+
+    def _answers(self) -> Iterator[BlocksPromoted | BlocksRelinked]:
+        while (row := self._space.remembered(self.command())) is not None:
+            self.began = row.first if self.began is None else self.began
+            self.commit(row.last)
+            for each in self._space.recorded(row.first - 1, row.last):
+                if isinstance(each.event, BlocksPromoted | BlocksRelinked):
+                    yield each.event
+
+    def command(self) -> Command:
+        """Return the command of the next commit."""
+        derived = None if self._id is None else f"{self._id}/{self._commits}"
+        return Command("consolidate", self._arguments, derived if self._commits else self._id)
+
+    def commit(self, version: int) -> None:
+        """Take note of a commit that ended at *version*."""
+        self._commits += 1
+        self._head = version
+
+    def inbox_remaining(self) -> int:
+        """Return how many blocks wait: now, or at the end of a command that only repeats."""
+        if self._commits and self._commits == len(self.answered):
+            return len(views.as_of(self._space.state, self._head).inbox())
+        return len(self._space.state.catalogue.waiting)
+
+
 class _Chunks:
     """The chunks of one consolidation. Each text meets the models once, whatever chunk takes it."""
 
-    def __init__(self, space: Space, models: Models) -> None:
+    def __init__(self, space: Space, models: Models, request: _Request) -> None:
         self._space = space
         self._models = models
+        self._request = request
         self._ready: dict[int, tuple[BlockText, Candidate]] = {}
         self._size: int | None = None
 
-    def promote(self, limit: int | None, command_id: str | None) -> BlocksPromoted | None:
+    def promote(self, limit: int | None) -> BlocksPromoted | None:
         """Promote the next blocks and return the event; None when nothing waits."""
-        repeated = _repeated(self._space, command_id)
-        if repeated is not None:
-            return repeated
         waiting = self._next(limit)
         if not waiting:
             return None
@@ -111,16 +163,27 @@ class _Chunks:
                 adopted = (EmbedderAdopted(embedder=embedder.identity),)
             return Written((*adopted, event), extra=event)
 
-        event: BlocksPromoted = self._space.prepared(_command(command_id), decide).extra
+        outcome = self._space.prepared(self._request.command(), decide)
+        if outcome.events:
+            self._request.commit(outcome.last)
+        event: BlocksPromoted = outcome.extra
         self._adapt(len(waiting), event)
         return event
+
+    def waiting(self) -> list[int]:
+        """Return the inbox, or what of it waited when the command first began."""
+        with self._space.guard:
+            view, began = self._space.live(), self._request.began
+            if began is None:
+                return view.inbox()
+            return [block for block in view.inbox() if view.life.get("learned", block) < began]
 
     def _next(self, limit: int | None) -> list[tuple[int, BlockText]]:
         """Return the next inbox blocks off a snapshot, first in first."""
         with self._space.guard:
             view = self._space.live()
             size = self._size or view.policy.consolidate_chunk
-            numbers = view.inbox()[: size if limit is None else min(size, max(0, limit))]
+            numbers = self.waiting()[: size if limit is None else min(size, max(0, limit))]
             texts = ((number, view.text(number)) for number in numbers)
             return [(number, text) for number, text in texts if isinstance(text, BlockText)]
 
@@ -135,8 +198,9 @@ class _Chunks:
             return
         contents = [text.content for _, text in new]
         vectors = embed(embedder, contents)
-        analyses, analysed = _analyse(self._models, contents)
-        for (number, text), vector, analysis in zip(new, vectors, analyses, strict=True):
+        verdicts = analyse(self._models.analyst, contents, self._space.state.timeline.policy)
+        for (number, text), vector, verdict in zip(new, vectors, verdicts, strict=True):
+            analysis, analysed = verdict
             candidate = Candidate(
                 number=number, vector=vector, analysis=analysis, analysed=analysed
             )
@@ -153,20 +217,7 @@ class _Chunks:
         self._size = max(1, self._size)
 
 
-def _command(command_id: str | None) -> Command:
-    return Command("consolidate", {}, command_id)
-
-
-def _repeated(space: Space, command_id: str | None) -> BlocksPromoted | None:
-    """Return the chunk that a command id promoted before."""
-    row = space.remembered(_command(command_id))
-    if row is None:
-        return None
-    events = (each.event for each in space.recorded(row.first - 1, row.last))
-    return next(event for event in events if isinstance(event, BlocksPromoted))
-
-
-def _relink(space: Space, command_id: str | None, progress: Progress | None) -> int:
+def _relink(space: Space, request: _Request, progress: Progress | None) -> int:
     """Form edges for active blocks that have few, chunk by chunk, and return how many."""
     with space.guard:
         view = space.live()
@@ -178,13 +229,13 @@ def _relink(space: Space, command_id: str | None, progress: Progress | None) -> 
         size = view.policy.consolidate_chunk
     formed = 0
     for start in range(0, len(few), size):
-        formed += _relink_chunk(space, few[start : start + size], command_id, start)
+        formed += _relink_chunk(space, few[start : start + size], request)
         if progress is not None:
             progress(min(start + size, len(few)), len(few))
     return formed
 
 
-def _relink_chunk(space: Space, numbers: Sequence[int], command_id: str | None, start: int) -> int:
+def _relink_chunk(space: Space, numbers: Sequence[int], request: _Request) -> int:
     def decide(view: View, at: Moment) -> Written:
         fresh = [
             Fresh(
@@ -199,10 +250,12 @@ def _relink_chunk(space: Space, numbers: Sequence[int], command_id: str | None, 
         event = decide_relink(view, fresh, at) if fresh else None
         return Written(() if event is None else (event,), extra=event)
 
-    derived = None if command_id is None else f"{command_id}/relink-{start}"
-    outcome = space.prepared(Command("relink", {"start": start}, derived), decide)
+    outcome = space.prepared(request.command(), decide)
     event: BlocksRelinked | None = outcome.extra
-    return 0 if event is None else len(event.links)
+    if event is None:
+        return 0
+    request.commit(outcome.last)
+    return len(event.links)
 
 
 # --- models ---------------------------------------------------------------------------------
@@ -237,17 +290,3 @@ def embed(embedder: Embedder, texts: Sequence[str]) -> list[Vector]:
             f"the embedder {embedder.identity.name} gave shape {rows.shape} for {len(texts)} texts"
         )
     return [quantise(row, dimension=embedder.identity.dimension) for row in rows]
-
-
-def _analyse(models: Models, texts: Sequence[str]) -> tuple[Sequence[Analysis | None], str]:
-    """Return one analysis per text; a failing analyst degrades to none, and that is recorded."""
-    nothing: list[Analysis | None] = [None] * len(texts)
-    if models.analyst is None:
-        return nothing, "none"
-    try:
-        analyses = list(models.analyst.analyse(texts))
-    except Exception:  # noqa: BLE001 - whatever an analyst does, learning goes on
-        return nothing, "failed"
-    if len(analyses) != len(texts):
-        return nothing, "failed"
-    return analyses, "done"

@@ -8,12 +8,13 @@ from collections.abc import Callable
 import numpy as np
 
 from mnemic.adapters.inprocess.space import Space
+from mnemic.adapters.stores import chain
 from mnemic.kernel import events as happened
 from mnemic.kernel.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, StoreTooNew
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.identity import short
-from mnemic.kernel.ports import Record
+from mnemic.kernel.ports import GENESIS_DIGEST, Record
 from mnemic.kernel.results import Moment, Verification, plural, unit
 from mnemic.kernel.texts import BlockText, Question
 from mnemic.projections.blocks import find, iso
@@ -28,16 +29,26 @@ def entries(space: Space, *, after: int = -1, limit: int = 100) -> tuple[Moment,
     """Return up to *limit* events behind version *after*, in order.
 
     Raises:
+        FieldRefused: The limit is not from 1 to 1000, or *after* is no version.
+    """
+    _check_limit(limit)
+    if type(after) is not int:
+        raise FieldRefused(f"after must be a version, got {after!r}", field="after")
+    after = max(after, -1)
+    # Never beyond what is folded: behind it, a log opened over damage cannot be read.
+    upto = min(after + limit, space.state.version)
+    return tuple(moment(recorded) for recorded in space.recorded(after, upto))
+
+
+def latest(space: Space, version: int, *, limit: int = 100) -> tuple[Moment, ...]:
+    """Return the last *limit* events up to *version*, in order.
+
+    Raises:
         FieldRefused: The limit is not from 1 to 1000.
     """
     _check_limit(limit)
-    return tuple(moment(recorded) for recorded in space.recorded(after, after + limit))
-
-
-def latest(space: Space, count: int) -> tuple[Moment, ...]:
-    """Return the last *count* events, in order."""
-    _check_limit(count)
-    return entries(space, after=max(-1, space.state.version - count), limit=count)
+    after = max(-1, version - limit)
+    return entries(space, after=after, limit=min(limit, version - after))
 
 
 def behind(space: Space, view: View, block_id: str, *, limit: int = 100) -> tuple[Moment, ...]:
@@ -59,7 +70,7 @@ def behind(space: Space, view: View, block_id: str, *, limit: int = 100) -> tupl
 
 
 def _check_limit(limit: int) -> None:
-    if isinstance(limit, bool) or not 1 <= limit <= LIMIT_MAX:
+    if type(limit) is not int or not 1 <= limit <= LIMIT_MAX:
         raise FieldRefused(f"limit must be from 1 to {LIMIT_MAX}, got {limit!r}", field="limit")
 
 
@@ -116,6 +127,17 @@ def _counts(event: happened.Event) -> str:
             return event.embedder.name
         case _:
             return ""
+
+
+def digest_at(space: Space, version: int) -> bytes:
+    """Return the chain digest of the log as it ends with the event at *version*."""
+    head = space.log.head()
+    if head.version == version:
+        return head.digest
+    link = GENESIS_DIGEST
+    for record, _ in space.log.read(upto=version):
+        link = chain.digest(link, record.version, record.topic, record.body)
+    return link
 
 
 def verify(space: Space, progress: Callable[[int, int], None] | None = None) -> Verification:

@@ -102,10 +102,7 @@ class Queries(ABC):
             view = self._view()
             if of is not None:
                 return history.behind(self._space, view, of, limit=limit)
-            after = max(-1, view.point.version - limit)
-            return history.entries(self._space, after=after, limit=limit)[
-                : view.point.version - after
-            ]
+            return history.latest(self._space, view.point.version, limit=limit)
 
     def log(self, *, after: int = -1, limit: int = 100) -> tuple[Moment, ...]:
         """Return up to *limit* events behind version *after*, in order."""

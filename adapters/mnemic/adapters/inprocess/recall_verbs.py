@@ -49,8 +49,16 @@ class RecallVerbs(Host):
         """
         space = self._open()
         request = recalling.Request(
-            query=query, frame=frame, top_k=top_k, token_budget=token_budget, where=where
+            query=query,
+            frame=frame,
+            top_k=top_k,
+            token_budget=token_budget,
+            where=where,
+            session=space.session,
         ).checked()
+        before = recalling.answered(space, self._models, request, command_id)
+        if before is not None:
+            return before
         self._auto_consolidate()
         return recalling.recall(
             space,
@@ -90,6 +98,7 @@ class RecallVerbs(Host):
             raise NothingToScore("name either block ids or a decision id")
         found = None
         if decision_id is not None:
+            space.catch_up()
             recorded, event = recalling.decision(space, decision_id)
             found = recalling.decision_name(recorded)
             ids = [space.state.catalogue.ids[row.block] for row in event.answer.rows]

@@ -13,7 +13,7 @@ from mnemic.adapters.inprocess.opening import Models, check_embedder
 from mnemic.adapters.inprocess.space import Command, Space, Written
 from mnemic.kernel.errors import DecisionNotFound, FieldRefused, RecipeRetired
 from mnemic.kernel.events import SIGNALS, Answer, AnswerRow, RecallRecorded, Recorded
-from mnemic.kernel.identity import DecisionId, decision_id, decision_version
+from mnemic.kernel.identity import DecisionId, SessionId, decision_id, decision_version
 from mnemic.kernel.policy import Frame
 from mnemic.kernel.reading import ACTIVE, Moment
 from mnemic.kernel.results import Difference, RecallResult, ReplayResult, unit
@@ -41,9 +41,11 @@ class Request:
     top_k: int | None = None
     token_budget: int | None = None
     where: Mapping[str, Any] | None = None
+    session: SessionId | None = None
+    """In which it is asked."""
 
     def checked(self) -> Request:
-        """Return the request if its numbers make sense.
+        """Return the request, with its filter in plain form, if it makes sense.
 
         Raises:
             FieldRefused: Naming the field.
@@ -65,15 +67,19 @@ class Request:
                 isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most
             ):
                 raise FieldRefused(f"{name} must be from 1 to {most}, got {value!r}", field=name)
-        Where.parse(self.where)
-        return evolve(self, query=(self.query or "").strip() or None)
+        where = Where.parse(self.where).plain()
+        return evolve(self, query=(self.query or "").strip() or None, where=where or None)
 
 
 def answer(view: View, request: Request, vector: Vector | None, models: Models) -> Packed:
     """Return the answer of *view* to *request*."""
     frame = view.policy.frame(request.frame)
     inquiry = Inquiry(
-        query=request.query, vector=vector, frame=frame, where=Where.parse(request.where)
+        query=request.query,
+        vector=vector,
+        frame=frame,
+        where=Where.parse(request.where),
+        session=request.session,
     )
     return answering.pack(view, inquiry, rank(view, inquiry), _limits(request, frame, models))
 
@@ -92,19 +98,32 @@ def question_vector(view: View, request: Request, models: Models) -> Vector | No
     return embed(embedder, [request.query])[0]
 
 
+def answered(
+    space: Space, models: Models, request: Request, command_id: str | None
+) -> RecallResult | None:
+    """Return what *request* was answered under this id, if it was.
+
+    Raises:
+        CommandIdReused: The id was used for another request.
+        FrameUnknown, SpaceErased: The request cannot be answered.
+    """
+    with space.guard:
+        space.catch_up()
+        repeated = space.remembered(_command(request, command_id))
+        if repeated is not None:
+            return _answered_before(space, models, decision_id(repeated.last))
+        space.check_kept()
+        space.state.timeline.policy.frame(request.frame)
+        return None
+
+
 def recall(
     space: Space, models: Models, request: Request, *, record: bool, command_id: str | None
 ) -> RecallResult:
     """Answer *request* on the live state, and record the decision if asked to."""
-    request = request.checked()
     with space.guard:
         space.catch_up()
-        command = Command("recall", _arguments(request), command_id)
-        repeated = space.remembered(command)
-        if repeated is not None:
-            return _answered_before(space, models, decision_id(repeated.last))
         view = space.live()
-        view.policy.frame(request.frame)
     vector = question_vector(view, request, models)
     with space.guard:
         moment = space.moment()
@@ -112,18 +131,20 @@ def recall(
     if not record:
         return packed.result
     event = _event(request, vector, packed, moment)
+    command = _command(request, command_id)
     outcome = space.execute(command, lambda _view, _at: Written((event,)))
     return answering.decided(packed.result, decision_id(outcome.last))
 
 
-def _arguments(request: Request) -> dict[str, Any]:
-    return {
+def _command(request: Request, command_id: str | None) -> Command:
+    arguments = {
         "query": request.query,
         "frame": request.frame,
         "top_k": request.top_k,
         "token_budget": request.token_budget,
         "where": dict(request.where or {}),
     }
+    return Command("recall", arguments, command_id)
 
 
 def _event(
@@ -131,7 +152,7 @@ def _event(
 ) -> RecallRecorded:
     where = None
     if request.where:
-        where = json.dumps(dict(request.where), sort_keys=True, default=str)
+        where = json.dumps(dict(request.where), sort_keys=True)
     return RecallRecorded(
         asked=Question(query=request.query, where=where),
         vector=None if vector is None else Embedding(packed=pack(vector)),
@@ -179,12 +200,12 @@ def decision_name(recorded: Recorded) -> DecisionId:
 
 
 def _answered_before(space: Space, models: Models, identifier: DecisionId) -> RecallResult:
-    _, event = decision(space, identifier)
-    packed = answer(view_of(space, event), _request(event), _vector(event), models)
+    recorded, event = decision(space, identifier)
+    packed = answer(view_of(space, event), _request(recorded, event), _vector(event), models)
     return answering.decided(packed.result, identifier)
 
 
-def _request(event: RecallRecorded) -> Request:
+def _request(recorded: Recorded, event: RecallRecorded) -> Request:
     asked = event.asked
     assert isinstance(asked, Question)  # noqa: S101 - an erased question is sealed before
     return Request(
@@ -193,6 +214,7 @@ def _request(event: RecallRecorded) -> Request:
         top_k=event.top_k,
         token_budget=event.token_budget,
         where=None if asked.where is None else json.loads(asked.where),
+        session=recorded.session_id,
     )
 
 
@@ -229,7 +251,7 @@ def replay(space: Space, models: Models, identifier: str) -> ReplayResult:
         )
         if _sealed(view, event):
             return found
-        packed = answer(view, _request(event), _vector(event), models)
+        packed = answer(view, _request(recorded, event), _vector(event), models)
         differences = _differences(view, event.answer, packed.answer)
         same = not differences and packed.result.digest == event.digest
         if not same and _erased_since(view):

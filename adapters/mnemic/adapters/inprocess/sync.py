@@ -23,7 +23,15 @@ from mnemic.kernel.errors import PolicyRefused, SessionState
 from mnemic.kernel.events import Curated, PolicyAdopted, SessionEnded, SessionStarted
 from mnemic.kernel.identity import SessionId
 from mnemic.kernel.policy import Policy
-from mnemic.kernel.ports import Analyst, Clock, Embedder, Entropy, Store, TokenCounter
+from mnemic.kernel.ports import (
+    Analyst,
+    Clock,
+    CommandRow,
+    Embedder,
+    Entropy,
+    Store,
+    TokenCounter,
+)
 from mnemic.kernel.reading import Moment
 from mnemic.kernel.results import CurateResult, SessionResult, Verification
 from mnemic.projections.views import View
@@ -108,23 +116,25 @@ class SyncMemory(BlockVerbs, EdgeVerbs, RecallVerbs):
             SessionState: This memory has one open already.
         """
         space = self._open()
+        command = Command("start_session", {}, command_id)
+        before = space.remembered(command)
+        if before is not None:
+            # Whoever did not hear the answer goes on with the session of the first time.
+            started = self._session_of(before)
+            if space.session is None and started in space.live().open_sessions():
+                space.session = started
+            return self._session_result(started, "started", before.last)
         if space.session is not None:
             raise SessionState(f"session {space.session} is open", session_id=space.session)
-        session = SessionId(space.entropy.token(8).hex())
-        space.session = session
+        space.session = session = SessionId(space.entropy.token(8).hex())
         try:
             outcome = space.execute(
-                Command("start_session", {}, command_id),
-                lambda _view, _at: Written((SessionStarted(session_id=session),)),
+                command, lambda _view, _at: Written((SessionStarted(session_id=session),))
             )
         except BaseException:
             space.session = None
             raise
-        started = space.event_at(outcome.last)
-        if started is not None and isinstance(started.event, SessionStarted):
-            # A repeated command goes on with the session that it started the first time.
-            space.session = session = started.event.session_id
-        return SessionResult(session_id=session, action="started", hour=self._hour(outcome.last))
+        return self._session_result(session, "started", outcome.last)
 
     def end_session(self, *, command_id: str | None = None) -> SessionResult:
         """End the session, after consolidating what is pending.
@@ -133,16 +143,22 @@ class SyncMemory(BlockVerbs, EdgeVerbs, RecallVerbs):
             SessionState: None is open.
         """
         space = self._open()
+        command = Command("end_session", {}, command_id)
+        before = space.remembered(command)
+        if before is not None:
+            ended = self._session_of(before)
+            if space.session == ended:
+                space.session = None
+            return self._session_result(ended, "ended", before.last)
         session = space.session
         if session is None:
             raise SessionState("no session is open", recovery="Start one first.")
         self._auto_consolidate()
         outcome = space.execute(
-            Command("end_session", {"session": session}, command_id),
-            lambda _view, _at: Written((SessionEnded(session_id=session),)),
+            command, lambda _view, _at: Written((SessionEnded(session_id=session),))
         )
         space.session = None
-        return SessionResult(session_id=session, action="ended", hour=self._hour(outcome.last))
+        return self._session_result(session, "ended", outcome.last)
 
     @contextmanager
     def session(self) -> Generator[SessionId]:
@@ -153,8 +169,16 @@ class SyncMemory(BlockVerbs, EdgeVerbs, RecallVerbs):
         finally:
             self.end_session()
 
-    def _hour(self, version: int) -> float:
-        return int(self._space.state.timeline.active_us.values[version]) / MICROS_PER_HOUR
+    def _session_of(self, row: CommandRow) -> SessionId:
+        """Return the session that a remembered command started or ended."""
+        recorded = self._space.event_at(row.last)
+        assert recorded is not None  # noqa: S101 - a command is remembered with its events
+        assert recorded.session_id is not None  # noqa: S101 - both events are of their session
+        return recorded.session_id
+
+    def _session_result(self, session: SessionId, action: str, version: int) -> SessionResult:
+        active_us = int(self._space.state.timeline.active_us.values[version])
+        return SessionResult(session_id=session, action=action, hour=active_us / MICROS_PER_HOUR)
 
     def curate(self, *, command_id: str | None = None) -> CurateResult:
         """Let go of what faded, admit what waited, and reinforce what matters."""

@@ -118,7 +118,8 @@ class _Sweep:
     def _admissions(self, archived: Ints) -> list[PendingFacts]:
         """Return the pending connections that find room, first in first.
 
-        Room, not force: a connection that waited does not displace anything now.
+        Room, not force: a connection that waited does not displace anything now. One that the
+        next sweep would prune stays out, or two sweeps at one hour would not be one.
         """
         pending = self._reading.pending()
         if not pending:
@@ -132,7 +133,9 @@ class _Sweep:
             ends = (waiting.source, waiting.target)
             full = any(room.degree(end) >= self._policy.degree_cap for end in ends)
             # An automatic edge may have formed between the two meanwhile: its place will do.
-            if gone.isdisjoint(ends) and (room.stands(*ends) or not full):
+            if not gone.isdisjoint(ends) or waiting.weight < nano(self._policy.edge_prune_below):
+                continue
+            if room.stands(*ends) or not full:
                 if not room.stands(*ends):
                     room.move_in(*ends)
                 admitted.append(waiting)

@@ -81,7 +81,7 @@ def decide_learn(
     Source: DOMAIN section 3.
     """
     policy = reading.policy
-    content = _content(lesson.content, policy)
+    content = checked_content(lesson.content, policy)
     block = identity.block_id(content, salt=reading.salt)
     if block in known:
         return Learned(block_id=block, action="duplicate", event=None)
@@ -105,7 +105,7 @@ def _event(block: BlockId, content: str, lesson: Lesson, policy: Policy) -> Bloc
     text = BlockText(
         of=(block,),
         content=content,
-        tags=_tags(lesson.tags, policy),
+        tags=checked_tags(lesson.tags, policy),
         author=_optional("author", lesson.author),
         thread=_optional("thread", lesson.thread),
         metadata=_metadata(lesson.metadata, policy),
@@ -123,7 +123,12 @@ def _event(block: BlockId, content: str, lesson: Lesson, policy: Policy) -> Bloc
     )
 
 
-def _content(content: object, policy: Policy) -> str:
+def checked_content(content: object, policy: Policy) -> str:
+    """Return *content* if it is text within the limits.
+
+    Raises:
+        ContentEmpty, ContentTooLong, FieldRefused: See each.
+    """
     if not isinstance(content, str):
         raise FieldRefused(f"content must be text, got {type(content).__name__}", field="content")
     if not content.strip():
@@ -146,7 +151,12 @@ def _encodable(name: str, text: str) -> None:
         raise FieldRefused(f"{name} is not valid text: {error}", field=name) from error
 
 
-def _tags(tags: Iterable[str], policy: Policy) -> tuple[str, ...]:
+def checked_tags(tags: Iterable[str], policy: Policy) -> tuple[str, ...]:
+    """Return *tags* stripped, sorted and without repetition.
+
+    Raises:
+        TagsRefused, FieldRefused: Too many, too long, empty, or no texts.
+    """
     # A door may pass on whatever it was sent, so the annotation proves nothing.
     given: object = tags
     if isinstance(given, str) or not isinstance(given, Iterable):

@@ -91,14 +91,14 @@ def decide_relink(reading: Reading, fresh: Sequence[Fresh], at: Moment) -> Block
 
 
 def _fresh(reading: Reading, candidate: Candidate) -> Fresh:
-    """Return the block as it will be: its declared tags and those an analyst added."""
+    """Return the block as it will be: its declared tags and what fits of an analyst's."""
     facts = reading.facts(candidate.number)
     inferred = () if candidate.analysis is None else candidate.analysis.tags
     return Fresh(
         number=candidate.number,
         vector=candidate.vector,
         category=facts.category,
-        tags=tuple(sorted({*facts.tags, *inferred})),
+        tags=inherited(facts.tags, inferred, reading.policy),
     )
 
 
@@ -112,8 +112,10 @@ def _promotion(
     facts = reading.facts(candidate.number)
     analysis = candidate.analysis
     text = None
-    if analysis is not None and (analysis.tags or analysis.summary is not None):
-        text = AnalysisText(of=(facts.id,), tags=tuple(analysis.tags), summary=analysis.summary)
+    if analysis is not None:
+        added = tuple(tag for tag in analysis.tags if tag in fresh.tags)
+        if added or analysis.summary is not None:
+            text = AnalysisText(of=(facts.id,), tags=added, summary=analysis.summary)
     supersession = None
     if superseded is not None:
         old, cosine = superseded

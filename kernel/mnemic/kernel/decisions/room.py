@@ -5,6 +5,7 @@ Rules of this module (DOMAIN section 5):
 1. No block has more standing edges than the cap, counting what this very command forms.
 2. Over the cap a new edge may displace, at each full end, the weakest edge of the lowest class
    there, if that is below its own. The classes are ``similar`` < ``co_occurs`` < all others.
+   One edge for one: where a lowered cap left more than it allows, nothing makes way.
 3. An edge that an agent asserted never makes way. Nor does anything formed in this command.
 4. Weakest means lowest effective weight now; ties go by the pair of ids.
 """
@@ -70,9 +71,10 @@ class Room:
         """Form an edge if there is room, and return what it displaced; None without room."""
         displaced = []
         for end in (a, b):
-            if self.degree(end) >= self._reading.policy.degree_cap:
+            over = self.degree(end) - self._reading.policy.degree_cap
+            if over >= 0:
                 weakest = self._weakest(end, below=class_of(relation))
-                if weakest is None:
+                if weakest is None or over > 0:
                     return None
                 displaced.append(weakest)
         for edge in displaced:

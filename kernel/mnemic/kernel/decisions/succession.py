@@ -60,9 +60,9 @@ def succeed(reading: Reading, old: int, heir: Heir, *, cosine: int | None = None
 
 
 def inherited(own: Collection[str], old: Iterable[str], policy: Policy) -> tuple[str, ...]:
-    """Return the tags of an heir: its own, and those of the old block as far as there is room."""
+    """Return *own* tags, sorted, with those of *old* that fit below the limit."""
     room = max(0, policy.tags_max - len(own))
-    taken = [tag for tag in sorted(old) if tag not in own][:room]
+    taken = sorted({*old} - {*own})[:room]
     return tuple(sorted([*own, *taken]))
 
 

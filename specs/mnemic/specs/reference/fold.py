@@ -163,8 +163,8 @@ class PlainState:
                 self._score(event, now)
             case happened.Curated() as event:
                 self._curate(event, now)
-            case _ as never:
-                assert_never(never)
+            case _:
+                assert_never(recorded.event)
 
     def _refold(self, *, owner: str | None) -> None:
         """Become what the log says without the words of *owner*."""

@@ -51,14 +51,15 @@ class PlainRoom:
         """Form an edge and return what it displaces at its full ends; None where it finds no room.
 
         At a full end the weakest edge of the lowest class below the new one makes way, ties by
-        id; an agent's edge never does.
+        id; an agent's edge never does. One edge would not be enough where a lowered cap left more
+        than it allows, and there nothing makes way.
         """
         displaced: list[Pair] = []
         for end in (a, b):
             if self.degree(end) < self.state.policy.degree_cap:
                 continue
             weakest = self._displaceable(end, relation)
-            if weakest is None:
+            if weakest is None or self.degree(end) > self.state.policy.degree_cap:
                 return None
             displaced.append(weakest)
         self.gone.update(displaced)

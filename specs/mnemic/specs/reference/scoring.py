@@ -19,7 +19,7 @@ from mnemic.kernel.policy import Frame, Policy
 
 Id = TypeVar("Id", bound=str)
 
-SIGNALS = (
+SIGNALS: tuple[str, ...] = (
     "relevance",
     "recency",
     "usefulness",

@@ -86,13 +86,16 @@ def _decayed(state: PlainState, now_us: int) -> tuple[Pair, ...]:
 def _admitted(state: PlainState, now_us: int) -> tuple[Admission, ...]:
     """Let pending connections in while both ends have room, in their order.
 
-    They wait for room; they displace nothing. What the next sweep would prune again stays out,
-    or two sweeps at one hour would not be one.
+    They wait for room; they displace nothing, but an automatic edge that formed between the same
+    two meanwhile leaves them its place. What the next sweep would prune again stays out, or two
+    sweeps at one hour would not be one.
     """
     admitted = []
     for ends, waiting in list(state.pending.items()):
         full = any(len(state.edges_of(end)) >= state.policy.degree_cap for end in ends)
-        if full or waiting.weight < nano(state.policy.edge_prune_below):
+        if full and ends not in state.edges:
+            continue
+        if waiting.weight < nano(state.policy.edge_prune_below):
             continue
         del state.pending[ends]
         state.put_edge(

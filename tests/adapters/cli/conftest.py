@@ -1,0 +1,73 @@
+"""The command line in this process: its exit code, and what it printed where."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import frozen
+
+from mnemic.adapters.cli import main
+
+Shell = Callable[..., "Ran"]
+
+NOTES = (
+    {"content": "Ines moved the demo to Thursday.", "tags": ["demo"], "author": "Ines"},
+    {"content": "The invoice of March is paid.", "category": "observation"},
+    {"content": "Gauge 17 resends after 60 seconds.", "tags": ["gauge"], "author": "Tomasz"},
+)
+
+
+@frozen
+class Ran:
+    """What one command did."""
+
+    exit: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        """What it printed with --json."""
+        return json.loads(self.out)
+
+    @property
+    def error(self) -> Any:
+        """What it reported with --json."""
+        return json.loads(self.err)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """Where the store of a test stands, once it is made."""
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def shell(store: Path, capsys: pytest.CaptureFixture[str]) -> Shell:
+    """Run a command on the store of the test."""
+
+    def run(*tokens: str) -> Ran:
+        exit_code = main(["--db", str(store), *tokens])
+        printed = capsys.readouterr()
+        return Ran(exit_code, printed.out, printed.err)
+
+    return run
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    """A file of three memories, as JSON lines."""
+    path = tmp_path / "notes.jsonl"
+    path.write_text("\n".join(map(json.dumps, NOTES)), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def told(shell: Shell, notes: Path) -> Shell:
+    """A command line whose store holds the three notes."""
+    assert shell("ingest", str(notes)).exit == 0
+    return shell

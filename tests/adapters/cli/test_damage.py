@@ -1,0 +1,63 @@
+"""A damaged log on the command line: found, named, and readable before it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Shell = Callable[..., Any]
+
+DAMAGES = {
+    "changed": "UPDATE stored_events SET state = state || x'00' WHERE originator_version = 5",
+    "removed": "DELETE FROM stored_events WHERE originator_version = 5",
+    "cut": "DELETE FROM stored_events WHERE originator_version >= 5",
+}
+"""Versions count from 1 in the library's table: each of these is version 4 of ours, or 5."""
+
+
+@pytest.fixture(params=DAMAGES)
+def damaged(request: pytest.FixtureRequest, told: Shell, store: Path) -> Shell:
+    with closing(sqlite3.connect(store)) as connection, connection:
+        connection.execute(DAMAGES[request.param])
+    return told
+
+
+def test_verify_names_the_first_bad_version_and_exits_with_4(damaged: Shell) -> None:
+    told = damaged("verify", "--json")
+    assert told.exit == 4
+    assert (told.document["sound"], told.document["first_bad_version"]) == (False, 5)
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [["status"], ["blocks"], ["log"], ["as-of", "--version", "3"]],
+    ids=lambda tokens: tokens[0],
+)
+def test_what_stands_before_the_damage_can_be_read(damaged: Shell, tokens: list[str]) -> None:
+    told = damaged(*tokens)
+    assert told.exit == 0
+    assert "the log is damaged at version 5" in told.err
+
+
+@pytest.mark.parametrize(
+    "tokens", [["learn", "x"], ["recall", "x"], ["curate"]], ids=lambda tokens: tokens[0]
+)
+def test_nothing_is_written_behind_damage(damaged: Shell, tokens: list[str]) -> None:
+    told = damaged(*tokens, "--json")
+    assert (told.exit, told.error["code"]) == (4, "log-corrupt")
+    assert "mnemic verify" in told.error["recovery"]
+
+
+def test_a_payload_that_vanished_is_found(told: Shell, store: Path) -> None:
+    with closing(sqlite3.connect(store)) as connection, connection:
+        connection.execute("DELETE FROM contents WHERE id = (SELECT max(content) FROM payloads)")
+    found = told("verify", "--json")
+    assert (found.exit, found.document["problem"]) == (
+        4,
+        "a payload is missing that nobody erased",
+    )

@@ -1,0 +1,184 @@
+"""Exit codes, and errors that say what to do next."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mnemic.adapters.cli.failures import Exit, failure
+from mnemic.kernel import errors
+
+Shell = Callable[..., Any]
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (errors.ContentEmpty("empty"), Exit.REFUSED),
+        (errors.EdgeExists("there"), Exit.REFUSED),
+        (errors.CommandIdReused("again"), Exit.CONFLICT),
+        (errors.VersionConflict("late"), Exit.CONFLICT),
+        (errors.LogCorrupt("bad", version=3), Exit.CORRUPT),
+        (errors.NotAStore("other"), Exit.CORRUPT),
+        (errors.StoreFull("full"), Exit.UNAVAILABLE),
+        (errors.StoreTooNew("new"), Exit.UNAVAILABLE),
+        (ZeroDivisionError("ours"), Exit.INTERNAL),
+    ],
+)
+def test_each_family_has_its_exit_code(error: Exception, expected: Exit) -> None:
+    assert failure(error).exit == expected
+
+
+def test_an_error_reads_as_code_what_and_what_to_do(told: Shell) -> None:
+    failed = told("block", "abcdef0123456789")
+    assert (failed.exit, failed.out) == (1, "")
+    assert failed.err.splitlines() == [
+        "error block-not-found: no block has the id 'abcdef0123456789'",
+        "Use an id from recall(), learn() or blocks(); run recall() to find one.",
+    ]
+
+
+def test_an_error_is_one_json_document_if_asked_for(told: Shell) -> None:
+    failed = told("block", "abcdef0123456789", "--json")
+    assert failed.error == {
+        "code": "block-not-found",
+        "detail": "no block has the id 'abcdef0123456789'",
+        "recovery": "Use an id from recall(), learn() or blocks(); run recall() to find one.",
+        "block_id": "abcdef0123456789",
+    }
+
+
+@pytest.mark.parametrize(
+    ("tokens", "help_of"),
+    [
+        (["bogus"], "mnemic"),
+        (["recall", "two", "words"], "mnemic recall"),
+        (["recall", "--bogus"], "mnemic recall"),
+        (["outcome", "abc"], "mnemic outcome"),
+        (["as-of", "--hour", "noon"], "mnemic as-of"),
+    ],
+)
+def test_a_wrong_command_line_exits_with_2_and_points_to_help(
+    shell: Shell, tokens: list[str], help_of: str
+) -> None:
+    failed = shell(*tokens, "--json")
+    assert (failed.exit, failed.error["code"]) == (2, "usage")
+    assert failed.error["recovery"] == f"Run `{help_of} --help`."
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        ["learn", "  "],
+        ["learn", "x", "--confidence", "2"],
+        ["learn", "x", "--metadata", "nothing"],
+        ["learn", "x", "--created-at", "someday"],
+        ["recall", "x", "--frame", "bogus"],
+        ["recall", "x", "--top-k", "0"],
+        ["recall", "x", "--where", "colour=red"],
+        ["recall", "x", "--where", "since=2026-01-01", "--where", "since=2026-01-02"],
+        ["outcome", "--signal", "1.0"],
+        ["outcome", "--decision", "d1", "--signal", "1.0"],
+        ["log", "--limit", "0"],
+        ["log", "--after", "1", "--of", "abcdef0123456789"],
+        ["blocks", "--status", "lost"],
+        ["block", "abc"],
+    ],
+)
+def test_a_refused_command_exits_with_1_and_writes_nothing(told: Shell, tokens: list[str]) -> None:
+    before = told("status", "--json").document["version"]
+    failed = told(*tokens, "--json")
+    assert failed.exit == 1
+    assert failed.error["recovery"]
+    assert told("status", "--json").document["version"] == before
+
+
+COMMANDS = (
+    ["status"],
+    ["blocks"],
+    ["block", "abcdef0123456789"],
+    ["log"],
+    ["verify"],
+    ["replay", "d1"],
+    ["as-of", "--version", "1"],
+    ["recall", "x"],
+    ["outcome", "abcdef0123456789", "--signal", "1"],
+    ["connect", "abcdef0123456789", "bbcdef0123456789"],
+    ["disconnect", "abcdef0123456789", "bbcdef0123456789"],
+    ["revise", "abcdef0123456789", "x"],
+    ["forget", "abcdef0123456789"],
+    ["erase", "abcdef0123456789"],
+    ["consolidate"],
+    ["curate"],
+)
+
+
+@pytest.mark.parametrize("tokens", COMMANDS, ids=lambda tokens: tokens[0])
+def test_only_ingest_and_learn_make_a_store(shell: Shell, store: Path, tokens: list[str]) -> None:
+    failed = shell(*tokens, "--json")
+    assert (failed.exit, failed.error["code"]) == (5, "store-failed")
+    assert "mnemic learn" in failed.error["recovery"]
+    assert list(store.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("tokens", [["status"], ["recall", "x"]], ids=lambda tokens: tokens[0])
+def test_a_space_that_is_not_there_is_refused_and_not_made(told: Shell, tokens: list[str]) -> None:
+    failed = told("--space", "other", *tokens, "--json")
+    assert (failed.exit, failed.error["code"]) == (1, "point-out-of-range")
+    assert failed.error["recovery"] == "Name one with --space; the file has: default."
+
+
+def test_spaces_of_one_file_are_kept_apart(told: Shell) -> None:
+    assert told("--space", "other", "learn", "Something else.").exit == 0
+    assert told("--space", "other", "status", "--json").document["inbox"] == 1
+    assert told("status", "--json").document["inbox"] == 0
+
+
+@pytest.mark.parametrize("tokens", [["status"], ["learn", "x"]], ids=lambda tokens: tokens[0])
+def test_a_file_that_is_no_store_is_left_as_it_is(
+    shell: Shell, store: Path, tokens: list[str]
+) -> None:
+    store.write_text("a shopping list\n" * 100)
+    failed = shell(*tokens, "--json")
+    assert (failed.exit, failed.error["code"]) == (4, "not-a-store")
+    assert store.read_text() == "a shopping list\n" * 100
+
+
+def test_a_short_id_must_be_that_of_one_block_only(shell: Shell) -> None:
+    assert shell("learn", "Thursday.").exit == 0
+    block = shell("blocks", "--json").document["items"][0]["id"]
+    assert shell("block", f"[{block[:8].upper()}…]", "--json").document["id"] == block
+    assert shell("block", "00000000", "--json").error["code"] == "block-not-found"
+
+
+def test_a_closed_pipe_ends_quietly(told: Shell, store: Path) -> None:
+    program = "import sys; from mnemic.adapters.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", program, "log", "--after", "-1", "--json"]
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        command,
+        stdout=write,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "MNEMIC_DB": str(store)},
+        check=False,
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_a_pipe_gets_no_colours_and_no_bars(told: Shell, store: Path, notes: Path) -> None:
+    program = "import sys; from mnemic.adapters.cli import main; sys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "ingest", str(notes)],
+        capture_output=True,
+        env={**os.environ, "MNEMIC_DB": str(store)},
+        check=True,
+    )
+    assert (done.stdout, done.stderr) == (b"Learned in 1 session: 3 known already.\n", b"")

@@ -1,0 +1,60 @@
+"""What the command line says of itself, and how fast."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+import pytest
+
+Shell = Callable[..., Any]
+
+COMMANDS = """
+ingest learn revise forget erase recall outcome connect disconnect status blocks block log replay
+as-of consolidate curate verify
+""".split()
+SLOW = ("numpy", "scipy", "eventsourcing", "wordllama", "mnemic.adapters.inprocess")
+
+
+def test_help_names_every_command_an_example_and_the_exit_codes(shell: Shell) -> None:
+    told = shell("--help").out
+    assert [command for command in COMMANDS if f" {command} " not in told] == []
+    assert 'mnemic recall "When is the demo?"' in told
+    assert "4  damage" in told
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself_and_its_options(shell: Shell, command: str) -> None:
+    told = shell(command, "--help")
+    assert told.exit == 0
+    assert told.out.startswith(f"Usage: mnemic {command}")
+    assert "MNEMIC_DB" in told.out
+
+
+def test_ingest_says_what_dates_do_not_do(shell: Shell) -> None:
+    assert "Active hours come from this machine's clock" in " ".join(
+        shell("ingest", "--help").out.split()
+    )
+
+
+def test_version_is_that_of_the_distribution(shell: Shell) -> None:
+    assert shell("--version").out == f"{version('mnemic')}\n"
+
+
+def test_nothing_at_all_shows_help(shell: Shell) -> None:
+    told = shell()
+    assert told.exit == 0
+    assert told.out.startswith("Usage: mnemic")
+
+
+def test_help_loads_nothing_slow() -> None:
+    """Loading is what takes time; measuring time would judge the machine."""
+    program = (
+        "import sys; from mnemic.adapters.cli import main; main(['--help']); "
+        f"sys.stderr.write(' '.join(name for name in {SLOW!r} if name in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert done.stderr.decode() == ""

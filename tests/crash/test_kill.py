@@ -1,0 +1,44 @@
+"""Agents are killed while they write, or write one file together: nothing promised is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+WRITERS = Path(__file__).with_name("writers.py")
+VERBS = ["connect", "consolidate", "curate", "learn", "outcome", "recall"]
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="agents are forked")
+
+
+def writers(verb: str, folder: Path, *numbers: int) -> dict[str, Any]:
+    command = [sys.executable, str(WRITERS), verb, str(folder), *map(str, numbers)]
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "OPENBLAS_NUM_THREADS": "1",  # no threads beside a fork
+    }
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(done.stdout)  # type: ignore[no-any-return]
+
+
+def test_every_acknowledged_command_survives_fifty_kills_of_its_agent(tmp_path: Path) -> None:
+    report = writers("kill", tmp_path, 1, 60)
+    assert (report["sound"], report["verbs"]) == (True, VERBS)
+    assert report["acknowledged"] > report["kills"] >= 60  # they did work before they died
+    assert report["events"] >= report["acknowledged"]
+
+
+def test_two_agents_share_one_file_and_every_command_stands_once(tmp_path: Path) -> None:
+    report = writers("share", tmp_path, 3, 60)
+    assert report["statuses"] == [0] * 6
+    assert (report["contiguous"], report["sound"]) == (True, True)
+    assert (report["told_twice"], report["shared_versions"]) == (0, 0)
+    assert report["acknowledged"] > 100
+    assert report["actors"] > 1
