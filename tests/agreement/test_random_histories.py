@@ -219,6 +219,7 @@ class KernelAgainstReference(RuleBasedStateMachine):
         if not hasattr(self, "witness"):
             return
         memory, space = self.agents[0].memory, self.agents[0].space
+        space.catch_up()
         folded = State().rebuild(read(self.log))
         now = space.moment()
         view = live(folded, active_us=now.active_us, instant_us=now.recorded_us)

@@ -14,7 +14,7 @@ from typing import Any, assert_never
 
 import attrs
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 
 from mnemic.kernel import events as happened
 from mnemic.kernel.arithmetic import nano
@@ -395,6 +395,26 @@ def played(history: Sequence[commands.Command], policy: Policy) -> Shell:
     return shell
 
 
+SWEPT_TWICE: list[commands.Command] = [
+    *commands.crowd(),
+    commands.Outcome(blocks=(0,), signal=0.6),
+    commands.MoveClock(by_us=1),
+    commands.Outcome(blocks=(1, 6), signal=0.6),
+    commands.Curate(),
+]
+"""What a sweep reinforces changes who is best: a second one at that hour has to hold still."""
+
+ADMITTED_WHILE_STAGED: list[commands.Command] = [
+    *commands.crowd(),
+    commands.Connect(source=0, target=2, relation="co_occurs", weight=0.0),
+    commands.Connect(source=0, target=3, relation="similar"),
+    commands.Connect(source=0, target=4, relation="co_occurs"),
+    commands.Recall(query=None, top_k=2),
+    commands.Connect(source=0, target=1, relation="similar"),
+    commands.Curate(),
+]
+"""A pair that waits and is returned together meanwhile is not staged any more once it is tied."""
+
 thorough = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
@@ -411,6 +431,8 @@ def test_decisions_and_states_agree_after_every_command(
 @pytest.mark.parametrize("policy", sorted(POLICIES))
 @thorough
 @given(history=commands.crowds())
+@example(history=SWEPT_TWICE)
+@example(history=ADMITTED_WHILE_STAGED)
 def test_decisions_and_states_agree_around_a_hub_at_the_cap(
     policy: str, history: list[commands.Command]
 ) -> None:

@@ -12,6 +12,7 @@ from mnemic.kernel.decisions.connecting import Assertion, decide_connect
 from mnemic.kernel.decisions.curating import decide_curate
 from mnemic.kernel.decisions.feedback import Feedback, decide_outcome
 from mnemic.kernel.decisions.promotion import Candidate, decide_promotion
+from mnemic.kernel.errors import Refused
 from mnemic.kernel.events import Event, Recorded
 from mnemic.kernel.identity import BlockId, CommandId
 from mnemic.kernel.policy import DEFAULT
@@ -278,6 +279,17 @@ def test_an_outcome_is_evidence_and_more_at_both_ends(row: Row) -> None:
     assert row.tells("rate", facts.rate)
     assert "alpha" not in row.then or row.tells("alpha", facts.alpha)
     assert "beta" not in row.then or row.tells("beta", facts.beta)
+
+
+@pytest.mark.parametrize("row", rows("lifecycle.outcome-refusal"), ids=str)
+def test_an_outcome_that_makes_no_sense_is_refused(row: Row) -> None:
+    worlds = Worlds()
+    worlds.learn(ONE)
+    worlds.promote(ONE, FIRST)
+    report = Feedback(block_ids=[ONE], **row.given)
+    with pytest.raises(Refused) as refused:
+        decide_outcome(worlds.view(), report, Moment(0, 0))
+    assert refused.value.code == row.then["code"]
 
 
 @pytest.mark.parametrize("row", rows("lifecycle.displacement"), ids=str)

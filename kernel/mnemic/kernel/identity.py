@@ -17,6 +17,8 @@ PolicyId = NewType("PolicyId", str)
 """16 hex characters of the SHA-256 of the policy's bytes as adopted."""
 
 BLOCK_ID_LENGTH = 16
+VERSION_DIGITS_MAX = 18
+"""More than any log will see, and within 64 bits."""
 
 
 def normalised(content: str) -> str:
@@ -49,10 +51,14 @@ def decision_id(version: int) -> DecisionId:
     return DecisionId(f"d{version}")
 
 
-def decision_version(decision: str) -> int | None:
+def decision_version(decision: object) -> int | None:
     """Return the version that *decision* names, or None if it is no decision id."""
+    if not isinstance(decision, str):
+        return None
     digits = decision[1:]
     if decision[:1] != "d" or not (digits.isascii() and digits.isdigit()):
+        return None
+    if len(digits) > VERSION_DIGITS_MAX:
         return None
     return int(digits)
 

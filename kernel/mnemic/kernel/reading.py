@@ -125,6 +125,11 @@ class Reading(Protocol):
     def policy(self) -> Policy: ...
     @property
     def salt(self) -> bytes: ...
+    @property
+    def curated_us(self) -> int | None:
+        """Active time of the last sweep; None before the first."""
+        ...
+
 
     def number(self, block_id: str) -> int | None:
         """Return the number of a block that was ever learned."""

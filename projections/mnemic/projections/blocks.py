@@ -70,7 +70,9 @@ def block_result(view: View, number: int) -> Block:
 
 
 def _summary(view: View, number: int) -> str | None:
-    version, words = view.state.catalogue.summaries.get(number, (0, None))
+    version, words = view.state.catalogue.summaries.get(
+        view.life.get("text", number), (0, None)
+    )
     return words if version <= view.point.version else None
 
 

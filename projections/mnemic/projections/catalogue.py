@@ -36,7 +36,7 @@ class Catalogue:
         """One per learning; its place is the document number of the lexicon too."""
         self.block_of_text: list[int] = []
         self.summaries: dict[int, tuple[int, str]] = {}
-        """By block: the version and words of the summary an analyst gave."""
+        """By text: the version and words of the summary that an analyst gave of it."""
         self.categories = Names()
         self.sources = Names()
         self.zones = Names()
@@ -140,7 +140,8 @@ class Catalogue:
         if promotion.analysis is not None and not isinstance(promotion.analysis, Erased):
             tags = tuple(sorted({*tags, *promotion.analysis.tags}))
             if promotion.analysis.summary is not None:
-                self.summaries[number] = (version, promotion.analysis.summary)
+                text = self.life.value(number, "text")
+                self.summaries[text] = (version, promotion.analysis.summary)
         self.life.change(
             number,
             version,

@@ -143,7 +143,6 @@ def _connected(state: State, event: happened.EdgeConnected, at: Recorded) -> Non
     note = kept if event.note is None else graph.note(event.note)
     graph.pending.drop(key(source, target), at.version)
     graph.barred.drop(key(source, target), at.version)
-    graph.staged.drop(key(source, target), at.version)
     graph.link(
         source,
         target,
@@ -189,7 +188,6 @@ def _link(
         for pair in link.displaced:
             graph.unlink(numbers[pair[0]], numbers[pair[1]], at.version)
         source, target = numbers[link.source], numbers[link.target]
-        graph.staged.drop(key(source, target), at.version)
         graph.link(
             source,
             target,
@@ -212,7 +210,6 @@ def _recalled(state: State, event: happened.RecallRecorded, at: Recorded) -> Non
         sessions = graph.staged.current.get(key(a, b), ())
         graph.staged.put(key(a, b), at.version, (*sessions, at.session_id or ""))
     for a, b in event.linked:
-        graph.staged.drop(key(a, b), at.version)
         graph.link(
             a,
             b,
@@ -262,6 +259,7 @@ def _curated(state: State, event: happened.Curated, at: Recorded) -> None:
             anchor_us=at.active_us,
             note=waiting.note,
         )
+    state.timeline.curated_us.put("sweep", at.version, at.active_us)
     for block in (*event.constitutional, *event.reinforced):
         state.catalogue.reinforce(numbers[block], at.version, at.active_us)
 

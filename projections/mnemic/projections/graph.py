@@ -130,7 +130,8 @@ class Graph:
         count: int = 0,
         note: int = -1,
     ) -> None:
-        """Let this edge stand for the pair from *version* on."""
+        """Let this edge stand for the pair from *version* on; it is not staged any longer."""
+        self.staged.drop(key(source, target), version)
         pair = self.pair(source, target)
         if self.rows.row(pair) < 0:
             self.degrees[source] += 1

@@ -24,12 +24,15 @@ class Timeline:
         self.recorded_us = Series(np.int64)
         self.kind = Series(np.int16)
         self.kinds = Names()
+        self._kind_numbers: dict[type, int] = {}
         self.clock = ActiveClock()
         self.policies: Ledgered[Policy] = Ledgered()
         self.embedders: Ledgered[EmbedderIdentity] = Ledgered()
         self.sessions: Ledgered[int] = Ledgered()
         """Open sessions and the versions at which they started."""
         self.latest_session: Ledgered[SessionId] = Ledgered()
+        self.curated_us: Ledgered[int] = Ledgered()
+        """Active time of the last sweep."""
         self.salt: bytes | None = None
         self.erased_blocks: dict[int, int] = {}
         """By block number: the version that erased it."""
@@ -59,7 +62,11 @@ class Timeline:
         self.clock.active_us = recorded.active_us
         self.active_us.append(recorded.active_us)
         self.recorded_us.append(recorded.recorded_us)
-        self.kind.append(self.kinds.number(type(recorded.event).__name__))
+        kind = type(recorded.event)
+        number = self._kind_numbers.get(kind)
+        if number is None:
+            number = self._kind_numbers[kind] = self.kinds.number(kind.__name__)
+        self.kind.append(number)
 
     def start_session(self, session: SessionId, version: int, recorded_us: int) -> None:
         self.clock.start(session, recorded_us)

@@ -122,6 +122,12 @@ class View:
             raise SpaceErased("the space was erased")
         return self._state.timeline.salt
 
+    @property
+    def curated_us(self) -> int | None:
+        """Active time of the last sweep; None before the first."""
+        found: int | None = self._mapping(self._state.timeline.curated_us).get("sweep")
+        return found
+
     # --- blocks -----------------------------------------------------------------------------
 
     def number(self, block_id: str) -> int | None:

@@ -9,20 +9,18 @@ from typing import Any
 
 Shell = Callable[..., Any]
 
+FIELDS = ("id", "session", "at", "speaker", "text")
+TURNS = (
+    ("D1:1", 1, "2023-05-08T13:56:00", "Ada", "Hello."),
+    ("D1:2", 1, "2023-05-08T13:57:00", "Bo", "I sold the boat."),
+    ("D2:1", 2, "2023-06-01T08:00:00", "Ada", "A new boat?"),
+)
 TALK = {
     "conversations": [
-        {
-            "id": "c1",
-            "turns": [
-                {"id": "D1:1", "session": 1, "at": "2023-05-08T13:56:00", "speaker": "Ada", "text": "Hello."},
-                {"id": "D1:2", "session": 1, "at": "2023-05-08T13:57:00", "speaker": "Bo", "text": "I sold the boat."},
-                {"id": "D2:1", "session": 2, "at": "2023-06-01T08:00:00", "speaker": "Ada", "text": "A new boat?"},
-            ],
-            "questions": [],
-        },
+        {"id": "c1", "turns": [dict(zip(FIELDS, turn, strict=True)) for turn in TURNS]},
         {"id": "c2", "turns": [{"id": "D1:1", "session": 1, "speaker": "Cy", "text": "Undated."}]},
     ]
-}  # fmt: skip
+}
 
 
 def talk(tmp_path: Path) -> str:

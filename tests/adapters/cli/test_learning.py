@@ -50,6 +50,12 @@ def test_a_dash_reads_the_text_from_standard_input(
     assert shell("blocks", "--json").document["items"][0]["content"] == "Said through a pipe."
 
 
+def test_text_that_begins_with_a_hyphen_goes_behind_two(shell: Shell) -> None:
+    assert "behind --" in shell("learn", "-5 degrees", "--json").error["recovery"]
+    assert shell("learn", "--", "-5 degrees").exit == 0
+    assert shell("blocks", "--json").document["items"][0]["content"] == "-5 degrees"
+
+
 def test_the_log_names_the_command_line_as_the_actor(shell: Shell) -> None:
     shell("learn", "Thursday.")
     assert '"actor": "cli"' in shell("log", "--json").out

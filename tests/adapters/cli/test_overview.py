@@ -23,7 +23,7 @@ def test_help_names_every_command_an_example_and_the_exit_codes(shell: Shell) ->
     told = shell("--help").out
     assert [command for command in COMMANDS if f" {command} " not in told] == []
     assert 'mnemic recall "When is the demo?"' in told
-    assert "4  damage" in told
+    assert "4   damage" in told
 
 
 @pytest.mark.parametrize("command", COMMANDS)

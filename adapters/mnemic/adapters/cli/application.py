@@ -13,9 +13,9 @@ from typing import Annotated
 from cyclopts import App, CycloptsError, Group, Parameter, UnknownOptionError
 
 from mnemic.adapters.cli import past, reading, upkeep, writing
-from mnemic.adapters.cli.failures import Exit, failure, misuse
+from mnemic.adapters.cli.failures import INTERRUPTION, Exit, failure, misuse
 from mnemic.adapters.cli.ingest import ingest
-from mnemic.adapters.cli.invocation import STANDARD_INPUT, invocation, wants_traceback
+from mnemic.adapters.cli.invocation import STANDARD_INPUT, Invocation, invocation, wants_traceback
 
 ABOUT = """
 Event-sourced memory for AI agents, replayable to any active hour.
@@ -36,12 +36,13 @@ costs none. Ids may be shortened to 8 characters. Every command takes --json.
 EXITS = """
 Exit codes:
 
-    0  done
-    1  refused: nothing was written, or not everything
-    2  the command line is wrong
-    3  conflict with another writer
-    4  damage, or a file that is no store
-    5  unavailable: a file, a disk, a lock, a model
+    0   done
+    1   refused: nothing was written, or not everything
+    2   the command line is wrong
+    3   conflict with another writer
+    4   damage, or a file that is no store
+    5   unavailable: a file, a disk, a lock, a model
+    70  a bug of mnemic; 130 interrupted; 141 nobody reads the output
 
 Errors stand on standard error and say what to do next.
 """
@@ -59,7 +60,6 @@ app = App(
     print_error=False,
     exit_on_error=False,
     result_action="return_value",
-    suppress_keyboard_interrupt=False,
     default_parameter=Parameter(negative_iterable=(), show_default=False),
 )
 for title, commands in {
@@ -80,6 +80,7 @@ for title, commands in {
 
 OTHER = Group.create_ordered("Other")
 app["--help"].group = OTHER
+app.meta.suppress_keyboard_interrupt = False
 app.meta.group_parameters = Group.create_ordered("Options of every command")
 
 
@@ -127,9 +128,9 @@ def main(tokens: Sequence[str] | None = None) -> int:
         exit_code: int | None = app.meta(given)
         sys.stdout.flush()
     except CycloptsError as error:
-        return _misused(error, as_json="--json" in given)
+        return _misused(error, _plainly(given))
     except KeyboardInterrupt:
-        return Exit.INTERRUPTED
+        return _plainly(given).fail(INTERRUPTION)
     except BrokenPipeError:
         return _reader_gone()
     return exit_code or Exit.OK
@@ -160,10 +161,14 @@ def _arranged(tokens: Sequence[str]) -> list[str]:
     return [*shared, *rest, *(["--", *plain] if plain else [])]
 
 
-def _misused(error: CycloptsError, *, as_json: bool) -> int:
+def _plainly(given: Sequence[str]) -> Invocation:
+    """Return an invocation that only reports; the command line may not have been read at all."""
+    return invocation(Path(), space="", as_json="--json" in given)
+
+
+def _misused(error: CycloptsError, run: Invocation) -> int:
     error.verbose = False
     chain = [word for word in error.command_chain or () if word != app.name[0]]
-    run = invocation(Path(), space="", as_json=as_json)
     hint = " Text that begins with a hyphen goes behind --." * isinstance(error, UnknownOptionError)
     return run.fail(misuse(str(error), command=" ".join(chain), hint=hint))
 

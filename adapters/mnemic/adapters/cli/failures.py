@@ -47,6 +47,16 @@ class Failure:
     """``code``, ``detail`` and ``recovery`` first, as ``MnemicError.to_dict`` gives them."""
 
 
+INTERRUPTION = Failure(
+    exit=Exit.INTERRUPTED,
+    facts={
+        "code": "interrupted",
+        "detail": "stopped half-way",
+        "recovery": "Run the command again to go on; what was written is kept.",
+    },
+)
+
+
 def failure(error: Exception) -> Failure:
     """Return how *error* is reported; one that is not ours is a bug."""
     if isinstance(error, MnemicError):

@@ -76,12 +76,12 @@ class Tally:
     def consolidated(self) -> str:
         """One line on promotion."""
         counts = (
-            (self.promoted, "promoted"),
-            (self.superseded, "superseded"),
-            (self.near_duplicates, "near-duplicate pairs"),
-            (self.edges_created, "edges created"),
+            (self.promoted, f"{self.promoted} promoted"),
+            (self.superseded, f"{self.superseded} superseded"),
+            (self.near_duplicates, plural(self.near_duplicates, "near-duplicate pair")),
+            (self.edges_created, f"{plural(self.edges_created, 'edge')} created"),
         )
-        return f"Consolidated: {', '.join(f'{count} {what}' for count, what in counts if count)}."
+        return f"Consolidated: {', '.join(words for count, words in counts if count)}."
 
 
 def ingest(

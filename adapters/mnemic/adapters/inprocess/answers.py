@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from mnemic.kernel import identity
 from mnemic.kernel.decisions.connecting import Assertion, Connected
-from mnemic.kernel.decisions.feedback import Feedback, Scored
+from mnemic.kernel.decisions.feedback import ID_LENGTH_MAX, Feedback, Scored
 from mnemic.kernel.decisions.learning import Learned
 from mnemic.kernel.identity import BlockId
 from mnemic.kernel.reading import EdgeFacts
@@ -74,6 +74,9 @@ def outcome_result(
 ) -> OutcomeResult:
     """Return what one report changed."""
     event = scored.event
+    places: dict[str, int] = {}
+    for position, block in enumerate(feedback.block_ids):
+        places.setdefault(str(block)[:ID_LENGTH_MAX], position)
     return OutcomeResult(
         updated=event.block_ids if event else (),
         signal=float(feedback.signal),
@@ -86,11 +89,11 @@ def outcome_result(
         displaced_edges=displaced,
         refused=tuple(
             Refusal(
-                position=position,
+                position=places[refused.block_id],
                 id=refused.block_id,
                 code=refused.code,
                 detail=f"{REFUSALS[refused.code]}: {refused.block_id}",
             )
-            for position, refused in enumerate(scored.refused)
+            for refused in scored.refused
         ),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import asdict
@@ -12,10 +12,13 @@ from mnemic.adapters.inprocess.answers import displaced_results, outcome_result
 from mnemic.adapters.inprocess.host import Host
 from mnemic.adapters.inprocess.space import Command, Written
 from mnemic.kernel.decisions.feedback import Feedback, decide_outcome
-from mnemic.kernel.errors import NothingToScore
+from mnemic.kernel.errors import FieldRefused, NothingToScore
 from mnemic.kernel.reading import Moment
 from mnemic.kernel.results import OutcomeResult, RecallResult, ReplayResult
 from mnemic.projections.views import View
+
+IDS_MAX = recalling.TOP_K_MAX
+"""Blocks of one outcome: every pair of them is tied."""
 
 
 class RecallVerbs(Host):
@@ -93,7 +96,7 @@ class RecallVerbs(Host):
             SignalOutOfRange, FieldRefused, DecisionNotFound: See each.
         """
         space = self._open()
-        ids = [block_ids] if isinstance(block_ids, str) else list(block_ids or ())
+        ids = _named(block_ids)
         if bool(ids) == (decision_id is not None):
             raise NothingToScore("name either block ids or a decision id")
         found = None
@@ -121,3 +124,20 @@ class RecallVerbs(Host):
             DecisionNotFound, RecipeRetired: See each.
         """
         return recalling.replay(self._open(), self._models, decision_id)
+
+
+def _named(block_ids: object) -> list[str]:
+    """Return the blocks that a caller named: one, several, or none.
+
+    Raises:
+        FieldRefused: It is no list, or too long for every pair of it to be tied.
+    """
+    if block_ids is None or isinstance(block_ids, str):
+        return [] if block_ids is None else [block_ids]
+    ids = list(block_ids) if isinstance(block_ids, Iterable) else None
+    if ids is None or len(ids) > IDS_MAX:
+        raise FieldRefused(
+            f"block_ids must be a list of at most {IDS_MAX} ids, got {block_ids!r:.100}",
+            field="block_ids",
+        )
+    return ids

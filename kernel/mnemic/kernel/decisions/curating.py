@@ -160,7 +160,13 @@ class _Sweep:
         return tuple(sorted(self._id(number) for number in numbers.tolist()))
 
     def _best(self) -> tuple[BlockId, ...]:
-        """Return the best other blocks by the ``self`` composite, ties by id."""
+        """Return the best other blocks by the ``self`` composite, ties by id.
+
+        None when this hour was swept already: reinforcing changes the scores, so the same sweep
+        again would go on to the next best.
+        """
+        if self._reading.curated_us == self._at.active_us:
+            return ()
         count, scores = self._policy.curate_reinforced, self._scores()
         places = np.flatnonzero(self._alive & ~self._blocks.constitutional)
         if 0 < count < len(places):

@@ -264,19 +264,24 @@ def histories(*, max_size: int = 40) -> st.SearchStrategy[list[Command]]:
     )
 
 
-def crowds(*, spokes: int = 14) -> st.SearchStrategy[list[Command]]:
-    """Histories around one hub that everything wants to be tied to: the cap, and who makes way.
+def crowd(*, spokes: int = 14) -> list[Command]:
+    """Return how a crowd comes together: a hub, block 0, and *spokes* more, all consolidated.
 
     Half of the blocks lie close together, so that the hub is full of similar edges at once; the
     others have none, and come in by connections, outcomes and sessions. Messages are never near-
     duplicates, so all of them stay.
+    """
+    turns = [40 * place if place % 2 else 1300 + 300 * place for place in range(1, spokes + 1)]
+    told = [Learn(content=f"angle {turn}: spoke", category="message") for turn in (0, *turns)]
+    return [StartSession(), LearnMany(lessons=tuple(told)), Consolidate()]
+
+
+def crowds(*, spokes: int = 14) -> st.SearchStrategy[list[Command]]:
+    """Histories around one hub that everything wants to be tied to: the cap, and who makes way.
 
     Args:
         spokes: Blocks beside the hub; above the degree cap, so that it is reached.
     """
-    turns = [40 * place if place % 2 else 1300 + 300 * place for place in range(1, spokes + 1)]
-    told = [Learn(content=f"angle {turn}: spoke", category="message") for turn in (0, *turns)]
-    begun = [StartSession(), LearnMany(lessons=tuple(told)), Consolidate()]
     spoke = st.integers(min_value=1, max_value=spokes)
     some = st.lists(st.one_of(st.just(0), spoke), min_size=2, max_size=4).map(tuple)
     later = st.one_of(
@@ -290,7 +295,7 @@ def crowds(*, spokes: int = 14) -> st.SearchStrategy[list[Command]]:
         st.builds(MoveClock, by_us=st.integers(min_value=0, max_value=clocks.HOUR_US)),
         st.sampled_from((Curate(), StartSession(), EndSession())),
     )
-    return st.lists(later, max_size=40).map(lambda rest: [*begun, *rest])
+    return st.lists(later, max_size=40).map(lambda rest: [*crowd(spokes=spokes), *rest])
 
 
 def _ties(spoke: st.SearchStrategy[int]) -> st.SearchStrategy[Connect]:
