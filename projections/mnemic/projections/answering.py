@@ -130,6 +130,7 @@ def _text(
     lines = [HEADING, *(_line(view, row.block) for row in chosen)] if chosen else []
     shown = {row.block for row in chosen}
     against = [_line(view, number) for number in counter if number not in shown]
+    against += _disputes(view, shown)
     for line in [COUNTER_HEADING, *against] if against else []:
         if limits.counter.count("\n".join([*lines, line])) > limits.token_budget:
             break
@@ -137,6 +138,20 @@ def _text(
     if lines and lines[-1] == COUNTER_HEADING:
         lines.pop()
     return "\n".join(lines), tuple(block_result(view, number) for number in counter)
+
+
+def _disputes(view: View, shown: set[int]) -> list[str]:
+    """Return a line for each pair of shown blocks that contradict each other."""
+    found = [
+        (edge.source, edge.target)
+        for number in sorted(shown)
+        for edge in view.edges_of(number)
+        if edge.relation == "contradicts" and edge.source == number and edge.target in shown
+    ]
+    return [
+        f"[{identity.short(view.id(source))}] contradicts [{identity.short(view.id(target))}]"
+        for source, target in found
+    ]
 
 
 def _line(view: View, number: int) -> str:
