@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, assert_never
+from typing import Any
 
 import attrs
+from attrs import frozen
+from hypothesis import strategies as st
 
 from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.inprocess.opening import open_space
+from mnemic.kernel.identity import DecisionId
 from mnemic.kernel.policy import DEFAULT, Policy
 from mnemic.kernel.ports import Analysis, Embedder, Store
 from mnemic.specs.strategies import commands
@@ -27,6 +30,7 @@ TIGHT = attrs.evolve(
     consolidate_chunk=4,
     degree_cap=3,
     edge_candidates=3,
+    edge_prune_below=0.3,
     tags_max=3,
     curate_reinforced=2,
     candidates=3,
@@ -35,6 +39,57 @@ TIGHT = attrs.evolve(
 )
 """Everything that has a limit reaches it soon, and one step of the clock can age everything."""
 POLICIES = {policy.name: policy for policy in (DEFAULT, TIGHT)}
+
+# --- commands that only a whole door has --------------------------------------------------------
+
+
+@frozen(kw_only=True)
+class Rezone:
+    """``rezone``."""
+
+    block: int
+    zone: str
+
+
+@frozen(kw_only=True)
+class AdoptPolicy:
+    """``adopt_policy``."""
+
+    name: str
+
+
+@frozen(kw_only=True)
+class ScoreDecision:
+    """``outcome`` of all that a recall returned."""
+
+    decision: int
+    """Its place among all decisions, wrapping round."""
+    signal: float
+
+
+Command = commands.Command | Rezone | AdoptPolicy | ScoreDecision
+
+
+def door_commands() -> st.SearchStrategy[Command]:
+    """Commands that only a whole door has."""
+    zones = st.sampled_from(("trusted", "external", " "))
+    places = st.integers(min_value=0, max_value=9)
+    return st.one_of(
+        st.builds(Rezone, block=commands.blocks(), zone=zones),
+        st.builds(AdoptPolicy, name=st.sampled_from(sorted(POLICIES))),
+        st.builds(ScoreDecision, decision=places, signal=commands.signals()),
+    )
+
+
+@st.composite
+def any_commands(draw: st.DrawFn) -> Command:
+    """Any one command; those of the door come up less often."""
+    of_the_door = draw(st.integers(min_value=0, max_value=5)) == 5
+    command: Command = draw(door_commands() if of_the_door else commands.commands())
+    return command
+
+
+# --- who plays them -----------------------------------------------------------------------------
 
 Call = Callable[[str], Any]
 """A command, ready but for its id."""
@@ -75,70 +130,63 @@ class Agent:
             synchronous="normal",
             read_only=False,
         )
-        self.memory = SyncMemory(self.space, embedder=embedder, analyst=Reader())
         self._clock = clock
+        self.think_with(embedder)
 
-    def call(self, command: commands.Command, ids: Sequence[str]) -> Call | None:
-        """Return what *command* asks of the door; None when it only moves the clock.
+    def think_with(self, embedder: Embedder) -> None:
+        """Use *embedder* from now on."""
+        self.space.catch_up()
+        self.embedder = embedder
+        self.memory = SyncMemory(self.space, embedder=embedder, analyst=Reader())
+
+    def call(
+        self, command: Command, blocks: Sequence[str], decisions: Sequence[DecisionId]
+    ) -> Call | None:
+        """Return what *command* asks of the door; None when there is nothing to ask.
 
         Args:
-            command: What to play.
-            ids: Every block learned so far, by number.
+            command: What to play. One that moves the clock does so at once.
+            blocks: Every block learned so far, by number.
+            decisions: Every decision so far.
         """
-        if isinstance(command, commands.MoveClock):
-            self._clock.set(self._clock.now_us() + command.by_us)
-            return None
-        return self._block_call(command, ids) or self._other_call(command, ids)
-
-    def _block_call(self, command: commands.Command, ids: Sequence[str]) -> Call | None:
         memory = self.memory
         match command:
-            case commands.Learn(content=content):
-                lesson = self._lesson(command)
-                del lesson["content"]
-                return lambda name: memory.learn(content, **lesson, command_id=name)
-            case commands.LearnMany():
-                lessons = [self._lesson(each) for each in command.lessons]
-                return lambda name: memory.learn_many(lessons, command_id=name)
-            case commands.Revise(content=content):
-                block = commands.resolved(command.block, ids)
-                return lambda name: memory.revise(block, content, "why not", command_id=name)
-            case commands.Forget():
-                block = commands.resolved(command.block, ids)
-                return lambda name: memory.forget(block, "no use", command_id=name)
-            case commands.Erase():
-                block = commands.resolved(command.block, ids)
-                return lambda name: memory.erase(block, command_id=name)
-            case commands.Consolidate(limit=limit, relink=relink):
-                return lambda name: memory.consolidate(limit, relink=relink, command_id=name)
-            case _:
+            case commands.MoveClock(by_us=by_us):
+                self._clock.set(self._clock.now_us() + by_us)
                 return None
-
-    def _other_call(self, command: commands.Command, ids: Sequence[str]) -> Call:
-        memory = self.memory
-        match command:
-            case commands.Recall():
-                given = attrs.asdict(command)
-                return lambda name: memory.recall(**given, command_id=name)
-            case commands.Outcome(signal=signal, weight=weight):
-                blocks = [commands.resolved(block, ids) for block in command.blocks]
-                return lambda name: memory.outcome(blocks, signal, weight=weight, command_id=name)
-            case commands.Connect() | commands.Disconnect():
-                given = attrs.asdict(command)
-                for end in ("source", "target"):
-                    given[end] = commands.resolved(given[end], ids)
-                verb = (
-                    memory.connect if isinstance(command, commands.Connect) else memory.disconnect
+            case ScoreDecision(decision=place, signal=signal):
+                if not decisions:
+                    return None
+                decision = decisions[place % len(decisions)]
+                return lambda name: memory.outcome(
+                    decision_id=decision, signal=signal, command_id=name
                 )
-                return lambda name: verb(**given, command_id=name)
-            case commands.Curate():
-                return lambda name: memory.curate(command_id=name)
-            case commands.StartSession():
-                return lambda name: memory.start_session(command_id=name)
-            case commands.EndSession():
-                return lambda name: memory.end_session(command_id=name)
+            case AdoptPolicy(name=policy):
+                return lambda name: memory.adopt_policy(POLICIES[policy], command_id=name)
+        verb, given = self._asked(command, blocks)
+        return lambda name: verb(**given, command_id=name)
+
+    def _asked(
+        self, command: Command, blocks: Sequence[str]
+    ) -> tuple[Callable[..., Any], dict[str, Any]]:
+        """Return the verb of a command and its arguments; blocks by id."""
+        memory, given = self.memory, attrs.asdict(command)
+        for field in ("block", "source", "target"):
+            if isinstance(given.get(field), int):
+                given[field] = commands.resolved(given[field], blocks)
+        match command:
+            case commands.Learn():
+                return memory.learn, self._lesson(command)
+            case commands.LearnMany(lessons=lessons):
+                return memory.learn_many, {"lessons": [self._lesson(each) for each in lessons]}
+            case commands.Outcome():
+                given["block_ids"] = [commands.resolved(one, blocks) for one in command.blocks]
+                del given["blocks"]
+            case commands.Revise() | commands.Forget() | commands.Erase() | Rezone():
+                given["block_id"] = given.pop("block")
             case _:
-                raise AssertionError(command)
+                pass
+        return getattr(memory, VERBS[type(command)]), given
 
     def _lesson(self, lesson: commands.Learn) -> dict[str, Any]:
         given = attrs.asdict(lesson)
@@ -146,6 +194,22 @@ class Agent:
         if lasts_us is not None:
             given["expires_at"] = date(self._clock.now_us() + lasts_us)
         return given
+
+
+VERBS: dict[type, str] = {
+    commands.Revise: "revise",
+    commands.Forget: "forget",
+    commands.Erase: "erase",
+    commands.Consolidate: "consolidate",
+    commands.Recall: "recall",
+    commands.Outcome: "outcome",
+    commands.Connect: "connect",
+    commands.Disconnect: "disconnect",
+    commands.Curate: "curate",
+    commands.StartSession: "start_session",
+    commands.EndSession: "end_session",
+    Rezone: "rezone",
+}
 
 
 def date(us: int) -> datetime:

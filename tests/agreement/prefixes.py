@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.inprocess.snapshot import SyncView
 from mnemic.adapters.stores.memory import MemoryStore
@@ -29,19 +28,21 @@ def cut(log: Log, version: int) -> MemoryStore:
     return store
 
 
-def reader(store: MemoryStore, *, embedder: Embedder, clock: ManualClock) -> SyncMemory:
+def reader(store: MemoryStore, *, embedder: Embedder | None) -> SyncMemory:
     """Return a handle that only reads."""
-    return SyncMemory.open(store, embedder=embedder, clock=clock, read_only=True)
+    return SyncMemory.open(store, embedder=embedder, read_only=True)
 
 
-def told_by_door(view: SyncView, ids: Iterable[str]) -> dict[str, Any]:
+def told_by_door(view: SyncView, ids: Iterable[str], *, wordless: bool) -> dict[str, Any]:
     """Return the answer to every query and to some questions.
 
     Args:
         view: A point of the past.
         ids: Every block learned by then.
+        wordless: Whether to leave out the questions that need an embedder.
     """
     ids = list(ids)
+    questions = [each for each in QUESTIONS if each[0] is None or not wordless]
     return {
         "status": view.status(),
         "blocks": view.blocks(limit=1000),
@@ -55,5 +56,5 @@ def told_by_door(view: SyncView, ids: Iterable[str]) -> dict[str, Any]:
         "history": view.history(),
         "behind": [view.history(of=block) for block in ids],
         "log": view.log(limit=1000),
-        "recalls": [view.recall(query, frame=frame) for query, frame in QUESTIONS],
+        "recalls": [view.recall(query, frame=frame) for query, frame in questions],
     }

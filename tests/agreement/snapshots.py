@@ -1,7 +1,7 @@
 """Everything that a view and the plain reference can say of a state, in the same words.
 
 Two states are the same when these dicts are equal. A view has no clock of its own (only the head of
-a fold has), so that stands in a dict apart.
+a fold has), so that stands in a dict apart. Vectors count while their block is active.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 
-from mnemic.kernel.reading import STATUSES, EdgeFacts
+from mnemic.kernel.reading import ACTIVE, STATUSES, EdgeFacts
 from mnemic.kernel.scoring import UNKNOWN
 from mnemic.kernel.texts import BlockText, Remark
 from mnemic.kernel.vectors import pack
@@ -108,7 +108,7 @@ def _block(view: View, number: int) -> Told:
         "alpha": facts.alpha,
         "beta": facts.beta,
         "retrievals": facts.retrievals,
-        "vector": _vector(view, life.get("vector", number)),
+        "vector": _vector(view, number) if facts.status == ACTIVE else None,
     }
 
 
@@ -116,8 +116,8 @@ def _known(us: int) -> int | None:
     return None if us == UNKNOWN else us
 
 
-def _vector(view: View, row: int) -> bytes | None:
-    return None if row < 0 else _somewhere(pack(view.index.vector(row)))
+def _vector(view: View, number: int) -> bytes | None:
+    return _somewhere(pack(view.index.vector(view.life.get("vector", number))))
 
 
 def _edges(view: View, numbers: list[int]) -> dict[Pair, Told]:
@@ -189,7 +189,7 @@ def clock_told_by_reference(state: PlainState) -> Told:
 
 
 def _plain_block(facts: Told) -> Told:
-    vector = facts["vector"]
+    vector = facts["vector"] if facts["status"] == "active" else None
     return {**facts, "vector": None if vector is None else _somewhere(vector)}
 
 

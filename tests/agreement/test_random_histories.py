@@ -1,4 +1,4 @@
-"""Random histories at the door: what the columns tell, what the reference tells, and the past."""
+"""Random histories at the door: what columns tell, what the reference tells, and what was before."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.kernel.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.errors import CommandIdReused, Refused
+from mnemic.kernel.events import RecallRecorded
 from mnemic.kernel.ports import Embedder, Store
 from mnemic.projections.state import State
-from mnemic.projections.views import View, as_of, live
-from mnemic.specs.strategies import clocks, commands
+from mnemic.projections.views import as_of, live
+from mnemic.specs.strategies import clocks, commands, texts
 from mnemic.specs.strategies.vectors import PlaneEmbedder
-from tests.agreement.agents import POLICIES, Agent, Call, date
+from tests.agreement.agents import POLICIES, Agent, Call, Command, any_commands, date
 from tests.agreement.prefixes import cut, reader, told_by_door
 from tests.agreement.snapshots import (
     clock_told_by_columns,
@@ -41,15 +42,28 @@ EMBEDDERS: dict[str, Callable[[], Embedder]] = {
 }
 WHO = st.sampled_from((0, 0, 0, 1))
 FEW = st.integers(min_value=0, max_value=5)
-TIES = st.builds(
-    commands.Connect,
-    source=FEW,
-    target=FEW,
-    relation=st.sampled_from((None, *commands.RELATIONS)),
-    weight=commands.edge_weights(),
+TIES = st.one_of(
+    st.builds(
+        commands.Connect,
+        source=FEW,
+        target=FEW,
+        relation=st.sampled_from((None, *commands.RELATIONS)),
+        weight=commands.edge_weights(),
+    ),
+    st.builds(
+        commands.Outcome,
+        blocks=st.lists(FEW, min_size=2, max_size=4).map(tuple),
+        signal=st.sampled_from((0.0, 0.6, 1.0)),
+    ),
 )
-"""Connections among so few blocks that a low cap is reached."""
-SHARE = st.floats(min_value=0.0, max_value=1.0)
+"""What ties so few blocks to each other that a low cap is reached."""
+AGES = st.one_of(st.integers(min_value=0, max_value=250 * clocks.HOUR_US), clocks.steps())
+QUESTIONS = st.builds(
+    commands.Recall,
+    query=st.one_of(st.none(), texts.contents()),
+    frame=st.sampled_from(("attention", "self", "task", "short_term", "world")),
+    top_k=st.sampled_from((None, 1, 3)),
+)
 
 
 @frozen(kw_only=True)
@@ -60,17 +74,17 @@ class Done:
     call: Call
     result: Any
     erasures: int
-    """How often something had been erased by then."""
+    """How much had been erased by then."""
 
 
 class KernelAgainstReference(RuleBasedStateMachine):
-    """Two agents and one space; a witness folds their log into the reference."""
+    """Two agents play on one space; a witness folds their log into the plain reference."""
 
     def __init__(self) -> None:
         super().__init__()
         self.clock = ManualClock()
         self.done: list[Done] = []
-        self.commands = 0
+        self.asked = 0
 
     def store(self) -> Store:
         return MemoryStore()
@@ -81,16 +95,10 @@ class KernelAgainstReference(RuleBasedStateMachine):
         first=st.lists(commands.lessons(), min_size=3, max_size=8),
     )
     def open(self, policy: str, model: str, first: list[commands.Learn]) -> None:
-        self.embedder = EMBEDDERS[model]()
         self.opened = self.store()
+        embedder, numbers = EMBEDDERS[model](), POLICIES[policy]
         self.agents = [
-            Agent(
-                name,
-                self.opened,
-                embedder=self.embedder,
-                clock=self.clock,
-                policy=POLICIES[policy],
-            )
+            Agent(name, self.opened, embedder=embedder, clock=self.clock, policy=numbers)
             for name in ("ann", "ben")
         ]
         self.log = self.opened.log("default")
@@ -101,42 +109,38 @@ class KernelAgainstReference(RuleBasedStateMachine):
 
     # --- what agents do -------------------------------------------------------------------------
 
-    @rule(who=WHO, played=st.lists(commands.commands(), min_size=1, max_size=6))
-    def play(self, who: int, played: Sequence[commands.Command]) -> None:
+    @rule(who=WHO, played=st.lists(any_commands(), min_size=1, max_size=6))
+    def play(self, who: int, played: Sequence[Command]) -> None:
         for command in played:
-            call = self.agents[who].call(command, self.witness.plain.order)
+            blocks, decisions = self.witness.plain.order, list(self.witness.seen)
+            call = self.agents[who].call(command, blocks, decisions)
             if call is not None:
                 self.run(call)
 
     @rule(who=WHO, ties=st.lists(TIES, min_size=2, max_size=6))
-    def tie(self, who: int, ties: Sequence[commands.Connect]) -> None:
+    def tie(self, who: int, ties: Sequence[Command]) -> None:
         self.play(who, ties)
 
-    @rule(who=WHO, by_us=clocks.steps())
+    @rule(who=WHO, asked=st.lists(QUESTIONS, min_size=1, max_size=2))
+    def ask(self, who: int, asked: Sequence[Command]) -> None:
+        self.play(who, asked)
+
+    @rule(who=WHO, by_us=AGES)
     def age(self, who: int, by_us: int) -> None:
         self.play(who, [commands.MoveClock(by_us=by_us), commands.Curate()])
 
-    @rule(who=WHO, block=commands.blocks(), zone=st.sampled_from(("trusted", "external", " ")))
-    def rezone(self, who: int, block: int, zone: str) -> None:
-        memory, named = self.agents[who].memory, commands.resolved(block, self.witness.plain.order)
-        self.run(lambda name: memory.rezone(named, zone, command_id=name))
-
-    @rule(who=WHO, policy=st.sampled_from(sorted(POLICIES)))
-    def adopt_policy(self, who: int, policy: str) -> None:
-        memory = self.agents[who].memory
-        self.run(lambda name: memory.adopt_policy(POLICIES[policy], command_id=name))
-
-    @precondition(lambda self: self.witness.seen)
-    @rule(who=WHO, place=st.integers(min_value=0, max_value=9), signal=commands.signals())
-    def score_decision(self, who: int, place: int, signal: float) -> None:
-        memory, made = self.agents[who].memory, list(self.witness.seen)
-        decision = made[place % len(made)]
-        self.run(lambda name: memory.outcome(decision_id=decision, signal=signal, command_id=name))
+    @rule(model=st.sampled_from(sorted(EMBEDDERS)))
+    def reembed(self, model: str) -> None:
+        embedder = EMBEDDERS[model]()
+        self.agents[0].memory.reembed(embedder)
+        self.witness.catch_up()
+        for agent in self.agents:
+            agent.think_with(embedder)
 
     def run(self, call: Call) -> None:
         """Let one command run under an id of its own, and once more under the same."""
-        self.commands += 1
-        name, before = f"c{self.commands}", self.log.head()
+        self.asked += 1
+        name, before = f"c{self.asked}", self.log.head()
         try:
             result = call(name)
         except Refused:
@@ -168,50 +172,63 @@ class KernelAgainstReference(RuleBasedStateMachine):
 
     @invariant()
     def columns_tell_what_the_reference_tells(self) -> None:
-        space = self.agents[0].space
+        space, plain = self.agents[0].space, self.witness.plain
         space.catch_up()
-        plain = self.witness.plain
         assert told_by_view(space.live()) == told_by_reference(plain)
         assert clock_told_by_columns(space.state) == clock_told_by_reference(plain)
 
     # --- the past -------------------------------------------------------------------------------
 
-    @rule(share=SHARE, way=st.sampled_from(("version", "hour", "at")), late=st.integers(-1, 1))
+    @rule(
+        share=st.floats(min_value=0.0, max_value=1.0),
+        way=st.sampled_from(("version", "hour", "at")),
+        late=st.integers(min_value=-1, max_value=1),
+    )
     def look_back(self, share: float, way: str, late: int) -> None:
         events = read(self.log)
         chosen = events[int(share * (len(events) - 1))]
-        match way:
-            case "version":
-                version, point = chosen.version, {"version": chosen.version}
-            case "hour":
-                active_us = max(0, chosen.active_us + late)
-                version = max(each.version for each in events if each.active_us <= active_us)
-                point = {"hour": active_us / MICROS_PER_HOUR}
-            case _:
-                at_us = max(chosen.recorded_us + late, events[0].recorded_us)
-                version = max(each.version for each in events if each.recorded_us <= at_us)
-                point = {"at": date(at_us)}
-        self.compare_with_prefix(version, point)
+        if way == "version":
+            self.compare_with_prefix(chosen.version, version=chosen.version)
+        elif way == "hour":
+            active_us = max(0, chosen.active_us + late)
+            version = max(each.version for each in events if each.active_us <= active_us)
+            self.compare_with_prefix(version, hour=active_us / MICROS_PER_HOUR)
+        else:
+            at_us = max(chosen.recorded_us + late, events[0].recorded_us)
+            version = max(each.version for each in events if each.recorded_us <= at_us)
+            self.compare_with_prefix(version, at=date(at_us))
+
+    def compare_with_prefix(self, version: int, /, **point: Any) -> None:
+        """A view of the whole log tells what the log cut there tells."""
+        memory, space = self.agents[0].memory, self.agents[0].space
+        viewed, prefix = memory.as_of(**point), State().rebuild(read(self.log)[: version + 1])
+        assert viewed.version == version
+        assert told_by_view(as_of(space.state, version)) == told_by_view(as_of(prefix, version))
+        # Questions in words are for the embedder of that time.
+        embedder = self.agents[0].embedder
+        wordless = prefix.timeline.embedder not in {None, embedder.identity}
+        short = reader(cut(self.log, version), embedder=None if wordless else embedder)
+        ids = prefix.catalogue.ids
+        assert told_by_door(viewed, ids, wordless=wordless) == told_by_door(
+            short.as_of(**point), ids, wordless=wordless
+        )
 
     @precondition(lambda self: self.witness.seen)
     @rule(place=st.integers(min_value=0, max_value=9))
     def look_back_at_decision(self, place: int) -> None:
         decision = list(self.witness.seen)[place % len(self.witness.seen)]
         event = read(self.log)[int(decision[1:])].event
-        self.compare_with_prefix(event.read_version, {"decision": decision})
-
-    def compare_with_prefix(self, version: int, point: dict[str, Any]) -> None:
-        """A view of the whole log tells what the log cut there tells."""
+        assert isinstance(event, RecallRecorded)
+        version = event.read_version
         memory, space = self.agents[0].memory, self.agents[0].space
-        viewed = memory.as_of(**point)
-        assert viewed.version == version
-        short = reader(cut(self.log, version), embedder=self.embedder, clock=self.clock)
-        again = point if "decision" not in point else {"version": version}
         prefix = State().rebuild(read(self.log)[: version + 1])
-        ids = prefix.catalogue.ids
-        assert told_by_view(as_of(space.state, version)) == told_by_view(as_of(prefix, version))
-        if "decision" not in point:
-            assert told_by_door(viewed, ids) == told_by_door(short.as_of(**again), ids)
+        viewed, expected = (
+            as_of(state, version, active_us=event.read_us, instant_us=event.asked_us)
+            for state in (space.state, prefix)
+        )
+        assert told_by_view(viewed) == told_by_view(expected)
+        past = memory.as_of(decision=decision)
+        assert (past.version, past.hour) == (version, event.read_us / MICROS_PER_HOUR)
 
     # --- at the end -----------------------------------------------------------------------------
 
@@ -220,8 +237,7 @@ class KernelAgainstReference(RuleBasedStateMachine):
             return
         memory, space = self.agents[0].memory, self.agents[0].space
         space.catch_up()
-        folded = State().rebuild(read(self.log))
-        now = space.moment()
+        folded, now = State().rebuild(read(self.log)), space.moment()
         view = live(folded, active_us=now.active_us, instant_us=now.recorded_us)
         assert told_by_view(view) == told_by_view(space.live(now))
         assert clock_told_by_columns(folded) == clock_told_by_columns(space.state)
@@ -251,10 +267,10 @@ class KernelAgainstReferenceOnSQLite(KernelAgainstReference):
 def looking(share: float) -> settings:
     """Return settings that look as hard as a share of the profile's."""
     examples = max(1, round(settings.default.max_examples * share))
-    return settings(max_examples=examples, stateful_step_count=25)
+    return settings(max_examples=examples, stateful_step_count=20)
 
 
 TestOnMemory = KernelAgainstReference.TestCase
-TestOnMemory.settings = looking(1.0)
+TestOnMemory.settings = looking(2.0)
 TestOnSQLite = KernelAgainstReferenceOnSQLite.TestCase
-TestOnSQLite.settings = looking(0.15)
+TestOnSQLite.settings = looking(0.3)

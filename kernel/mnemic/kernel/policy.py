@@ -329,6 +329,11 @@ class Policy:
         return round(self.idle_gap_hours * MICROS_PER_HOUR)
 
     @cached_property
+    def prior(self) -> int:
+        """Both parameters of the Beta prior, nano-units."""
+        return nano(self.outcome_prior)
+
+    @cached_property
     def _relations(self) -> dict[str, int]:
         return {name: nano(weight) for name, weight in self.relation_weights}
 

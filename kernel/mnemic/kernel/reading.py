@@ -130,7 +130,6 @@ class Reading(Protocol):
         """Active time of the last sweep; None before the first."""
         ...
 
-
     def number(self, block_id: str) -> int | None:
         """Return the number of a block that was ever learned."""
         ...

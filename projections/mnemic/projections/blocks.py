@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from mnemic.kernel.arithmetic import MICROS_PER_HOUR, NANO, decayed, nano, share
+from mnemic.kernel.arithmetic import MICROS_PER_HOUR, NANO, decayed, share
 from mnemic.kernel.decisions.room import effective_now
 from mnemic.kernel.errors import BlockNotFound, FieldRefused
 from mnemic.kernel.reading import STATUSES, EdgeFacts
@@ -39,7 +39,7 @@ def block_result(view: View, number: int) -> Block:
     successor = life.get("successor", number)
     created, expires = life.get("created_us", number), life.get("expires_us", number)
     idle_us = view.point.active_us - facts.reinforced_us
-    prior = nano(view.policy.outcome_prior)
+    prior = view.policy.prior
     return Block(
         id=facts.id,
         content=words.content if words else None,
@@ -70,9 +70,7 @@ def block_result(view: View, number: int) -> Block:
 
 
 def _summary(view: View, number: int) -> str | None:
-    version, words = view.state.catalogue.summaries.get(
-        view.life.get("text", number), (0, None)
-    )
+    version, words = view.state.catalogue.summaries.get(view.life.get("text", number), (0, None))
     return words if version <= view.point.version else None
 
 

@@ -212,7 +212,7 @@ class Ledgered(Generic[V]):
 
     def drop(self, key: Any, version: int) -> None:
         """Let nothing stand for *key* from *version* on."""
-        if self.current.pop(key, None) is not None:
+        if self.current and self.current.pop(key, None) is not None:
             self._entries[key].append((version, None))
 
     def at(self, version: int) -> dict[Any, V]:

@@ -59,10 +59,8 @@ def _session_ended(state: State, event: happened.SessionEnded, at: Recorded) -> 
 
 
 def _learned(state: State, event: happened.BlockLearned, at: Recorded) -> None:
-    prior = nano(state.timeline.policy.outcome_prior)
     known = len(state.catalogue.ids)
-    number = state.catalogue.learn(event, at, prior=prior)
-    if number == known:
+    if state.catalogue.learn(event, at, prior=state.timeline.policy.prior) == known:
         state.graph.add_block()
     text = event.text
     state.lexicon.add(None if isinstance(text, Erased) else text.content)

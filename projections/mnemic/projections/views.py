@@ -60,15 +60,22 @@ class Point:
 
 
 class Slice:
-    """One table at one version."""
+    """One table at one version: at the head as it moves, or at rows that were found by a mask."""
 
-    def __init__(self, table: Versions, rows: Rows) -> None:
+    def __init__(self, table: Versions, rows: Rows | None) -> None:
         self._table = table
-        self.rows = rows
+        self._rows = rows
+
+    @property
+    def rows(self) -> Rows:
+        """The standing row of every key, -1 where there is none."""
+        return self._table.head if self._rows is None else self._rows
 
     def get(self, name: str, key: int) -> int:
         """Return one value of one key."""
-        return int(self._table.column(name)[self.rows[key]])
+        if self._rows is None:
+            return self._table.value(key, name)
+        return int(self._table.column(name)[self._rows[key]])
 
     def column(self, name: str, keys: Ints) -> Ints:
         """Return one value for each of *keys*."""
@@ -76,7 +83,9 @@ class Slice:
 
     def stands(self, key: int) -> bool:
         """Whether a row of *key* stands."""
-        return 0 <= key < len(self.rows) and bool(self.rows[key] >= 0)
+        if self._rows is None:
+            return self._table.row(key) >= 0
+        return key < len(self._rows) and bool(self._rows[key] >= 0)
 
 
 class View:
@@ -89,14 +98,14 @@ class View:
         catalogue, graph, version = state.catalogue, state.graph, point.version
         blocks, pairs = len(catalogue.ids), len(graph.pairs)
 
-        def rows(table: Versions, keys: int) -> Rows:
-            return table.head if live else table.standing(version, keys)
+        def at(table: Versions, keys: int) -> Slice:
+            return Slice(table, None if live else table.standing(version, keys))
 
-        self.life = Slice(catalogue.life, rows(catalogue.life, blocks))
-        self.strength = Slice(catalogue.strength, rows(catalogue.strength, blocks))
-        self.evidence = Slice(catalogue.evidence, rows(catalogue.evidence, blocks))
-        self.uses = Slice(catalogue.uses, rows(catalogue.uses, blocks))
-        self.edge_rows = Slice(graph.rows, rows(graph.rows, pairs))
+        self.life = at(catalogue.life, blocks)
+        self.strength = at(catalogue.strength, blocks)
+        self.evidence = at(catalogue.evidence, blocks)
+        self.uses = at(catalogue.uses, blocks)
+        self.edge_rows = at(graph.rows, pairs)
         self._blocks = blocks
         self._pairs = pairs
         self.policy: Policy = self._in_force("policies", "policy") or DEFAULT

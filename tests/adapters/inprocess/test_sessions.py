@@ -127,7 +127,7 @@ def test_a_session_that_begins_while_another_rests_counts_only_its_own(
     diary.at(0).start()
     other.at(30).start()
     assert other.at(50).end() == 20
-    assert diary.at(55).note() == 25  # the half hour before the other began was not yet credited
+    assert diary.at(55).note() == 25  # the time up to 50 has been credited by the other
 
 
 def test_a_crashed_session_does_not_count_the_holiday_after_it(

@@ -90,7 +90,7 @@ class Codec:
             LogCorrupt: With the fact ``version``: the body does not parse, lacks a field or holds
                 one of another type, or a payload is not the one that the event names.
         """
-        reading = self._reading(record)
+        reading = self._readings.get(record.topic) or self._reading(record)
         try:
             around = _upcast(record, reading)
             if reading.places.of or payloads:

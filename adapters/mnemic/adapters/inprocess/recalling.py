@@ -187,10 +187,11 @@ def decision(space: Space, identifier: str) -> tuple[Recorded, RecallRecorded]:
     return recorded, recorded.event
 
 
-def view_of(space: Space, event: RecallRecorded) -> View:
-    """Return the state that a decision read."""
+def view_of(space: Space, event: RecallRecorded, now_us: int | None = None) -> View:
+    """Return the state that a decision read; ages as of *now_us*, if not of when it was asked."""
+    instant_us = event.asked_us if now_us is None else now_us
     return views.as_of(
-        space.state, event.read_version, active_us=event.read_us, instant_us=event.asked_us
+        space.state, event.read_version, active_us=event.read_us, instant_us=instant_us
     )
 
 

@@ -96,7 +96,7 @@ def view_at(
     now_us = instant("now", now)
     with space.guard:
         if decision is not None:
-            return recalling.view_of(space, recalling.decision(space, decision)[1])
+            return recalling.view_of(space, recalling.decision(space, decision)[1], now_us)
         active_us = None
         if hour is not None:
             active_us = _active_us(hour)

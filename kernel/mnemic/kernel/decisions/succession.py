@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable
 
 from attrs import frozen
 
-from mnemic.kernel.arithmetic import nano
 from mnemic.kernel.decay import tier_rate
 from mnemic.kernel.events import Supersession
 from mnemic.kernel.identity import BlockId
@@ -41,7 +40,7 @@ def succeed(reading: Reading, old: int, heir: Heir, *, cosine: int | None = None
     """
     policy = reading.policy
     facts = reading.facts(old)
-    prior = nano(policy.outcome_prior)
+    prior = policy.prior
     moved, lost = _edges(reading, old, heir.number)
     own = tier_rate(heir.tags, heir.category, policy)
     tags = inherited(heir.tags, facts.tags, policy)

@@ -1,0 +1,179 @@
+"""replay: a past decision comes out as it was, or the replay says what parted and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import pytest
+from attrs import evolve
+
+from mnemic.adapters.clocks import ManualClock
+from mnemic.adapters.codec import Codec
+from mnemic.adapters.embedders.hashing import HashEmbedder
+from mnemic.adapters.entropy import SeededEntropy
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.kernel.errors import MnemicError
+from mnemic.kernel.events import RecallRecorded
+from mnemic.kernel.results import RecallResult
+
+Open: TypeAlias = Callable[..., SyncMemory]
+Busy: TypeAlias = Callable[[SyncMemory], list[RecallResult]]
+Change: TypeAlias = Callable[[RecallRecorded], RecallRecorded]
+
+
+def refused(call: Callable[[], object]) -> str:
+    with pytest.raises(MnemicError) as caught:
+        call()
+    assert caught.value.recovery
+    return caught.value.code
+
+
+def forged(store: MemoryStore, decision: str, change: Change) -> MemoryStore:
+    """Return a store with a sound chain in which one decision reads differently."""
+    codec, copy = Codec(SeededEntropy("forger")), MemoryStore()
+    log = copy.log("default")
+    for record, payloads in store.log("default").read():
+        recorded = codec.decode(record, payloads)
+        if f"d{record.version}" == decision:
+            assert isinstance(recorded.event, RecallRecorded)
+            record, payloads = codec.encode(evolve(recorded, event=change(recorded.event)))  # noqa: PLW2901
+        log.append([record], payloads)
+    return copy
+
+
+# --- reproduced ---------------------------------------------------------------------------------
+
+
+def test_every_decision_of_a_busy_history_is_reproduced_as_it_was(
+    opened: Open, busy: Busy
+) -> None:
+    memory = opened()
+    recalls = busy(memory)
+    recalls.append(memory.recall("harbour gate", where={"author": ["Ann", "Bob"]}))
+    assert len(recalls) == memory.status().decisions == 7
+    assert any(found.dropped for found in recalls)
+    assert any(found.counterpoints for found in recalls)
+    assert any(block.was_expanded for found in recalls for block in found.blocks)
+    for found in recalls:
+        replayed = memory.replay(str(found.decision_id))
+        assert (replayed.outcome, replayed.recombines) == ("reproduced", True)
+        assert replayed.recall == found
+        assert replayed.recorded_digest == replayed.replayed_digest == found.digest
+        assert (replayed.version, replayed.hour) == (found.version, found.hour)
+        assert (replayed.differences, replayed.cause) == ((), None)
+
+
+class Silent:
+    """An embedder that must not be asked."""
+
+    identity = HashEmbedder().identity
+
+    def embed(self, texts: object) -> Any:
+        raise AssertionError(f"asked for {texts!r}")
+
+
+def test_a_replay_needs_no_model_and_no_clock_and_writes_nothing(
+    opened: Open, busy: Busy
+) -> None:
+    memory = opened()
+    recalls = busy(memory)
+    reader = opened(embedder=Silent(), clock=ManualClock(0), read_only=True)
+    before = reader.status().version
+    for found in recalls:
+        assert reader.replay(str(found.decision_id)).recall == found
+    assert reader.status().version == before
+
+
+def test_a_decision_is_replayed_under_the_policy_of_its_day(opened: Open) -> None:
+    memory = opened()
+    memory.learn("the harbour gate")
+    found = memory.recall("harbour")
+    loud = evolve(memory.policy, name="loud", lexical_share=0.1, recency_rate_days=0.9, top_k=1)
+    memory.adopt_policy(loud)
+    later = memory.recall("harbour", record=False)
+    assert later.blocks[0].score != found.blocks[0].score
+    assert memory.replay(str(found.decision_id)).recall == found
+
+
+# --- forged -------------------------------------------------------------------------------------
+
+
+def nudged(event: RecallRecorded, **row: Any) -> RecallRecorded:
+    first, *rest = event.answer.rows
+    return evolve(event, answer=evolve(event.answer, rows=(evolve(first, **row), *rest)))
+
+
+def with_signal(event: RecallRecorded) -> RecallRecorded:
+    signals = list(event.answer.rows[0].signals)
+    signals[1] -= 1_000
+    return nudged(event, signals=tuple(signals))
+
+
+def with_score(event: RecallRecorded) -> RecallRecorded:
+    return nudged(event, score=event.answer.rows[0].score + 1)
+
+
+def with_other_block(event: RecallRecorded) -> RecallRecorded:
+    return nudged(event, block=event.answer.rows[1].block)
+
+
+def without_last(event: RecallRecorded) -> RecallRecorded:
+    return evolve(event, answer=evolve(event.answer, rows=event.answer.rows[:-1]))
+
+
+def with_digest(event: RecallRecorded) -> RecallRecorded:
+    return evolve(event, digest="0" * 16)
+
+
+def with_hour(event: RecallRecorded) -> RecallRecorded:
+    return evolve(event, asked_us=event.asked_us + 86_400_000_000)
+
+
+FORGERIES: list[tuple[Change, bool, int]] = [
+    (with_signal, False, 1),
+    (with_score, False, 1),
+    (with_other_block, False, 1),
+    (without_last, False, 1),
+    (with_digest, False, 0),
+    (with_hour, True, 2),
+]
+
+
+@pytest.mark.parametrize(
+    ("change", "recombines", "differences"), FORGERIES, ids=lambda value: str(value)[:25]
+)
+def test_a_forged_decision_differs_and_says_where(
+    opened: Open, store: MemoryStore, change: Change, differences: int, *, recombines: bool
+) -> None:
+    memory = opened()
+    memory.learn("the harbour gate")
+    memory.learn("a crane at the harbour", confidence=0.2)
+    found = memory.recall("harbour")
+    assert len(found.blocks) == 2
+    other = opened(forged(store, str(found.decision_id), change))
+    assert other.verify().sound
+    replayed = other.replay(str(found.decision_id))
+    assert (replayed.outcome, replayed.recombines) == ("differs", recombines)
+    assert len(replayed.differences) == differences
+    assert replayed.cause
+    assert [each.rank for each in replayed.differences] == [1, 2][-differences:][:differences] or (
+        differences == 1 and replayed.differences[0].rank in {1, 2}
+    )
+
+
+def test_a_decision_of_an_unknown_recipe_says_so(opened: Open, store: MemoryStore) -> None:
+    memory = opened()
+    memory.learn("the harbour gate")
+    decision = str(memory.recall("harbour").decision_id)
+    other = opened(forged(store, decision, lambda event: evolve(event, recipe="recall-0")))
+    assert refused(lambda: other.replay(decision)) == "recipe-retired"
+
+
+@pytest.mark.parametrize("decision", ["d0", "d2", "d99", "", "x", "d", "d-1", "D5"])
+def test_what_is_no_decision_is_refused(opened: Open, decision: str) -> None:
+    memory = opened()
+    memory.learn("the harbour gate")
+    memory.recall("harbour")
+    assert refused(lambda: memory.replay(decision)) == "decision-not-found"
