@@ -50,17 +50,15 @@ def consolidate(
         total = _sum(total, event)
     chunks = _Chunks(space, models, request)
     waiting = len(chunks.waiting())
-    left = waiting if limit is None else max(0, limit - total.promoted)
-    todo = total.promoted + min(left, waiting)
-    promoted = True
-    while promoted:
-        left = None if limit is None else limit - total.promoted
-        done = chunks.promote(left)
-        promoted = done is not None
-        if done is not None:
-            total = _sum(total, done)
-            if progress is not None:
-                progress(total.promoted, max(todo, total.promoted))
+    most = waiting if limit is None else max(0, limit - total.promoted)
+    todo = total.promoted + min(most, waiting)
+    while True:
+        done = chunks.promote(None if limit is None else limit - total.promoted)
+        if done is None:
+            break
+        total = _sum(total, done)
+        if progress is not None:
+            progress(total.promoted, max(todo, total.promoted))
     if relink and not request.answered:
         formed = _relink(space, request, progress)
         total = evolve(total, edges_created=total.edges_created + formed)

@@ -1,0 +1,216 @@
+"""What a host plugs in or names wrongly is refused before it can spoil a log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from mnemic.adapters.clocks import ManualClock
+from mnemic.adapters.embedders.hashing import HashEmbedder
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.kernel.errors import MnemicError
+from mnemic.kernel.events import EmbedderIdentity
+from mnemic.kernel.policy import Policy
+
+Open: TypeAlias = Callable[..., SyncMemory]
+
+
+def refused(call: Callable[[], object]) -> str:
+    with pytest.raises(MnemicError) as caught:
+        call()
+    assert caught.value.recovery
+    return caught.value.code
+
+
+class Named:
+    """The hash embedder under an identity that a test chose."""
+
+    def __init__(self, identity: Any) -> None:
+        self.identity = identity
+
+    def embed(self, texts: Any) -> Any:
+        return HashEmbedder(4).embed(texts)
+
+
+class Showing:
+    """A clock that shows whatever it was made with."""
+
+    def __init__(self, shown: Any) -> None:
+        self._shown = shown
+
+    def now_us(self) -> Any:
+        return self._shown
+
+
+HOSTS: list[tuple[dict[str, Any], str]] = [
+    ({"actor": 7}, "field-refused"),
+    ({"actor": None}, "field-refused"),
+    ({"actor": ""}, "field-refused"),
+    ({"actor": "a" * 201}, "field-refused"),
+    ({"actor": "\ud800"}, "field-refused"),
+    ({"space": ""}, "field-refused"),
+    ({"space": 7}, "field-refused"),
+    ({"space": "s" * 201}, "field-refused"),
+    ({"space": "\ud800"}, "field-refused"),
+    ({"synchronous": "never"}, "field-refused"),
+    ({"policy": 7}, "policy-refused"),
+    ({"policy": {"degree_cap": 3}}, "policy-refused"),
+    ({"embedder": 7}, "field-refused"),
+    ({"embedder": Named("hash")}, "field-refused"),
+    ({"embedder": Named(EmbedderIdentity(name=7, dimension=4))}, "field-refused"),  # type: ignore[arg-type]
+    ({"embedder": Named(EmbedderIdentity(name="", dimension=4))}, "field-refused"),
+    ({"embedder": Named(EmbedderIdentity(name="x", dimension=0))}, "field-refused"),
+    ({"embedder": Named(EmbedderIdentity(name="x", dimension=4097))}, "field-refused"),
+    ({"embedder": Named(EmbedderIdentity(name="x", dimension=4.0))}, "field-refused"),  # type: ignore[arg-type]
+    ({"clock": Showing(1.5e15)}, "field-refused"),
+    ({"clock": Showing(None)}, "field-refused"),
+    ({"clock": Showing(2**63)}, "field-refused"),
+]
+
+
+@pytest.mark.parametrize(("host", "code"), HOSTS, ids=lambda value: str(value)[:40])
+def test_a_host_that_cannot_be_is_refused_and_the_file_is_as_good_as_before(
+    opened: Open, path: Path, host: dict[str, Any], code: str
+) -> None:
+    assert refused(lambda: opened(path, **host)) == code
+    opened(path).learn("words")
+    assert refused(lambda: opened(path, **host).learn("more words")) == code or "policy" in host
+    assert opened(path).verify().sound
+
+
+def test_a_policy_is_for_a_new_space_and_later_only_adopted(opened: Open) -> None:
+    first = Policy(name="first", degree_cap=3)
+    memory = opened(policy=first)
+    again = opened(policy=Policy(name="second", degree_cap=7))
+    assert (memory.policy.id, again.policy.id) == (first.id, first.id)
+    version = memory.status().version
+    memory.adopt_policy(first)
+    assert memory.status().version == version
+    third = memory.adopt_policy(Policy(name="third"))
+    assert (again.policy, again.status().policy) == (third, "third")
+    assert again.as_of(version=version).status().policy == "first"
+    assert refused(lambda: memory.adopt_policy("third")) == "policy-refused"  # type: ignore[arg-type]
+
+
+def test_an_actor_is_named_in_what_it_did(opened: Open) -> None:
+    opened(actor="ann").learn("one")
+    opened(actor="bob").learn("two")
+    assert [moment.actor for moment in opened().log()] == ["ann", "ann", "ann", "bob"]
+
+
+def test_spaces_of_one_store_know_nothing_of_each_other(opened: Open, path: Path) -> None:
+    one, two = opened(path, space="one"), opened(path, space="two")
+    block = one.learn("only here").block_id
+    one.consolidate()
+    assert two.blocks().items == ()
+    assert two.recall("only here", record=False).blocks == ()
+    assert refused(lambda: two.block(block)) == "block-not-found"
+    assert (one.status().space, two.status().space) == ("one", "two")
+    assert (one.status().version, two.status().version) == (4, 1)
+
+
+def test_a_closed_memory_says_so_and_closing_twice_is_fine(
+    opened: Open, path: Path, clock: ManualClock
+) -> None:
+    memory = opened(path)
+    block = memory.learn("words").block_id
+    view = memory.as_of(version=2)
+    memory.close()
+    memory.close()
+    calls: list[Callable[[], object]] = [
+        lambda: memory.learn("more"),
+        lambda: memory.recall("words"),
+        lambda: memory.block(block),
+        memory.status,
+        memory.verify,
+        memory.start_session,
+        memory.consolidate,
+        lambda: memory.as_of(version=1),
+        lambda: memory.replay("d2"),
+    ]
+    assert [refused(call) for call in calls] == ["closed"] * len(calls)
+    assert refused(lambda: view.block(block)) == "closed" or view.block(block).content == "words"
+    assert clock.now_us()
+
+
+# --- command ids --------------------------------------------------------------------------------
+
+IDS: list[Any] = [7, b"bytes", "", "   ", "\ud800", "c" * 201, True, ["list"]]
+
+
+@pytest.mark.parametrize("command_id", IDS, ids=lambda value: str(value)[:20])
+def test_a_command_id_that_is_no_name_is_refused(
+    opened: Open, path: Path, command_id: Any
+) -> None:
+    memory = opened(path)
+    before = memory.status()
+    calls: list[Callable[[], object]] = [
+        lambda: memory.learn("words", command_id=command_id),
+        lambda: memory.learn_many(["words"], command_id=command_id),
+        lambda: memory.recall("words", command_id=command_id),
+        lambda: memory.curate(command_id=command_id),
+        lambda: memory.consolidate(command_id=command_id),
+        lambda: memory.start_session(command_id=command_id),
+        lambda: memory.adopt_policy(Policy(name="x"), command_id=command_id),
+        lambda: memory.erase_space(command_id=command_id),
+    ]
+    assert [refused(call) for call in calls] == ["field-refused"] * len(calls)
+    assert memory.status() == before
+    memory.close()
+    assert opened(path).status().version == before.version
+
+
+def test_a_refused_command_leaves_its_id_free(memory: SyncMemory) -> None:
+    assert refused(lambda: memory.learn("", command_id="c")) == "content-empty"
+    first = memory.learn("words", command_id="c")
+    assert memory.learn("words", command_id="c") == first
+    assert refused(lambda: memory.learn("other words", command_id="c")) == "command-id-reused"
+
+
+@pytest.mark.parametrize("metadata", [{1: 2, "a": 3}, {"x": {1, 2}}, {"x": object()}])
+def test_what_cannot_be_learned_is_refused_with_an_id_too(
+    memory: SyncMemory, metadata: dict[Any, Any]
+) -> None:
+    assert refused(lambda: memory.learn("x", metadata=metadata, command_id="c")) == "field-refused"
+
+
+def test_metadata_that_contains_itself_is_refused(memory: SyncMemory) -> None:
+    circular: dict[str, Any] = {}
+    circular["self"] = circular
+    assert refused(lambda: memory.learn("x", metadata=circular)) == "field-refused"
+    assert refused(lambda: memory.learn("x", metadata=circular, command_id="c")) == "field-refused"
+    (refusal,) = memory.learn_many(
+        [{"content": "x", "metadata": circular}], command_id="d"
+    ).refused
+    assert refusal.code == "field-refused"
+
+
+def test_command_ids_survive_closing_and_belong_to_their_space(opened: Open, path: Path) -> None:
+    memory = opened(path)
+    first = memory.learn("words", command_id="c")
+    memory.close()
+    again = opened(path)
+    assert again.learn("words", command_id="c") == first
+    assert again.status().version == 2
+    other = opened(path, space="other").learn("quite other words", command_id="c")
+    assert (other.action, other.version) == ("created", 2)
+
+
+def test_a_revision_is_answered_again_after_its_old_words_were_erased(memory: SyncMemory) -> None:
+    old = memory.learn("old words").block_id
+    first = memory.revise(old, "new words", command_id="c")
+    memory.erase(old)
+    version = memory.status().version
+    assert memory.revise(old, "new words", command_id="c") == first
+    assert memory.status().version == version
+
+
+def test_an_erasure_is_answered_again_with_its_receipt(memory: SyncMemory) -> None:
+    block = memory.learn("old words").block_id
+    first = memory.erase(block, command_id="c")
+    memory.learn("old words")
+    memory.erase(block)
+    assert memory.erase(block, command_id="c") == first
