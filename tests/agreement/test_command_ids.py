@@ -174,9 +174,7 @@ def test_other_arguments_make_another_request(memory: SyncMemory, store: MemoryS
     assert end(store) == written
 
 
-def test_a_session_is_started_once_and_gone_on_with(
-    store: MemoryStore, clock: ManualClock
-) -> None:
+def test_a_session_is_started_once_and_gone_on_with(store: MemoryStore, clock: ManualClock) -> None:
     with opened(store, clock) as memory:
         first = memory.start_session(command_id="begin")
         assert memory.start_session(command_id="begin") == first
@@ -204,7 +202,8 @@ def test_a_consolidation_that_was_cut_short_goes_on_with_what_waited_then(
         embedder.stumbles_at = -1
         whole = memory.consolidate(command_id="all")
         assert (whole.promoted, whole.chunks, whole.inbox_remaining) == (5, 3, 1)
-        assert [each.content for each in memory.blocks(status="inbox").items] == ["fact of tomorrow"]
+        (waiting,) = memory.blocks(status="inbox").items
+        assert waiting.content == "fact of tomorrow"
         written = end(store)
         assert memory.consolidate(command_id="all") == whole
         assert end(store) == written

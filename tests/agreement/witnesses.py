@@ -42,7 +42,7 @@ class Witness:
         self.known: dict[DecisionId, int] = {}
         """How many blocks there were at each decision."""
         self.erased: dict[BlockId, int] = {}
-        """The version that last erased a block."""
+        """The version that last erased a block, alone or with all others."""
 
     def catch_up(self) -> None:
         """Take in what was written since."""
@@ -51,6 +51,8 @@ class Witness:
 
     def replays(self, decision: DecisionId) -> set[str]:
         """Return what the replay of a decision may come to."""
+        if self.plain.space_erased:  # and with it every question
+            return {"sealed"}
         made = int(decision[1:])
         since = {block for block, version in self.erased.items() if version > made}
         if since & self.seen[decision]:
@@ -74,6 +76,8 @@ class Witness:
             self.known[decision] = len(plain.order)
         if isinstance(event, happened.BlockErased):
             self.erased[event.block_id] = recorded.version
+        if isinstance(event, happened.SpaceErased):
+            self.erased.update(dict.fromkeys(plain.order, recorded.version))
         before = {block: len(plain.edges_of(block)) for block in plain.order}
         stood = set(plain.edges)
         plain.apply(recorded)

@@ -60,7 +60,7 @@ class Promise:
 class Agent:
     """Does one thing after another, by chance, and tells each that is acknowledged."""
 
-    def __init__(self, path: Path, name: str, seed: int, mouth: int) -> None:
+    def __init__(self, path: Path, name: str, *, seed: int, mouth: int) -> None:
         self._store = SQLiteStore(path)
         self._log = self._store.log("default")
         self._memory = SyncMemory.open(self._store, embedder=HashEmbedder(16), actor=name)
@@ -96,7 +96,8 @@ class Agent:
 
     def _connect(self, name: str) -> None:
         if self._known:
-            self._memory.connect(*self._some(2), "supports", command_id=name)
+            source, target = self._some(2)
+            self._memory.connect(source, target, "supports", command_id=name)
 
     def _recall(self, name: str) -> None:
         self._memory.recall(" ".join(self._chance.choices(WORDS, k=2)), command_id=name)
@@ -110,6 +111,13 @@ class Agent:
 
     def _curate(self, name: str) -> None:
         self._memory.curate(command_id=name)
+
+
+def at_work(
+    path: Path, name: str, *, seed: int, mouth: int, count: int | None = None
+) -> Callable[[], None]:
+    """Return the life of one agent, yet to be lived."""
+    return lambda: Agent(path, name, seed=seed, mouth=mouth).work(count)
 
 
 def child(work: Callable[[], None]) -> int:
@@ -155,7 +163,7 @@ class Doomed:
     def raised(cls, path: Path, seed: int) -> Doomed:
         """Return a new agent that works until it is killed."""
         mouth, ear = os.pipe()[::-1]
-        process = child(lambda: Agent(path, f"a{seed}", seed, mouth).work())
+        process = child(at_work(path, f"a{seed}", seed=seed, mouth=mouth))
         os.close(mouth)
         return cls(process, os.fdopen(ear))
 
@@ -210,12 +218,8 @@ def share(folder: Path, rounds: int, commands: int) -> Iterator[tuple[str, objec
     for turn in range(rounds):
         mouth, ear = os.pipe()[::-1]
         agents = [
-            child(
-                lambda name=f"{who}{turn}", seed=2 * turn + seed: Agent(  # type: ignore[misc]
-                    path, name, seed, mouth
-                ).work(commands)
-            )
-            for seed, who in enumerate(("ann", "ben"))
+            child(at_work(path, f"{who}{turn}", seed=2 * turn + place, mouth=mouth, count=commands))
+            for place, who in enumerate(("ann", "ben"))
         ]
         os.close(mouth)
         with os.fdopen(ear) as lines:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from attrs import frozen
@@ -83,8 +83,7 @@ class TokenCounter(Protocol):
 # --- the log, byte by byte ------------------------------------------------------------------
 
 
-@frozen
-class Record:
+class Record(NamedTuple):
     """One stored event: what the hash chain covers."""
 
     version: int
@@ -94,8 +93,7 @@ class Record:
     body: bytes
 
 
-@frozen
-class PayloadRow:
+class PayloadRow(NamedTuple):
     """One forgettable payload as stored beside the log.
 
     The event holds *id* and a MAC over the bytes; the key lives here and dies with the row.

@@ -5,7 +5,6 @@ import re
 from base64 import b64encode
 from typing import Any
 
-import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -183,7 +182,7 @@ def test_a_changed_byte_is_read_or_refused_but_never_worse(
     body = bytearray(stored.body)
     body[data.draw(st.integers(0, len(body) - 1))] = data.draw(st.integers(0, 255))
     with contextlib.suppress(LogCorrupt, StoreTooNew):
-        codec().decode(attrs.evolve(stored, body=bytes(body)), rows)
+        codec().decode(stored._replace(body=bytes(body)), rows)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +201,7 @@ def test_a_changed_byte_is_read_or_refused_but_never_worse(
 def test_a_changed_payload_is_corrupt(fields: dict[str, Any]) -> None:
     stored, (row,) = codec().encode(recorded(LEARNED))
     with pytest.raises(LogCorrupt, match="payload") as caught:
-        codec().decode(stored, [attrs.evolve(row, **fields)])
+        codec().decode(stored, [row._replace(**fields)])
     assert caught.value.facts["version"] == 5
 
 

@@ -77,7 +77,7 @@ def busy(clock: ManualClock) -> Callable[[SyncMemory], list[RecallResult]]:
 
 TIGHT = Policy(name="tight", degree_cap=3, co_retrieval_sessions=2, consolidate_chunk=4)
 LOOSE = evolve(TIGHT, name="loose", cosine_guard=0.05, edge_threshold=0.2)
-NOTES = (
+NOTES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("the harbour gate opens at six", {"tags": ["harbour"], "author": "Ann", "thread": "rota"}),
     ("the harbour gate closes at nine", {"tags": ["harbour", "rota"], "author": "Bob"}),
     ("never open the gate in a storm", {"tags": ["self/constitutional"]}),

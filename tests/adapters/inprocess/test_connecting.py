@@ -11,6 +11,7 @@ from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.hashing import ScriptedEmbedder, with_cosine
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.kernel.errors import MnemicError
+from mnemic.kernel.identity import BlockId
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.results import ConnectResult, DisconnectResult, DisplacedEdge, Edge
 
@@ -34,7 +35,7 @@ def refused(call: Callable[[], object]) -> str:
     return caught.value.code
 
 
-def active(memory: SyncMemory, count: int) -> list[str]:
+def active(memory: SyncMemory, count: int) -> list[BlockId]:
     """Learn and promote blocks that have nothing in common."""
     blocks = [memory.learn(f"b{n}").block_id for n in range(count)]
     memory.consolidate()
@@ -346,7 +347,7 @@ def test_a_pair_taken_apart_gets_no_outcome_edge_until_connected_again(memory: S
 # --- the cap ------------------------------------------------------------------------------------
 
 
-def capped(opened: Open, clock: ManualClock) -> tuple[SyncMemory, list[str]]:
+def capped(opened: Open, clock: ManualClock) -> tuple[SyncMemory, list[BlockId]]:
     """Return a memory with a cap of two, in a session, with ten blocks."""
     memory = opened(embedder=APART, policy=Policy(degree_cap=2, idle_gap_hours=10_000.0))
     memory.start_session()

@@ -12,6 +12,7 @@ from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.hashing import HashEmbedder, ScriptedEmbedder
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.kernel.errors import MnemicError
+from mnemic.kernel.identity import BlockId
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.ports import Analysis
 from mnemic.kernel.results import ConsolidateResult
@@ -68,7 +69,7 @@ class Telling:
         return self._answer
 
 
-def learn(memory: SyncMemory, *texts: str) -> list[str]:
+def learn(memory: SyncMemory, *texts: str) -> list[BlockId]:
     return [memory.learn(text).block_id for text in texts]
 
 

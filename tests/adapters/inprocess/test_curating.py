@@ -10,13 +10,14 @@ import pytest
 from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.hashing import ScriptedEmbedder, with_cosine
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.kernel.identity import BlockId
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.results import CurateResult
 
 Open: TypeAlias = Callable[..., SyncMemory]
 
 SIZE = 24
-LONG = {"idle_gap_hours": 1e6}
+LONG: dict[str, Any] = {"idle_gap_hours": 1e6}
 NOTHING = "Curated: nothing required."
 
 
@@ -33,13 +34,13 @@ def started(opened: Open, **policy: Any) -> SyncMemory:
     return memory
 
 
-def learn(memory: SyncMemory, count: int, first: int = 0, **lesson: Any) -> list[str]:
+def learn(memory: SyncMemory, count: int, first: int = 0, **lesson: Any) -> list[BlockId]:
     blocks = [memory.learn(f"b{n}", **lesson).block_id for n in range(first, first + count)]
     memory.consolidate()
     return blocks
 
 
-def standing(memory: SyncMemory, blocks: list[str]) -> list[str]:
+def standing(memory: SyncMemory, blocks: list[BlockId]) -> list[str]:
     return [memory.block(block).archive_reason or memory.block(block).status for block in blocks]
 
 

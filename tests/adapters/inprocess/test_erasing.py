@@ -14,7 +14,7 @@ from mnemic.kernel.errors import MnemicError
 
 Open: TypeAlias = Callable[..., SyncMemory]
 
-SECRET = "the vault code is mellifluous zanzibar"
+STORY = "the vault code is mellifluous zanzibar"
 WORDS = (b"mellifluous", b"zanzibar", b"conspiracy", b"Wilhelmina", b"codename", b"whispered")
 
 
@@ -50,7 +50,7 @@ def busy(memory: SyncMemory) -> tuple[str, str]:
     """Write a history in which a secret touches everything, and return it and a neighbour."""
     memory.start_session()
     secret = memory.learn(
-        SECRET,
+        STORY,
         tags=["conspiracy"],
         author="Wilhelmina",
         metadata={"codename": "owl"},
@@ -109,7 +109,7 @@ def test_a_view_of_the_past_loses_the_words_too(opened: Open, path: Path) -> Non
     memory = opened(path)
     secret, other = busy(memory)
     view = memory.as_of(version=memory.status().version)
-    assert view.block(secret).content == SECRET
+    assert view.block(secret).content == STORY
     memory.erase(secret)
     assert (view.block(secret).content, view.block(secret).status) == (None, "active")
     assert [edge.note for edge in view.edges(other)] == [None]
@@ -119,7 +119,7 @@ def test_a_view_of_the_past_loses_the_words_too(opened: Open, path: Path) -> Non
 def test_another_handle_loses_the_words_with_its_next_look(opened: Open, path: Path) -> None:
     memory, other = opened(path), opened(path)
     secret, _ = busy(memory)
-    assert other.block(secret).content == SECRET
+    assert other.block(secret).content == STORY
     memory.erase(secret)
     assert other.block(secret).content is None
     assert "zanzibar" not in other.recall("vault code", record=False).text
@@ -158,7 +158,7 @@ def test_replay_seals_what_saw_the_words_and_reproduces_the_rest(opened: Open, p
 
 
 def test_erasing_twice_writes_nothing_and_names_the_same_event(memory: SyncMemory) -> None:
-    block = memory.learn(SECRET).block_id
+    block = memory.learn(STORY).block_id
     first = memory.erase(block)
     memory.learn("something later")
     head = memory.status().version
@@ -170,16 +170,16 @@ def test_erasing_twice_writes_nothing_and_names_the_same_event(memory: SyncMemor
 
 def test_erased_words_may_be_learned_again_and_erased_again(opened: Open, path: Path) -> None:
     memory = opened(path)
-    block = memory.learn(SECRET).block_id
+    block = memory.learn(STORY).block_id
     memory.consolidate()
     memory.recall("vault")
     memory.outcome([block], 1.0)
     memory.erase(block)
-    again = memory.learn(SECRET, tags=["new"])
+    again = memory.learn(STORY, tags=["new"])
     assert (again.block_id, again.action) == (block, "reactivated")
     memory.consolidate()
     back = memory.block(block)
-    assert (back.content, back.tags, back.status) == (SECRET, ("new",), "active")
+    assert (back.content, back.tags, back.status) == (STORY, ("new",), "active")
     assert (back.evidence, back.retrievals) == (1.0, 1)
     assert memory.recall("vault", record=False).block_ids == (block,)
     memory.erase(block)
@@ -199,7 +199,7 @@ def test_a_block_is_erased_from_the_inbox_and_from_the_archive(memory: SyncMemor
 
 
 def test_a_superseded_block_keeps_its_successor_when_it_is_erased(memory: SyncMemory) -> None:
-    old = memory.learn(SECRET, tags=["conspiracy", "ops"]).block_id
+    old = memory.learn(STORY, tags=["conspiracy", "ops"]).block_id
     memory.consolidate()
     new = memory.revise(old, "there is no vault").block_id
     memory.consolidate()

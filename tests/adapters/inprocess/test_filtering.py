@@ -168,7 +168,9 @@ def test_a_listing_is_paged_by_version(memory: SyncMemory) -> None:
     assert ([block.content for block in second.items], second.next_after) == (["myth"], None)
     assert memory.blocks(limit=4).next_after is None
     filtered = memory.blocks(author="Ann", limit=1)
-    assert memory.blocks(author="Ann", limit=1, after=filtered.next_after).items[0].content == "myth"
+    assert (
+        memory.blocks(author="Ann", limit=1, after=filtered.next_after).items[0].content == "myth"
+    )
 
 
 @pytest.mark.parametrize("limit", [0, -1, 1001, True, 2.5, "all", None])

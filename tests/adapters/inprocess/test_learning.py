@@ -242,9 +242,10 @@ def test_what_cannot_be_learned_is_refused_and_leaves_no_trace(
     memory: SyncMemory, given: dict[str, Any], code: str
 ) -> None:
     before = memory.status()
-    assert refused(lambda: memory.learn(**{"content": "words", **given})) == code
+    lesson: dict[str, Any] = {"content": "words", **given}
+    assert refused(lambda: memory.learn(**lesson)) == code
     assert memory.status() == before
-    batch = memory.learn_many([{"content": "words", **given}])
+    batch = memory.learn_many([lesson])
     assert [(each.position, each.code) for each in batch.refused] == [(0, code)]
     assert memory.status() == before
 

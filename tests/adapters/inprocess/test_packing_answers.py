@@ -9,7 +9,7 @@ import pytest
 
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.kernel.results import RecallResult
+from mnemic.kernel.results import RecallResult, ScoredBlock
 from mnemic.kernel.tokens import EstimatedTokens
 
 Open: TypeAlias = Callable[..., SyncMemory]
@@ -60,7 +60,7 @@ def test_a_counter_of_the_hosts_own_is_kept_to(opened: Open, budget: int) -> Non
     assert all(block.tokens == Words().count(line) for block, line in lines(found))
 
 
-def lines(found: RecallResult) -> list[tuple[object, str]]:
+def lines(found: RecallResult) -> list[tuple[ScoredBlock, str]]:
     return list(zip(found.blocks, found.text.splitlines()[1:], strict=True))
 
 
@@ -79,7 +79,9 @@ def test_what_does_not_fit_is_dropped_and_says_so(memory: SyncMemory) -> None:
     short = memory.recall(
         "harbour notes", top_k=20, token_budget=everything.tokens - 1, record=False
     )
-    assert [(each.id, each.reason) for each in short.dropped][:1] == [(short.dropped[0].id, "token_budget")]
+    assert [(each.id, each.reason) for each in short.dropped][:1] == [
+        (short.dropped[0].id, "token_budget")
+    ]
     scores = {block.id: block.score for block in everything.blocks}
     assert all(each.score == scores[each.id] for each in short.dropped)
     assert longest in {*short.block_ids, *(each.id for each in short.dropped)}
@@ -87,7 +89,9 @@ def test_what_does_not_fit_is_dropped_and_says_so(memory: SyncMemory) -> None:
 
 def test_each_line_cites_its_block_and_says_who_and_when(opened: Open) -> None:
     memory = opened()
-    one = memory.learn("The harbour\n  closes\tat nine", author="Ann", created_at="2025-11-02T23:00Z")
+    one = memory.learn(
+        "The harbour\n  closes\tat nine", author="Ann", created_at="2025-11-02T23:00Z"
+    )
     two = memory.learn("The harbour opens at six", created_at="unknown")
     three = memory.learn("The harbour has a light", created_at="2025-01-01T23:30:00-05:00")
     found = memory.recall("harbour", record=False)

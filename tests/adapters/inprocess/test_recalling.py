@@ -69,7 +69,8 @@ def test_a_score_is_the_weighted_sum_of_the_signals_it_shows(opened: Open) -> No
         parts = sum(part.contribution for part in block.contributions)
         assert parts == pytest.approx(block.score, abs=5e-9)
         assert all(
-            part == Contribution(
+            part
+            == Contribution(
                 signal=part.signal,
                 value=part.value,
                 weight=part.weight,
@@ -221,10 +222,11 @@ def test_a_recall_that_makes_no_sense_is_refused_and_leaves_no_trace(
     memory = opened(embedder=APART)
     memory.learn("b0")
     before = memory.status()
-    assert refused(lambda: memory.recall(**{"query": "ask", **given})) == code
+    asked: dict[str, Any] = {"query": "ask", **given}
+    assert refused(lambda: memory.recall(**asked)) == code
     assert memory.status() == before
     view = memory.as_of(version=before.version)
-    assert refused(lambda: view.recall(**{"query": "ask", **given})) == code
+    assert refused(lambda: view.recall(**asked)) == code
 
 
 # --- one hop ------------------------------------------------------------------------------------

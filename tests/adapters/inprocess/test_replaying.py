@@ -46,9 +46,7 @@ def forged(store: MemoryStore, decision: str, change: Change) -> MemoryStore:
 # --- reproduced ---------------------------------------------------------------------------------
 
 
-def test_every_decision_of_a_busy_history_is_reproduced_as_it_was(
-    opened: Open, busy: Busy
-) -> None:
+def test_every_decision_of_a_busy_history_is_reproduced_as_it_was(opened: Open, busy: Busy) -> None:
     memory = opened()
     recalls = busy(memory)
     recalls.append(memory.recall("harbour gate", where={"author": ["Ann", "Bob"]}))
@@ -74,9 +72,7 @@ class Silent:
         raise AssertionError(f"asked for {texts!r}")
 
 
-def test_a_replay_needs_no_model_and_no_clock_and_writes_nothing(
-    opened: Open, busy: Busy
-) -> None:
+def test_a_replay_needs_no_model_and_no_clock_and_writes_nothing(opened: Open, busy: Busy) -> None:
     memory = opened()
     recalls = busy(memory)
     reader = opened(embedder=Silent(), clock=ManualClock(0), read_only=True)
@@ -158,9 +154,7 @@ def test_a_forged_decision_differs_and_says_where(
     assert (replayed.outcome, replayed.recombines) == ("differs", recombines)
     assert len(replayed.differences) == differences
     assert replayed.cause
-    assert [each.rank for each in replayed.differences] == [1, 2][-differences:][:differences] or (
-        differences == 1 and replayed.differences[0].rank in {1, 2}
-    )
+    assert {each.rank for each in replayed.differences} <= {1, 2}
 
 
 def test_a_decision_of_an_unknown_recipe_says_so(opened: Open, store: MemoryStore) -> None:

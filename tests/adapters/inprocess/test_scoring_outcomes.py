@@ -11,6 +11,7 @@ from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.hashing import ScriptedEmbedder, with_cosine
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.kernel.errors import MnemicError
+from mnemic.kernel.identity import BlockId
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.results import Edge, OutcomeResult
 
@@ -34,7 +35,7 @@ def refused(call: Callable[[], object]) -> str:
     return caught.value.code
 
 
-def active(memory: SyncMemory, count: int, **lesson: Any) -> list[str]:
+def active(memory: SyncMemory, count: int, **lesson: Any) -> list[BlockId]:
     """Learn and promote blocks that have nothing in common, and return their ids in order."""
     blocks = [memory.learn(f"b{n}", **lesson).block_id for n in range(count)]
     memory.consolidate()
@@ -336,6 +337,6 @@ def test_an_outcome_that_makes_no_sense_is_refused_and_leaves_no_trace(
 ) -> None:
     blocks = active(memory, 2)
     before = memory.status(), memory.block(blocks[0])
-    call = {"block_ids": blocks, "signal": 1.0, **given}
+    call: dict[str, Any] = {"block_ids": blocks, "signal": 1.0, **given}
     assert refused(lambda: memory.outcome(**call)) == code
     assert (memory.status(), memory.block(blocks[0])) == before

@@ -10,6 +10,7 @@ import pytest
 
 from mnemic.adapters.embedders.hashing import ScriptedEmbedder
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.kernel.identity import BlockId
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.results import ConsolidateResult
 
@@ -33,7 +34,7 @@ def script(**angles: float) -> ScriptedEmbedder:
     return ScriptedEmbedder({text: at(angle) for text, angle in angles.items()}, 3)
 
 
-def learn(memory: SyncMemory, *texts: str, category: str = "knowledge") -> list[str]:
+def learn(memory: SyncMemory, *texts: str, category: str = "knowledge") -> list[BlockId]:
     return [memory.learn(text, category=category).block_id for text in texts]
 
 

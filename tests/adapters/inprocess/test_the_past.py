@@ -191,9 +191,7 @@ def late_version(memory: SyncMemory, block: str) -> int:
     return memory.block(block).learned_version
 
 
-def test_an_instant_is_the_last_version_recorded_by_then(
-    opened: Open, clock: ManualClock
-) -> None:
+def test_an_instant_is_the_last_version_recorded_by_then(opened: Open, clock: ManualClock) -> None:
     memory = opened()
     clock.advance(hours=1)
     memory.learn("at one")
@@ -228,9 +226,18 @@ def test_now_moves_the_instant_at_which_ages_are_taken(opened: Open) -> None:
     memory = opened()
     memory.learn("the harbour gate", expires_at="2027-01-01")
     found = memory.recall("harbour")
-    for point in ({"version": 4}, {"hour": 0.0}, {"at": "2026-01-01"}, {"decision": "d5"}):
+    points: list[dict[str, Any]] = [
+        {"version": 4},
+        {"hour": 0.0},
+        {"at": "2026-01-01"},
+        {"decision": "d5"},
+    ]
+    for point in points:
         recencies = [
-            [block.recency_score for block in memory.as_of(**point, now=now).recall("harbour").blocks]
+            [
+                block.recency_score
+                for block in memory.as_of(**point, now=now).recall("harbour").blocks
+            ]
             for now in (None, "2026-01-15", datetime(2026, 1, 15, tzinfo=UTC), "2027-01-01")
         ]
         assert recencies == [[1.0], [0.496585304], [0.496585304], []]

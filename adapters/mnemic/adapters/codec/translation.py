@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import count
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import orjson
 from cattrs import ForbiddenExtraKeysError
@@ -90,11 +89,12 @@ class Codec:
             LogCorrupt: With the fact ``version``: the body does not parse, lacks a field or holds
                 one of another type, or a payload is not the one that the event names.
         """
-        reading = self._readings.get(record.topic) or self._reading(record)
+        reading = self._reading(record)
         try:
             around = _upcast(record, reading)
-            if reading.places.of or payloads:
-                self._open(around["e"], reading.places, record.version, payloads)
+            opened = _Opened(self._sealer, record.version, payloads)
+            reading.places.swap(around["e"], opened)
+            opened.finish()
             return Recorded(
                 version=record.version,
                 active_us=around["h"],
@@ -136,36 +136,34 @@ class Codec:
             )
         return reading
 
-    def _open(
-        self,
-        raw: dict[str, Any],
-        where: Places,
-        version: int,
-        payloads: Sequence[PayloadRow],
-    ) -> None:
-        """Replace every mark in *raw* by its payload."""
-        if len(where.of) == 1 and len(payloads) == 1:
-            name, payload = where.of[0]
-            row, mark = payloads[0], raw.get(name)
-            is_own = isinstance(mark, str) and payload_id(mark) == row.id
-            if is_own and row.slot == 0 and row.version == version and isinstance(payload, type):
-                raw[name] = self._sealer.open(cast("str", mark), row, payload)
-                return  # most events: one payload, and it is there
-        left = {row.id: row for row in payloads}
-        slots = count()
 
-        def opening(mark: str, payload: type[Payload]) -> Payload:
-            slot = next(slots)
-            row = left.pop(payload_id(mark), None)
-            if row is None:
-                return ERASED
-            if (row.version, row.slot) != (version, slot):
-                raise ValueError(f"payload {row.id} is of event {row.version}, slot {row.slot}")
-            return self._sealer.open(mark, row, payload)
+class _Opened:
+    """The payloads of one event, opened in the order of their slots."""
 
-        where.swap(raw, opening)
-        if left:
-            raise ValueError(f"the event does not name these payloads: {sorted(left)}")
+    def __init__(self, sealer: Sealer, version: int, payloads: Sequence[PayloadRow]) -> None:
+        self._sealer = sealer
+        self._version = version
+        self._left = {row.id: row for row in payloads}
+        self._slot = -1
+
+    def __call__(self, mark: str, payload: type[Payload]) -> Payload:
+        """Return the payload that *mark* stands for, or ERASED where there is none."""
+        self._slot += 1
+        row = self._left.pop(payload_id(mark), None)
+        if row is None:
+            return ERASED
+        if row.slot != self._slot or row.version != self._version:
+            raise ValueError(f"payload {row.id} is of event {row.version}, slot {row.slot}")
+        return self._sealer.open(mark, row, payload)
+
+    def finish(self) -> None:
+        """Refuse payloads that no mark stands for.
+
+        Raises:
+            ValueError: Naming them.
+        """
+        if self._left:
+            raise ValueError(f"the event does not name these payloads: {sorted(self._left)}")
 
 
 def _upcast(record: Record, reading: _Reading) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from mnemic.adapters.inprocess import consolidation, history, reembedding
 from mnemic.adapters.inprocess.answers import learn_result
 from mnemic.adapters.inprocess.consolidation import Progress
 from mnemic.adapters.inprocess.host import Date, Host
+from mnemic.adapters.inprocess.opening import check_identity
 from mnemic.adapters.inprocess.space import Command, Written
 from mnemic.kernel.decisions.archiving import (
     decide_erase,
@@ -98,7 +99,7 @@ class BlockVerbs(Host):
             learned = decide_learn(view, lesson)
             return Written(() if learned.event is None else (learned.event,), extra=learned)
 
-        arguments = asdict(lesson) if command_id is not None else {}
+        arguments = _told(lesson) if command_id is not None else {}
         outcome = self._open().execute(Command("learn", arguments, command_id), decide)
         return learn_result(outcome.extra, outcome.first, self._space.state)
 
@@ -294,9 +295,11 @@ class BlockVerbs(Host):
 
         Raises:
             VectorRefused: The embedder cannot be used; nothing has changed.
+            FieldRefused: It is no embedder.
         """
         space = self._open()
         space.check_writable()
+        check_identity(embedder)
         result = reembedding.reembed(space, embedder, progress=progress)
         self._models = evolve(self._models, embedder=embedder)
         return result
@@ -343,4 +346,5 @@ def _lesson(given: Mapping[str, Any] | str) -> Lesson | Refused:
 
 
 def _told(lesson: Lesson | Refused) -> dict[str, Any]:
-    return asdict(lesson) if isinstance(lesson, Lesson) else lesson.to_dict()
+    """Return what identifies a lesson. Metadata may contain itself, so nothing is followed."""
+    return asdict(lesson, recurse=False) if isinstance(lesson, Lesson) else lesson.to_dict()

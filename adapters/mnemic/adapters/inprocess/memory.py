@@ -8,9 +8,10 @@ caller never leaves half a command behind.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from functools import partial, update_wrapper
+from threading import Lock
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
@@ -19,6 +20,7 @@ from anyio import to_thread
 
 from mnemic.adapters.inprocess.snapshot import SyncView
 from mnemic.adapters.inprocess.sync import SyncMemory
+from mnemic.kernel.errors import Closed
 from mnemic.kernel.identity import SessionId
 
 P = ParamSpec("P")
@@ -26,22 +28,32 @@ T = TypeVar("T")
 
 
 class _Threaded:
-    """Something synchronous, reached through one worker thread at a time."""
+    """Something synchronous, reached through one worker thread at a time.
 
-    def __init__(self, behind: Any, limiter: anyio.CapacityLimiter) -> None:
+    The limiter queues the callers, in order. Beside it a turn is held by the worker itself: a
+    task that is cancelled natively gives its place in the queue away while its verb still runs.
+    """
+
+    def __init__(self, behind: Any, limiter: anyio.CapacityLimiter, turn: Lock) -> None:
         self._behind = behind
         self._limiter = limiter
+        self._turn = turn
 
     async def run(self, call: Callable[..., T], *args: Any, **keywords: Any) -> T:
         """Run a synchronous verb to its end on the worker thread."""
-        return await to_thread.run_sync(
-            partial(call, self._behind, *args, **keywords), limiter=self._limiter
-        )
+
+        def work() -> T:
+            with self._turn:
+                if self._behind is None:
+                    raise Closed("the memory is not open", recovery="Enter it: async with memory.")
+                return call(self._behind, *args, **keywords)
+
+        return await to_thread.run_sync(work, limiter=self._limiter)
 
 
 def _verb(
     call: Callable[Concatenate[Any, P], T],
-) -> Callable[Concatenate[Any, P], Awaitable[T]]:
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
     """Return the async twin of a verb: same arguments, same result, same words."""
 
     async def verb(self: Any, /, *args: P.args, **keywords: P.kwargs) -> T:
@@ -84,7 +96,7 @@ class Memory(_Threaded):
     The arguments of ``open`` are those of ``SyncMemory.open``.
     """
 
-    _behind: SyncMemory
+    _behind: SyncMemory | None
 
     adopt_policy = _verb(SyncMemory.adopt_policy)
     block = _verb(SyncMemory.block)
@@ -116,7 +128,7 @@ class Memory(_Threaded):
     verify = _verb(SyncMemory.verify)
 
     def __init__(self, opening: Callable[[], SyncMemory]) -> None:
-        super().__init__(None, anyio.CapacityLimiter(1))
+        super().__init__(None, anyio.CapacityLimiter(1), Lock())
         self._opening = opening
 
     @classmethod
@@ -125,8 +137,17 @@ class Memory(_Threaded):
         return cls(partial(SyncMemory.open, *args, **keywords))
 
     async def __aenter__(self) -> Self:
-        self._behind = await to_thread.run_sync(self._opening, limiter=self._limiter)
+        try:
+            await to_thread.run_sync(self._enter, limiter=self._limiter)
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await self.close()  # a cancelled caller must not leave the file open
+            raise
         return self
+
+    def _enter(self) -> None:
+        with self._turn:
+            self._behind = self._opening()
 
     async def __aexit__(
         self,
@@ -138,13 +159,18 @@ class Memory(_Threaded):
             await self.close()
 
     async def close(self) -> None:
-        """Close the space."""
-        await self.run(SyncMemory.close)
+        """Close the space, once the verb that runs is done."""
+        await to_thread.run_sync(self._leave, limiter=self._limiter)
+
+    def _leave(self) -> None:
+        with self._turn:
+            if self._behind is not None:
+                self._behind.close()
 
     async def as_of(self, **point: Any) -> View:
         """Return the memory as it was. Arguments as ``SyncMemory.as_of``."""
         fixed: SyncView = await self.run(SyncMemory.as_of, **point)
-        return View(fixed, self._limiter)
+        return View(fixed, self._limiter, self._turn)
 
     @asynccontextmanager
     async def session(self) -> AsyncGenerator[SessionId]:

@@ -9,15 +9,18 @@ from attrs import frozen
 from mnemic.adapters.clocks import SystemClock
 from mnemic.adapters.entropy import SystemEntropy
 from mnemic.adapters.inprocess.space import Command, Space, Written
-from mnemic.kernel.errors import EmbedderMismatch, PointOutOfRange
+from mnemic.kernel.decisions.learning import checked_name
+from mnemic.kernel.errors import EmbedderMismatch, FieldRefused, PointOutOfRange, PolicyRefused
 from mnemic.kernel.events import EmbedderIdentity, PolicyAdopted, SpaceOpened
 from mnemic.kernel.policy import DEFAULT, Policy
 from mnemic.kernel.ports import Analyst, Clock, Embedder, Entropy, Store, TokenCounter
 from mnemic.kernel.reading import Moment
 from mnemic.kernel.texts import Salt
 from mnemic.kernel.tokens import EstimatedTokens
+from mnemic.kernel.vectors import DIMENSION_MAX
 from mnemic.projections.views import View
 
+SYNCHRONOUS = ("full", "normal")
 NONCE_SIZE = 16
 SALT_SIZE = 32
 
@@ -47,8 +50,17 @@ def open_space(  # each argument is one thing that a host may plug in
 
     Raises:
         NotAStore, StoreTooNew, StoreFailed, LogCorrupt: See each.
+        FieldRefused, PolicyRefused: An argument is none of what it should be.
         PointOutOfRange: The space does not exist, and reading only does not make one.
     """
+    checked_name("space", space)
+    checked_name("actor", actor)
+    if policy is not None and not isinstance(policy, Policy):
+        raise PolicyRefused(f"not a policy: {policy!r:.100}")
+    if synchronous not in SYNCHRONOUS:
+        raise FieldRefused(
+            f"synchronous must be full or normal, got {synchronous!r}", field="synchronous"
+        )
     store, owned = _store(path, synchronous=synchronous, read_only=read_only)
     try:
         opened = Space(
@@ -109,8 +121,24 @@ def models(
         EmbedderMismatch: The space was built with another embedder than the one given.
     """
     if embedder is not None:
+        check_identity(embedder)
         check_embedder(space.state.timeline.embedder, embedder.identity)
     return Models(embedder=embedder, analyst=analyst, tokens=tokens or EstimatedTokens())
+
+
+def check_identity(embedder: Embedder) -> None:
+    """Refuse an embedder whose name a log could not hold.
+
+    Raises:
+        FieldRefused: It has no identity, or one with a field of another type or out of range.
+    """
+    identity = getattr(embedder, "identity", None)
+    if not isinstance(identity, EmbedderIdentity):
+        raise FieldRefused(f"not an embedder: {embedder!r:.100}", field="embedder")
+    checked_name("name of the embedder", identity.name)
+    fits = type(identity.dimension) is int and 1 <= identity.dimension <= DIMENSION_MAX
+    if not fits or not isinstance(identity.weights, str):
+        raise FieldRefused(f"not the identity of an embedder: {identity}", field="embedder")
 
 
 def check_embedder(adopted: EmbedderIdentity | None, given: EmbedderIdentity) -> None:

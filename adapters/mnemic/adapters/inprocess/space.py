@@ -23,8 +23,10 @@ from attrs import frozen
 
 from mnemic.adapters.codec import Codec
 from mnemic.kernel import events as happened
+from mnemic.kernel.decisions.learning import checked_name
 from mnemic.kernel.errors import (
     CommandIdReused,
+    FieldRefused,
     LogCorrupt,
     Refused,
     SpaceErased,
@@ -60,7 +62,11 @@ class Command:
 
     def request(self) -> bytes:
         """Return the digest of what was asked."""
-        body = json.dumps([self.verb, self.arguments], sort_keys=True, default=str)
+        asked = [self.verb, self.arguments]
+        try:
+            body = json.dumps(asked, sort_keys=True, default=str)
+        except (TypeError, ValueError, RecursionError):
+            body = repr(asked)  # not plain JSON: the verb will refuse it
         return hashlib.sha256(body.encode("utf-8", "surrogatepass")).digest()
 
 
@@ -169,7 +175,7 @@ class Space:
     def moment(self) -> Moment:
         """Return now, on both clocks, as an event of this process would be stamped."""
         timeline = self.state.timeline
-        now_us = self.clock.now_us()
+        now_us = _whole_us(self.clock.now_us())
         gap_us = timeline.policy.gap_us
         return Moment(timeline.clock.reading(self.session, now_us, gap_us=gap_us), now_us)
 
@@ -286,9 +292,11 @@ class Space:
 
         Raises:
             CommandIdReused: It was another one.
+            FieldRefused: The id is no short text.
         """
         if command.id is None:
             return None
+        checked_name("command_id", command.id)
         self.catch_up()
         row = self.log.command(command.id)
         if row is not None and row.request != command.request():
@@ -348,3 +356,18 @@ def _no_garbage_collection() -> Generator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+def _whole_us(now_us: object) -> int:
+    """Return what a clock shows, if a log can hold it.
+
+    Raises:
+        FieldRefused: It is no whole number of 63 bits.
+    """
+    if type(now_us) is not int or not -(2**62) <= now_us < 2**62:
+        raise FieldRefused(
+            f"the clock shows {now_us!r}",
+            recovery="Give a clock whose now_us() is a whole number of microseconds.",
+            field="clock",
+        )
+    return now_us

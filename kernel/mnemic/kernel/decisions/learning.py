@@ -100,7 +100,7 @@ def decide_learn(
 
 
 def _event(block: BlockId, content: str, lesson: Lesson, policy: Policy) -> BlockLearned:
-    source = _name("source", lesson.source)
+    source = checked_name("source", lesson.source)
     undated = lesson.created_at == UNDATED
     text = BlockText(
         of=(block,),
@@ -113,9 +113,9 @@ def _event(block: BlockId, content: str, lesson: Lesson, policy: Policy) -> Bloc
     return BlockLearned(
         block_id=block,
         text=text,
-        category=_name("category", lesson.category),
+        category=checked_name("category", lesson.category),
         source=source,
-        zone=policy.zone(source) if lesson.zone is None else _name("zone", lesson.zone),
+        zone=policy.zone(source) if lesson.zone is None else checked_name("zone", lesson.zone),
         confidence=unit_interval("confidence", lesson.confidence),
         created_at_us=None if undated else instant("created_at", lesson.created_at),
         undated=undated,
@@ -174,8 +174,12 @@ def checked_tags(tags: Iterable[str], policy: Policy) -> tuple[str, ...]:
     return tuple(sorted(kept))
 
 
-def _name(name: str, value: object) -> str:
-    """Return a short name, stripped; categories and sources are words, not essays."""
+def checked_name(name: str, value: object) -> str:
+    """Return a short name, stripped; categories and sources are words, not essays.
+
+    Raises:
+        FieldRefused: It is no text, empty, too long, or not storable.
+    """
     if not isinstance(value, str) or not value.strip():
         raise FieldRefused(f"{name} must be text that is not empty, got {value!r}", field=name)
     if len(value.strip()) > NAME_LENGTH_MAX:
@@ -185,7 +189,7 @@ def _name(name: str, value: object) -> str:
 
 
 def _optional(name: str, value: str | None) -> str | None:
-    return None if value is None else _name(name, value)
+    return None if value is None else checked_name(name, value)
 
 
 def _metadata(metadata: Mapping[str, Any] | None, policy: Policy) -> str | None:
