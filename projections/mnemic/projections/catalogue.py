@@ -65,6 +65,7 @@ class Catalogue:
         )
         self.strength = Versions(reinforced_us=np.int64, reinforcements=np.int32, rate=np.int64)
         self.evidence = Versions(alpha=np.int64, beta=np.int64)
+        """Outcomes alone: the prior is of the policy in force where one looks."""
         self.uses = Versions(retrievals=np.int32)
 
     def tag_set(self, tags: tuple[str, ...]) -> int:
@@ -95,7 +96,7 @@ class Catalogue:
 
     # --- what events do ---------------------------------------------------------------------
 
-    def learn(self, event: BlockLearned, at: Recorded, *, prior: int) -> int:
+    def learn(self, event: BlockLearned, at: Recorded) -> int:
         """Put a block into the inbox and return its number."""
         version, session = at.version, at.session_id or ""
         number = self.numbers.get(event.block_id)
@@ -103,7 +104,7 @@ class Catalogue:
             number = self.numbers[event.block_id] = len(self.ids)
             self.ids.append(event.block_id)
             self.strength.put(number, version, (0, 0, 0))
-            self.evidence.put(number, version, (prior, prior))
+            self.evidence.put(number, version, (0, 0))
             self.uses.put(number, version, (0,))
         text = len(self.texts)
         self.texts.append(event.text)

@@ -60,7 +60,7 @@ def _session_ended(state: State, event: happened.SessionEnded, at: Recorded) -> 
 
 def _learned(state: State, event: happened.BlockLearned, at: Recorded) -> None:
     known = len(state.catalogue.ids)
-    if state.catalogue.learn(event, at, prior=state.timeline.policy.prior) == known:
+    if state.catalogue.learn(event, at) == known:
         state.graph.add_block()
     text = event.text
     state.lexicon.add(None if isinstance(text, Erased) else text.content)

@@ -256,7 +256,8 @@ def _signals(
         "relevance": relevance if inquiry.query is not None else None,
         "recency": _recency(view, frame, numbers),
         "usefulness": usefulness(
-            view.evidence.column("alpha", numbers), view.evidence.column("beta", numbers)
+            policy.prior + view.evidence.column("alpha", numbers),
+            policy.prior + view.evidence.column("beta", numbers),
         ),
         "confidence": view.life.column("confidence", numbers),
         "frequency": frequency(view.uses.column("retrievals", numbers), policy),

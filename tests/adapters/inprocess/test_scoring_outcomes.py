@@ -340,3 +340,21 @@ def test_an_outcome_that_makes_no_sense_is_refused_and_leaves_no_trace(
     call: dict[str, Any] = {"block_ids": blocks, "signal": 1.0, **given}
     assert refused(lambda: memory.outcome(**call)) == code
     assert (memory.status(), memory.block(blocks[0])) == before
+
+
+def test_the_prior_is_that_of_the_policy_in_force_for_every_block(memory: SyncMemory) -> None:
+    old = memory.learn("b0").block_id
+    memory.consolidate()
+    memory.outcome([old], 1.0)
+    before = memory.status().version
+    memory.adopt_policy(Policy(name="sceptical", outcome_prior=2.0))
+    young = memory.learn("b1").block_id
+    memory.consolidate()
+    found = [(memory.block(block).usefulness, memory.block(block).evidence) for block in (old, young)]
+    assert found == [(0.6, 1.0), (0.5, 0.0)]
+    assert memory.as_of(version=before).block(old).usefulness == 0.75
+    new = memory.revise(old, "b2").block_id
+    assert (memory.block(new).usefulness, memory.block(new).evidence) == (0.6, 1.0)
+    memory.consolidate()
+    usefulness = {block.id: block.usefulness_score for block in memory.recall(record=False).blocks}
+    assert usefulness == {new: 0.6, young: 0.5}

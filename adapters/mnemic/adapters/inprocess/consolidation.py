@@ -84,8 +84,8 @@ class _Request:
     """One consolidation and the ids of its commits: its own for the first, derived for the rest.
 
     Asked again under its id it takes up what it wrote before. If it was cut short, it goes on with
-    the blocks that waited when it began; what was learned since is not part of it, so that a
-    command that came to its end writes nothing when it is repeated.
+    the blocks that waited when it began; what was learned since is not part of it, and edges are
+    not looked for again, so that a command that came to its end writes nothing when repeated.
     """
 
     def __init__(

@@ -116,7 +116,7 @@ class PlainState:
             case happened.SpaceOpened():
                 pass
             case happened.PolicyAdopted(body=body):
-                self.policy = Policy.parse(body)
+                self._adopt_policy(Policy.parse(body))
             case happened.EmbedderAdopted(embedder=embedder):
                 self._adopt(embedder)
             case happened.SpaceErased():
@@ -254,6 +254,14 @@ class PlainState:
     def _reinforce(self, block: BlockId, now: int) -> None:
         self.blocks[block].reinforcements += 1
         self.blocks[block].reinforced_us = now
+
+    def _adopt_policy(self, policy: Policy) -> None:
+        """Let *policy* be in force: its prior is that of every block, whenever it was learned."""
+        shift = nano(policy.outcome_prior) - nano(self.policy.outcome_prior)
+        for block in self.blocks.values():
+            block.alpha += shift
+            block.beta += shift
+        self.policy = policy
 
     def _adopt(self, embedder: EmbedderIdentity) -> None:
         self.embedder = embedder

@@ -51,7 +51,7 @@ class PlainBlock:
     tier_rate: int = 0
     """The same by its tags and category alone, without penalties."""
     alpha: int = 0
-    """Outcome evidence for it, the prior included."""
+    """Outcome evidence for it, the prior of the policy in force included."""
     beta: int = 0
     retrievals: int = 0
     vector: bytes | None = field(default=None, repr=False)
