@@ -1,4 +1,4 @@
-"""A whole history must come out alike on every processor, played afresh or replayed from its log."""
+"""A whole history must come out alike on every processor, played afresh or from its log."""
 
 from __future__ import annotations
 

@@ -130,8 +130,8 @@ class Reading(Protocol):
         """Active time of the last sweep; None before the first."""
         ...
 
-    def number(self, block_id: str) -> int | None:
-        """Return the number of a block that was ever learned."""
+    def number(self, block_id: object) -> int | None:
+        """Return the number of a block that was ever learned; whatever else has none."""
         ...
 
     def facts(self, number: int) -> BlockFacts: ...

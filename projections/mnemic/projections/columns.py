@@ -15,7 +15,7 @@ Rules of this module:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -214,6 +214,16 @@ class Ledgered(Generic[V]):
         """Let nothing stand for *key* from *version* on."""
         if self.current and self.current.pop(key, None) is not None:
             self._entries[key].append((version, None))
+
+    def touched(self, concerned: Callable[[Any], bool]) -> NDArray[np.int32]:
+        """Return the versions at which a key changed that is *concerned*."""
+        versions = [
+            version
+            for key, entries in self._entries.items()
+            if concerned(key)
+            for version, _ in entries
+        ]
+        return np.array(versions, dtype=np.int32)
 
     def at(self, version: int) -> dict[Any, V]:
         """Return what stood at *version*, in the order in which it was last put."""

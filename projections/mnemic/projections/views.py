@@ -139,8 +139,10 @@ class View:
 
     # --- blocks -----------------------------------------------------------------------------
 
-    def number(self, block_id: str) -> int | None:
-        """Return the number of a block that was learned by now."""
+    def number(self, block_id: object) -> int | None:
+        """Return the number of a block that was learned by now; whatever else has none."""
+        if not isinstance(block_id, str):
+            return None
         number = self._state.catalogue.numbers.get(BlockId(block_id))
         return number if number is not None and self.life.stands(number) else None
 

@@ -85,13 +85,14 @@ def _words(name: str, value: object) -> tuple[str, ...]:
     if value is None:
         return ()
     words = (value,) if isinstance(value, str) else value
-    found = tuple(words) if isinstance(words, Iterable) else (words,)
-    if len(found) > WORDS_MAX or not all(isinstance(word, str) for word in found):
+    given = tuple(words) if isinstance(words, Iterable) else (words,)
+    found = {word for word in given if isinstance(word, str)}
+    if len(given) > WORDS_MAX or not all(isinstance(word, str) for word in given):
         raise FieldRefused(
             f"where {name} must be text or at most {WORDS_MAX} texts, got {value!r:.100}",
             field="where",
         )
-    return tuple(sorted(set(found)))
+    return tuple(sorted(found))
 
 
 def _metadata(value: object) -> tuple[tuple[str, Any], ...]:

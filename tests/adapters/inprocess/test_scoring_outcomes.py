@@ -350,7 +350,9 @@ def test_the_prior_is_that_of_the_policy_in_force_for_every_block(memory: SyncMe
     memory.adopt_policy(Policy(name="sceptical", outcome_prior=2.0))
     young = memory.learn("b1").block_id
     memory.consolidate()
-    found = [(memory.block(block).usefulness, memory.block(block).evidence) for block in (old, young)]
+    found = [
+        (memory.block(block).usefulness, memory.block(block).evidence) for block in (old, young)
+    ]
     assert found == [(0.6, 1.0), (0.5, 0.0)]
     assert memory.as_of(version=before).block(old).usefulness == 0.75
     new = memory.revise(old, "b2").block_id

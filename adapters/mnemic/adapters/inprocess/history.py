@@ -52,7 +52,7 @@ def latest(space: Space, version: int, *, limit: int = 100) -> tuple[Moment, ...
 
 
 def behind(space: Space, view: View, block_id: str, *, limit: int = 100) -> tuple[Moment, ...]:
-    """Return the last *limit* events that changed a block or one of its edges, in order.
+    """Return the last *limit* events that changed a block or what ties it, in order.
 
     Raises:
         BlockNotFound: It was not learned by the view's version.
@@ -63,6 +63,8 @@ def behind(space: Space, view: View, block_id: str, *, limit: int = 100) -> tupl
     tables = (catalogue.life, catalogue.strength, catalogue.evidence, catalogue.uses)
     touched = [table.touched(number) for table in tables]
     touched += [graph.rows.touched(pair) for pair in graph.incident[number]]
+    for ledger in (graph.pending, graph.barred, graph.sightings):
+        touched.append(ledger.touched(lambda ends: number in ends))
     versions = np.unique(np.concatenate(touched))
     chosen = versions[versions <= view.point.version][-limit:]
     found = (space.event_at(int(version)) for version in chosen)

@@ -19,6 +19,7 @@ from mnemic.kernel.reading import ACTIVE, Moment
 from mnemic.kernel.results import Difference, RecallResult, ReplayResult, unit
 from mnemic.kernel.scoring import composite
 from mnemic.kernel.texts import Embedding, Erased, Question
+from mnemic.kernel.tokens import EstimatedTokens
 from mnemic.kernel.vectors import Vector, pack, unpack
 from mnemic.projections import answering, views
 from mnemic.projections.answering import Limits, Packed
@@ -130,7 +131,7 @@ def recall(
         packed = answer(space.live(moment), request, vector, models)
     if not record:
         return packed.result
-    event = _event(request, vector, packed, moment)
+    event = _event(request, vector, packed, moment, recipe=_recipe(models))
     command = _command(request, command_id)
     outcome = space.execute(command, lambda _view, _at: Written((event,)))
     return answering.decided(packed.result, decision_id(outcome.last))
@@ -148,7 +149,7 @@ def _command(request: Request, command_id: str | None) -> Command:
 
 
 def _event(
-    request: Request, vector: Vector | None, packed: Packed, moment: Moment
+    request: Request, vector: Vector | None, packed: Packed, moment: Moment, *, recipe: str
 ) -> RecallRecorded:
     where = None
     if request.where:
@@ -159,7 +160,7 @@ def _event(
         answer=packed.answer,
         digest=packed.result.digest,
         policy_id=packed.result.policy_id,
-        recipe=RECIPE,
+        recipe=recipe,
         read_version=packed.result.version,
         read_us=moment.active_us,
         asked_us=moment.recorded_us,
@@ -202,8 +203,35 @@ def decision_name(recorded: Recorded) -> DecisionId:
 
 def _answered_before(space: Space, models: Models, identifier: DecisionId) -> RecallResult:
     recorded, event = decision(space, identifier)
+    models = _as_then(event, models)
     packed = answer(view_of(space, event), _request(recorded, event), _vector(event), models)
     return answering.decided(packed.result, identifier)
+
+
+def _recipe(models: Models) -> str:
+    """Return the name of how an answer comes about, with the token counter if it is a host's."""
+    own = models.tokens.name != EstimatedTokens.name
+    return f"{RECIPE}+{models.tokens.name}" if own else RECIPE
+
+
+def _as_then(event: RecallRecorded, models: Models) -> Models:
+    """Return the models with the token counter that a decision used.
+
+    Raises:
+        RecipeRetired: This release has not got the recipe, or the host the counter.
+    """
+    recipe, _, counter = event.recipe.partition("+")
+    if recipe != RECIPE:
+        raise RecipeRetired(f"a decision was made by recipe {recipe}", recipe=event.recipe)
+    if not counter:
+        return evolve(models, tokens=EstimatedTokens())
+    if counter != models.tokens.name:
+        raise RecipeRetired(
+            f"a decision counted tokens with {counter!r}",
+            recovery=f"Open the space with the token counter {counter!r}.",
+            recipe=event.recipe,
+        )
+    return models
 
 
 def _request(recorded: Recorded, event: RecallRecorded) -> Request:
@@ -233,10 +261,7 @@ def replay(space: Space, models: Models, identifier: str) -> ReplayResult:
     with space.guard:
         space.catch_up()
         recorded, event = decision(space, identifier)
-        if event.recipe != RECIPE:
-            raise RecipeRetired(
-                f"decision {identifier} was made by recipe {event.recipe}", recipe=event.recipe
-            )
+        models = _as_then(event, models)
         view = view_of(space, event)
         stored = _stored_digest(view, event)
         recombines = stored == event.digest and _recombines(view, event)
