@@ -237,6 +237,21 @@ def test_a_command_that_wrote_nothing_is_decided_afresh(
     assert end(store) == written
 
 
+def test_duplicates_of_a_batch_name_the_same_version_after_their_text_came_back(
+    memory: SyncMemory, store: MemoryStore
+) -> None:
+    first = memory.learn_many([FACTS[0], "hail", "hail"], command_id="batch")
+    known, hail, again = first.results
+    assert (known.action, hail.action, again.action) == ("duplicate", "created", "duplicate")
+    assert again.version == hail.version
+    for block in (known.block_id, hail.block_id):
+        memory.forget(block)
+    memory.learn_many([FACTS[0], "hail"])
+    written = end(store)
+    assert memory.learn_many([FACTS[0], "hail", "hail"], command_id="batch") == first
+    assert end(store) == written
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_repeated_id_writes_nothing_after_everything_was_erased(
     verb: str, memory: SyncMemory, store: MemoryStore

@@ -458,6 +458,19 @@ def test_nothing_is_displaced_when_the_other_end_cannot_make_way(opened: Open) -
     assert len(memory.edges(hub)) == 1
 
 
+def test_what_waits_and_what_was_taken_apart_is_in_the_history_of_both_ends(
+    opened: Open, clock: ManualClock
+) -> None:
+    memory, (hub, a, b, c, *_) = capped(opened, clock)
+    memory.connect(hub, a)
+    memory.connect(hub, b)
+    memory.connect(hub, c)
+    memory.disconnect(hub, c)
+    for end in (hub, c):
+        kinds = [moment.kind for moment in memory.history(of=end)]
+        assert kinds[-2:] == ["edge-deferred", "edge-disconnected"]
+
+
 def test_connecting_again_replaces_what_waits(opened: Open, clock: ManualClock) -> None:
     memory, (hub, a, b, c, d, *_) = capped(opened, clock)
     memory.connect(hub, a)

@@ -186,6 +186,23 @@ def test_a_listing_continues_behind_a_version(memory: SyncMemory, after: Any) ->
     assert refused(lambda: memory.log(after=after)) == "field-refused"
 
 
+@pytest.mark.parametrize("block_id", [None, 7, ["x"], {}, "", "0" * 16, "nonsense"], ids=str)
+def test_what_is_no_id_of_a_block_is_not_found(memory: SyncMemory, block_id: Any) -> None:
+    known = memory.blocks().items[0].id
+    calls: list[Callable[[], object]] = [
+        lambda: memory.block(block_id),
+        lambda: memory.edges(block_id),
+        lambda: memory.forget(block_id),
+        lambda: memory.erase(block_id),
+        lambda: memory.revise(block_id, "new"),
+        lambda: memory.rezone(block_id, "new"),
+        lambda: memory.connect(known, block_id),
+        lambda: memory.disconnect(block_id, known),
+    ]
+    assert [refused(call) for call in calls] == ["block-not-found"] * len(calls)
+    assert memory.outcome([known, block_id], 1.0).updated == (known,)
+
+
 def test_an_unknown_status_is_refused(memory: SyncMemory) -> None:
     assert refused(lambda: memory.blocks(status="asleep")) == "field-refused"
     assert refused(lambda: memory.block("0" * 16)) == "block-not-found"

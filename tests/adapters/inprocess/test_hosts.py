@@ -64,6 +64,7 @@ HOSTS: list[tuple[dict[str, Any], str]] = [
     ({"embedder": Named(EmbedderIdentity(name="x", dimension=0))}, "field-refused"),
     ({"embedder": Named(EmbedderIdentity(name="x", dimension=4097))}, "field-refused"),
     ({"embedder": Named(EmbedderIdentity(name="x", dimension=4.0))}, "field-refused"),  # type: ignore[arg-type]
+    ({"tokens": 7}, "field-refused"),
     ({"clock": Showing(1.5e15)}, "field-refused"),
     ({"clock": Showing(None)}, "field-refused"),
     ({"clock": Showing(2**63)}, "field-refused"),
@@ -78,6 +79,11 @@ def test_a_host_that_cannot_be_is_refused_and_the_file_is_as_good_as_before(
     opened(path).learn("words")
     assert refused(lambda: opened(path, **host).learn("more words")) == code or "policy" in host
     assert opened(path).verify().sound
+
+
+@pytest.mark.parametrize("where", [None, 7, b"agent.db", object()], ids=str)
+def test_a_memory_is_opened_at_a_path_or_in_a_store(opened: Open, where: Any) -> None:
+    assert refused(lambda: opened(where)) == "field-refused"
 
 
 def test_a_space_is_moved_to_no_embedder_that_cannot_be(memory: SyncMemory) -> None:

@@ -165,6 +165,27 @@ def test_a_decision_of_an_unknown_recipe_says_so(opened: Open, store: MemoryStor
     assert refused(lambda: other.replay(decision)) == "recipe-retired"
 
 
+class Words:
+    """Counts words, as a reader might."""
+
+    name = "words"
+
+    def count(self, text: str) -> int:
+        return len(text.split())
+
+
+def test_a_decision_is_replayed_with_the_token_counter_of_its_day(opened: Open) -> None:
+    plain, counting = opened(), opened(tokens=Words())
+    for n in range(5):
+        plain.learn(f"harbour note {n}", category="message")
+    by_words = counting.recall("harbour", token_budget=20)
+    by_estimate = plain.recall("harbour", token_budget=20)
+    assert len(by_words.blocks) != len(by_estimate.blocks)
+    assert counting.replay(str(by_words.decision_id)).recall == by_words
+    assert counting.replay(str(by_estimate.decision_id)).recall == by_estimate
+    assert refused(lambda: plain.replay(str(by_words.decision_id))) == "recipe-retired"
+
+
 @pytest.mark.parametrize("decision", ["d0", "d2", "d99", "", "x", "d", "d-1", "D5"])
 def test_what_is_no_decision_is_refused(opened: Open, decision: str) -> None:
     memory = opened()

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 from itertools import count
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 
 from mnemic.adapters.clocks import NEW_YEAR_2026_US, ManualClock
+from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.kernel.errors import MnemicError
 from mnemic.kernel.policy import Policy
@@ -222,6 +223,24 @@ def test_a_memory_has_one_session_at_a_time(memory: SyncMemory) -> None:
     first = memory.start_session().session_id
     memory.end_session()
     assert memory.start_session().session_id != first
+
+
+class Away:
+    """An embedder that cannot be reached."""
+
+    identity = HashEmbedder().identity
+
+    def embed(self, texts: object) -> Any:
+        raise ConnectionError(f"nobody embeds {texts!r}")
+
+
+def test_a_session_ends_even_when_its_last_blocks_cannot_be_promoted(opened: Open) -> None:
+    memory = opened(embedder=Away())
+    memory.start_session()
+    memory.learn("pending")
+    assert refused(memory.end_session) == "vector-refused"
+    assert (memory.status().open_sessions, memory.status().inbox) == ((), 1)
+    assert memory.start_session().action == "started"
 
 
 def test_a_with_block_holds_a_session_and_ends_it_whatever_happens(memory: SyncMemory) -> None:

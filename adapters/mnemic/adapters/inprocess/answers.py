@@ -18,7 +18,6 @@ from mnemic.kernel.results import (
     Refusal,
     unit,
 )
-from mnemic.projections.state import State
 from mnemic.projections.views import View
 
 DEFERRED = (
@@ -32,12 +31,27 @@ REFUSALS = {
 }
 
 
-def learn_result(learned: Learned, version: int, state: State) -> LearnResult:
-    """Return what became of one lesson; a duplicate names the version that learned it."""
-    if learned.event is None:
-        number = state.catalogue.numbers[learned.block_id]
-        version = state.catalogue.life.value(number, "learned")
-    return LearnResult(block_id=learned.block_id, action=learned.action, version=version)
+def learn_results(view: View, learned: Iterable[Learned], first: int) -> tuple[LearnResult, ...]:
+    """Return what became of lessons; a duplicate names the version that learned it.
+
+    Args:
+        view: The state that they were decided on.
+        learned: In order.
+        first: The version of the first event among them.
+    """
+    versions: dict[BlockId, int] = {}
+    results = []
+    for each in learned:
+        if each.event is not None:
+            versions[each.block_id] = first
+            first += 1
+        elif each.block_id not in versions:
+            number = view.number(each.block_id)
+            assert number is not None  # noqa: S101 - a duplicate is of a block that is known
+            versions[each.block_id] = view.life.get("learned", number)
+        version = versions[each.block_id]
+        results.append(LearnResult(block_id=each.block_id, action=each.action, version=version))
+    return tuple(results)
 
 
 def displaced_results(view: View, displaced: Iterable[EdgeFacts]) -> tuple[DisplacedEdge, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 from attrs import asdict, evolve
 
 from mnemic.adapters.inprocess import consolidation, history, reembedding
-from mnemic.adapters.inprocess.answers import learn_result
+from mnemic.adapters.inprocess.answers import learn_results
 from mnemic.adapters.inprocess.consolidation import Progress
 from mnemic.adapters.inprocess.host import Date, Host
 from mnemic.adapters.inprocess.opening import check_identity
@@ -97,11 +97,13 @@ class BlockVerbs(Host):
 
         def decide(view: View, _: Moment) -> Written:
             learned = decide_learn(view, lesson)
-            return Written(() if learned.event is None else (learned.event,), extra=learned)
+            (result,) = learn_results(view, [learned], view.point.version + 1)
+            return Written(() if learned.event is None else (learned.event,), extra=result)
 
         arguments = _told(lesson) if command_id is not None else {}
         outcome = self._open().execute(Command("learn", arguments, command_id), decide)
-        return learn_result(outcome.extra, outcome.first, self._space.state)
+        result: LearnResult = outcome.extra
+        return result
 
     def learn_many(
         self,
@@ -129,18 +131,14 @@ class BlockVerbs(Host):
 
         def decide(view: View, _: Moment) -> Written:
             learned, refused, events = _decide_many(view, given)
-            return Written(tuple(events), extra=(learned, refused))
+            results = learn_results(view, learned, view.point.version + 1)
+            result = LearnManyResult(results=results, refused=tuple(refused))
+            return Written(tuple(events), extra=result)
 
         arguments = {} if command_id is None else {"lessons": [_told(each) for each in given]}
         command = Command("learn_many", arguments, command_id)
-        outcome = self._open().execute(command, decide)
-        learned, refused = outcome.extra
-        version = outcome.first
-        results = []
-        for each in learned:
-            results.append(learn_result(each, version, self._space.state))
-            version += each.event is not None
-        return LearnManyResult(results=tuple(results), refused=tuple(refused))
+        result: LearnManyResult = self._open().execute(command, decide).extra
+        return result
 
     def revise(
         self,

@@ -82,6 +82,8 @@ def open_space(  # each argument is one thing that a host may plug in
 
 def _store(path: str | Path | Store, *, synchronous: str, read_only: bool) -> tuple[Store, bool]:
     if not isinstance(path, str | Path):
+        if not callable(getattr(path, "log", None)):
+            raise FieldRefused(f"neither a path nor a store: {path!r:.100}", field="path")
         return path, False
     if str(path) == ":memory:":
         from mnemic.adapters.stores.memory import MemoryStore
@@ -119,10 +121,13 @@ def models(
 
     Raises:
         EmbedderMismatch: The space was built with another embedder than the one given.
+        FieldRefused: One of them has no name that a log could hold.
     """
     if embedder is not None:
         check_identity(embedder)
         check_embedder(space.state.timeline.embedder, embedder.identity)
+    if tokens is not None:
+        checked_name("name of the token counter", getattr(tokens, "name", None))
     return Models(embedder=embedder, analyst=analyst, tokens=tokens or EstimatedTokens())
 
 

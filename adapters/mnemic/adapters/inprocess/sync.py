@@ -19,7 +19,7 @@ from mnemic.adapters.inprocess.snapshot import SyncView, view_at
 from mnemic.adapters.inprocess.space import Command, Written
 from mnemic.kernel.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.decisions.curating import decide_curate
-from mnemic.kernel.errors import PolicyRefused, SessionState
+from mnemic.kernel.errors import PolicyRefused, Refused, SessionState
 from mnemic.kernel.events import Curated, PolicyAdopted, SessionEnded, SessionStarted
 from mnemic.kernel.identity import SessionId
 from mnemic.kernel.policy import Policy
@@ -141,6 +141,8 @@ class SyncMemory(BlockVerbs, EdgeVerbs, RecallVerbs):
 
         Raises:
             SessionState: None is open.
+            VectorRefused, EmbedderMismatch: The model did not play along. The session has ended
+                all the same, and what was pending waits in the inbox.
         """
         space = self._open()
         command = Command("end_session", {}, command_id)
@@ -153,11 +155,17 @@ class SyncMemory(BlockVerbs, EdgeVerbs, RecallVerbs):
         session = space.session
         if session is None:
             raise SessionState("no session is open", recovery="Start one first.")
-        self._auto_consolidate()
+        failure = None
+        try:
+            self._auto_consolidate()
+        except Refused as error:
+            failure = error
         outcome = space.execute(
             command, lambda _view, _at: Written((SessionEnded(session_id=session),))
         )
         space.session = None
+        if failure is not None:
+            raise failure
         return self._session_result(session, "ended", outcome.last)
 
     @contextmanager
