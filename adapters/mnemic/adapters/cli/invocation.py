@@ -130,7 +130,8 @@ class Invocation:
             self.write_json(document)
         else:
             for each in drawn:
-                self.out.print(each)
+                # A sentence that goes into a pipe stays on its line, so that grep can find it.
+                self.out.print(each, soft_wrap=isinstance(each, Text) and not self.out.is_terminal)
 
     def write_json(self, document: Mapping[str, Any]) -> None:
         """Print one JSON document on a line of its own."""
@@ -141,7 +142,7 @@ class Invocation:
         if self.as_json:
             print(_json({"warning": sentence}, self.err.encoding), file=self.err.file)
         else:
-            self.err.print(Text.assemble(("warning ", "yellow"), plain(sentence)))
+            self._tell(Text.assemble(("warning ", "yellow"), plain(sentence)))
 
     def fail(self, failure: Failure) -> int:
         """Print a failure beside the output, and return its exit code."""
@@ -149,11 +150,15 @@ class Invocation:
             print(_json(failure.facts, self.err.encoding), file=self.err.file)
             return failure.exit
         code, detail = (plain(str(failure.facts[key])) for key in ("code", "detail"))
-        self.err.print(Text.assemble(("error ", "bold red"), (code, "bold"), f": {detail}"))
+        self._tell(Text.assemble(("error ", "bold red"), (code, "bold"), f": {detail}"))
         recovery = plain(str(failure.facts["recovery"]))
         if recovery:
-            self.err.print(Text(recovery, style="dim"))
+            self._tell(Text(recovery, style="dim"))
         return failure.exit
+
+    def _tell(self, sentence: Text) -> None:
+        """Print a sentence beside the output, unbroken unless a person is looking."""
+        self.err.print(sentence, soft_wrap=not self.err.is_terminal)
 
     @contextmanager
     def progress(self, doing: str) -> Generator[Progress]:
