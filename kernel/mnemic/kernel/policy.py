@@ -8,7 +8,7 @@ an old decision replays under the numbers it was made with: a default, once rele
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -20,37 +20,12 @@ from mnemic.kernel.arithmetic import MICROS_PER_HOUR, nano, share
 from mnemic.kernel.errors import FrameUnknown, PolicyRefused
 from mnemic.kernel.events import SIGNALS
 from mnemic.kernel.identity import PolicyId
+from mnemic.kernel.ranges import count, each, one_of, pairs, truth, unit, within, word, words
 
 CONSTITUTIONAL = "self/constitutional"
 SUM_TOLERANCE = 1e-9
-
-
-def _unit(instance: object, attribute: attrs.Attribute[Any], value: object) -> None:
-    """Refuse what is not a number in [0, 1]; NaN fails the comparison."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
-        raise PolicyRefused(
-            f"{type(instance).__name__}.{attribute.name} must be in [0, 1], got {value!r}",
-            field=attribute.name,
-        )
-
-
-def _positive(instance: object, attribute: attrs.Attribute[Any], value: object) -> None:
-    """Refuse what is not a finite number above 0."""
-    ok = isinstance(value, int | float) and not isinstance(value, bool)
-    if not ok or not 0.0 < value < float("inf"):  # type: ignore[operator]
-        raise PolicyRefused(
-            f"{type(instance).__name__}.{attribute.name} must be above 0, got {value!r}",
-            field=attribute.name,
-        )
-
-
-def _count(instance: object, attribute: attrs.Attribute[Any], value: object) -> None:
-    """Refuse what is not a whole number from 0."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise PolicyRefused(
-            f"{type(instance).__name__}.{attribute.name} must be a whole number, got {value!r}",
-            field=attribute.name,
-        )
+HOURS = within(1e-6, 1e6)
+"""Of a clock in whole microseconds that fit into 64 bits."""
 
 
 def _sums_to_one(owner: str, weights: Mapping[str, float]) -> None:
@@ -62,41 +37,27 @@ def _sums_to_one(owner: str, weights: Mapping[str, float]) -> None:
         )
 
 
-def _words(value: Iterable[str]) -> tuple[str, ...]:
-    return tuple(value)
-
-
-def _known_clock(_: object, __: object, value: str) -> None:
-    if value not in {"created", "active"}:
-        raise PolicyRefused(f"recency_clock must be created or active, got {value!r}")
-
-
-def _known_scope(_: object, __: object, value: str) -> None:
-    if value not in {"space", "session"}:
-        raise PolicyRefused(f"scope must be space or session, got {value!r}")
-
-
 @frozen(kw_only=True)
 class Frame:
     """One way of looking at memory: which signals count, who may enter, how much fits."""
 
-    name: str
-    relevance: float = field(default=0.0, validator=_unit)
-    recency: float = field(default=0.0, validator=_unit)
-    usefulness: float = field(default=0.0, validator=_unit)
-    confidence: float = field(default=0.0, validator=_unit)
-    frequency: float = field(default=0.0, validator=_unit)
-    centrality: float = field(default=0.0, validator=_unit)
-    reinforcement: float = field(default=0.0, validator=_unit)
-    recency_clock: str = field(default="created", validator=_known_clock)
+    name: str = field(validator=word)
+    relevance: float = field(default=0.0, validator=unit)
+    recency: float = field(default=0.0, validator=unit)
+    usefulness: float = field(default=0.0, validator=unit)
+    confidence: float = field(default=0.0, validator=unit)
+    frequency: float = field(default=0.0, validator=unit)
+    centrality: float = field(default=0.0, validator=unit)
+    reinforcement: float = field(default=0.0, validator=unit)
+    recency_clock: str = field(default="created", validator=one_of("created", "active"))
     """``created``: age in days since created_at. ``active``: active hours since last reinforced."""
-    token_budget: int = field(default=2000, validator=_count)
-    only_tags: tuple[str, ...] = field(default=(), converter=_words)
+    token_budget: int = field(default=2000, validator=count())
+    only_tags: tuple[str, ...] = field(default=(), converter=words)
     """A block enters when one of its tags is one of these, or starts with one that ends in /."""
-    never_tags: tuple[str, ...] = field(default=(), converter=_words)
-    always_tags: tuple[str, ...] = field(default=(), converter=_words)
+    never_tags: tuple[str, ...] = field(default=(), converter=words)
+    always_tags: tuple[str, ...] = field(default=(), converter=words)
     """Blocks with such a tag are guaranteed, whatever their age and score."""
-    scope: str = field(default="space", validator=_known_scope)
+    scope: str = field(default="space", validator=one_of("space", "session"))
     """``space``, or ``session``: blocks of the open session, else of the latest."""
 
     def __attrs_post_init__(self) -> None:
@@ -175,12 +136,11 @@ ZONES = (
 )
 
 
-def _pairs(value: Any) -> tuple[tuple[str, Any], ...]:
-    return tuple((str(key), entry) for key, entry in value)
-
-
 def _frames(value: Any) -> tuple[Frame, ...]:
-    return tuple(entry if isinstance(entry, Frame) else Frame(**entry) for entry in value)
+    try:
+        return tuple(entry if isinstance(entry, Frame) else Frame(**entry) for entry in value)
+    except TypeError as error:
+        raise PolicyRefused(f"not a list of frames: {error}") from error
 
 
 @frozen(kw_only=True, slots=False)
@@ -191,96 +151,96 @@ class Policy:
         PolicyRefused: A number is out of range, or weights do not sum to 1 within 1e-9.
     """
 
-    name: str = "mnemic-1"
+    name: str = field(default="mnemic-1", validator=word)
 
     # Limits and the clock: sections 2 and 3.
-    content_length_max: int = field(default=32_768, validator=_count)
+    content_length_max: int = field(default=32_768, validator=count())
     """Characters of one block."""
-    tags_max: int = field(default=64, validator=_count)
-    tag_length_max: int = field(default=128, validator=_count)
-    note_length_max: int = field(default=500, validator=_count)
-    metadata_bytes_max: int = field(default=4096, validator=_count)
-    idle_gap_hours: float = field(default=1.0, validator=_positive)
+    tags_max: int = field(default=64, validator=count())
+    tag_length_max: int = field(default=128, validator=count())
+    note_length_max: int = field(default=500, validator=count())
+    metadata_bytes_max: int = field(default=4096, validator=count())
+    idle_gap_hours: float = field(default=1.0, validator=HOURS)
     """The most active time that passes between two events of a session."""
-    zones: tuple[tuple[str, str], ...] = field(default=ZONES, converter=_pairs)
+    zones: tuple[tuple[str, str], ...] = field(default=ZONES, converter=pairs, validator=each(word))
     """Trust zone by source; any other source is ``untrusted``."""
 
     # Consolidation: section 3.
-    consolidate_chunk: int = field(default=128, validator=_count)
+    consolidate_chunk: int = field(default=128, validator=count(low=1))
     """Blocks that one committed chunk promotes."""
-    auto_consolidate: bool = True
-    near_duplicate: float = field(default=0.95, validator=_unit)
+    auto_consolidate: bool = field(default=True, validator=truth)
+    near_duplicate: float = field(default=0.95, validator=unit)
     """Cosine from which the newer block supersedes the older."""
-    near_duplicate_noted: float = field(default=0.90, validator=_unit)
+    near_duplicate_noted: float = field(default=0.90, validator=unit)
     """Cosine from which the pair is recorded."""
-    near_duplicate_exempt: tuple[str, ...] = field(default=("message",), converter=_words)
+    near_duplicate_exempt: tuple[str, ...] = field(default=("message",), converter=words)
 
     # Edge score: section 4.
-    edge_cosine: float = field(default=0.55, validator=_unit)
-    edge_tags: float = field(default=0.20, validator=_unit)
-    edge_category: float = field(default=0.15, validator=_unit)
-    edge_temporal: float = field(default=0.10, validator=_unit)
-    cross_category: float = field(default=0.30, validator=_unit)
-    temporal_sigma_hours: float = field(default=8.0, validator=_positive)
-    cosine_guard: float = field(default=0.30, validator=_unit)
-    edge_threshold: float = field(default=0.40, validator=_unit)
-    edge_candidates: int = field(default=5, validator=_count)
-    degree_cap: int = field(default=10, validator=_count)
+    edge_cosine: float = field(default=0.55, validator=unit)
+    edge_tags: float = field(default=0.20, validator=unit)
+    edge_category: float = field(default=0.15, validator=unit)
+    edge_temporal: float = field(default=0.10, validator=unit)
+    cross_category: float = field(default=0.30, validator=unit)
+    temporal_sigma_hours: float = field(default=8.0, validator=HOURS)
+    cosine_guard: float = field(default=0.30, validator=unit)
+    edge_threshold: float = field(default=0.40, validator=unit)
+    edge_candidates: int = field(default=5, validator=count(high=1000))
+    degree_cap: int = field(default=10, validator=count())
 
     # Connections: section 5.
     relation_weights: tuple[tuple[str, float], ...] = field(
-        default=RELATION_WEIGHTS, converter=_pairs
+        default=RELATION_WEIGHTS, converter=pairs, validator=each(unit)
     )
-    relation_weight_custom: float = field(default=0.65, validator=_unit)
-    reinforce_delta: float = field(default=0.10, validator=_unit)
-    weight_surprise: float = field(default=0.25, validator=_unit)
+    relation_weight_custom: float = field(default=0.65, validator=unit)
+    reinforce_delta: float = field(default=0.10, validator=unit)
+    weight_surprise: float = field(default=0.25, validator=unit)
     """An explicit weight further than this from its default earns a warning."""
 
     # Decay: sections 3 and 7, per active hour.
-    rate_permanent: float = field(default=1e-5, validator=_unit)
-    rate_durable: float = field(default=1e-3, validator=_unit)
-    rate_standard: float = field(default=0.010, validator=_unit)
-    rate_ephemeral: float = field(default=0.050, validator=_unit)
+    rate_permanent: float = field(default=1e-5, validator=unit)
+    rate_durable: float = field(default=1e-3, validator=unit)
+    rate_standard: float = field(default=0.010, validator=unit)
+    rate_ephemeral: float = field(default=0.050, validator=unit)
     durable_tags: tuple[str, ...] = field(
-        default=("self/value", "self/constraint", "self/goal"), converter=tuple
+        default=("self/value", "self/constraint", "self/goal"), converter=words
     )
-    ephemeral_categories: tuple[str, ...] = field(default=("observation",), converter=_words)
-    established_count: int = field(default=10, validator=_count)
+    ephemeral_categories: tuple[str, ...] = field(default=("observation",), converter=words)
+    established_count: int = field(default=10, validator=count())
     """Reinforcements from which an edge decays at half its rate."""
 
     # Curate: section 7.
-    archive_below: float = field(default=0.05, validator=_unit)
-    edge_prune_below: float = field(default=0.10, validator=_unit)
-    curate_reinforced: int = field(default=5, validator=_count)
+    archive_below: float = field(default=0.05, validator=unit)
+    edge_prune_below: float = field(default=0.10, validator=unit)
+    curate_reinforced: int = field(default=5, validator=count())
 
     # Outcome: section 6.
-    outcome_prior: float = field(default=0.5, validator=_positive)
+    outcome_prior: float = field(default=0.5, validator=within(1e-3, 1e3))
     """Both parameters of the Beta prior."""
-    outcome_reinforces_above: float = field(default=0.5, validator=_unit)
-    outcome_penalises_below: float = field(default=0.20, validator=_unit)
-    outcome_edge_weight: float = field(default=0.80, validator=_unit)
-    penalty_factor: float = field(default=2.0, validator=_positive)
-    penalty_ceiling: float = field(default=0.050, validator=_unit)
+    outcome_reinforces_above: float = field(default=0.5, validator=unit)
+    outcome_penalises_below: float = field(default=0.20, validator=unit)
+    outcome_edge_weight: float = field(default=0.80, validator=unit)
+    penalty_factor: float = field(default=2.0, validator=within(0.0, 1e3))
+    penalty_ceiling: float = field(default=0.050, validator=unit)
 
     # Recall: section 6.
     frames: tuple[Frame, ...] = field(default=FRAMES, converter=_frames)
-    top_k: int = field(default=5, validator=_count)
-    candidates: int = field(default=64, validator=_count)
+    top_k: int = field(default=5, validator=count())
+    candidates: int = field(default=64, validator=count())
     """Best blocks taken from each of the lexical and the vector search."""
-    expansions: int = field(default=32, validator=_count)
+    expansions: int = field(default=32, validator=count())
     """Most neighbours that one hop of the graph may add."""
-    lexical_share: float = field(default=0.6, validator=_unit)
+    lexical_share: float = field(default=0.6, validator=unit)
     """Part of relevance that is lexical; the rest is cosine."""
-    lexical_gain: float = field(default=1.9, validator=_positive)
+    lexical_gain: float = field(default=1.9, validator=within(1e-3, 8.0))
     """What a lexical strength is multiplied with, up to 1: only repetition reaches the rest."""
-    recency_rate_days: float = field(default=0.05, validator=_unit)
-    recency_unknown: float = field(default=0.5, validator=_unit)
-    frequency_cap: int = field(default=50, validator=_count)
-    runners_up: int = field(default=20, validator=_count)
-    centrality_count_bonus: float = field(default=0.10, validator=_unit)
-    co_retrieval_sessions: int = field(default=3, validator=_count)
-    co_retrieval_weight: float = field(default=0.55, validator=_unit)
-    staging_pairs_max: int = field(default=10_000, validator=_count)
+    recency_rate_days: float = field(default=0.05, validator=unit)
+    recency_unknown: float = field(default=0.5, validator=unit)
+    frequency_cap: int = field(default=50, validator=count())
+    runners_up: int = field(default=20, validator=count())
+    centrality_count_bonus: float = field(default=0.10, validator=unit)
+    co_retrieval_sessions: int = field(default=3, validator=count())
+    co_retrieval_weight: float = field(default=0.55, validator=unit)
+    staging_pairs_max: int = field(default=10_000, validator=count())
 
     def __attrs_post_init__(self) -> None:
         edge = {n: getattr(self, n) for n in EDGE_WEIGHTS}
@@ -292,11 +252,6 @@ class Policy:
             raise PolicyRefused("two frames share one name", frames=names)
         if "attention" not in names or "self" not in names:
             raise PolicyRefused("a policy needs the frames attention and self", frames=names)
-        for name, weight in self.relation_weights:
-            if isinstance(weight, bool) or not 0.0 <= weight <= 1.0:
-                raise PolicyRefused(f"weight of relation {name} must be in [0, 1], got {weight!r}")
-        if self.consolidate_chunk == 0:
-            raise PolicyRefused("consolidate_chunk must be at least 1", field="consolidate_chunk")
 
     @cached_property
     def body(self) -> str:

@@ -28,6 +28,8 @@ from mnemic.kernel.arithmetic import (
 from mnemic.kernel.policy import EDGE_WEIGHTS, Policy
 
 Ints = NDArray[np.int64]
+SHARED_MAX = 9 * 10**15
+"""Evidence up to which shares are taken column by column: nine million outcomes of one block."""
 UNKNOWN = np.iinfo(np.int64).min
 """Stands for a time that is not known in an array of times."""
 
@@ -96,7 +98,11 @@ def age_recency(created_us: int | None, now_us: int, policy: Policy) -> int:
 
 def usefulness(alpha: Ints, beta: Ints) -> Ints:
     """Return the mean of the Beta posterior, alpha / (alpha + beta)."""
-    return share_each(alpha, alpha + beta)
+    whole = alpha + beta
+    if (whole > SHARED_MAX).any():
+        exact = [share(int(part), int(of)) for part, of in zip(alpha, whole, strict=True)]
+        return np.array(exact, dtype=np.int64)
+    return share_each(alpha, whole)
 
 
 def frequency(retrievals: Ints, policy: Policy) -> Ints:

@@ -138,6 +138,8 @@ def _best(view: View, numbers: Ints, values: Ints, count: int) -> Ints:
     """Return the *count* blocks with the greatest positive values, ties by id."""
     positive = values > 0
     numbers, values = numbers[positive], values[positive]
+    if not count:
+        return numbers[:0]
     if count < len(values):
         kth = len(values) - count
         reach = values >= np.partition(values, kth)[kth]

@@ -373,6 +373,8 @@ class View:
         self, fresh: Sequence[Fresh], gone: Sequence[int], moment: Moment
     ) -> list[list[tuple[int, int]]]:
         """Return, for each fresh block, its best candidates for a similarity edge."""
+        if not self.policy.edge_candidates:
+            return [[] for _ in fresh]
         numbers = [block.number for block in fresh]
         new = np.array(numbers, dtype=np.int64)
         overlay = Overlay(self.index, numbers, [block.vector for block in fresh])

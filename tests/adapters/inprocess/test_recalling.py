@@ -12,7 +12,7 @@ from mnemic.adapters.embedders.hashing import ScriptedEmbedder, with_cosine
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.kernel.errors import MnemicError
 from mnemic.kernel.policy import Policy
-from mnemic.kernel.results import Contribution, ScoredBlock
+from mnemic.kernel.results import ScoredBlock
 
 Open: TypeAlias = Callable[..., SyncMemory]
 
@@ -68,17 +68,8 @@ def test_a_score_is_the_weighted_sum_of_the_signals_it_shows(opened: Open) -> No
         assert block.score == block.composite_score == recombined(block)
         parts = sum(part.contribution for part in block.contributions)
         assert parts == pytest.approx(block.score, abs=5e-9)
-        assert all(
-            part
-            == Contribution(
-                signal=part.signal,
-                value=part.value,
-                weight=part.weight,
-                contribution=part.contribution,
-            )
-            and part.contribution == pytest.approx(part.value * part.weight, abs=1e-9)
-            for part in block.contributions
-        )
+        for part in block.contributions:
+            assert part.contribution == pytest.approx(part.value * part.weight, abs=1e-9)
 
 
 @pytest.mark.parametrize(
