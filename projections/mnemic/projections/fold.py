@@ -136,11 +136,13 @@ def _connected(state: State, event: happened.EdgeConnected, at: Recorded) -> Non
     source, target = numbers[event.source], numbers[event.target]
     for pair in event.displaced:
         graph.unlink(numbers[pair[0]], numbers[pair[1]], at.version)
-    stands = graph.row(source, target) >= 0
-    kept = graph.rows.value(graph.pair(source, target), "note") if stands else -1
-    note = kept if event.note is None else graph.note(event.note)
-    graph.pending.drop(key(source, target), at.version)
-    graph.barred.drop(key(source, target), at.version)
+    if event.note is None and event.action != "created":
+        note = graph.rows.value(graph.pair(source, target), "note")
+    else:
+        note = graph.note(event.note)
+    if graph.pending.current or graph.barred.current:
+        graph.pending.drop(key(source, target), at.version)
+        graph.barred.drop(key(source, target), at.version)
     graph.link(
         source,
         target,

@@ -131,7 +131,8 @@ class Graph:
         note: int = -1,
     ) -> None:
         """Let this edge stand for the pair from *version* on; it is not staged any longer."""
-        self.staged.drop(key(source, target), version)
+        if self.staged.current:
+            self.staged.drop(key(source, target), version)
         pair = self.pair(source, target)
         if self.rows.row(pair) < 0:
             self.degrees[source] += 1

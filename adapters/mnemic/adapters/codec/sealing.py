@@ -41,6 +41,8 @@ ID_BYTES = 12
 KEY_BYTES = 16
 MAC_BYTES = 16
 OWNERS_MAX = 2
+EVENT = "e"
+"""What the name of an event starts with, as the owner of its own payloads."""
 
 _ID_LENGTH = 16
 _MARK_LENGTH = 38
@@ -96,7 +98,9 @@ class Sealer:
         """
         if mark != row.id + _mac(KINDS[payload], row):
             raise ValueError(f"payload {row.id} does not match its MAC")
-        of = () if row.owners == (itself(row.version),) else row.owners
+        of = row.owners
+        if of[0][:1] == EVENT and of == (itself(row.version),):
+            of = ()
         if payload is Embedding:
             return Embedding(packed=row.data, of=of)
         if payload is Salt:
@@ -129,7 +133,7 @@ def payload_id(mark: str) -> str:
 
 def itself(version: int) -> str:
     """Return the owner's name of a payload that belongs to the event at *version* alone."""
-    return f"e{version}"
+    return f"{EVENT}{version}"
 
 
 def _mac(kind: str, row: PayloadRow) -> str:
