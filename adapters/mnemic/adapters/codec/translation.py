@@ -27,6 +27,8 @@ class _Reading(NamedTuple):
 
     kind: Kind
     places: Places
+    marked: frozenset[str]
+    """Fields with a mark in them, or in a part of them."""
     structured: Callable[[dict[str, Any], type], Event]
 
 
@@ -46,7 +48,10 @@ class Codec:
         self._converter = converter()
         self._readings = {
             topic: _Reading(
-                kind, places(kind.event), self._converter.get_structure_hook(kind.event)
+                kind,
+                where := places(kind.event),
+                frozenset(name for name, _ in where.of),
+                self._converter.get_structure_hook(kind.event),
             )
             for topic, kind in self._registry.kinds.items()
         }
@@ -92,9 +97,10 @@ class Codec:
         reading = self._reading(record)
         try:
             around = _upcast(record, reading)
-            opened = _Opened(self._sealer, record.version, payloads)
-            reading.places.swap(around["e"], opened)
-            opened.finish()
+            if payloads or not reading.marked.isdisjoint(around["e"]):
+                opened = _Opened(self._sealer, record.version, payloads)
+                reading.places.swap(around["e"], opened)
+                opened.finish()
             return Recorded(
                 version=record.version,
                 active_us=around["h"],
