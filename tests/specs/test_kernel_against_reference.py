@@ -23,12 +23,11 @@ from mnemic.kernel.errors import Refused
 from mnemic.kernel.events import Answer, AnswerRow, Event, Recorded
 from mnemic.kernel.identity import BlockId, CommandId, SessionId
 from mnemic.kernel.policy import DEFAULT, Policy
-from mnemic.kernel.reading import STATUSES, Fresh, Moment
+from mnemic.kernel.reading import NO_ANCHOR, STATUSES, Fresh, Moment
 from mnemic.kernel.scoring import UNKNOWN
 from mnemic.kernel.texts import BlockText, Question, Remark, Salt
 from mnemic.kernel.vectors import Vector, pack, quantise
 from mnemic.projections.catalogue import REASONS
-from mnemic.projections.graph import NO_ANCHOR
 from mnemic.projections.state import State
 from mnemic.projections.views import View, as_of, live
 from mnemic.specs.reference import decisions as expected

@@ -16,11 +16,10 @@ from mnemic.kernel.errors import Refused
 from mnemic.kernel.events import Event, Recorded
 from mnemic.kernel.identity import BlockId, CommandId
 from mnemic.kernel.policy import DEFAULT
-from mnemic.kernel.reading import STATUSES, Moment
+from mnemic.kernel.reading import NO_ANCHOR, STATUSES, Moment
 from mnemic.kernel.results import CurateResult
 from mnemic.kernel.texts import BlockText, Embedding
 from mnemic.kernel.vectors import Vector, pack
-from mnemic.projections.graph import NO_ANCHOR
 from mnemic.projections.state import State
 from mnemic.projections.views import View, live
 from mnemic.specs.reference import scoring as reference

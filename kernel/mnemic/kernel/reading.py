@@ -23,7 +23,9 @@ Ints = NDArray[np.int64]
 INBOX, ACTIVE, ARCHIVED = range(3)
 STATUSES = ("inbox", "active", "archived")
 ORIGINS = ("similarity", "co_retrieval", "outcome", "agent")
-"""Numbers of origins in columns; further ones follow as they come up."""
+"""Every way in which an edge can come about, by number."""
+NO_ANCHOR = np.iinfo(np.int64).min
+"""Stands in columns where an edge has no anchor."""
 
 
 @frozen
@@ -102,7 +104,7 @@ class EdgeColumns:
     weight: Ints
     count: Ints
     anchor_us: Ints
-    """The smallest int64 where an edge has none."""
+    """``NO_ANCHOR`` where an edge has none."""
     agent: NDArray[np.bool_]
     """Whether an agent asserted it."""
     tier_low: Ints

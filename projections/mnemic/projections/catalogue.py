@@ -13,12 +13,11 @@ from mnemic.kernel.decisions.succession import inherited
 from mnemic.kernel.events import BlockLearned, Promotion, Recorded, Supersession
 from mnemic.kernel.identity import BlockId
 from mnemic.kernel.policy import Policy
+from mnemic.kernel.reading import ACTIVE, ARCHIVED, INBOX
 from mnemic.kernel.scoring import UNKNOWN
 from mnemic.kernel.texts import BlockText, Erased
 from mnemic.projections.columns import Names, Series, Versions
 
-STATUSES = ("inbox", "active", "archived")
-INBOX, ACTIVE, ARCHIVED = range(3)
 REASONS = ("", "decayed", "superseded", "expired", "forgotten", "erased")
 
 NO_TAGS: tuple[str, ...] = ()

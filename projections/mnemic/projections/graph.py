@@ -11,12 +11,12 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from mnemic.kernel.reading import ORIGINS
 from mnemic.kernel.texts import Erased, Remark
 from mnemic.projections.columns import Ledgered, Names, Series, Versions
 
 SIMILAR, CO_OCCURS = 0, 1
 """Relation numbers of the classes that can be displaced; anything above never is."""
-NO_ANCHOR = np.iinfo(np.int64).min
 
 
 @frozen(kw_only=True)
@@ -51,7 +51,7 @@ class Graph:
         self.pairs: dict[tuple[int, int], int] = {}
         self.incident: list[list[int]] = []
         self.relations = Names("similar", "co_occurs")
-        self.origins = Names("similarity", "co_retrieval", "outcome", "agent")
+        self.origins = Names(*ORIGINS)
         self.notes: list[Remark | Erased] = []
         self.rows = Versions(
             source=np.int32,

@@ -22,7 +22,8 @@ from attrs.validators import and_, ge, gt, le
 from numpy.typing import NDArray
 
 from mnemic.kernel import arithmetic
-from mnemic.kernel.arithmetic import MICROS_PER_HOUR, NANO
+from mnemic.kernel.arithmetic import MICROS_PER_HOUR, NANO, nano
+from mnemic.kernel.policy import Policy
 from mnemic.kernel.vectors import Vector
 from mnemic.projections.index import Ids, Integers, Neighbourhood, VectorIndex, ranked
 
@@ -61,6 +62,21 @@ class LinkRule:
     """Lowest score of an edge. Nano-units."""
     best: int = field(default=5, validator=ge(1))
     """Candidates that a block keeps."""
+
+    @classmethod
+    def of(cls, policy: Policy) -> LinkRule:
+        """Return the numbers as *policy* has them."""
+        return cls(
+            cosine=nano(policy.edge_cosine),
+            tags=nano(policy.edge_tags),
+            category=nano(policy.edge_category),
+            temporal=nano(policy.edge_temporal),
+            cross_category=nano(policy.cross_category),
+            sigma_us=round(policy.temporal_sigma_hours * MICROS_PER_HOUR),
+            guard=nano(policy.cosine_guard),
+            threshold=nano(policy.edge_threshold),
+            best=policy.edge_candidates,
+        )
 
     def __attrs_post_init__(self) -> None:
         """Refuse weights that sum to more than one whole, their rounding aside."""

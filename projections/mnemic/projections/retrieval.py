@@ -18,7 +18,7 @@ from mnemic.kernel.decay import edge_rates, effective_weights
 from mnemic.kernel.events import SIGNALS, AnswerRow
 from mnemic.kernel.identity import BlockId, SessionId
 from mnemic.kernel.policy import Frame
-from mnemic.kernel.reading import ACTIVE
+from mnemic.kernel.reading import ACTIVE, NO_ANCHOR
 from mnemic.kernel.scoring import (
     age_recencies,
     centrality,
@@ -29,7 +29,6 @@ from mnemic.kernel.scoring import (
     usefulness,
 )
 from mnemic.kernel.vectors import Vector
-from mnemic.projections.graph import NO_ANCHOR
 from mnemic.projections.views import View
 from mnemic.projections.where import Where, eligible
 

@@ -14,7 +14,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from mnemic.kernel.arithmetic import MICROS_PER_HOUR, nano
+from mnemic.kernel.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.errors import SpaceErased
 from mnemic.kernel.events import EmbedderIdentity
 from mnemic.kernel.identity import BlockId, SessionId
@@ -22,6 +22,7 @@ from mnemic.kernel.policy import CONSTITUTIONAL, DEFAULT, Policy
 from mnemic.kernel.reading import (
     ACTIVE,
     INBOX,
+    NO_ANCHOR,
     BlockColumns,
     BlockFacts,
     EdgeColumns,
@@ -34,7 +35,7 @@ from mnemic.kernel.scoring import UNKNOWN
 from mnemic.kernel.texts import BlockText, Erased
 from mnemic.kernel.vectors import Vector
 from mnemic.projections.columns import Rows, Versions
-from mnemic.projections.graph import NO_ANCHOR, Pending, Sighting, key
+from mnemic.projections.graph import Pending, Sighting, key
 from mnemic.projections.index import VectorIndex
 from mnemic.projections.linking import LinkRule, link_candidates, near_matches
 from mnemic.projections.overlay import Overlay
@@ -395,7 +396,7 @@ class View:
             reinforced_us=reinforced_us,
             tags_of=lambda number: tags.get(number) or frozenset(self.tags(number)),
             ids=self._state.catalogue.ids,
-            rule=link_rule(self.policy),
+            rule=LinkRule.of(self.policy),
         )
 
     def _by_number(self, name: str, table: Slice | None = None) -> Ints:
@@ -404,21 +405,6 @@ class View:
         values = np.full(self._blocks, -1, dtype=np.int64)
         values[known] = (table or self.life).column(name, known)
         return values
-
-
-def link_rule(policy: Policy) -> LinkRule:
-    """Return the numbers of the edge score as *policy* has them."""
-    return LinkRule(
-        cosine=nano(policy.edge_cosine),
-        tags=nano(policy.edge_tags),
-        category=nano(policy.edge_category),
-        temporal=nano(policy.edge_temporal),
-        cross_category=nano(policy.cross_category),
-        sigma_us=round(policy.temporal_sigma_hours * MICROS_PER_HOUR),
-        guard=nano(policy.cosine_guard),
-        threshold=nano(policy.edge_threshold),
-        best=policy.edge_candidates,
-    )
 
 
 def live(state: State, *, active_us: int, instant_us: int) -> View:

@@ -16,7 +16,7 @@ from mnemic.kernel.decisions.room import ends as room_ends
 from mnemic.kernel.events import SIGNALS, Admission, Archival, Curated, Pair
 from mnemic.kernel.identity import BlockId
 from mnemic.kernel.identity import pair as pair_of_ids
-from mnemic.kernel.reading import Moment, PendingFacts, Reading
+from mnemic.kernel.reading import NO_ANCHOR, Moment, PendingFacts, Reading
 from mnemic.kernel.scoring import (
     UNKNOWN,
     centrality,
@@ -29,7 +29,6 @@ from mnemic.kernel.scoring import (
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
-NO_ANCHOR = np.iinfo(np.int64).min
 
 
 def decide_curate(reading: Reading, at: Moment) -> Curated | None:

@@ -13,7 +13,7 @@ from mnemic.kernel.decisions.room import Room, id_pairs
 from mnemic.kernel.errors import FieldRefused, SignalOutOfRange
 from mnemic.kernel.events import Link, OutcomeRecorded, Pair, Penalty, RefusedBlock
 from mnemic.kernel.identity import DecisionId
-from mnemic.kernel.reading import ACTIVE, STATUSES, BlockFacts, EdgeFacts, Moment, Reading
+from mnemic.kernel.reading import ACTIVE, INBOX, BlockFacts, EdgeFacts, Moment, Reading
 
 SOURCE_LENGTH_MAX = 200
 ID_LENGTH_MAX = 64
@@ -121,7 +121,7 @@ def _sort_out(
         if facts.status == ACTIVE:
             blocks.append(facts)
         else:
-            code = "block-in-inbox" if STATUSES[facts.status] == "inbox" else "block-not-active"
+            code = "block-in-inbox" if facts.status == INBOX else "block-not-active"
             refused.append(RefusedBlock(block_id=facts.id, code=code))
     return blocks, tuple(refused)
 
