@@ -6,7 +6,7 @@ Every port is small enough to be implemented in an afternoon, and each has a con
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
@@ -50,6 +50,18 @@ class Embedder(Protocol):
 
 
 @frozen(kw_only=True)
+class Passage:
+    """What an analyst is shown of one block."""
+
+    content: str
+    category: str = "knowledge"
+    tags: tuple[str, ...] = ()
+    """As declared by the caller, sorted."""
+    author: str | None = None
+    source: str = "api"
+
+
+@frozen(kw_only=True)
 class Analysis:
     """What an analyst makes of one block."""
 
@@ -63,10 +75,16 @@ class Analysis:
 class Analyst(Protocol):
     """Reads new blocks before they are promoted. A failure degrades to no analysis."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """Who analyses, as a person would say it."""
+        ...
 
-    def analyse(self, texts: Sequence[str]) -> Sequence[Analysis]:
-        """Return one analysis per text, in order."""
+    def analyse(self, passages: Sequence[Passage]) -> Iterable[Analysis | None]:
+        """Return or yield one analysis per passage, in order; None where it failed.
+
+        When the host's time limit comes, what has been yielded by then counts.
+        """
         ...
 
 

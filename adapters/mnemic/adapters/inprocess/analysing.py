@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextvars import copy_context
+from itertools import islice
+from threading import Thread
+from typing import Final
 
 from attrs import evolve
 
 from mnemic.kernel.decisions.learning import checked_content, checked_tags, unit_interval
 from mnemic.kernel.errors import Refused
 from mnemic.kernel.policy import Policy
-from mnemic.kernel.ports import Analysis, Analyst
+from mnemic.kernel.ports import Analysis, Analyst, Passage
+
+TIMEOUT_S: Final = 30.0
+"""How long an analyst may take over one chunk, unless the host says otherwise."""
+OVERDUE_MAX: Final = 2
+"""Calls that may still hang when the next one is made. Beyond that nobody is asked."""
 
 Verdict = tuple[Analysis | None, str]
 """An analysis and ``done``, or none and ``none`` (nobody was asked) or ``failed``."""
 
 
-def analyse(analyst: Analyst | None, texts: Sequence[str], policy: Policy) -> list[Verdict]:
-    """Return one verdict per text; whatever an analyst does, learning goes on."""
+def analyse(analyst: Analyst | None, passages: Sequence[Passage], policy: Policy) -> list[Verdict]:
+    """Return one verdict per passage; whatever an analyst does, learning goes on."""
     if analyst is None:
-        return [(None, "none")] * len(texts)
+        return [(None, "none")] * len(passages)
     try:
-        found: list[object] = list(analyst.analyse(texts))
+        found: list[object] = list(analyst.analyse(passages))
     except Exception:  # noqa: BLE001 - a model may fail in any way
         found = []
-    if len(found) != len(texts):
-        return [(None, "failed")] * len(texts)
+    if len(found) != len(passages):
+        return [(None, "failed")] * len(passages)
     return [_verdict(each, policy) for each in found]
 
 
@@ -41,3 +50,76 @@ def _verdict(given: object, policy: Policy) -> Verdict:
     except Refused:
         return None, "failed"
     return evolve(given, tags=tags), "done"
+
+
+class TimedAnalyst:
+    """An analyst that is waited for only so long.
+
+    A thread cannot be stopped from outside. So each call has a thread of its own, which is left
+    behind when the time is up; it is a daemon, and keeps neither a close nor an exit waiting.
+    """
+
+    def __init__(self, behind: Analyst, timeout_s: float) -> None:
+        """Ask *behind*, and wait at most *timeout_s* seconds, > 0, for a whole chunk."""
+        self.name = behind.name
+        self._behind = behind
+        self._timeout_s = timeout_s
+        self._overdue: list[_Call] = []
+
+    def analyse(self, passages: Sequence[Passage]) -> Sequence[Analysis | None]:
+        """Return what came in time; None for each passage for which nothing did.
+
+        Raises:
+            TimeoutError: Earlier calls have not come back yet, so nobody was asked.
+        """
+        self._overdue = [call for call in self._overdue if call.is_running]
+        if len(self._overdue) >= OVERDUE_MAX:
+            raise TimeoutError(f"the analyst {self.name} still hangs over earlier chunks")
+        call = _Call(self._behind, passages)
+        if call.wait(self._timeout_s):
+            return call.found
+        self._overdue.append(call)
+        return _padded(call.found, len(passages))
+
+
+class _Call:
+    """One question to an analyst, on its own thread."""
+
+    def __init__(self, analyst: Analyst, passages: Sequence[Passage]) -> None:
+        self._analyst = analyst
+        self._passages = passages
+        self._is_left = False
+        self.found: list[Analysis | None] = []
+        # The host's context variables (a trace, say) go along.
+        self._thread = Thread(
+            target=copy_context().run, args=(self._work,), name="mnemic-analyst", daemon=True
+        )
+        self._thread.start()
+
+    @property
+    def is_running(self) -> bool:
+        return self._thread.is_alive()
+
+    def wait(self, timeout_s: float) -> bool:
+        """Return whether the analyst came to its end in time; if not, let go of it."""
+        self._thread.join(timeout_s)
+        self._is_left = self._thread.is_alive()
+        return not self._is_left
+
+    def _work(self) -> None:
+        try:
+            for each in self._answers():
+                if self._is_left:
+                    return
+                self.found.append(each)
+        except BaseException:  # noqa: BLE001 - nobody is there to hear of it
+            self.found = _padded(self.found, len(self._passages))
+
+    def _answers(self) -> Iterator[Analysis | None]:
+        """Yield what the analyst says; one too many is enough to see that it miscounts."""
+        yield from islice(self._analyst.analyse(self._passages), len(self._passages) + 1)
+
+
+def _padded(found: Sequence[Analysis | None], count: int) -> list[Analysis | None]:
+    """Return *found* with None for what is missing."""
+    return [*found, *[None] * (count - len(found))]

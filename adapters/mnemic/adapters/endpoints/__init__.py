@@ -1,0 +1,21 @@
+"""Models behind an HTTP address that speaks the way of OpenAI.
+
+Hosted ones do, and so do Ollama, vLLM, llama.cpp and many others.
+
+``embeddings`` turns texts into vectors, ``chat`` reads new blocks; both stand on ``connection``,
+which waits, tries again, and gives up. Needs the extra ``openai``. A replay calls none of them.
+"""
+
+from __future__ import annotations
+
+from mnemic.adapters.endpoints.chat import ChatAnalyst
+from mnemic.adapters.endpoints.connection import EndpointRefused, EndpointUnavailable
+from mnemic.adapters.endpoints.embeddings import EndpointEmbedder, TextTruncated
+
+__all__ = [
+    "ChatAnalyst",
+    "EndpointEmbedder",
+    "EndpointRefused",
+    "EndpointUnavailable",
+    "TextTruncated",
+]
