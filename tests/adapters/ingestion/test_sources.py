@@ -8,7 +8,16 @@ from typing import Any
 
 import pytest
 
-from mnemic.adapters.ingestion import InputRefused, InputUnreadable, Item, read
+from mnemic.adapters.ingestion import (
+    InputRefused,
+    InputUnreadable,
+    Item,
+    Labels,
+    Reading,
+    files,
+    read,
+)
+from mnemic.adapters.ingestion.formats import Format
 
 
 def written(tmp_path: Path, data: bytes) -> Path:
@@ -166,10 +175,77 @@ def test_a_conversation_file_of_another_shape_is_refused(tmp_path: Path, documen
 
 def test_a_conversation_of_lines_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputRefused):
-        read(written(tmp_path, b'{"content": "a"}'), conversation="c1")
+        read(written(tmp_path, b'{"content": "a"}'), Reading(conversation="c1"))
 
 
 def test_a_file_that_is_not_there_or_is_a_folder_cannot_be_read(tmp_path: Path) -> None:
     for path in (tmp_path / "nowhere", tmp_path):
         with pytest.raises(InputUnreadable):
             read(path)
+
+
+def test_a_list_of_memories_is_read_as_its_lines_would_be(tmp_path: Path) -> None:
+    path = written(tmp_path, b'[\n{"content": "a"},\n{"tags": []}]')
+    good, refused = items(path)
+    assert good == Item(place=f"{path}: 1", lesson={"source": "ingest", "content": "a"})
+    assert (refused.place, refused.refusal is None) == (f"{path}: 2", False)
+
+
+def test_labels_say_what_a_line_does_not_and_add_their_tags(tmp_path: Path) -> None:
+    labels = Labels(
+        thread="t", author="Ann", category="note", created_at="2024-03-01", tags=("x", "y")
+    )
+    path = written(tmp_path, b'{"content": "a", "author": "Bo", "tags": ["y"]}\n{"content": "b"}')
+    (sitting,) = read(path, Reading(labels=labels))
+    common = {"source": "ingest", "thread": "t", "category": "note", "created_at": "2024-03-01"}
+    assert [item.lesson for item in sitting.items] == [
+        {**common, "content": "a", "author": "Bo", "tags": ["y", "x"]},
+        {**common, "content": "b", "author": "Ann", "tags": ["x", "y"]},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "contents"),
+    [
+        ("text", ["Ann: # hello\nBo: hi"]),
+        ("markdown", ["Ann: # hello\nBo: hi"]),
+        ("chatlog", ["# hello", "hi"]),
+        ("lines", []),
+    ],
+)
+def test_a_format_that_is_given_is_not_doubted(
+    tmp_path: Path, kind: Format, contents: list[str]
+) -> None:
+    (sitting,) = read(written(tmp_path, b"Ann: # hello\r\nBo: hi"), Reading(format=kind))
+    learned = [item.lesson for item in sitting.items if item.lesson is not None]
+    assert [lesson["content"] for lesson in learned] == contents
+
+
+def test_the_short_name_of_a_file_is_the_thread_of_its_text(tmp_path: Path) -> None:
+    path = written(tmp_path, b"A text.")
+    threads = [
+        (item.lesson or {})["thread"]
+        for called in (None, "sub/input", "long/" * 50)
+        for sitting in read(path, called=called)
+        for item in sitting.items
+    ]
+    assert threads == ["input", "sub/input", "long/" * 40]
+
+
+def test_a_folder_gives_its_files_in_order_and_passes_over_hidden_and_other_ones(
+    tmp_path: Path,
+) -> None:
+    for name in ("b.txt", "a/z.MD", "a/y.jsonl", "c.png", ".git/x.txt", "a/.hidden.md"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"")
+    assert files(tmp_path) == [
+        (tmp_path / "a/y.jsonl", "a/y.jsonl"),
+        (tmp_path / "a/z.MD", "a/z.MD"),
+        (tmp_path / "b.txt", "b.txt"),
+    ]
+
+
+def test_a_folder_of_nothing_to_read_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputUnreadable):
+        files(tmp_path)

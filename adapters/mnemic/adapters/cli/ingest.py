@@ -2,122 +2,105 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from textwrap import shorten
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from attrs import Factory, asdict, define, evolve
+from attrs import evolve
+from cyclopts import Parameter
+from rich.console import RenderableType
 from rich.text import Text
 
 from mnemic.adapters.cli.failures import Exit
-from mnemic.adapters.cli.invocation import Progress, Run, plain, plural
+from mnemic.adapters.cli.invocation import Flag, Progress, Run, plain
+from mnemic.adapters.cli.tally import Tally
 
 if TYPE_CHECKING:
-    from mnemic.adapters.ingestion import Item, Sitting
+    from mnemic.adapters.ingestion import Item, Labels, Sitting
     from mnemic.adapters.inprocess import SyncMemory
 
 BATCH = 500
 """Lessons of one transaction: long enough to be fast, short enough for other writers."""
-REFUSALS_SHOWN = 20
+REHEARSED_SHOWN = 40
+"""Items of a dry run, and how much of each."""
+PLACE_SHOWN = 24
+WORDS_SHOWN = 70
+DATE_LENGTH = 10
 
-
-@define
-class Tally:
-    """What became of the items of all files."""
-
-    files: int = 0
-    sessions: int = 0
-    created: int = 0
-    reactivated: int = 0
-    duplicates: int = 0
-    undated: int = 0
-    """Dates that could not be read; these blocks are of unknown age."""
-    promoted: int = 0
-    superseded: int = 0
-    near_duplicates: int = 0
-    edges_created: int = 0
-    version: int = -1
-    hour: float = 0.0
-    """Active hours after it."""
-    refused: list[dict[str, str]] = Factory(list)
-    """Place, code, detail and recovery of each item that could not be learned."""
-
-    def count(self, item: Item, action: str) -> None:
-        """Note an item that was learned, or known already."""
-        self.created += action == "created"
-        self.reactivated += action == "reactivated"
-        self.duplicates += action == "duplicate"
-        self.undated += item.undated and action != "duplicate"
-
-    def refuse(self, place: str, code: str, detail: str, recovery: str) -> None:
-        """Note an item that could not be learned."""
-        self.refused.append({"place": place, "code": code, "detail": detail, "recovery": recovery})
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values."""
-        return asdict(self)
-
-    @property
-    def learned(self) -> str:
-        """One line on learning."""
-        counts = (
-            (self.created, "new"),
-            (self.reactivated, "back from the archive"),
-            (self.duplicates, "known already"),
-            (len(self.refused), "refused"),
-            (self.undated, "of unknown age (unreadable dates)"),
-        )
-        parts = [f"{count} {what}" for count, what in counts if count]
-        sat = f" in {plural(self.sessions, 'session')}" if self.sessions else ""
-        return f"Learned{sat}: {', '.join(parts) or 'nothing'}."
-
-    @property
-    def consolidated(self) -> str:
-        """One line on promotion."""
-        counts = (
-            (self.promoted, f"{self.promoted} promoted"),
-            (self.superseded, f"{self.superseded} superseded"),
-            (self.near_duplicates, plural(self.near_duplicates, "near-duplicate pair")),
-            (self.edges_created, f"{plural(self.edges_created, 'edge')} created"),
-        )
-        return f"Consolidated: {', '.join(words for count, words in counts if count)}."
+# The same as in the ingestion, which would load slow libraries for every --help.
+Format = Literal["lines", "conversations", "messages", "chatlog", "markdown", "text"]
+DateOrder = Literal["ymd", "dmy", "mdy"]
 
 
 def ingest(
     *paths: Path,
+    kind: Annotated[Format | None, Parameter(name="--format")] = None,
     conversation: str | None = None,
+    thread: str | None = None,
+    author: str | None = None,
+    category: str | None = None,
+    tag: tuple[str, ...] = (),
+    created_at: str | None = None,
+    date_order: DateOrder | None = None,
     consolidate: bool = True,
     session: bool = True,
+    dry_run: Flag = False,
     run: Run,
 ) -> int:
-    """Learn files: JSON lines, or conversation JSON.
+    """Learn files: Markdown, text, chats, conversations, or JSON lines of memories.
 
-    A line is an object with content and, if you like, tags, category, author, thread,
-    created_at, source, confidence, metadata, expires_at and zone. A turn of a conversation
-    becomes one block of category message. A date that cannot be read counts as unknown; a line
-    that cannot be learned is reported with its place, the others go on, and the exit code is 1.
+    Markdown and text become blocks of up to 1,000 characters, in order; code and tables stay
+    whole. A message of a chat becomes a block of category message. A line of memories is an object
+    with content and, if you like, tags, category, author, thread, created_at, source, confidence,
+    metadata, expires_at and zone.
+
+    A date that cannot be read counts as unknown; what cannot be learned is reported with its
+    place, the rest goes on, and the exit code is 1. What is known already is counted, not learned
+    again.
 
     Active hours come from this machine's clock, not from the dates of what is learned: years of
     letters, ingested in a minute, are a minute of active time.
 
     Args:
-        paths: The files; - is standard input.
-        conversation: Learn this one conversation of a conversation JSON; all if not given.
+        paths: Files, or folders of .md, .txt, .json and .jsonl; - is standard input.
+        kind: What the files are, if their names and beginnings mislead: lines (memories, one per
+            line), conversations, messages (JSON with roles or names), chatlog, markdown or text.
+        conversation: Learn this one conversation of a file of several; all if not given.
+        thread: Which conversation or document this is; the file's name if not given.
+        author: Who wrote it, where the file does not say.
+        category: What kind of thing it is, where the file does not say.
+        tag: A label for all of it; repeat for more.
+        created_at: When it was written, ISO 8601, or unknown, where the file does not say.
+        date_order: How a chat log writes its dates, if they leave it open: dmy, mdy or ymd.
         consolidate: Promote what was learned. Without, it waits in the inbox, and no session is
             opened, since a session that ends consolidates.
-        session: Open a session per file, or per session of a conversation. Without, learning
-            takes no active time.
+        session: Open a session per file, or per conversation. Without, learning takes no active
+            time.
+        dry_run: Show what would be learned by an empty memory, and learn nothing.
         run: This invocation.
     """
     from mnemic.adapters import ingestion
     from mnemic.kernel.errors import FieldRefused
 
     if not paths:
-        raise FieldRefused("no file to ingest", recovery="Name one or more files.")
-    sittings = [
-        sitting for path in paths for sitting in ingestion.read(path, conversation=conversation)
-    ]
+        raise FieldRefused("no file to ingest", recovery="Name one or more files or folders.")
+    labels = ingestion.Labels(
+        thread=thread, author=author, category=category, created_at=created_at, tags=tag
+    )
+    how = ingestion.Reading(
+        format=kind, labels=_checked(labels), date_order=date_order, conversation=conversation
+    )
+    files = [file for path in paths for file in ingestion.files(path)]
+    sittings = [each for path, short in files for each in ingestion.read(path, how, called=short)]
+    if not sittings:
+        raise ingestion.InputRefused(
+            f"nothing to ingest: {', '.join(map(str, paths))} is empty",
+            recovery="Name files that hold something.",
+        )
+    if dry_run:
+        return _rehearse(sittings, len(files), run)
     sessions = session and consolidate
     with run.memory(making=True) as memory, run.progress("learning") as progress:
         size = sum(sitting.size for sitting in sittings)
@@ -127,9 +110,67 @@ def ingest(
         if consolidate and not sessions:
             learning.consolidate()
         status = memory.status()
-    tally = evolve(learning.tally, files=len(paths), version=status.version, hour=status.hour)
-    run.show_document(tally.to_dict(), *_drawn(tally))
+    tally = evolve(learning.tally, files=len(files), version=status.version, hour=status.hour)
+    run.show_document(tally.to_dict(), *tally.drawn())
     return Exit.REFUSED if tally.refused else Exit.OK
+
+
+def _checked(labels: Labels) -> Labels:
+    """Refuse a date of the command line that cannot be read; one of a file counts as unknown."""
+    from mnemic.kernel.decisions.learning import UNDATED, instant
+
+    if labels.created_at != UNDATED:
+        instant("created_at", labels.created_at)
+    return labels
+
+
+# --- a dry run --------------------------------------------------------------------------------
+
+
+def _rehearse(sittings: Sequence[Sitting], files: int, run: Run) -> int:
+    """Learn into a memory that is thrown away, and show what it was given."""
+    from mnemic.adapters.inprocess import SyncMemory
+
+    heard = [evolve(sitting, items=list(sitting.items)) for sitting in sittings]
+    with SyncMemory.open(":memory:") as memory:
+        learning = _Learning(memory, lambda *_: None, 0)
+        for sitting in heard:
+            learning.sit(sitting, session=False)
+    tally = evolve(learning.tally, files=files)
+    items = [item for sitting in heard for item in sitting.items if item.lesson is not None]
+    document = {
+        "files": files,
+        "sittings": len(heard),
+        "created": tally.created,
+        "duplicates": tally.duplicates,
+        "undated": tally.undated,
+        "items": [{"place": item.place, **(item.lesson or {})} for item in items],
+        "refused": tally.refused,
+    }
+    run.show_document(document, *_rehearsed(items, tally))
+    return Exit.REFUSED if tally.refused else Exit.OK
+
+
+def _rehearsed(items: Sequence[Item], tally: Tally) -> Iterator[RenderableType]:
+    from mnemic.adapters.cli import drawings
+
+    drawn = drawings.table("place", "when", "who", "words")
+    for item in items[:REHEARSED_SHOWN]:
+        said = {key: plain(str(value)) for key, value in (item.lesson or {}).items()}
+        when, who = said.get("created_at", ""), said.get("author", "")
+        words = shorten(said["content"], WORDS_SHOWN, placeholder=" …")
+        drawn.add_row(
+            Text(plain(item.place)[-PLACE_SHOWN:]), when[:DATE_LENGTH], Text(who), Text(words)
+        )
+    if items:
+        yield drawn
+    if len(items) > REHEARSED_SHOWN:
+        yield Text(f"… and {len(items) - REHEARSED_SHOWN} more; --json has them all.")
+    yield from tally.refusals()
+    yield Text(f"An empty memory would learn: {tally.counts}.")
+
+
+# --- learning ---------------------------------------------------------------------------------
 
 
 class _Learning:
@@ -189,15 +230,3 @@ class _Learning:
     def _step(self, count: int) -> None:
         self._done += count
         self._progress(self._done, max(self._done, self._steps))
-
-
-def _drawn(tally: Tally) -> Iterator[Text]:
-    """Draw what became of everything, refusals first, as far as they fit."""
-    for refused in tally.refused[:REFUSALS_SHOWN]:
-        place, code, detail = (plain(refused[key]) for key in ("place", "code", "detail"))
-        yield Text.assemble((place, "bold"), f" {code}: {detail}")
-    if len(tally.refused) > REFUSALS_SHOWN:
-        yield Text(f"… and {len(tally.refused) - REFUSALS_SHOWN} more; --json has them all.")
-    yield Text(tally.learned)
-    if tally.promoted:
-        yield Text(tally.consolidated)

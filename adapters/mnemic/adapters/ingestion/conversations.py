@@ -14,18 +14,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from mnemic.adapters.ingestion.items import InputRefused, Item, Sitting, item
+from mnemic.adapters.ingestion.items import NO_LABELS, InputRefused, Item, Labels, Sitting, item
 from mnemic.kernel.decisions.learning import UNDATED
 
 CATEGORY = "message"
 
 
-def sittings(name: str, document: Mapping[str, Any], only: str | None = None) -> list[Sitting]:
+def sittings(
+    name: str,
+    document: Mapping[str, Any],
+    labels: Labels = NO_LABELS,
+    *,
+    only: str | None = None,
+) -> list[Sitting]:
     """Return one sitting per session of each conversation, in the order of the file.
 
     Args:
         name: What to call the file.
         document: The whole file.
+        labels: What is said about the whole file.
         only: Id of the one conversation to read; None: all.
 
     Raises:
@@ -46,7 +53,7 @@ def sittings(name: str, document: Mapping[str, Any], only: str | None = None) ->
         sitting
         for called, conversation in zip(known, conversations, strict=True)
         if only in {None, called}
-        for sitting in _sessions(name, called, conversation["turns"])
+        for sitting in _sessions(name, called, conversation["turns"], labels)
     ]
 
 
@@ -61,12 +68,12 @@ def _id(name: str, conversation: object) -> str:
             )
 
 
-def _sessions(name: str, called: str, turns: Sequence[Any]) -> Iterator[Sitting]:
+def _sessions(name: str, called: str, turns: Sequence[Any], labels: Labels) -> Iterator[Sitting]:
     for session, together in groupby(turns, key=_session):
         thread = called if session is None else f"{called}/{session}"
         said = list(together)
         yield Sitting(
-            name=thread, items=[_item(name, thread, turn) for turn in said], size=len(said)
+            name=thread, items=[_item(name, thread, turn, labels) for turn in said], size=len(said)
         )
 
 
@@ -74,7 +81,7 @@ def _session(turn: object) -> object:
     return turn.get("session") if isinstance(turn, dict) else None
 
 
-def _item(name: str, thread: str, turn: object) -> Item:
+def _item(name: str, thread: str, turn: object, labels: Labels) -> Item:
     if not isinstance(turn, dict) or "text" not in turn:
         return Item(
             place=f"{name}: {thread}",
@@ -82,12 +89,11 @@ def _item(name: str, thread: str, turn: object) -> Item:
                 "a turn without 'text'", recovery='Write {"id": …, "speaker": …, "text": …}.'
             ),
         )
-    lesson = {
+    said = {
         "content": turn["text"],
-        "category": CATEGORY,
         "author": turn.get("speaker"),
-        "thread": thread,
-        "created_at": turn.get("at", UNDATED),
+        "created_at": turn.get("at"),
         "metadata": {"turn": turn["id"]} if "id" in turn else None,
     }
-    return item(f"{name}: {thread} {turn.get('id', '')}".rstrip(), lesson)
+    derived = {"category": CATEGORY, "thread": thread, "created_at": UNDATED}
+    return item(f"{name}: {thread} {turn.get('id', '')}".rstrip(), said, labels, derived=derived)

@@ -55,12 +55,62 @@ class Sitting:
     """How many items there are at most, for a progress bar."""
 
 
-def item(place: str, given: object) -> Item:
+@frozen(kw_only=True)
+class Source:
+    """A file, as places and threads name it."""
+
+    name: str
+    thread: str | None = None
+    """Its short name; None for standard input, which has none."""
+
+    def at(self, line: int) -> str:
+        """Return the place of a line, from 1."""
+        return f"{self.name}:{line}"
+
+
+@frozen(kw_only=True)
+class Labels:
+    """What the reader of a file says about all of it. Whatever the file itself says wins."""
+
+    thread: str | None = None
+    author: str | None = None
+    category: str | None = None
+    created_at: str | None = None
+    tags: tuple[str, ...] = ()
+    """Given to each item, beside its own."""
+
+    def applied(self, said: Mapping[str, Any]) -> dict[str, Any]:
+        """Return *said* with what it does not say."""
+        whole = {
+            "thread": self.thread,
+            "author": self.author,
+            "category": self.category,
+            "created_at": self.created_at,
+        }
+        labelled = {key: value for key, value in whole.items() if value is not None} | dict(said)
+        own = said.get("tags", ())
+        if self.tags and isinstance(own, list | tuple):  # anything else is for `learn` to refuse
+            labelled["tags"] = [*own, *(tag for tag in self.tags if tag not in own)]
+        return labelled
+
+
+NO_LABELS = Labels()
+
+
+def item(
+    place: str,
+    given: object,
+    labels: Labels = NO_LABELS,
+    *,
+    derived: Mapping[str, Any] | None = None,
+) -> Item:
     """Return what one object of a file says.
 
     Args:
         place: Where it stands.
         given: The object, as JSON gave it.
+        labels: What is said about the whole file.
+        derived: What holds if neither the object nor a label says otherwise.
     """
     if not isinstance(given, dict):
         return Item(
@@ -78,7 +128,8 @@ def item(place: str, given: object) -> Item:
     if "content" not in given:
         return Item(place=place, refusal=InputRefused("the object has no 'content'"))
     said = {key: value for key, value in given.items() if value is not None or key == "content"}
-    lesson = {"source": SOURCE, **said}
+    assumed = {key: value for key, value in (derived or {}).items() if value is not None}
+    lesson = {"source": SOURCE, **assumed, **labels.applied(said)}
     undated = "created_at" in lesson and not _is_date(lesson["created_at"])
     if undated:
         lesson["created_at"] = UNDATED

@@ -1,39 +1,72 @@
-"""JSON lines: one memory per line, in UTF-8."""
+"""JSON lines: one memory per line, in UTF-8; or a list of memories."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import BytesIO
+from typing import Any
 
-from mnemic.adapters.ingestion.items import InputRefused, Item, Sitting, item
+from attrs import frozen
+
+from mnemic.adapters.ingestion.items import NO_LABELS, InputRefused, Item, Labels, Sitting, item
 
 
-def sitting(name: str, data: bytes) -> Sitting:
-    """Return the lines of a file as one sitting.
+@frozen
+class Line:
+    """One line that is not empty, or all that stands in a file."""
+
+    place: str
+    """File, and line number if it is one line."""
+    given: Any
+    """What it says in JSON, or the refusal of a line that is none."""
+
+
+def sitting(
+    name: str, documents: Iterable[Line], labels: Labels = NO_LABELS, *, size: int
+) -> Sitting:
+    """Return the memories of a file as one sitting.
+
+    Args:
+        name: What to call the file.
+        documents: Its lines, or the one list of it.
+        labels: What is said about the whole file.
+        size: How many there are at most.
+    """
+    return Sitting(name=name, items=_items(documents, labels), size=size)
+
+
+def read_lines(name: str, data: bytes) -> Iterator[Line]:
+    """Yield the lines of a file that are not empty.
 
     Args:
         name: What to call the file.
         data: Its bytes, without a byte order mark.
     """
-    return Sitting(name=name, items=_items(name, data), size=data.count(b"\n") + 1)
-
-
-def _items(name: str, data: bytes) -> Iterator[Item]:
     for number, line in enumerate(BytesIO(data), start=1):
         if line.strip():
-            yield _item(f"{name}:{number}", line)
+            yield Line(f"{name}:{number}", _given(line))
 
 
-def _item(place: str, line: bytes) -> Item:
+def _items(documents: Iterable[Line], labels: Labels) -> Iterator[Item]:
+    for line in documents:
+        match line.given:
+            case InputRefused() as refusal:
+                yield Item(place=line.place, refusal=refusal)
+            case [{}, *_] as members:
+                for number, member in enumerate(members, start=1):
+                    yield item(f"{line.place}: {number}", member, labels)
+            case given:
+                yield item(line.place, given, labels)
+
+
+def _given(line: bytes) -> Any:
     try:
-        given = json.loads(line.decode())
+        return json.loads(line.decode())
     except UnicodeDecodeError as error:
-        refusal = InputRefused(
+        return InputRefused(
             f"not UTF-8: byte {error.start + 1} of the line",
             recovery="Convert the file to UTF-8.",
         )
-        return Item(place=place, refusal=refusal)
     except (ValueError, RecursionError) as error:
-        return Item(place=place, refusal=InputRefused(f"not JSON: {error}"))
-    return item(place, given)
+        return InputRefused(f"not JSON: {error}")
