@@ -59,8 +59,8 @@ LAYERS = {
         inner=frozenset({"kernel", "projections", "adapters"}),
         libraries=frozenset(
             """
-            anyio attrs cattrs cyclopts eventsourcing filelock fsrs msgspec numpy orjson rich scipy
-            wordllama
+            anyio attrs bpe_openai cattrs cyclopts eventsourcing filelock fsrs markdown_it msgspec
+            numpy onnxruntime orjson rich scipy tokenizers urllib3 wordllama
             """.split()
         ),
     ),
