@@ -226,6 +226,14 @@ class ViewReadOnly(Refused):
     default_recovery = "Open the space without read_only to write; a view of the past never writes."
 
 
+class GuideUnknown(Refused):
+    """No verb has this name."""
+
+    code = "guide-unknown"
+    status = 404
+    default_recovery = "Call guide() without a name to list them."
+
+
 class CommandIdReused(Conflict):
     code = "command-id-reused"
     default_recovery = "Use a fresh command id for a different request."

@@ -28,6 +28,7 @@ from mnemic.kernel.events import (
     EmbedderIdentity,
     Event,
     Link,
+    Matched,
     NearDuplicate,
     OutcomeRecorded,
     Penalty,
@@ -57,6 +58,13 @@ SESSION = SessionId("s-lighthouse")
 VECTOR = bytes(range(32))
 EMBEDDER = EmbedderIdentity(name="wordllama", dimension=256, weights="aa55aa55aa55aa55")
 LINK = Link(source=A, target=B, weight=564_000_000, displaced=((A, C), (B, D)))
+MATCHED = Matched(
+    recipe="match-1",
+    source=A,
+    target=C,
+    source_confidence=912_345_678,
+    target_confidence=700_000_000,
+)
 SAME = (500_000_000, 800_000_000, 0, -1, -1)
 """Signals of a young space: from usefulness to reinforcement, alike for all blocks."""
 SUPERSESSION = Supersession(
@@ -209,6 +217,16 @@ EXAMPLES: dict[str, dict[str, Recorded]] = {
                 source=A, target=B, relation="similar", weight=650_000_000, action="created"
             )
         ),
+        "by query": full(
+            EdgeConnected(
+                source=A,
+                target=C,
+                relation="supports",
+                weight=750_000_000,
+                action="created",
+                matched=MATCHED,
+            )
+        ),
     },
     "edge-deferred.1": {
         "full": full(
@@ -221,6 +239,9 @@ EXAMPLES: dict[str, dict[str, Recorded]] = {
             )
         ),
         "bare": bare(EdgeDeferred(source=A, target=D, relation="similar", weight=0)),
+        "by query": full(
+            EdgeDeferred(source=A, target=C, relation="similar", weight=NANO, matched=MATCHED)
+        ),
     },
     "edge-disconnected.1": {
         "full": full(

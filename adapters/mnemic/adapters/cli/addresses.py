@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mnemic.kernel.errors import BlockNotFound, Refused
@@ -24,12 +24,13 @@ class IdAmbiguous(Refused):
     default_recovery = "Give more characters of the id."
 
 
-def full_id(known: Queries, given: str) -> str:
+def full_id(known: Queries, given: str, *, ids: Sequence[BlockId] | None = None) -> str:
     """Return the id that *given* stands for.
 
     Args:
         known: Where to look: the live memory, or a view of the past.
         given: A whole id, or at least the first 8 of its 16 characters, in brackets if need be.
+        ids: All ids, where they are listed already.
 
     Raises:
         BlockNotFound: No block has such an id.
@@ -44,7 +45,8 @@ def full_id(known: Queries, given: str) -> str:
             recovery=f"Give at least {SHORT_LENGTH} of its {BLOCK_ID_LENGTH} characters.",
             block_id=given,
         )
-    found = [block for block in _ids(known) if block.startswith(start)]
+    listed = all_ids(known) if ids is None else ids
+    found = [block for block in listed if block.startswith(start)]
     if not found:
         raise BlockNotFound(f"no block has an id that begins with {start!r}", block_id=given)
     if len(found) > 1:
@@ -56,11 +58,13 @@ def full_id(known: Queries, given: str) -> str:
     return found[0]
 
 
-def _ids(known: Queries) -> Iterator[BlockId]:
+def all_ids(known: Queries) -> list[BlockId]:
+    """Return the id of every block, in the order of learning."""
+    ids: list[BlockId] = []
     after: int | None = None
     while True:
         page = known.blocks(after=after, limit=PAGE)
-        yield from (block.id for block in page.items)
+        ids += (block.id for block in page.items)
         after = page.next_after
         if after is None:
-            return
+            return ids

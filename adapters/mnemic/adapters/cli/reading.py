@@ -1,9 +1,11 @@
-"""Commands that ask: recall, status, blocks, block, log."""
+"""Commands that ask: recall, status, blocks, block, log, guide."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
+
+from rich.text import Text
 
 from mnemic.adapters.cli.addresses import full_id
 from mnemic.adapters.cli.conditions import conditions
@@ -192,3 +194,17 @@ def show_log(
             run.write_json(moment.to_dict())
     else:
         run.out.print(drawings.log(found))
+
+
+def guide(name: str | None = None, /, *, run: Run) -> int:
+    """Explain a verb of the library: what, when, when not, cost, result, what comes next.
+
+    Args:
+        name: Which; all of them, a line each, if not given.
+        run: This invocation.
+    """
+    from mnemic.adapters.inprocess import guide as cards
+
+    card = cards(None if name is None else name.replace("-", "_"))
+    run.show(card, Text(str(card)))
+    return Exit.OK

@@ -1,4 +1,4 @@
-"""Commands that write: learn, revise, forget, erase, connect, disconnect, outcome."""
+"""Commands that write: learn, revise, forget, erase, outcome."""
 
 from __future__ import annotations
 
@@ -98,75 +98,6 @@ def erase(block_id: str, /, *, run: Run) -> int:
     """
     with run.memory() as memory:
         run.show(memory.erase(full_id(memory, block_id)))
-    return Exit.OK
-
-
-def connect(
-    source: str,
-    target: str,
-    relation: str | None = None,
-    /,
-    *,
-    weight: float | None = None,
-    note: str | None = None,
-    if_exists: str = "reinforce",
-    run: Run,
-) -> int:
-    """Assert an edge between two blocks.
-
-    Args:
-        source: The block that supports, elaborates or contradicts.
-        target: The other block.
-        relation: similar, supports, elaborates, contradicts, co_occurs, outcome or a word of
-            your own; similar for a new edge if not given.
-        weight: Strength, 0 to 1; the default of the relation if not given.
-        note: Why, in at most 500 characters.
-        if_exists: reinforce, update, skip or error.
-        run: This invocation.
-    """
-    with run.memory() as memory:
-        result = memory.connect(
-            full_id(memory, source),
-            full_id(memory, target),
-            relation,
-            weight=weight,
-            note=note,
-            if_exists=if_exists,
-        )
-    run.show(result)
-    if not run.as_json:
-        for warning in result.warnings:
-            run.warn(warning)
-    return Exit.OK
-
-
-def disconnect(
-    source: str,
-    target: str,
-    /,
-    *,
-    guard_relation: str | None = None,
-    reason: str | None = None,
-    run: Run,
-) -> int:
-    """Remove the edge between two blocks; no automatic one takes its place.
-
-    Args:
-        source: One of the two blocks.
-        target: The other.
-        guard_relation: Remove it only if it is of this relation.
-        reason: Why, for the log.
-        run: This invocation.
-    """
-    with run.memory() as memory:
-        run.show(
-            memory.disconnect(
-                full_id(memory, source),
-                full_id(memory, target),
-                guard_relation=guard_relation,
-                reason=reason,
-            )
-        )
     return Exit.OK
 
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 from mnemic.kernel import identity
 from mnemic.kernel.decisions.connecting import Assertion, Connected
 from mnemic.kernel.decisions.feedback import ID_LENGTH_MAX, Feedback, Scored
 from mnemic.kernel.decisions.learning import Learned
+from mnemic.kernel.errors import FieldRefused, Refused
 from mnemic.kernel.identity import BlockId
 from mnemic.kernel.reading import EdgeFacts
 from mnemic.kernel.results import (
     ConnectResult,
+    ConnectsResult,
     DisplacedEdge,
     LearnResult,
     OutcomeResult,
     Refusal,
+    RefusedEdge,
     unit,
 )
 from mnemic.projections.views import View
@@ -81,6 +85,64 @@ def connect_result(
         deferred_note=DEFERRED if connected.action == "deferred" else None,
         warnings=connected.warnings,
     )
+
+
+def asserted(given: object) -> Assertion | Refused:
+    """Return one item of a batch as an assertion, or why it is none."""
+    if isinstance(given, Assertion):
+        return given
+    if not isinstance(given, Mapping):
+        return FieldRefused(
+            f"not an edge: {given!r:.100}",
+            recovery="Give a mapping with source and target, or a ConnectSpec.",
+        )
+    try:
+        return Assertion(**given)
+    except TypeError as error:
+        return FieldRefused(f"not an edge: {error}")
+
+
+def connects_result(
+    view: View, assertions: Sequence[Assertion | Refused], decided: Sequence[Connected | Refused]
+) -> ConnectsResult:
+    """Return what became of each edge of a batch.
+
+    Args:
+        view: The state that the batch was decided on.
+        assertions: As given, or why something was none.
+        decided: One decision or refusal for each.
+    """
+    results, errors = [], []
+    for position, (assertion, each) in enumerate(zip(assertions, decided, strict=True)):
+        if isinstance(each, Refused):
+            errors.append(
+                RefusedEdge(
+                    position=position,
+                    source_id=_end(assertion, "source"),
+                    target_id=_end(assertion, "target"),
+                    code=each.code,
+                    detail=each.message,
+                    recovery=each.recovery,
+                )
+            )
+        elif isinstance(assertion, Assertion):
+            displaced = displaced_results(view, each.displaced)
+            results.append(connect_result(assertion, each, displaced))
+    actions = Counter(result.action for result in results)
+    return ConnectsResult(
+        results=tuple(results),
+        created=actions["created"],
+        reinforced=actions["reinforced"],
+        updated=actions["updated"],
+        skipped=actions["skipped"],
+        deferred=actions["deferred"],
+        errors=tuple(errors),
+    )
+
+
+def _end(assertion: Assertion | Refused, name: str) -> str | None:
+    given = getattr(assertion, name, None)
+    return given[:ID_LENGTH_MAX] if isinstance(given, str) else None
 
 
 def outcome_result(

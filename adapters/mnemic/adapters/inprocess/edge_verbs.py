@@ -1,17 +1,43 @@
-"""Verbs on edges: connect and disconnect."""
+"""Verbs on edges: connect, one by one, many at once or by query, and disconnect."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import Any
+
 from attrs import asdict
 
-from mnemic.adapters.inprocess.answers import connect_result, displaced_results
+from mnemic.adapters.inprocess import pairing
+from mnemic.adapters.inprocess.answers import (
+    asserted,
+    connect_result,
+    connects_result,
+    displaced_results,
+)
 from mnemic.adapters.inprocess.host import Host
 from mnemic.adapters.inprocess.space import Command, Written
-from mnemic.kernel.decisions.connecting import Assertion, decide_connect, decide_disconnect
+from mnemic.kernel.decisions.connecting import (
+    Assertion,
+    Connected,
+    decide_connect,
+    decide_disconnect,
+)
+from mnemic.kernel.decisions.unfolding import decide_connects
+from mnemic.kernel.errors import FieldRefused, Refused
 from mnemic.kernel.identity import BlockId
 from mnemic.kernel.reading import Moment
-from mnemic.kernel.results import ConnectResult, DisconnectResult, unit
+from mnemic.kernel.results import (
+    ConnectByQueryResult,
+    ConnectResult,
+    ConnectsResult,
+    DisconnectResult,
+    unit,
+)
 from mnemic.projections.views import View
+
+BATCH_MAX = 1000
+"""Edges of one ``connects``."""
 
 
 class EdgeVerbs(Host):
@@ -60,6 +86,92 @@ class EdgeVerbs(Host):
         outcome = self._open().execute(Command("connect", asdict(assertion), command_id), decide)
         return connect_result(assertion, *outcome.extra)
 
+    def connects(
+        self, edges: Iterable[Mapping[str, Any] | Assertion], *, command_id: str | None = None
+    ) -> ConnectsResult:
+        """Assert many edges in one transaction; what cannot be connected is refused by itself.
+
+        Each edge is decided on the state that those before it left.
+
+        Args:
+            edges: ``ConnectSpec`` values, or mappings with the same fields: the arguments of
+                ``connect``; at most 1000.
+            command_id: See the class.
+
+        Raises:
+            FieldRefused: Too many at once, or one edge instead of a list.
+        """
+        assertions = _assertions(edges)
+
+        def decide(view: View, at: Moment) -> Written:
+            decided = decide_connects(view, assertions, at)
+            events = (each.event for each in decided if isinstance(each, Connected))
+            return Written(
+                tuple(event for event in events if event is not None),
+                extra=connects_result(view, assertions, decided),
+            )
+
+        arguments = {} if command_id is None else {"edges": [_told(each) for each in assertions]}
+        command = Command("connects", arguments, command_id)
+        result: ConnectsResult = self._open().execute(command, decide).extra
+        return result
+
+    def connect_by_query(
+        self,
+        source_query: str,
+        target_query: str,
+        relation: str | None = None,
+        *,
+        weight: float | None = None,
+        note: str | None = None,
+        if_exists: str = "reinforce",
+        frame: str | None = None,
+        min_confidence: float = 0.70,
+        dry_run: bool = False,
+        command_id: str | None = None,
+    ) -> ConnectByQueryResult:
+        """Find two blocks by what they say, and connect them if both are sure enough.
+
+        Always read ``source_content`` and ``target_content`` of the answer: they are what was
+        matched. Looking counts as no retrieval.
+
+        Args:
+            source_query: Describes the block that supports, elaborates, contradicts.
+            target_query: Describes the other block.
+            relation: As for ``connect``.
+            weight: As for ``connect``.
+            note: As for ``connect``.
+            if_exists: As for ``connect``.
+            frame: Look among the blocks of this frame only; None: among all active ones.
+            min_confidence: How likely each match has to be the block that is meant. Of matches
+                that say .7, about seven in ten are. Range: [0, 1].
+            dry_run: Only show what would be connected.
+            command_id: See the class.
+
+        Raises:
+            FieldRefused, FrameUnknown, WeightOutOfRange, EdgeExists, NoteTooLong,
+            UnknownIfExists, EmbedderMismatch, VectorRefused: See each.
+        """
+        space = self._open()
+        request = pairing.Request(
+            source_query=source_query,
+            target_query=target_query,
+            relation=relation,
+            weight=weight,
+            note=note,
+            if_exists=if_exists,
+            frame=frame,
+            min_confidence=min_confidence,
+            dry_run=dry_run,
+        ).checked()
+        if not dry_run:
+            space.check_writable()
+        before = pairing.answered(space, request, command_id)
+        if before is not None:
+            return before
+        self._auto_consolidate()
+        return pairing.connect(space, self._models, request, command_id)
+
     def disconnect(
         self,
         source: str,
@@ -91,3 +203,32 @@ class EdgeVerbs(Host):
             removed_relation=None if event is None else event.relation,
             removed_weight=None if event is None or event.weight is None else unit(event.weight),
         )
+
+
+def _assertions(edges: object) -> list[Assertion | Refused]:
+    """Return a batch as assertions, with a refusal where something is none.
+
+    Raises:
+        FieldRefused: It is no list, or too long.
+    """
+    if isinstance(edges, str | bytes | Mapping | Assertion) or not isinstance(edges, Iterable):
+        raise FieldRefused(
+            f"connects takes a list of edges, got {edges!r:.100}",
+            recovery="Use connect for one.",
+            field="edges",
+        )
+    given = list(islice(edges, BATCH_MAX + 1))
+    if len(given) > BATCH_MAX:
+        raise FieldRefused(
+            f"more than {BATCH_MAX} edges at once",
+            recovery="Connect them in several batches.",
+            field="edges",
+        )
+    return [asserted(each) for each in given]
+
+
+def _told(assertion: Assertion | Refused) -> dict[str, Any]:
+    """Return what identifies one edge of a batch."""
+    if isinstance(assertion, Assertion):
+        return asdict(assertion, recurse=False)
+    return assertion.to_dict()

@@ -18,7 +18,15 @@ from mnemic.kernel.errors import (
 )
 from mnemic.kernel.events import EdgeConnected, EdgeDeferred, EdgeDisconnected
 from mnemic.kernel.policy import Policy
-from mnemic.kernel.reading import ARCHIVED, BlockFacts, EdgeFacts, Moment, PendingFacts, Reading
+from mnemic.kernel.reading import (
+    ARCHIVED,
+    BlockFacts,
+    EdgeFacts,
+    EdgeReading,
+    Moment,
+    PendingFacts,
+    Reading,
+)
 from mnemic.kernel.texts import Remark
 
 IF_EXISTS = ("reinforce", "update", "skip", "error")
@@ -51,7 +59,7 @@ class Connected:
     warnings: tuple[str, ...] = ()
 
 
-def find(reading: Reading, block_id: str) -> BlockFacts:
+def find(reading: EdgeReading, block_id: str) -> BlockFacts:
     """Return the facts of a block that may be connected: in the inbox or active.
 
     Raises:
@@ -67,7 +75,32 @@ def find(reading: Reading, block_id: str) -> BlockFacts:
     return facts
 
 
-def decide_connect(reading: Reading, assertion: Assertion, at: Moment) -> Connected:
+@frozen(kw_only=True)
+class Terms:
+    """How blocks are to be connected, checked: everything of an assertion but its ends."""
+
+    relation: str | None
+    weight: int | None
+    """Nano-units."""
+    note: str | None
+
+
+def terms(assertion: Assertion, policy: Policy) -> Terms:
+    """Return how *assertion* wants its ends connected.
+
+    Raises:
+        WeightOutOfRange, NoteTooLong, UnknownIfExists, FieldRefused: See each.
+    """
+    if assertion.if_exists not in IF_EXISTS:
+        raise UnknownIfExists(f"if_exists {assertion.if_exists!r:.100} is unknown")
+    return Terms(
+        relation=_relation(assertion.relation),
+        weight=_weight(assertion.weight),
+        note=remark_text("note", assertion.note, policy),
+    )
+
+
+def decide_connect(reading: EdgeReading, assertion: Assertion, at: Moment) -> Connected:
     """Decide what becomes of *assertion*.
 
     Raises:
@@ -76,18 +109,18 @@ def decide_connect(reading: Reading, assertion: Assertion, at: Moment) -> Connec
 
     Source: DOMAIN section 5.
     """
-    policy = reading.policy
-    if assertion.if_exists not in IF_EXISTS:
-        raise UnknownIfExists(f"if_exists {assertion.if_exists!r} is unknown")
-    relation = _relation(assertion.relation)
-    weight = _weight(assertion.weight)
-    note = remark_text("note", assertion.note, policy)
+    wanted = terms(assertion, reading.policy)
     if assertion.source == assertion.target:
         raise SelfLoop(f"block {assertion.source!r} cannot be connected with itself")
     source, target = find(reading, assertion.source), find(reading, assertion.target)
     standing = reading.edge(source.number, target.number)
     request = _Request(
-        source=source, target=target, relation=relation, weight=weight, note=note, at=at
+        source=source,
+        target=target,
+        relation=wanted.relation,
+        weight=wanted.weight,
+        note=wanted.note,
+        at=at,
     )
     if standing is None:
         return _create(reading, request)
@@ -136,7 +169,7 @@ class _Request:
         return (f"weight {given:.2f} is far from the usual {usual:.2f} of {relation!r}",)
 
 
-def _create(reading: Reading, request: _Request) -> Connected:
+def _create(reading: EdgeReading, request: _Request) -> Connected:
     relation = request.relation or "similar"
     weight = reading.policy.relation_weight(relation) if request.weight is None else request.weight
     ends = request.source.number, request.target.number
@@ -171,7 +204,7 @@ def _create(reading: Reading, request: _Request) -> Connected:
     )
 
 
-def _reinforce(reading: Reading, request: _Request, standing: EdgeFacts) -> Connected:
+def _reinforce(reading: EdgeReading, request: _Request, standing: EdgeFacts) -> Connected:
     weight = min(NANO, standing.weight + nano(reading.policy.reinforce_delta))
     ignored = [
         name
@@ -205,7 +238,7 @@ def _reinforce(reading: Reading, request: _Request, standing: EdgeFacts) -> Conn
     )
 
 
-def _update(reading: Reading, request: _Request, standing: EdgeFacts) -> Connected:
+def _update(reading: EdgeReading, request: _Request, standing: EdgeFacts) -> Connected:
     relation = request.relation or standing.relation
     weight = standing.weight if request.weight is None else request.weight
     event = EdgeConnected(

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from mnemic.kernel.decay import edge_rate, effective_weight
 from mnemic.kernel.events import Pair
 from mnemic.kernel.identity import pair as pair_of_ids
-from mnemic.kernel.reading import EdgeFacts, Reading
+from mnemic.kernel.reading import EdgeFacts, EdgeReading
 
 _CLASSES = {"similar": 0, "co_occurs": 1}
 _HIGHEST = 2
@@ -39,7 +39,7 @@ def ends(a: int, b: int) -> Ends:
 class Room:
     """The degrees of a reading, with what one command adds and takes away."""
 
-    def __init__(self, reading: Reading, now_us: int) -> None:
+    def __init__(self, reading: EdgeReading, now_us: int) -> None:
         self._reading = reading
         self._now_us = now_us
         self._gone: set[Ends] = set()
@@ -98,7 +98,7 @@ class Room:
         return class_of(edge.relation), effective_now(reading, edge, self._now_us), ends_of
 
 
-def effective_now(reading: Reading, edge: EdgeFacts, now_us: int) -> int:
+def effective_now(reading: EdgeReading, edge: EdgeFacts, now_us: int) -> int:
     """Return the effective weight of an edge at *now_us*.
 
     Agent edges and edges without an anchor do not decay.
@@ -110,7 +110,7 @@ def effective_now(reading: Reading, edge: EdgeFacts, now_us: int) -> int:
     return effective_weight(edge.weight, rate, now_us - edge.anchor_us)
 
 
-def id_pairs(reading: Reading, edges: Iterable[EdgeFacts]) -> tuple[Pair, ...]:
+def id_pairs(reading: EdgeReading, edges: Iterable[EdgeFacts]) -> tuple[Pair, ...]:
     """Return edges as pairs of ids in canonical order, for an event."""
     return tuple(
         pair_of_ids(reading.facts(edge.source).id, reading.facts(edge.target).id) for edge in edges

@@ -19,11 +19,16 @@ from mnemic.kernel.results.blocks import (
     RezoneResult,
 )
 from mnemic.kernel.results.edges import (
+    ConnectByQueryResult,
     ConnectResult,
+    ConnectsResult,
     DisconnectResult,
     DisplacedEdge,
     Edge,
+    RefusedEdge,
 )
+from mnemic.kernel.results.explanations import BlockExplanation, Explanation, WhyNot
+from mnemic.kernel.results.guides import GuideCard, GuideIndex
 from mnemic.kernel.results.recalls import (
     Contribution,
     Difference,
@@ -31,6 +36,7 @@ from mnemic.kernel.results.recalls import (
     RecallResult,
     ReplayResult,
     ScoredBlock,
+    SuggestedConnection,
 )
 from mnemic.kernel.results.shape import (
     Refusal,
@@ -51,7 +57,10 @@ from mnemic.kernel.results.upkeep import (
 
 __all__ = [
     "Block",
+    "BlockExplanation",
+    "ConnectByQueryResult",
     "ConnectResult",
+    "ConnectsResult",
     "ConsolidateResult",
     "Contribution",
     "CurateResult",
@@ -61,7 +70,10 @@ __all__ = [
     "Dropped",
     "Edge",
     "ErasureReceipt",
+    "Explanation",
     "ForgetResult",
+    "GuideCard",
+    "GuideIndex",
     "LearnManyResult",
     "LearnResult",
     "Moment",
@@ -70,6 +82,7 @@ __all__ = [
     "RecallResult",
     "ReembedResult",
     "Refusal",
+    "RefusedEdge",
     "ReplayResult",
     "Result",
     "ReviseResult",
@@ -77,7 +90,9 @@ __all__ = [
     "ScoredBlock",
     "SessionResult",
     "Status",
+    "SuggestedConnection",
     "Verification",
+    "WhyNot",
     "plural",
     "unit",
 ]

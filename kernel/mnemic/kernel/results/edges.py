@@ -5,7 +5,10 @@ from __future__ import annotations
 from attrs import frozen
 
 from mnemic.kernel.identity import BlockId, short
-from mnemic.kernel.results.shape import Result
+from mnemic.kernel.results.shape import Result, plural
+
+SNIPPET_LENGTH = 60
+"""Characters of a block that a summary shows."""
 
 
 @frozen(kw_only=True, str=False)
@@ -62,11 +65,102 @@ class ConnectResult(Result):
 
     @property
     def summary(self) -> str:
-        ends = f"{short(self.source_id)}…→{short(self.target_id)}…"
-        line = f"{self.action.title()} {self.relation} edge: {ends} (weight={self.weight:.2f})"
-        for displaced in self.displaced_edges:
-            line += f". Displaced {displaced.relation} edge to fit the degree cap"
+        line = (
+            f"{self.action.title()} {self.relation} edge: "
+            f"{_ends(self.source_id, self.target_id)} (weight={self.weight:.2f})"
+        )
+        if self.displaced_edges:
+            displaced = ", ".join(edge.summary for edge in self.displaced_edges)
+            line += f". Displaced to fit the degree cap: {displaced}"
+        if self.deferred_note is not None:
+            line += ". It waits for room: run curate()"
         return line
+
+
+@frozen(kw_only=True, str=False)
+class RefusedEdge(Result):
+    """One edge of a batch that was refused; the others went on."""
+
+    position: int
+    """Its place in the batch, from 0."""
+    source_id: str | None
+    """As given; None where no end was named."""
+    target_id: str | None
+    code: str
+    detail: str
+    recovery: str
+
+    @property
+    def summary(self) -> str:
+        return f"#{self.position} {self.code}: {self.detail}"
+
+
+@frozen(kw_only=True, str=False)
+class ConnectsResult(Result):
+    """What became of each edge of a ``connects``."""
+
+    results: tuple[ConnectResult, ...] = ()
+    """Of the edges that were not refused, in order."""
+    created: int = 0
+    reinforced: int = 0
+    updated: int = 0
+    skipped: int = 0
+    deferred: int = 0
+    errors: tuple[RefusedEdge, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        parts = [f"{self.created} created"]
+        parts += [
+            f"{count} {action}"
+            for count, action in (
+                (self.reinforced, "reinforced"),
+                (self.updated, "updated"),
+                (self.skipped, "skipped"),
+                (self.deferred, "deferred"),
+            )
+            if count
+        ]
+        if self.errors:
+            parts.append(plural(len(self.errors), "error"))
+        return f"Edges: {', '.join(parts)}."
+
+
+@frozen(kw_only=True, str=False)
+class ConnectByQueryResult(Result):
+    """Which blocks two queries found, and what was done about it."""
+
+    source_query: str
+    target_query: str
+    source_id: BlockId | None
+    """None when there was nothing to match."""
+    target_id: BlockId | None
+    source_content: str | None
+    """All of it, to verify; None when there is none, or it was erased since."""
+    target_content: str | None
+    source_confidence: float
+    """How sure it is that the block was meant. Range: [0, 1]."""
+    target_confidence: float
+    min_confidence: float
+    connect_result: ConnectResult | None
+    """None unless connected."""
+    action: str
+    """``connected``, ``insufficient_confidence`` or ``dry_run_preview``."""
+    reason: str | None = None
+    """Why not, when the confidence is insufficient."""
+
+    @property
+    def summary(self) -> str:
+        source = _found(self.source_id, self.source_content, self.source_confidence)
+        target = _found(self.target_id, self.target_content, self.target_confidence)
+        if self.action == "connected" and self.connect_result is not None:
+            return (
+                f"{self.connect_result.summary}. Matched {source} and {target}: "
+                "verify that these are the blocks you mean."
+            )
+        if self.action == "dry_run_preview":
+            return f"Would connect {source} and {target}. Nothing was written."
+        return f"Not connected: {self.reason}. Best matches: {source} and {target}."
 
 
 @frozen(kw_only=True, str=False)
@@ -80,9 +174,22 @@ class DisconnectResult(Result):
 
     @property
     def summary(self) -> str:
-        ends = f"{short(self.source_id)}…→{short(self.target_id)}…"
+        ends = _ends(self.source_id, self.target_id)
         if self.action == "removed":
             return f"Removed {self.removed_relation or 'pending'} edge: {ends}"
         if self.action == "guarded":
             return f"Edge not removed: {ends} is of another relation than guard_relation."
         return f"No edge found between {ends}"
+
+
+def _ends(source: str, target: str) -> str:
+    return f"{short(source)}…→{short(target)}…"
+
+
+def _found(block: BlockId | None, content: str | None, confidence: float) -> str:
+    """Return a match in a few words: its id, how it begins, and how sure it is."""
+    if block is None:
+        return "nothing"
+    words = " ".join((content or "").split())
+    shown = words if len(words) <= SNIPPET_LENGTH else f"{words[: SNIPPET_LENGTH - 1]}…"
+    return f"{short(block)} {shown!r} ({confidence:.2f})"

@@ -1,0 +1,247 @@
+"""Commands on edges: connect one, many or by query, and disconnect."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve, frozen
+from rich.text import Text
+
+from mnemic.adapters.cli.addresses import all_ids, full_id
+from mnemic.adapters.cli.failures import Exit
+from mnemic.adapters.cli.invocation import STANDARD_INPUT, Flag, Run, plain
+from mnemic.kernel.errors import Refused
+
+if TYPE_CHECKING:
+    from mnemic.adapters.inprocess import SyncMemory
+    from mnemic.kernel.identity import BlockId
+    from mnemic.kernel.results import ConnectsResult, RefusedEdge
+
+
+def connect(
+    source: str,
+    target: str,
+    relation: str | None = None,
+    /,
+    *,
+    weight: float | None = None,
+    note: str | None = None,
+    if_exists: str = "reinforce",
+    run: Run,
+) -> int:
+    """Assert an edge between two blocks.
+
+    Args:
+        source: The block that supports, elaborates or contradicts.
+        target: The other block.
+        relation: similar, supports, elaborates, contradicts, co_occurs, outcome or a word of
+            your own; similar for a new edge if not given.
+        weight: Strength, 0 to 1; the default of the relation if not given.
+        note: Why, in at most 500 characters.
+        if_exists: reinforce, update, skip or error.
+        run: This invocation.
+    """
+    with run.memory() as memory:
+        result = memory.connect(
+            full_id(memory, source),
+            full_id(memory, target),
+            relation,
+            weight=weight,
+            note=note,
+            if_exists=if_exists,
+        )
+    run.show(result)
+    if not run.as_json:
+        for warning in result.warnings:
+            run.warn(warning)
+    return Exit.OK
+
+
+def connects(path: Path, /, *, run: Run) -> int:
+    """Assert many edges in one transaction: JSON lines.
+
+    A line is an object with source, target and, if you like, relation, weight, note and
+    if_exists, as for connect. What cannot be connected is reported with its line, the others go
+    on, and the exit code is 1.
+
+    Args:
+        path: The file; - is standard input.
+        run: This invocation.
+    """
+    lines = _lines(path)
+    with run.memory() as memory:
+        result = _connected(memory, lines)
+    run.show(result, *(Text(plain(line)) for line in (*map(str, result.results), result.summary)))
+    if not run.as_json:
+        for error in result.errors:
+            run.warn(f"line {lines[error.position].number}: {error.code}: {error.detail}")
+    return Exit.REFUSED if result.errors else Exit.OK
+
+
+def connect_by_query(
+    source: str,
+    target: str,
+    relation: str | None = None,
+    /,
+    *,
+    weight: float | None = None,
+    note: str | None = None,
+    if_exists: str = "reinforce",
+    frame: str | None = None,
+    min_confidence: float = 0.70,
+    dry_run: Flag = False,
+    run: Run,
+) -> int:
+    """Find two blocks by what they say, and connect them if both are sure enough.
+
+    Read what was matched before you rely on it. Exit code 1 when it is not sure enough.
+
+    Args:
+        source: Words that describe the block that supports, elaborates or contradicts.
+        target: Words that describe the other block.
+        relation: As for connect.
+        weight: As for connect.
+        note: As for connect.
+        if_exists: As for connect.
+        frame: Look among the blocks of this frame only.
+        min_confidence: How likely each match has to be the block that is meant, 0 to 1.
+        dry_run: Only show what would be connected.
+        run: This invocation.
+    """
+    from mnemic.adapters.cli.drawings import found
+
+    with run.memory() as memory:
+        result = memory.connect_by_query(
+            source,
+            target,
+            relation,
+            weight=weight,
+            note=note,
+            if_exists=if_exists,
+            frame=frame,
+            min_confidence=min_confidence,
+            dry_run=dry_run,
+        )
+    run.show(result, *found(result))
+    if not run.as_json and result.connect_result is not None:
+        for warning in result.connect_result.warnings:
+            run.warn(warning)
+    return Exit.REFUSED if result.action == "insufficient_confidence" else Exit.OK
+
+
+def disconnect(
+    source: str,
+    target: str,
+    /,
+    *,
+    guard_relation: str | None = None,
+    reason: str | None = None,
+    run: Run,
+) -> int:
+    """Remove the edge between two blocks; no automatic one takes its place.
+
+    Args:
+        source: One of the two blocks.
+        target: The other.
+        guard_relation: Remove it only if it is of this relation.
+        reason: Why, for the log.
+        run: This invocation.
+    """
+    with run.memory() as memory:
+        run.show(
+            memory.disconnect(
+                full_id(memory, source),
+                full_id(memory, target),
+                guard_relation=guard_relation,
+                reason=reason,
+            )
+        )
+    return Exit.OK
+
+
+@frozen
+class _Line:
+    """One line of a file of edges."""
+
+    number: int
+    """From 1."""
+    given: Any
+    """What it says in JSON, or the line itself if it is none."""
+
+
+def _lines(path: Path) -> list[_Line]:
+    """Return the lines of a file that are not empty.
+
+    Raises:
+        InputUnreadable: The file is not there, or cannot be read.
+    """
+    from mnemic.adapters.ingestion import InputUnreadable
+
+    try:
+        text = sys.stdin.read() if str(path) == STANDARD_INPUT else path.read_text("utf-8-sig")
+    except OSError as error:
+        raise InputUnreadable(f"cannot read {path}: {error.strerror}", path=str(path)) from error
+    except UnicodeDecodeError as error:
+        raise InputUnreadable(
+            f"{path} is not UTF-8: byte {error.start + 1}", recovery="Convert the file to UTF-8."
+        ) from error
+    lines = enumerate(text.split("\n"), start=1)
+    return [_Line(number, _parsed(line.strip())) for number, line in lines if line.strip()]
+
+
+def _parsed(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return line
+
+
+def _connected(memory: SyncMemory, lines: Sequence[_Line]) -> ConnectsResult:
+    """Connect what the lines say, short ids being looked up first."""
+    ids = all_ids(memory)
+    errors: dict[int, RefusedEdge] = {}
+    tried: dict[int, Any] = {}
+    for position, line in enumerate(lines):
+        try:
+            tried[position] = _in_full(memory, line.given, ids)
+        except Refused as refusal:
+            errors[position] = _refused(position, line.given, refusal)
+    result = memory.connects(list(tried.values()))
+    positions = list(tried)
+    for error in result.errors:
+        position = positions[error.position]
+        errors[position] = evolve(error, position=position)
+    return evolve(result, errors=tuple(errors[position] for position in sorted(errors)))
+
+
+def _in_full(memory: SyncMemory, given: Any, ids: Sequence[BlockId]) -> Any:
+    """Return an edge with its ids in full; what is no edge is left for the memory to refuse.
+
+    Raises:
+        BlockNotFound, IdAmbiguous: A short id stands for no block, or for several.
+    """
+    if not isinstance(given, Mapping):
+        return given
+    return {
+        name: full_id(memory, value, ids=ids)
+        if name in {"source", "target"} and isinstance(value, str)
+        else value
+        for name, value in given.items()
+    }
+
+
+def _refused(position: int, given: Mapping[str, Any], refusal: Refused) -> RefusedEdge:
+    from mnemic.kernel.results import RefusedEdge
+
+    return RefusedEdge(
+        position=position,
+        source_id=given.get("source"),
+        target_id=given.get("target"),
+        code=refusal.code,
+        detail=refusal.message,
+        recovery=refusal.recovery,
+    )

@@ -1,0 +1,65 @@
+"""What ``guide`` answers: a card for one verb, or the list of them."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from mnemic.kernel.results.shape import Result
+
+
+@frozen(kw_only=True, str=False)
+class GuideCard(Result):
+    """One verb explained. As text it is the whole card; ``summary`` is its first sentence."""
+
+    name: str
+    call: str
+    """The verb with the names of its arguments."""
+    what: str
+    when: str
+    when_not: str
+    cost: str
+    returns: str
+    next: tuple[str, ...]
+    """Verbs that often follow."""
+    notes: str = ""
+    """What else there is to know, in a few lines."""
+
+    @property
+    def summary(self) -> str:
+        return f"{self.name}: {self.what}"
+
+    def __str__(self) -> str:
+        lines = [
+            self.call,
+            "",
+            self.what,
+            "",
+            f"USE WHEN: {self.when}",
+            f"NOT WHEN: {self.when_not}",
+            f"COST: {self.cost}",
+            f"RETURNS: {self.returns}",
+        ]
+        if self.notes:
+            lines += ["", self.notes, ""]
+        lines.append(f"NEXT: {', '.join(self.next)}")
+        return "\n".join(lines)
+
+
+@frozen(kw_only=True, str=False)
+class GuideIndex(Result):
+    """Every verb in a line. As text it is the list; ``summary`` only names them."""
+
+    cards: tuple[GuideCard, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that ``guide`` takes."""
+        return tuple(card.name for card in self.cards)
+
+    @property
+    def summary(self) -> str:
+        return f"Guides: {', '.join(self.names)}."
+
+    def __str__(self) -> str:
+        width = max((len(name) for name in self.names), default=0)
+        return "\n".join(f"{card.name:{width}}  {card.what}" for card in self.cards)
