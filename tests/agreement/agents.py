@@ -16,7 +16,7 @@ from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.inprocess.opening import open_space
 from mnemic.kernel.identity import DecisionId
 from mnemic.kernel.policy import DEFAULT, Policy
-from mnemic.kernel.ports import Analysis, Embedder, Store
+from mnemic.kernel.ports import Analysis, Embedder, Passage, Store
 from mnemic.specs.strategies import commands
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -33,6 +33,8 @@ TIGHT = attrs.evolve(
     edge_prune_below=0.5,
     tags_max=3,
     curate_reinforced=2,
+    co_retrieval_sessions=2,
+    staging_pairs_max=4,
     candidates=3,
     expansions=2,
     runners_up=3,
@@ -99,8 +101,9 @@ class Reader:
 
     name = "reader"
 
-    def analyse(self, texts: Sequence[str]) -> list[Analysis]:
-        """Return tags and summaries by the words in *texts*."""
+    def analyse(self, passages: Sequence[Passage]) -> list[Analysis]:
+        """Return tags and summaries by the words in *passages*."""
+        texts = [passage.content for passage in passages]
         if any("🧠" in text for text in texts):
             raise ValueError("this is beyond me")
         return [

@@ -46,8 +46,12 @@ def told_by_view(view: View) -> Told:
             _ids(view, ends): seen.cosine for ends, seen in _standing(view, graph.sightings).items()
         },
         "staged": {
-            _ids(view, ends): list(sessions)
-            for ends, sessions in _standing(view, graph.staged).items()
+            _ids(view, ends): list(standing.sessions) for ends, standing in view.staged().items()
+        },
+        "staging_order": [_ids(view, ends) for ends, _ in view.staging_order()],
+        "used": {
+            _ids(view, ends): sorted(sessions)
+            for ends, sessions in graph.refreshed.at(view.point.version).items()
         },
     }
 
@@ -108,6 +112,7 @@ def _block(view: View, number: int) -> Told:
         "alpha": facts.alpha,
         "beta": facts.beta,
         "retrievals": facts.retrievals,
+        "frames": view.returned_by(number),
         "vector": _vector(view, number) if facts.status == ACTIVE else None,
     }
 
@@ -179,6 +184,8 @@ def told_by_reference(state: PlainState) -> Told:
         "barred": told["barred"],
         "near": told["near"],
         "staged": told["staged"],
+        "staging_order": told["staging_order"],
+        "used": told["used"],
     }
 
 

@@ -78,6 +78,17 @@ VERBS: dict[str, Verb] = {
     "connect": lambda memory, name: memory.connect(
         block(memory, 1), block(memory, 3), "elaborates", command_id=name
     ),
+    "connects": lambda memory, name: memory.connects(
+        [
+            {"source": block(memory, 1), "target": block(memory, 3)},
+            {"source": block(memory, 3), "target": block(memory, 1), "if_exists": "update"},
+            {"source": block(memory, 2), "target": "nobody"},
+        ],
+        command_id=name,
+    ),
+    "connect_by_query": lambda memory, name: memory.connect_by_query(
+        "snow in the hills", "wind from the sea", min_confidence=0.01, command_id=name
+    ),
     "disconnect": lambda memory, name: memory.disconnect(
         block(memory, 0), block(memory, 1), command_id=name
     ),

@@ -35,7 +35,7 @@ from tests.agreement.snapshots import (
     told_by_reference,
     told_by_view,
 )
-from tests.agreement.witnesses import Witness, read
+from tests.agreement.witnesses import EFFECTS, Witness, read
 
 EMBEDDERS: dict[str, Callable[[], Embedder]] = {
     "plane": PlaneEmbedder,
@@ -136,6 +136,10 @@ class KernelAgainstReference(RuleBasedStateMachine):
     @rule(who=WHO, asked=st.lists(QUESTIONS, min_size=1, max_size=2))
     def ask(self, who: int, asked: Sequence[Command]) -> None:
         self.play(who, asked)
+
+    @rule(who=WHO, visits=commands.visits())
+    def come_back(self, who: int, visits: Sequence[Command]) -> None:
+        self.play(who, visits)
 
     @rule(who=WHO, by_us=AGES)
     def age(self, who: int, by_us: int) -> None:
@@ -304,5 +308,23 @@ def test_a_space_whose_words_are_all_erased_still_tells_what_the_reference_tells
     machine.witness.catch_up()
     machine.columns_tell_what_the_reference_tells()
     for version in range(machine.log.head().version + 1):
+        machine.compare_with_prefix(version, version=version)
+    machine.teardown()
+
+
+def test_a_view_of_any_version_tells_what_was_staged_and_used_by_then() -> None:
+    machine = KernelAgainstReference()
+    lessons = [commands.Learn(content=f"angle {500 * place}: ONE") for place in range(6)]
+    machine.open("tight", "plane", lessons)
+    few, all_of_them = (commands.Recall(query=None, top_k=top_k) for top_k in (3, None))
+    again = commands.StartSession()
+    machine.play(0, [all_of_them, few, commands.EndSession(), again, all_of_them])
+    machine.play(1, [again, few, all_of_them, commands.Forget(block=1), few])
+    machine.play(0, [few, commands.EndSession(), again, all_of_them])
+    machine.columns_tell_what_the_reference_tells()
+    events = [recorded.event for recorded in read(machine.log)]
+    recalls = [event for event in events if isinstance(event, RecallRecorded)]
+    assert {name for name in EFFECTS for event in recalls if getattr(event, name)} == {*EFFECTS}
+    for version in range(len(events)):
         machine.compare_with_prefix(version, version=version)
     machine.teardown()

@@ -24,6 +24,9 @@ from mnemic.specs.reference.records import Pair, pair
 from mnemic.specs.reference.room import PlainRoom
 from mnemic.specs.reference.upkeep import expected_curate
 
+EFFECTS = ("staged", "linked", "refreshed", "evicted")
+"""What the event of a recall says of pairs."""
+
 
 def read(log: Log, after: int = -1) -> list[Recorded]:
     """Return the events behind version *after*, as their bytes say."""
@@ -104,6 +107,12 @@ class Witness:
             case happened.EdgeDeferred() as event:
                 room = PlainRoom(plain, now_us)
                 assert room.admit(event.source, event.target, event.relation) is None
+            case happened.RecallRecorded() as event:
+                returned = [plain.order[row.block] for row in event.answer.rows]
+                staging = expected.expected_staging(plain, returned, recorded.session_id, now_us)
+                assert {name: getattr(event, name) for name in EFFECTS} == attrs.asdict(
+                    staging, recurse=False
+                )
             case happened.OutcomeRecorded() as event:
                 self._judge_outcome(event, now_us)
             case happened.Curated() as event:

@@ -215,6 +215,19 @@ class VectorsStaged:
 
 
 @frozen(kw_only=True)
+class Matched:
+    """Which blocks two queries were taken to mean, and how surely."""
+
+    recipe: str
+    """How it was found out, such as ``match-1``."""
+    source: BlockId
+    target: BlockId
+    source_confidence: int
+    """Nano-units, [0, 1]."""
+    target_confidence: int
+
+
+@frozen(kw_only=True)
 class EdgeConnected:
     """An agent connected two blocks. The edge as it now stands, direction included."""
 
@@ -230,6 +243,8 @@ class EdgeConnected:
     note: Remark | Erased | None = None
     """The note as it now stands; None keeps the one before."""
     displaced: tuple[Pair, ...] = ()
+    matched: Matched | None = None
+    """When the ends were named by queries."""
 
 
 @frozen(kw_only=True)
@@ -241,6 +256,8 @@ class EdgeDeferred:
     relation: str
     weight: int
     note: Remark | Erased | None = None
+    matched: Matched | None = None
+    """When the ends were named by queries."""
 
 
 @frozen(kw_only=True)
@@ -268,9 +285,6 @@ SIGNALS = (
 )
 """What a frame may weigh, in the order of every table and every stored row."""
 
-PARTS = ("lexical", "cosine")
-"""What relevance is made of, stored behind the signals."""
-
 
 @frozen
 class AnswerRow:
@@ -281,7 +295,8 @@ class AnswerRow:
     score: int
     """Nano-units."""
     signals: tuple[int, ...]
-    """One value per name in ``SIGNALS + PARTS``, nano-units; -1 where it was not computed."""
+    """One value per name in ``SIGNALS``, then one per part of relevance that the recipe has;
+    nano-units, -1 where it was not computed."""
     via: int = -1
     """Number of the block whose edge brought it in; -1 when it was a candidate itself."""
 
@@ -329,6 +344,8 @@ class RecallRecorded:
     """Pairs whose third distinct session made a co-occurrence edge."""
     refreshed: tuple[tuple[int, int], ...] = ()
     """Pairs whose edge was used: count + 1 and a fresh anchor."""
+    evicted: tuple[tuple[int, int], ...] = ()
+    """Pairs that staging had no more place for, in the order in which they went."""
 
 
 @frozen(kw_only=True)

@@ -17,6 +17,7 @@ from mnemic.kernel.reading import ACTIVE, ARCHIVED, INBOX
 from mnemic.kernel.scoring import UNKNOWN
 from mnemic.kernel.texts import BlockText, Erased
 from mnemic.projections.columns import Names, Series, Versions
+from mnemic.projections.returns import Returns
 
 REASONS = ("", "decayed", "superseded", "expired", "forgotten", "erased")
 
@@ -66,6 +67,7 @@ class Catalogue:
         self.evidence = Versions(alpha=np.int64, beta=np.int64)
         """Outcomes alone: the prior is of the policy in force where one looks."""
         self.uses = Versions(retrievals=np.int32)
+        self.returns = Returns()
 
     def tag_set(self, tags: tuple[str, ...]) -> int:
         """Return the number of a sorted set of tags."""

@@ -142,6 +142,11 @@ class Versions:
     # --- reading, column by column ----------------------------------------------------------
 
     @property
+    def count(self) -> int:
+        """How many row versions there are."""
+        return self._settled + len(self._gathered)
+
+    @property
     def head(self) -> Rows:
         """The standing row of every key, -1 where there is none. It moves with every change."""
         self._settle()
@@ -200,20 +205,23 @@ class Ledgered(Generic[V]):
     """A small mapping that remembers: for facts too few or too odd for columns."""
 
     def __init__(self) -> None:
-        self._entries: dict[Any, list[tuple[int, V | None]]] = {}
+        self._entries: dict[Any, list[tuple[int, int, V | None]]] = {}
+        """By key: version, place among all puts, and what was put; None where it was dropped."""
+        self._puts = 0
         self.current: dict[Any, V] = {}
         """What stands at the head, in the order in which it was last put."""
 
     def put(self, key: Any, version: int, value: V) -> None:
         """Let *value* stand for *key* from *version* on."""
-        self._entries.setdefault(key, []).append((version, value))
+        self._puts += 1
+        self._entries.setdefault(key, []).append((version, self._puts, value))
         self.current.pop(key, None)
         self.current[key] = value
 
     def drop(self, key: Any, version: int) -> None:
         """Let nothing stand for *key* from *version* on."""
         if self.current and self.current.pop(key, None) is not None:
-            self._entries[key].append((version, None))
+            self._entries[key].append((version, self._puts, None))
 
     def touched(self, concerned: Callable[[Any], bool]) -> NDArray[np.int32]:
         """Return the versions at which a key changed that is *concerned*."""
@@ -221,17 +229,22 @@ class Ledgered(Generic[V]):
             version
             for key, entries in self._entries.items()
             if concerned(key)
-            for version, _ in entries
+            for version, _, _ in entries
         ]
         return np.array(versions, dtype=np.int32)
 
     def at(self, version: int) -> dict[Any, V]:
-        """Return what stood at *version*, in the order in which it was last put."""
+        """Return what stood at *version*, in the order in which it was last put.
+
+        One version can put many keys, so the order is that of the puts, not of the versions.
+        """
         found = []
         for key, entries in self._entries.items():
-            upto = [entry for entry in entries if entry[0] <= version]
-            if upto and upto[-1][1] is not None:
-                found.append((upto[-1][0], key, upto[-1][1]))
+            for since, place, value in reversed(entries):
+                if since <= version:
+                    if value is not None:
+                        found.append((place, key, value))
+                    break
         found.sort(key=lambda entry: entry[0])
         return {key: value for _, key, value in found}
 

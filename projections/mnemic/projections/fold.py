@@ -204,11 +204,12 @@ def _link(
 
 def _recalled(state: State, event: happened.RecallRecorded, at: Recorded) -> None:
     graph = state.graph
+    session = at.session_id or ""
     for row in event.answer.rows:
         state.catalogue.retrieve(row.block, at.version)
+        state.catalogue.returns.note(row.block, event.frame, at.version)
     for a, b in event.staged:
-        sessions = graph.staged.current.get(key(a, b), ())
-        graph.staged.put(key(a, b), at.version, (*sessions, at.session_id or ""))
+        graph.staged.stage(key(a, b), at.version, session)
     for a, b in event.linked:
         graph.link(
             a,
@@ -221,6 +222,9 @@ def _recalled(state: State, event: happened.RecallRecorded, at: Recorded) -> Non
         )
     for a, b in event.refreshed:
         graph.use(a, b, at.version, at.active_us)
+        graph.refreshed.note(key(a, b), session, at.version)
+    for a, b in event.evicted:
+        graph.staged.drop(key(a, b), at.version)
 
 
 def _outcome(state: State, event: happened.OutcomeRecorded, at: Recorded) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mnemic.kernel.reading import ORIGINS
 from mnemic.kernel.texts import Erased, Remark
 from mnemic.projections.columns import Ledgered, Names, Series, Versions
+from mnemic.projections.staging import Refreshed, Staging
 
 SIMILAR, CO_OCCURS = 0, 1
 """Relation numbers of the classes that can be displaced; anything above never is."""
@@ -69,8 +70,8 @@ class Graph:
         """Pairs that were disconnected, and at which version: no automatic edge until connected
         again."""
         self.sightings: Ledgered[Sighting] = Ledgered()
-        self.staged: Ledgered[tuple[str, ...]] = Ledgered()
-        """Sessions in which a pair without an edge was returned together."""
+        self.staged = Staging()
+        self.refreshed = Refreshed()
 
     def add_block(self) -> None:
         self.incident.append([])
@@ -171,9 +172,10 @@ class Graph:
                 if self.rows.row(pair) >= 0:
                     low, high = self.ends(pair)
                     self.unlink(low, high, version)
-        for waiting in (self.pending, self.staged):
-            for ends in [ends for ends in waiting.current if not blocks.isdisjoint(ends)]:
-                waiting.drop(ends, version)
+            for ends in self.staged.of(block):
+                self.staged.drop(ends, version)
+        for ends in [ends for ends in self.pending.current if not blocks.isdisjoint(ends)]:
+            self.pending.drop(ends, version)
 
     def move(self, old: int, new: int, other: int, version: int) -> None:
         """Re-attach the edge old-other to new, direction and everything else kept."""

@@ -7,7 +7,7 @@ the past finds its rows by a mask and stays true for ever. Every query runs on e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,7 @@ from mnemic.projections.graph import Pending, Sighting, key
 from mnemic.projections.index import VectorIndex
 from mnemic.projections.linking import LinkRule, link_candidates, near_matches
 from mnemic.projections.overlay import Overlay
+from mnemic.projections.staging import Staged, order_of
 from mnemic.projections.state import State
 
 Ints = NDArray[np.int64]
@@ -80,7 +81,7 @@ class Slice:
 
     def column(self, name: str, keys: Ints) -> Ints:
         """Return one value for each of *keys*."""
-        return self._table.column(name)[self.rows[keys]].astype(np.int64)
+        return self._table.column(name)[self.rows[keys]].astype(np.int64, copy=False)
 
     def stands(self, key: int) -> bool:
         """Whether a row of *key* stands."""
@@ -109,12 +110,13 @@ class View:
         self.edge_rows = at(graph.rows, pairs)
         self._blocks = blocks
         self._pairs = pairs
+        self._past: dict[Any, dict[Any, Any]] = {}
+        """What stood in the ledgers that were asked: a view of the past asks each once."""
         self.policy: Policy = self._in_force("policies", "policy") or DEFAULT
         self.embedder: EmbedderIdentity | None = self._in_force("embedders", "embedder")
 
     def _in_force(self, name: str, key: str) -> Any:
-        ledgered = getattr(self._state.timeline, name)
-        return (ledgered.current if self.live else ledgered.at(self.point.version)).get(key)
+        return self._mapping(getattr(self._state.timeline, name)).get(key)
 
     @property
     def state(self) -> State:
@@ -163,6 +165,10 @@ class View:
         """Return the category of a block."""
         return self._state.catalogue.categories.words[self.life.get("category", number)]
 
+    def zone(self, number: int) -> str:
+        """Return the trust zone of a block."""
+        return self._state.catalogue.zones.words[self.life.get("zone", number)]
+
     def text(self, number: int) -> BlockText | Erased:
         """Return what the block says, or that it was erased."""
         return self._state.catalogue.texts[self.life.get("text", number)]
@@ -177,7 +183,7 @@ class View:
             category=self.category(number),
             tags=self.tags(number),
             source=self._state.catalogue.sources.words[self.life.get("source", number)],
-            zone=self._state.catalogue.zones.words[self.life.get("zone", number)],
+            zone=self.zone(number),
             confidence=self.life.get("confidence", number),
             tier_rate=self.life.get("tier_rate", number),
             rate=self.strength.get("rate", number),
@@ -197,6 +203,22 @@ class View:
         known = self.known()
         found: Ints = known[self.life.column("status", known) == status]
         return found
+
+    def mask(self, numbers: Ints) -> NDArray[np.bool_]:
+        """Return, by block number, which blocks are among *numbers*."""
+        among = np.zeros(self._blocks, dtype=np.bool_)
+        among[numbers] = True
+        return among
+
+    def union(self, *groups: Ints) -> Ints:
+        """Return the numbers of the blocks that are in any of *groups*, rising."""
+        return np.flatnonzero(self.mask(np.concatenate(groups)))
+
+    def documents(self, numbers: Ints) -> tuple[NDArray[np.bool_], Ints]:
+        """Return which documents of the lexicon are active blocks', and those of *numbers*."""
+        alive = np.zeros(len(self._state.lexicon), dtype=np.bool_)
+        alive[self.life.column("text", self.with_status(ACTIVE))] = True
+        return alive, self.life.column("text", numbers)
 
     def inbox(self) -> list[int]:
         """Return the numbers of the blocks that wait, first in first."""
@@ -239,6 +261,11 @@ class View:
         pair = self._state.graph.pairs.get(key(a, b))
         return None if pair is None else self._edge(pair)
 
+    def is_linked(self, a: int, b: int) -> bool:
+        """Whether an edge stands between two blocks; cheaper than asking for it."""
+        pair = self._state.graph.pairs.get(key(a, b))
+        return pair is not None and self.edge_rows.stands(pair)
+
     def _edge(self, pair: int) -> EdgeFacts | None:
         if not self.edge_rows.stands(pair):
             return None
@@ -267,6 +294,19 @@ class View:
     def edges_of(self, number: int) -> list[EdgeFacts]:
         """Return the edges of a block in the order in which its pairs were first linked."""
         found = (self._edge(pair) for pair in self._state.graph.incident[number])
+        return [edge for edge in found if edge is not None]
+
+    def related(self, number: int, relation: str) -> list[EdgeFacts]:
+        """Return the edges of a block with *relation*, in the order of ``edges_of``."""
+        graph, rows = self._state.graph, self.edge_rows
+        wanted = graph.relations.known(relation)
+        if wanted < 0:
+            return []
+        found = (
+            self._edge(pair)
+            for pair in graph.incident[number]
+            if rows.stands(pair) and rows.get("relation", pair) == wanted
+        )
         return [edge for edge in found if edge is not None]
 
     def degree(self, number: int) -> int:
@@ -314,6 +354,38 @@ class View:
         """Whether the two were disconnected and not connected since."""
         return key(a, b) in self._mapping(self._state.graph.barred)
 
+    def staged(self) -> dict[tuple[int, int], Staged]:
+        """Return the staged pairs in the order in which they were last staged."""
+        return self._mapping(self._state.graph.staged)
+
+    def staged_with(self, number: int) -> list[tuple[int, int]]:
+        """Return the staged pairs of a block."""
+        if self.live:
+            return self._state.graph.staged.of(number)
+        return [ends for ends in self.staged() if number in ends]
+
+    def staged_sessions(self, a: int, b: int) -> tuple[str, ...]:
+        """Return the sessions in which a pair without an edge was returned together."""
+        standing = self.staged().get(key(a, b))
+        return () if standing is None else standing.sessions
+
+    def staged_total(self) -> int:
+        """Return how many pairs are staged."""
+        return len(self.staged())
+
+    def staging_order(self) -> Iterator[tuple[tuple[int, int], int]]:
+        """Yield staged pairs with their number of sessions, in the order in which they would go."""
+        ids, graph = self._state.catalogue.ids, self._state.graph
+        return graph.staged.order(ids) if self.live else order_of(self.staged(), ids)
+
+    def was_refreshed(self, a: int, b: int, session: str) -> bool:
+        """Whether a recall of this session has refreshed the pair's edge already."""
+        return self._state.graph.refreshed.by(key(a, b), session, self.point.version)
+
+    def returned_by(self, number: int) -> dict[str, int]:
+        """Return by frame, sorted, how often recorded recalls returned a block."""
+        return self._state.catalogue.returns.counts(number, self.point.version)
+
     def sightings(self) -> list[Sighting]:
         """Return the near-duplicate pairs of which both blocks are still active."""
         return [
@@ -331,8 +403,12 @@ class View:
         return self._mapping(self._state.timeline.latest_session).get("session")
 
     def _mapping(self, ledgered: Any) -> dict[Any, Any]:
-        found: dict[Any, Any] = ledgered.current if self.live else ledgered.at(self.point.version)
-        return found
+        if self.live:
+            current: dict[Any, Any] = ledgered.current
+            return current
+        if ledgered not in self._past:
+            self._past[ledgered] = ledgered.at(self.point.version)
+        return self._past[ledgered]
 
     def _ledgered(self, ledgered: Any) -> list[Any]:
         return list(self._mapping(ledgered).values())
@@ -386,11 +462,13 @@ class View:
             if self.status(number) == INBOX:
                 reinforced_us[number] = moment.active_us
         tags = {block.number: frozenset(block.tags) for block in fresh}
-        pool = np.setdiff1d(np.union1d(self.with_status(ACTIVE), new), np.array(gone, dtype=int))
+        pool = self.mask(self.with_status(ACTIVE))
+        pool[new] = True
+        pool[list(gone)] = False
         return link_candidates(
             overlay,
             new,
-            pool,
+            np.flatnonzero(pool),
             row_of=row_of,
             category_of=self._by_number("category"),
             reinforced_us=reinforced_us,

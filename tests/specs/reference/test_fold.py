@@ -86,7 +86,11 @@ Numbers = tuple[tuple[int, int], ...]
 
 
 def recalled(
-    *, staged: Numbers = (), linked: Numbers = (), refreshed: Numbers = ()
+    *,
+    staged: Numbers = (),
+    linked: Numbers = (),
+    refreshed: Numbers = (),
+    evicted: Numbers = (),
 ) -> happened.RecallRecorded:
     numbers = sorted({number for pair in (*staged, *linked, *refreshed) for number in pair})
     return happened.RecallRecorded(
@@ -102,6 +106,7 @@ def recalled(
         staged=staged,
         linked=linked,
         refreshed=refreshed,
+        evicted=evicted,
     )
 
 
@@ -278,11 +283,18 @@ def test_pairs_are_staged_by_session_and_unstaged_by_an_edge() -> None:
     }
 
 
-def test_staging_beyond_its_limit_lets_go_of_the_fewest_sessions_then_the_oldest() -> None:
-    story = Story(attrs.evolve(DEFAULT, staging_pairs_max=2)).active(A, B, C)
-    story.then(recalled(staged=((0, 1),)), recalled(staged=((0, 1),)))
+def test_pairs_would_go_by_the_fewest_sessions_then_the_oldest_then_by_id() -> None:
+    story = Story().active(A, B, C)
+    story.then(recalled(staged=((0, 1),)), recalled(staged=((1, 2), (0, 2), (0, 1))))
+    assert story.state.staging_order() == [(A, C), (B, C), (A, B)]
     story.then(recalled(staged=((0, 2),)), recalled(staged=((1, 2),)))
-    assert list(story.state.staged) == [(A, B), (B, C)]
+    assert story.state.staging_order() == [(A, B), (A, C), (B, C)]
+
+
+def test_an_evicted_pair_is_not_staged_any_more() -> None:
+    story = Story().active(A, B, C)
+    story.then(recalled(staged=((0, 1), (0, 2))), recalled(evicted=((0, 1),)))
+    assert story.state.staged == {(A, C): [""]}
 
 
 def test_a_near_duplicate_is_noted_once() -> None:

@@ -2,7 +2,8 @@
 
 ``expected_chunk``    a committed chunk of a consolidation (DOMAIN 3 and 4)
 ``expected_relink``   new edges for blocks that have few (DOMAIN 4)
-``expected_staging``  what a recorded recall does to pairs returned together (DOMAIN 6)
+``expected_staging``  what a recorded recall does to pairs returned together, with who has to
+                      make place (``expected_eviction``) (DOMAIN 6)
 ``expected_outcome``  evidence and what follows from it (DOMAIN 6)
 
 A sweep has a module of its own, ``upkeep``.
@@ -255,6 +256,7 @@ class Staging:
     staged: tuple[tuple[int, int], ...] = ()
     linked: tuple[tuple[int, int], ...] = ()
     refreshed: tuple[tuple[int, int], ...] = ()
+    evicted: tuple[tuple[int, int], ...] = ()
 
 
 def expected_staging(
@@ -263,12 +265,15 @@ def expected_staging(
     """Return what becomes of every pair of *returned* blocks, by rising number.
 
     A pair with an edge is refreshed once per session. One without is staged once per session, and
-    with enough distinct sessions becomes an edge, if both ends have room: it displaces nothing.
+    with enough distinct sessions becomes an edge, if both ends have room: it displaces nothing. A
+    pair that has them all and found no room is not staged again. A block that is not active any
+    more takes no part.
     """
     if session is None:
         return Staging()
     room = PlainRoom(state, now_us)
-    numbers = sorted(state.blocks[block].number for block in returned)
+    standing = [state.blocks[block] for block in returned]
+    numbers = sorted(block.number for block in standing if block.status == "active")
     staged: list[tuple[int, int]] = []
     linked: list[tuple[int, int]] = []
     refreshed: list[tuple[int, int]] = []
@@ -276,16 +281,45 @@ def expected_staging(
         ends = pair(state.order[a], state.order[b])
         sessions = state.staged.get(ends, [])
         if ends in state.edges:
-            if state.used.get(ends) != session:
+            if session not in state.used.get(ends, ()):
                 refreshed.append((a, b))
         elif session not in sessions and ends not in state.barred:
             enough = len(sessions) + 1 >= state.policy.co_retrieval_sessions
             if enough and room.has_place(*ends):
                 room.formed.add(ends)
                 linked.append((a, b))
-            else:
+            elif len(sessions) < max(1, state.policy.co_retrieval_sessions):
                 staged.append((a, b))
-    return Staging(staged=tuple(staged), linked=tuple(linked), refreshed=tuple(refreshed))
+    stays, evicted = expected_eviction(state, staged, linked, session)
+    return Staging(staged=stays, linked=tuple(linked), refreshed=tuple(refreshed), evicted=evicted)
+
+
+def expected_eviction(
+    state: PlainState,
+    staged: list[tuple[int, int]],
+    linked: list[tuple[int, int]],
+    session: str,
+) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
+    """Return which of *staged* stay, and which pairs go that were staged before.
+
+    With everything staged and linked, pairs beyond the limit go: fewest sessions, then oldest,
+    then by id. One that would go at once is not staged at all.
+    """
+    after = state.copy()
+    for a, b in linked:
+        after.staged.pop(pair(state.order[a], state.order[b]), None)
+    for a, b in staged:
+        ends = pair(state.order[a], state.order[b])
+        after.staged[ends] = [*after.staged.get(ends, []), session]
+        after.staged_version[ends] = state.version + 1
+    surplus = max(0, len(after.staged) - state.policy.staging_pairs_max)
+    going = after.staging_order()[:surplus]
+    numbers = [sorted(state.blocks[end].number for end in ends) for ends in going]
+    gone = [(low, high) for low, high in numbers]
+    return (
+        tuple(ends for ends in staged if ends not in gone),
+        tuple(two for two, ends in zip(gone, going, strict=True) if ends in state.staged),
+    )
 
 
 # --- outcome ----------------------------------------------------------------------------------

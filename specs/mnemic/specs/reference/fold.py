@@ -46,8 +46,10 @@ class PlainState:
         """Cosine of near-duplicates, as first seen."""
         self.staged: dict[Pair, list[str]] = {}
         """Sessions in which a pair was returned together; the last staged is last."""
-        self.used: dict[Pair, str] = {}
-        """The last session in which a recall refreshed a pair's edge."""
+        self.staged_version: dict[Pair, int] = {}
+        """When a pair was last staged."""
+        self.used: dict[Pair, set[str]] = {}
+        """Sessions in which a recall refreshed a pair's edge, this one or an earlier."""
         self.sessions: dict[str, dict[str, Any]] = {}
         self.curated_us: int | None = None
         """Active time of the last sweep."""
@@ -80,6 +82,13 @@ class PlainState:
         """Return the pairs of a block's edges, in the order in which they were first linked."""
         return [ends for ends in self.linked if block in ends and ends in self.edges]
 
+    def staging_order(self) -> list[Pair]:
+        """Return the staged pairs as they would go: fewest sessions, then oldest, then by id."""
+        return sorted(
+            self.staged,
+            key=lambda ends: (len(self.staged[ends]), self.staged_version[ends], ends),
+        )
+
     def copy(self) -> PlainState:
         """Return a state that can go its own way."""
         frozen = {id(event): event for event in (*self.log, self.policy)}
@@ -102,6 +111,8 @@ class PlainState:
             "sessions": plain(self.sessions),
             "space_erased": self.space_erased,
             "staged": plain(self.staged),
+            "staging_order": self.staging_order(),
+            "used": plain(self.used),
             "version": self.version,
         }
 
@@ -338,11 +349,14 @@ class PlainState:
 
     def _recall(self, event: happened.RecallRecorded, recorded: Recorded) -> None:
         for row in event.answer.rows:
-            self.blocks[self.order[row.block]].retrievals += 1
+            block = self.blocks[self.order[row.block]]
+            block.retrievals += 1
+            block.frames[event.frame] = block.frames.get(event.frame, 0) + 1
         for a, b in event.staged:
             ends = pair(self.order[a], self.order[b])
             sessions = self.staged.pop(ends, [])
             self.staged[ends] = [*sessions, recorded.session_id or ""]
+            self.staged_version[ends] = recorded.version
         for a, b in event.linked:
             self.put_edge(
                 PlainEdge(
@@ -355,17 +369,11 @@ class PlainState:
                 )
             )
         for a, b in event.refreshed:
-            self._use(pair(self.order[a], self.order[b]), recorded.active_us)
-            self.used[pair(self.order[a], self.order[b])] = recorded.session_id or ""
-        self._trim_staging()
-
-    def _trim_staging(self) -> None:
-        """Let go of pairs beyond the limit: fewest sessions, then oldest, then by id."""
-        places = {ends: place for place, ends in enumerate(self.staged)}
-        surplus = max(0, len(self.staged) - self.policy.staging_pairs_max)
-        worth = [(len(sessions), places[ends], ends) for ends, sessions in self.staged.items()]
-        for _, _, ends in sorted(worth)[:surplus]:
-            del self.staged[ends]
+            ends = pair(self.order[a], self.order[b])
+            self._use(ends, recorded.active_us)
+            self.used.setdefault(ends, set()).add(recorded.session_id or "")
+        for a, b in event.evicted:
+            del self.staged[pair(self.order[a], self.order[b])]
 
     def _score(self, event: happened.OutcomeRecorded, now: int) -> None:
         for block in event.block_ids:

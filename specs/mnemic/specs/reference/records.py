@@ -54,6 +54,8 @@ class PlainBlock:
     """Outcome evidence for it, the prior of the policy in force included."""
     beta: int = 0
     retrievals: int = 0
+    frames: dict[str, int] = field(factory=dict)
+    """Of the recalls that returned it, by name."""
     vector: bytes | None = field(default=None, repr=False)
     """Packed int16; None before promotion and once erased."""
 

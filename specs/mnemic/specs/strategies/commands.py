@@ -8,6 +8,7 @@ before it, and hypothesis may leave out any part of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 from attrs import frozen
 from hypothesis import strategies as st
@@ -295,7 +296,21 @@ def crowds(*, spokes: int = 14) -> st.SearchStrategy[list[Command]]:
         st.builds(MoveClock, by_us=st.integers(min_value=0, max_value=clocks.HOUR_US)),
         st.sampled_from((Curate(), StartSession(), EndSession())),
     )
-    return st.lists(later, max_size=40).map(lambda rest: [*crowd(spokes=spokes), *rest])
+    steps = st.one_of(*[later.map(lambda command: [command])] * 5, visits())
+    return st.lists(steps, max_size=40).map(
+        lambda rest: [*crowd(spokes=spokes), *chain.from_iterable(rest)]
+    )
+
+
+def visits() -> st.SearchStrategy[list[Command]]:
+    """A few sessions, one after the other, in which the same blocks are returned together."""
+    return st.builds(
+        lambda times, top_k: (
+            [EndSession(), StartSession(), Recall(query=None, top_k=top_k)] * times
+        ),
+        st.integers(min_value=1, max_value=3),
+        st.sampled_from((2, 3, 4, None)),
+    )
 
 
 def _ties(spoke: st.SearchStrategy[int]) -> st.SearchStrategy[Connect]:

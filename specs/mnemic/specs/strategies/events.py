@@ -103,6 +103,8 @@ links = built(
     {"source": block_ids, "target": block_ids, "weight": fractions},
     displaced=tuples(pairs),
 )
+PARTS = 5
+"""Parts of relevance behind the signals of a row; any number would do for the wire."""
 promotions = built(
     e.Promotion,
     {"block_id": block_ids, "vector": embeddings},
@@ -112,12 +114,20 @@ promotions = built(
     alignment=st.none() | fractions,
     supersession=st.none() | supersessions,
 )
+matches = st.builds(
+    e.Matched,
+    recipe=names,
+    source=block_ids,
+    target=block_ids,
+    source_confidence=fractions,
+    target_confidence=fractions,
+)
 staged_vectors = st.builds(e.StagedVector, block_id=block_ids, vector=embeddings)
 answer_rows = st.builds(
     e.AnswerRow,
     block=numbers,
     score=fractions,
-    signals=st.tuples(*[signals] * len(e.SIGNALS + e.PARTS)),
+    signals=st.tuples(*[signals] * (len(e.SIGNALS) + PARTS)),
     via=st.just(-1) | numbers,
 )
 runners_up = st.builds(e.RunnerUp, block=numbers, score=fractions)
@@ -127,7 +137,8 @@ runners_up = st.builds(e.RunnerUp, block=numbers, score=fractions)
 def answers(draw: st.DrawFn) -> e.Answer:
     """Return answers, often sorted by score and with signals that are the same in all rows."""
     rows = draw(tuples(answer_rows, at_most=6))
-    shared = draw(st.lists(st.none() | signals, min_size=9, max_size=9))
+    width = len(e.SIGNALS) + PARTS
+    shared = draw(st.lists(st.none() | signals, min_size=width, max_size=width))
     runners = draw(tuples(runners_up, at_most=25))
     if draw(st.booleans()):
         rows = tuple(sorted(rows, key=lambda row: -row.score))
@@ -176,6 +187,7 @@ def recalls(draw: st.DrawFn) -> e.RecallRecorded:
             staged=touched,
             linked=touched,
             refreshed=touched,
+            evicted=touched,
         )
     )
     return recall
@@ -231,11 +243,13 @@ EVENTS: Mapping[type, Strategy[Any]] = {
         count=counts,
         note=st.none() | remarks,
         displaced=tuples(pairs),
+        matched=st.none() | matches,
     ),
     e.EdgeDeferred: built(
         e.EdgeDeferred,
         {"source": block_ids, "target": block_ids, "relation": labels, "weight": fractions},
         note=st.none() | remarks,
+        matched=st.none() | matches,
     ),
     e.EdgeDisconnected: built(
         e.EdgeDisconnected,

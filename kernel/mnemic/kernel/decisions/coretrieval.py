@@ -1,0 +1,146 @@
+"""What a recorded recall does to the pairs that it returned together.
+
+Rules of this module (DOMAIN section 6):
+
+1. Outside a session nothing happens to any pair.
+2. An edge is used at most once per session: count + 1, a fresh anchor, the weight unchanged.
+3. A pair without an edge is staged once per session. With enough distinct sessions it becomes an
+   edge, if both ends have room: it displaces nothing. Without room it waits, and is not staged
+   any further: the next session tries again.
+4. Staging holds only so many pairs. Beyond, those with the fewest sessions go, then those that
+   were staged longest ago, ties by the pair of ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from heapq import merge
+from itertools import combinations, islice, takewhile
+
+from attrs import frozen
+
+from mnemic.kernel.decisions.room import Ends, Room
+from mnemic.kernel.events import Pair
+from mnemic.kernel.identity import SessionId
+from mnemic.kernel.identity import pair as pair_of_ids
+from mnemic.kernel.reading import ACTIVE, Moment, Reading
+
+
+@frozen(kw_only=True)
+class Effects:
+    """Pairs of block numbers, the lower one first, as the event of a recall lists them."""
+
+    staged: tuple[Ends, ...] = ()
+    linked: tuple[Ends, ...] = ()
+    refreshed: tuple[Ends, ...] = ()
+    evicted: tuple[Ends, ...] = ()
+    """Pairs that were staged before and go."""
+
+
+def decide_effects(
+    reading: Reading, returned: Iterable[int], session: SessionId | None, at: Moment
+) -> Effects:
+    """Decide what becomes of every pair of blocks that a recall returned.
+
+    Args:
+        reading: The state that the recall is recorded on, which may be later than the one that
+            was searched: a block that was archived in between takes no part.
+        returned: Numbers of the blocks of the answer.
+        session: In which it was asked; None outside of one.
+        at: When it is recorded.
+
+    Source: DOMAIN section 6.
+    """
+    if session is None:
+        return Effects()
+    numbers = sorted(number for number in returned if reading.status(number) == ACTIVE)
+    pairs = _Pairs(reading, session, at)
+    for a, b in combinations(numbers, 2):
+        pairs.take(a, b)
+    evicted, spared = _evictions(reading, pairs)
+    return Effects(
+        staged=spared,
+        linked=tuple(pairs.linked),
+        refreshed=tuple(pairs.refreshed),
+        evicted=evicted,
+    )
+
+
+class _Pairs:
+    """Where each pair belongs, decided one after the other."""
+
+    def __init__(self, reading: Reading, session: SessionId, at: Moment) -> None:
+        self._reading = reading
+        self._session = session
+        self._room = Room(reading, at.active_us)
+        self._cap = reading.policy.degree_cap
+        self._enough = reading.policy.co_retrieval_sessions
+        self.staged: dict[Ends, int] = {}
+        """With the number of sessions that each then has."""
+        self.linked: list[Ends] = []
+        self.refreshed: list[Ends] = []
+        self.known = 0
+        """How many of those staged or linked were staged before."""
+
+    def take(self, a: int, b: int) -> None:
+        """Refresh, link, stage or pass over the next pair."""
+        reading = self._reading
+        if reading.is_linked(a, b):
+            if not reading.was_refreshed(a, b, self._session):
+                self.refreshed.append((a, b))
+            return
+        sessions = reading.staged_sessions(a, b)
+        if self._session in sessions or reading.is_barred(a, b):
+            return
+        if len(sessions) + 1 >= self._enough and self._has_place(a, b):
+            self._room.move_in(a, b)
+            self.linked.append((a, b))
+        elif len(sessions) < max(1, self._enough):
+            self.staged[a, b] = len(sessions) + 1
+        else:
+            return
+        self.known += bool(sessions)
+
+    def _has_place(self, a: int, b: int) -> bool:
+        return self._room.degree(a) < self._cap and self._room.degree(b) < self._cap
+
+
+def _evictions(reading: Reading, pairs: _Pairs) -> tuple[tuple[Ends, ...], tuple[Ends, ...]]:
+    """Return the pairs that go though they were staged before, and the fresh ones that stay.
+
+    A fresh pair that would go at once is not staged at all.
+    """
+    total = reading.staged_total() + len(pairs.staged) + len(pairs.linked) - pairs.known
+    surplus = total - len(pairs.linked) - reading.policy.staging_pairs_max
+    if surplus <= 0:
+        return (), tuple(pairs.staged)
+    going = _going(reading, pairs, surplus)
+    gone = {*going} & {*pairs.staged}
+    return (
+        tuple(ends for ends in going if ends not in gone or reading.staged_sessions(*ends)),
+        tuple(ends for ends in pairs.staged if ends not in gone),
+    )
+
+
+def _going(reading: Reading, pairs: _Pairs, surplus: int) -> list[Ends]:
+    """Return the pairs beyond the limit, in the order in which they go."""
+    touched = {*pairs.staged, *pairs.linked}
+    standing = (entry for entry in reading.staging_order() if entry[0] not in touched)
+    # Of equally many sessions the older go first. Mostly those are enough, and nothing is sorted.
+    least = min(pairs.staged.values(), default=0)
+    older = list(islice(takewhile(lambda entry: entry[1] <= least, standing), surplus))
+    if len(older) < surplus:
+        standing = (entry for entry in reading.staging_order() if entry[0] not in touched)
+        order = merge(standing, _newest(reading, pairs.staged), key=lambda entry: entry[1])
+        older = list(islice(order, surplus))
+    return [ends for ends, _ in older]
+
+
+def _newest(reading: Reading, staged: dict[Ends, int]) -> Iterator[tuple[Ends, int]]:
+    """Yield pairs that are staged now, fewest sessions first, ties by the pair of ids."""
+
+    def place(entry: tuple[Ends, int]) -> tuple[int, Pair]:
+        (a, b), sessions = entry
+        return sessions, pair_of_ids(reading.id(a), reading.id(b))
+
+    return iter(sorted(staged.items(), key=place))

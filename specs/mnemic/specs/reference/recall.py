@@ -1,0 +1,265 @@
+"""What a recall must come to (DOMAIN section 6), told in its own order.
+
+Blocks that may come in, how well each matches, candidates, what one hop of the graph brings along,
+signals, scores, order; then what of it goes into the answer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from attrs import field, frozen
+
+from mnemic.kernel.identity import BlockId
+from mnemic.kernel.policy import Frame
+from mnemic.specs.reference import scoring
+from mnemic.specs.reference.fold import PlainState
+from mnemic.specs.reference.records import PlainBlock
+from mnemic.specs.reference.relevance import PARTS, PlainMatch, Question, Values, match
+from mnemic.specs.reference.room import strength
+
+
+@frozen(kw_only=True)
+class Asked:
+    """A recall: what is asked, through which frame and filter, and at which point."""
+
+    question: Question | None
+    frame: Frame
+    where: Mapping[str, Any] = field(factory=dict)
+    """In the form that is recorded: lists of words, ISO times, an object of metadata."""
+    session: str | None = None
+    recipe: str
+    active_us: int
+    instant_us: int
+
+
+@frozen(kw_only=True)
+class PlainScored:
+    """One block of a ranking."""
+
+    block: BlockId
+    score: int
+    signals: dict[str, int | None]
+    """None: not weighed by the frame, or nothing was asked."""
+    parts: dict[str, int | None]
+    via: BlockId | None
+    """Whose edge brought it in."""
+    guaranteed: bool
+
+
+def expected_ranking(state: PlainState, asked: Asked) -> list[PlainScored]:
+    """Return every block that is scored, best first, ties by id."""
+    pool = eligible(state, asked)
+    guaranteed = [block for block in pool if _tagged(state, block, asked.frame.always_tags)]
+    matched: PlainMatch | None = None
+    via: dict[BlockId, BlockId] = {}
+    scored = list(pool)
+    if asked.question is not None:
+        matched = match(asked.recipe, state, asked.question, pool)
+        seeds = {*guaranteed, *_candidates(state, matched)}
+        via = _expanded(state, seeds, pool, asked.active_us)
+        scored = [block for block in pool if block in seeds or block in via]
+    signals = _signals(state, asked, scored, matched)
+    weights = scoring.frame_weights(asked.frame, asked=asked.question is not None)
+    scores: Values = {}
+    for block in scored:
+        weighed = {name: value or 0 for name, value in signals[block].items()}
+        scores[block] = scoring.composite(weights, weighed)
+    return [
+        PlainScored(
+            block=block,
+            score=scores[block],
+            signals=signals[block],
+            parts=_parts(asked, matched, block),
+            via=via.get(block),
+            guaranteed=block in guaranteed,
+        )
+        for block in scoring.ranked(scores)
+    ]
+
+
+def _parts(asked: Asked, matched: PlainMatch | None, block: BlockId) -> dict[str, int | None]:
+    if matched is None:
+        return dict.fromkeys(PARTS[asked.recipe])
+    return {name: matched.parts[name][block] for name in PARTS[asked.recipe]}
+
+
+# --- who may come in --------------------------------------------------------------------------
+
+
+def eligible(state: PlainState, asked: Asked) -> list[BlockId]:
+    """Return the blocks that may be returned, by number."""
+    return [block for block in state.with_status("active") if _may_enter(state, asked, block)]
+
+
+def _may_enter(state: PlainState, asked: Asked, block: BlockId) -> bool:
+    facts, frame = state.blocks[block], asked.frame
+    if facts.expires_at_us is not None and facts.expires_at_us <= asked.instant_us:
+        return False
+    if frame.scope == "session" and not _of_session(state, asked, facts):
+        return False
+    if frame.only_tags and not _tagged(state, block, frame.only_tags):
+        return False
+    if _tagged(state, block, frame.never_tags):
+        return False
+    return all(_meets(facts, name, wanted) for name, wanted in asked.where.items())
+
+
+def _of_session(state: PlainState, asked: Asked, facts: PlainBlock) -> bool:
+    """Whether a block was learned in the session that asks, or else in the latest."""
+    wanted = asked.session
+    if wanted is None and state.sessions:
+        wanted = max(state.sessions, key=lambda one: int(state.sessions[one]["started"]))
+    return wanted is not None and facts.session == wanted
+
+
+def _tagged(state: PlainState, block: BlockId, wanted: Collection[str]) -> bool:
+    return any(_has(state.blocks[block], want) for want in wanted)
+
+
+def _has(facts: PlainBlock, want: str) -> bool:
+    """Whether a block has a tag, or one below it where that ends in a slash."""
+    if want in facts.tags:
+        return True
+    return want.endswith("/") and any(tag.startswith(want) for tag in facts.tags)
+
+
+def _meets(facts: PlainBlock, name: str, wanted: Any) -> bool:
+    """Whether a block meets one condition of a filter."""
+    if name == "tags":
+        return all(_has(facts, want) for want in wanted)
+    if name in {"category", "author", "thread"}:
+        return getattr(facts, name) in wanted
+    if name == "metadata":
+        said = json.loads(facts.metadata or "{}")
+        return facts.content is not None and all(said.get(key) == wanted[key] for key in wanted)
+    if facts.created_at_us is None:
+        return False
+    bound_us = scoring.instant_us(wanted)
+    return facts.created_at_us >= bound_us if name == "since" else facts.created_at_us <= bound_us
+
+
+# --- candidates and what they bring along -----------------------------------------------------
+
+
+def _candidates(state: PlainState, matched: PlainMatch) -> set[BlockId]:
+    """Return the best blocks of each search."""
+    found: set[BlockId] = set()
+    for values in matched.searches:
+        hits = {block: value for block, value in values.items() if value > 0}
+        found.update(scoring.ranked(hits)[: state.policy.candidates])
+    return found
+
+
+def _expanded(
+    state: PlainState, seeds: Collection[BlockId], pool: Collection[BlockId], now_us: int
+) -> dict[BlockId, BlockId]:
+    """Return the best neighbours of seeds, each with the seed whose edge is strongest.
+
+    By effective weight, ties by id of the neighbour; of seeds that pull alike, the first by id.
+    What contradicts a seed is not brought in by that.
+    """
+    pulled: dict[BlockId, tuple[int, BlockId]] = {}
+    for edge in state.edges.values():
+        if edge.relation == "contradicts":
+            continue
+        for seed, other in ((edge.source, edge.target), (edge.target, edge.source)):
+            if seed not in seeds or other in seeds or other not in pool:
+                continue
+            entry = (-strength(state, edge, now_us), seed)
+            pulled[other] = min(entry, pulled.get(other, entry))
+    best = sorted(pulled, key=lambda block: (pulled[block][0], block))
+    return {block: pulled[block][1] for block in best[: state.policy.expansions]}
+
+
+# --- signals ----------------------------------------------------------------------------------
+
+
+def _signals(
+    state: PlainState, asked: Asked, scored: list[BlockId], matched: PlainMatch | None
+) -> dict[BlockId, dict[str, int | None]]:
+    """Return every signal of every block; greatest values are those among the scored."""
+    frame, policy = asked.frame, state.policy
+    degrees = {block: _degree(state, block) for block in scored}
+    counts = {block: state.blocks[block].reinforcements for block in scored}
+    most, busiest = max(counts.values(), default=0), max(degrees.values(), default=0)
+    found: dict[BlockId, dict[str, int | None]] = {}
+    for block in scored:
+        facts = state.blocks[block]
+        if frame.recency_clock == "active":
+            recency = scoring.what_is_left(facts.rate, asked.active_us - facts.reinforced_us)
+        else:
+            recency = scoring.age_recency(facts.created_at_us, asked.instant_us, policy)
+        found[block] = {
+            "relevance": None if matched is None else matched.relevance[block],
+            "recency": recency,
+            "usefulness": scoring.usefulness(facts.alpha, facts.beta),
+            "confidence": facts.confidence,
+            "frequency": scoring.frequency(facts.retrievals, policy),
+            "centrality": None,
+            "reinforcement": None,
+        }
+        if frame.centrality:
+            found[block]["centrality"] = scoring.fraction(degrees[block], busiest)
+        if frame.reinforcement:
+            found[block]["reinforcement"] = scoring.reinforcement(counts[block], most)
+    return found
+
+
+def _degree(state: PlainState, block: BlockId) -> int:
+    """Return the sum of pulls of a block's edges to active blocks."""
+    total = 0
+    for ends, edge in state.edges.items():
+        if block in ends and all(state.blocks[end].status == "active" for end in ends):
+            total += scoring.pull(edge.weight, edge.count, state.policy)
+    return total
+
+
+# --- what goes into the answer ----------------------------------------------------------------
+
+
+@frozen(kw_only=True)
+class PlainChoice:
+    """What an answer holds, best first, and what comes next."""
+
+    chosen: list[BlockId]
+    dropped: list[tuple[BlockId, str]]
+    """Each with ``top_k`` or ``token_budget``, the first few."""
+
+
+def expected_choice(
+    state: PlainState,
+    ranking: list[PlainScored],
+    *,
+    top_k: int | None,
+    budget: int,
+    cost: Callable[[BlockId], int],
+) -> PlainChoice:
+    """Return what of a ranking is let in: guaranteed blocks first, each if it still fits.
+
+    Args:
+        state: Its policy says how much is let in by default.
+        ranking: Best first.
+        top_k: None: the policy's, or as many as are guaranteed if that is more.
+        budget: Tokens for all blocks together.
+        cost: Tokens of a block.
+    """
+    guaranteed = [row.block for row in ranking if row.guaranteed]
+    others = [row.block for row in ranking if not row.guaranteed]
+    most = max(state.policy.top_k, len(guaranteed)) if top_k is None else top_k
+    chosen: list[BlockId] = []
+    dropped: list[tuple[BlockId, str]] = []
+    for block in [*guaranteed, *others]:
+        if len(chosen) == most:
+            dropped.append((block, "top_k"))
+        elif cost(block) > budget:
+            dropped.append((block, "token_budget"))
+        else:
+            budget -= cost(block)
+            chosen.append(block)
+    return PlainChoice(
+        chosen=[row.block for row in ranking if row.block in chosen],
+        dropped=dropped[: state.policy.runners_up],
+    )

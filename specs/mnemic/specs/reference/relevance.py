@@ -1,0 +1,253 @@
+"""How well a block matches a question, by each recipe (DOMAIN section 6).
+
+Every part is worked out for one block after the other from the texts themselves.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import chain
+
+from attrs import frozen
+
+from mnemic.kernel.arithmetic import NANO, exp, ln, nano
+from mnemic.kernel.identity import BlockId
+from mnemic.kernel.policy import Policy
+from mnemic.specs.reference import dates
+from mnemic.specs.reference.conversation import (
+    Analyse,
+    Said,
+    everything_said,
+    living,
+    neighbours,
+)
+from mnemic.specs.reference.fold import PlainState
+from mnemic.specs.reference.records import pair
+from mnemic.specs.reference.scoring import cosine, fraction, times, weighted_sum
+
+K1 = 0.9
+B = 0.3
+GRID = 2**30
+"""Matches and logarithms are summed as whole numbers of this part of one."""
+STEPS = (600, 360, 216, 130)
+"""Thousandths that a neighbour's word counts, one to four steps away."""
+DAMPING = 3
+
+PARTS = {
+    "recall-1": ("lexical", "cosine"),
+    "recall-2": ("lexical", "cosine", "author", "date", "rarity", "corrected"),
+}
+WEIGHED = PARTS["recall-2"][:-1]
+"""Parts with a weight of the policy; what is corrected goes off their sum."""
+LESS = NANO // 1000
+"""How far the older of two near-duplicates stands below the newer."""
+
+Values = dict[BlockId, int]
+"""Nano-units by block."""
+
+
+@frozen(kw_only=True)
+class Question:
+    """Words and their vector."""
+
+    words: str
+    vector: tuple[int, ...] | None
+    analyse: Analyse
+
+
+@frozen(kw_only=True)
+class PlainMatch:
+    """How well each block of a pool matches."""
+
+    parts: dict[str, Values]
+    relevance: Values
+    searches: tuple[Values, ...]
+    """What candidates are sought by; nothing is found at 0."""
+
+
+def match(recipe: str, state: PlainState, question: Question, pool: list[BlockId]) -> PlainMatch:
+    """Return how well each block of *pool* matches *question* by a recipe."""
+    return {"recall-1": _plain, "recall-2": _in_context}[recipe](state, question, pool)
+
+
+# --- recall-1 ---------------------------------------------------------------------------------
+
+
+def _plain(state: PlainState, question: Question, pool: list[BlockId]) -> PlainMatch:
+    policy = state.policy
+    alive = living(state, everything_said(state, question.analyse))
+    asked = list(dict.fromkeys(question.analyse(question.words)))
+    words = lexical(asked, alive, lambda text, term: float(text.words.count(term)))
+    parts = {
+        "lexical": {block: words[block] for block in pool},
+        "cosine": {block: _cosine(state, question, block) for block in pool},
+    }
+    share, gain = nano(policy.lexical_share), nano(policy.lexical_gain)
+    relevance: Values = {}
+    for block in pool:
+        loud = min(NANO, times(words[block], gain))
+        relevance[block] = weighted_sum([(share, loud), (NANO - share, parts["cosine"][block])])
+    return PlainMatch(
+        parts=parts, relevance=relevance, searches=(parts["lexical"], parts["cosine"])
+    )
+
+
+# --- recall-2 ---------------------------------------------------------------------------------
+
+
+def _in_context(state: PlainState, question: Question, pool: list[BlockId]) -> PlainMatch:
+    policy = state.policy
+    said = everything_said(state, question.analyse)
+    alive = living(state, said)
+    asked = list(dict.fromkeys(question.analyse(question.words)))
+    names = set(chain.from_iterable(text.names for text in alive.values()))
+    about = [term for term in asked if term not in names] or asked
+    words = lexical(about, alive, in_context(said, alive))
+    unusual = rarities(said)
+    parts: dict[str, Values] = {name: {} for name in WEIGHED}
+    summed: Values = {}
+    answers: set[BlockId] = set()
+    for block in pool:
+        text = alive[block]
+        values = {
+            "lexical": words[block],
+            "cosine": _cosine(state, question, block),
+            "author": NANO if text.names & set(asked) else 0,
+            "date": dates.closeness(question.words, text.created_us),
+            "rarity": unusual[text.number],
+        }
+        for name, value in values.items():
+            parts[name][block] = value
+        summed[block] = strength_of(values, policy)
+        # That a text is unusual does not make it an answer.
+        if any(value for name, value in values.items() if name != "rarity"):
+            answers.add(block)
+    strength = corrected(state, summed)
+    parts["corrected"] = {block: summed[block] - strength[block] for block in pool}
+    overall = {block: strength[block] if block in answers else 0 for block in pool}
+    middle = reference_of(strength.values(), policy)
+    return PlainMatch(
+        parts=parts,
+        relevance={block: relevance_of(strength[block], middle, policy) for block in pool},
+        searches=(parts["lexical"], parts["cosine"], overall),
+    )
+
+
+def strength_of(parts: Mapping[str, int], policy: Policy) -> int:
+    """Return the weighted sum of the parts that have a weight."""
+    return weighted_sum(
+        [(nano(getattr(policy, f"relevance_{name}")), value) for name, value in parts.items()]
+    )
+
+
+def corrected(state: PlainState, strengths: Values) -> Values:
+    """Return the strengths, with that of each text below those of newer near-duplicates.
+
+    From the newest to the oldest, so that of several versions each stands below the next.
+    """
+    left: Values = {}
+    newest_first = sorted(strengths, key=lambda block: -state.blocks[block].learned_version)
+    for block in newest_first:
+        newer = [left[other] for other in left if pair(block, other) in state.near]
+        left[block] = min([strengths[block], *(max(0, value - LESS) for value in newer)])
+    return left
+
+
+def reference_of(strengths: Collection[int], policy: Policy) -> int:
+    """Return the strength that is half relevant: that of a rank, or the floor if it is more."""
+    floor = nano(policy.relevance_floor)
+    if len(strengths) < policy.relevance_rank:
+        return floor
+    return max(floor, sorted(strengths, reverse=True)[policy.relevance_rank - 1])
+
+
+def relevance_of(strength: int, middle: int, policy: Policy) -> int:
+    """Return 1 / (1 + exp(-(strength - middle) / width))."""
+    steps = float(strength - middle) / float(nano(policy.relevance_width))
+    return nano(1.0 / (1.0 + exp(max(-50.0, min(50.0, -steps)))))
+
+
+# --- parts ------------------------------------------------------------------------------------
+
+Counted = Callable[[Said, str], float]
+"""How often a term counts in a text."""
+
+
+def lexical(asked: Sequence[str], alive: Mapping[BlockId, Said], counted: Counted) -> Values:
+    """Return BM25 as a share of what a text that answers everything would reach.
+
+    Args:
+        asked: Terms, each once.
+        alive: What the active blocks say: statistics are of these alone.
+        counted: How often a term counts in one of them.
+    """
+    texts = alive.values()
+    mean = sum(len(text.words) for text in texts) / max(1, len(texts))
+    worth: dict[str, float] = {}
+    for term in asked:
+        holding = sum(term in text.words for text in texts)
+        worth[term] = ln(1.0 + (len(texts) - holding + 0.5) / (holding + 0.5)) * (K1 + 1.0)
+    reach = sum(round(bound * GRID) for bound in worth.values())
+    found: Values = {}
+    for block, text in alive.items():
+        total = 0
+        for term, bound in worth.items():
+            count = counted(text, term)
+            if count:
+                drag = K1 * ((1.0 - B) + B * (len(text.words) / mean))
+                total += round(bound * count / (count + drag) * GRID)
+        found[block] = nano(total / max(1, reach))
+    return found
+
+
+def in_context(said: list[Said], alive: Mapping[BlockId, Said]) -> Counted:
+    """Return how a term counts where the words of neighbours that are alive count too."""
+    near = neighbours(said, len(STEPS))
+    lives = {text.number for text in alive.values()}
+
+    def counted(text: Said, term: str) -> float:
+        thousandths = 1000 * text.words.count(term)
+        for number, steps in near[text.number]:
+            if number in lives:
+                thousandths += STEPS[steps - 1] * said[number].words.count(term)
+        return thousandths / 1000.0
+
+    return counted
+
+
+def rarities(said: list[Said]) -> list[int]:
+    """Return how unusual the words of each text were when it was learned."""
+    return [
+        rarity(text.number, [_holding(said[: text.number], term) for term in set(text.words)])
+        for text in said
+    ]
+
+
+def rarity(before: int, held: Sequence[int]) -> int:
+    """Return how unusual a text is.
+
+    Args:
+        before: Texts before it.
+        held: For each of its different terms, how many of them hold it.
+    """
+    if not held:
+        return 0
+    total = sum(_log(before + 1.0) - _log(count + 0.5) for count in held)
+    return fraction(total, (len(held) + DAMPING) * _log(2.0 * before + 2.0))
+
+
+def _holding(texts: Sequence[Said], term: str) -> int:
+    return sum(term in text.words for text in texts)
+
+
+def _log(number: float) -> int:
+    return round(ln(number) * GRID)
+
+
+def _cosine(state: PlainState, question: Question, block: BlockId) -> int:
+    """Return the cosine of a block with the question, at least 0; nothing without a vector."""
+    packed = state.blocks[block].vector
+    if question.vector is None or packed is None:
+        return 0
+    return max(0, cosine(question.vector, struct.unpack(f"<{len(packed) // 2}h", packed)))

@@ -1,0 +1,162 @@
+"""Conversations as plain values: what is said where, when and by whom, and what is asked of it.
+
+Words are few, so that texts share some with each other and with the questions; times lie inside
+a sitting, behind it and nowhere; threads interleave.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from attrs import evolve, field, frozen
+from hypothesis import strategies as st
+
+from mnemic.specs.strategies import commands
+
+WORDS = "bees honey hive bloom garden Ann Ben the may where what kept moved twice".split()
+"""A stop word or two, a name or two, a month."""
+ODD = ("🧠", "the of and", "Ann", "7 May 2023 bees")
+AUTHORS = (None, "Ann", "Ben Hale", "Hale Ann", "the")
+THREADS = (None, None, "porch", "kitchen")
+BEGUN = datetime.fromisoformat("2023-05-05T22:00:00+00:00")
+MINUTES = (0, 1, 5, 60, 180, 181, 400, 1440, 3000, 12_000, 45_000)
+DATES = ("", "", "", "in May", "on 7 May", "May 6th, 2023", "in 2023", "2022-05-08", "of June 2023")
+ZONED = ("unknown", None)
+
+
+@frozen(kw_only=True)
+class Say:
+    """``learn``, with all that a turn of a conversation has."""
+
+    content: str
+    author: str | None = None
+    thread: str | None = None
+    category: str = "message"
+    minute: int | str | None = None
+    """Since the beginning; "unknown", or None for now."""
+    tags: tuple[str, ...] = ()
+    metadata: dict[str, Any] | None = None
+
+    def given(self) -> dict[str, Any]:
+        """Return the arguments of ``learn``."""
+        created: Any = self.minute
+        if isinstance(created, int):
+            created = BEGUN + timedelta(minutes=created)
+        return {
+            "content": self.content,
+            "author": self.author,
+            "thread": self.thread,
+            "category": self.category,
+            "created_at": created,
+            "tags": self.tags,
+            "metadata": self.metadata,
+        }
+
+
+@frozen(kw_only=True)
+class Ask:
+    """A question and the limits of its answer."""
+
+    query: str | None
+    frame: str = "attention"
+    where: dict[str, Any] = field(factory=dict)
+    top_k: int | None = None
+    budget: int | None = None
+    recipe: str = "recall-2"
+
+
+def sentences(*, least: int = 1, most: int = 6) -> st.SearchStrategy[str]:
+    """Texts of a few words."""
+    return st.lists(st.sampled_from(WORDS), min_size=least, max_size=most).map(" ".join)
+
+
+def turns() -> st.SearchStrategy[Say]:
+    """What somebody says in a conversation, or a fact on its own."""
+    minutes = st.one_of(st.sampled_from(MINUTES), st.integers(0, 500), st.sampled_from(ZONED))
+    longer = sentences(least=3, most=9)
+    return st.builds(
+        Say,
+        content=st.one_of(longer, longer, longer, sentences(), st.sampled_from(ODD)),
+        author=st.sampled_from(AUTHORS),
+        thread=st.sampled_from(THREADS),
+        category=st.sampled_from(("message", "message", "knowledge", "observation")),
+        minute=minutes,
+        tags=st.sampled_from(((), (), ("a",), ("a", "project/x"), ("self/constitutional",))),
+        metadata=st.sampled_from((None, None, {"room": 1}, {"room": 2, "loud": True})),
+    )
+
+
+BLOCKS = st.integers(min_value=0, max_value=40)
+TIES: st.SearchStrategy[commands.Command] = st.builds(
+    commands.Connect,
+    source=BLOCKS,
+    target=BLOCKS,
+    relation=st.sampled_from((None, "supports", "contradicts", "outcome")),
+    weight=st.sampled_from((None, 0.2, 0.9)),
+)
+UPHEAVALS: st.SearchStrategy[commands.Command] = st.one_of(
+    st.builds(commands.Consolidate, limit=st.sampled_from((None, 2))),
+    st.builds(
+        commands.Outcome,
+        blocks=st.lists(BLOCKS, min_size=1, max_size=3).map(tuple),
+        signal=st.sampled_from((0.0, 0.6, 1.0)),
+    ),
+    st.builds(commands.Recall, query=sentences(), record=st.booleans()),
+    st.builds(commands.Forget, block=BLOCKS),
+    st.builds(commands.Erase, block=BLOCKS),
+    st.builds(commands.Revise, block=BLOCKS, content=sentences(least=3)),
+    st.builds(commands.StartSession),
+    st.builds(commands.EndSession),
+    st.builds(
+        commands.MoveClock,
+        by_us=st.sampled_from((60, 9000, 10**6)).map(lambda count: count * 1_000_000),
+    ),
+)
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[Say | commands.Command]:
+    """Whole conversations: turns, then ties and upheavals, twice; some are said again."""
+    steps: list[Say | commands.Command] = []
+    said = draw(st.lists(turns(), min_size=6, max_size=14))
+    steps += said
+    steps += draw(st.lists(UPHEAVALS, max_size=4))
+    steps.append(commands.Consolidate())
+    steps += draw(st.lists(TIES, max_size=6))
+    steps += draw(st.lists(UPHEAVALS, max_size=3))
+    for again in draw(st.lists(st.sampled_from(said), max_size=2)):
+        steps.append(evolve(again, thread=draw(st.sampled_from(THREADS)), minute=None))
+    steps += draw(st.lists(turns(), max_size=5))
+    steps.append(commands.Consolidate())
+    steps += draw(st.lists(TIES, max_size=3))
+    return steps
+
+
+def filters() -> st.SearchStrategy[dict[str, Any]]:
+    """Filters in plain form."""
+    return st.sampled_from(
+        (
+            {"author": ["Ann"]},
+            {"thread": ["kitchen", "porch"]},
+            {"tags": ["a", "project/"]},
+            {"category": ["message", "observation"]},
+            {"since": "2023-05-06T00:00:00+00:00"},
+            {"until": "2023-05-06T02:00:00+00:00", "author": ["Ann", "Ben Hale"]},
+            {"metadata": {"room": 2}},
+        )
+    )
+
+
+def questions() -> st.SearchStrategy[Ask]:
+    """Questions, half of them with a date or a name."""
+    queries = st.builds("{} {}".format, sentences(), st.sampled_from(DATES)).map(str.strip)
+    return st.builds(
+        Ask,
+        query=st.one_of(queries, queries, queries, queries, st.none()),
+        frame=st.sampled_from(("attention", "attention", "self", "task", "short_term", "world")),
+        where=st.one_of(st.just({}), st.just({}), filters()),
+        top_k=st.sampled_from((None, None, 1, 3, 50)),
+        budget=st.sampled_from((None, None, 20, 40, 70)),
+        recipe=st.sampled_from(("recall-1", "recall-2", "recall-2", "recall-2")),
+    )

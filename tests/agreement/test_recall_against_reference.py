@@ -1,0 +1,233 @@
+"""What a recall ranks and returns is what the plain reference says, now and at any version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from attrs import evolve
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemic.adapters.clocks import ManualClock
+from mnemic.adapters.embedders.hashing import HashEmbedder
+from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.kernel.errors import Refused
+from mnemic.kernel.events import SIGNALS
+from mnemic.kernel.identity import BlockId
+from mnemic.kernel.policy import DEFAULT
+from mnemic.kernel.tokens import EstimatedTokens
+from mnemic.kernel.vectors import Vector, quantise
+from mnemic.projections.analysis import terms
+from mnemic.projections.answering import HEADING, Limits, pack
+from mnemic.projections.recipes import recipe
+from mnemic.projections.retrieval import NOT_COMPUTED, Inquiry, Ranking, rank
+from mnemic.projections.views import View, as_of
+from mnemic.projections.where import Gate, Where
+from mnemic.specs.reference.fold import PlainState, fold
+from mnemic.specs.reference.recall import (
+    Asked,
+    PlainScored,
+    expected_choice,
+    expected_ranking,
+)
+from mnemic.specs.reference.relevance import Question
+from mnemic.specs.strategies import commands
+from tests.agreement.agents import Agent
+from tests.agreement.conversations import Ask, Say, histories, questions
+from tests.agreement.witnesses import read
+
+EMBEDDER = HashEmbedder(8)
+COUNTER = EstimatedTokens()
+GENEROUS = 1_000_000
+SPARING = evolve(
+    DEFAULT,
+    name="sparing",
+    candidates=2,
+    expansions=2,
+    runners_up=1,
+    relevance_rank=2,
+    relevance_floor=0.05,
+    relevance_width=0.1,
+    edge_threshold=0.9,
+    near_duplicate=0.99,
+    near_duplicate_noted=0.6,
+    degree_cap=3,
+    top_k=3,
+)
+"""Few candidates, so that edges bring others in, and a gentle curve, so that relevance differs."""
+
+Step = Say | commands.Command
+
+
+class Talk:
+    """A memory in which a conversation takes place."""
+
+    def __init__(self, policy: str) -> None:
+        self.clock = ManualClock()
+        self.store = MemoryStore()
+        self.agent = Agent(
+            "ann",
+            self.store,
+            embedder=EMBEDDER,
+            clock=self.clock,
+            policy={"sparing": SPARING, "mnemic-1": DEFAULT}[policy],
+        )
+        self.agent.memory.start_session()
+
+    def play(self, steps: Sequence[Step]) -> None:
+        """Take step after step; what is refused is left out."""
+        for step in steps:
+            try:
+                self._take(step)
+            except Refused:
+                continue
+
+    def _take(self, step: Step) -> None:
+        if isinstance(step, Say):
+            self.clock.advance(minutes=1)
+            self.agent.memory.learn(**step.given())
+            return
+        blocks = fold(read(self.store.log("default"))).order
+        call = self.agent.call(step, blocks, [])
+        if call is not None:
+            call(f"c{self.agent.space.state.version}")
+
+    def now(self) -> tuple[View, PlainState]:
+        """Return the live view, and the reference at the same point."""
+        self.agent.space.catch_up()
+        return self.agent.space.live(), fold(read(self.store.log("default")))
+
+    def then(self, version: int) -> tuple[View, PlainState]:
+        """Return the view as of a version of the whole log, and the log folded so far."""
+        self.agent.space.catch_up()
+        cut = fold(read(self.store.log("default"))[: version + 1])
+        return as_of(self.agent.space.state, version), cut
+
+
+def stored(query: str | None) -> Vector | None:
+    if query is None:
+        return None
+    return quantise(EMBEDDER.embed([query])[0], dimension=EMBEDDER.identity.dimension)
+
+
+def ranked_by_columns(view: View, ask: Ask) -> tuple[Inquiry, Ranking]:
+    gate = Gate(frame=view.policy.frame(ask.frame), where=Where.parse(ask.where))
+    vector = None if view.embedder is None else stored(ask.query)
+    inquiry = Inquiry(query=ask.query, vector=vector, gate=gate, recipe=recipe(ask.recipe))
+    return inquiry, rank(view, inquiry)
+
+
+def told_by_columns(view: View, inquiry: Inquiry, ranking: Ranking) -> list[dict[str, Any]]:
+    rows = [ranking.row(place) for place in range(len(ranking))]
+    names = (*SIGNALS, *inquiry.recipe.parts)
+    return [
+        {
+            "block": view.id(row.block),
+            "score": row.score,
+            "via": view.id(row.via) if row.via >= 0 else None,
+            "guaranteed": row.block in ranking.guaranteed,
+            **dict(zip(names, row.signals, strict=True)),
+        }
+        for row in rows
+    ]
+
+
+def ranked_by_reference(view: View, plain: PlainState, ask: Ask) -> list[PlainScored]:
+    vector = None if plain.embedder is None else stored(ask.query)
+    asked = Asked(
+        question=None
+        if ask.query is None
+        else Question(
+            words=ask.query,
+            vector=None if vector is None else tuple(vector.tolist()),
+            analyse=terms,
+        ),
+        frame=plain.policy.frame(ask.frame),
+        where=ask.where,
+        recipe=ask.recipe,
+        active_us=view.point.active_us,
+        instant_us=view.point.instant_us,
+    )
+    return expected_ranking(plain, asked)
+
+
+def told_by_reference(ranking: list[PlainScored]) -> list[dict[str, Any]]:
+    return [
+        {
+            "block": row.block,
+            "score": row.score,
+            "via": row.via,
+            "guaranteed": row.guaranteed,
+            **{
+                name: NOT_COMPUTED if value is None else value
+                for name, value in {**row.signals, **row.parts}.items()
+            },
+        }
+        for row in ranking
+    ]
+
+
+def costs(view: View, inquiry: Inquiry, ranking: Ranking) -> Callable[[BlockId], int]:
+    """Return what a block costs, as its line in an answer without limits says."""
+    limits = Limits(top_k=GENEROUS, token_budget=GENEROUS, counter=COUNTER)
+    whole = pack(view, inquiry, ranking, limits).result
+    lines = whole.text.splitlines()[1 : 1 + len(whole.blocks)]
+    by_block = {
+        block: COUNTER.count(f"{line}\n")
+        for block, line in zip(whole.block_ids, lines, strict=True)
+    }
+    return lambda block: by_block[block]
+
+
+def agree(view: View, plain: PlainState, ask: Ask) -> None:
+    """Ask both, and compare whole rankings and what of them goes into the answer."""
+    inquiry, ranking = ranked_by_columns(view, ask)
+    expected = ranked_by_reference(view, plain, ask)
+    assert told_by_columns(view, inquiry, ranking) == told_by_reference(expected)
+    budget = inquiry.frame.token_budget if ask.budget is None else ask.budget
+    limits = Limits(top_k=ask.top_k, token_budget=budget, counter=COUNTER)
+    result = pack(view, inquiry, ranking, limits).result
+    choice = expected_choice(
+        plain,
+        expected,
+        top_k=ask.top_k,
+        budget=budget - COUNTER.count(f"{HEADING}\n"),
+        cost=costs(view, inquiry, ranking),
+    )
+    scored = [(each.id, each.reason) for each in result.dropped if each.score is not None]
+    assert (list(result.block_ids), scored) == (choice.chosen, choice.dropped)
+
+
+ASKED = st.lists(questions(), min_size=3, max_size=6)
+POLICIES = st.sampled_from(("sparing", "sparing", "mnemic-1"))
+
+
+@settings(max_examples=settings().max_examples * 2)
+@given(policy=POLICIES, steps=histories(), asked=ASKED)
+def test_a_recall_ranks_and_returns_what_the_reference_says(
+    policy: str, steps: list[Step], asked: list[Ask]
+) -> None:
+    talk = Talk(policy)
+    talk.play(steps)
+    view, plain = talk.now()
+    for ask in asked:
+        agree(view, plain, ask)
+
+
+@given(
+    policy=POLICIES,
+    steps=histories(),
+    asked=ASKED,
+    shares=st.lists(st.floats(min_value=0.0, max_value=1.0), min_size=3, max_size=3),
+)
+def test_as_of_a_version_it_is_what_the_reference_says_of_the_log_so_far(
+    policy: str, steps: list[Step], asked: list[Ask], shares: list[float]
+) -> None:
+    talk = Talk(policy)
+    talk.play(steps)
+    last = talk.agent.space.state.version
+    for share in shares:
+        view, plain = talk.then(round(share * last))
+        for ask in asked:
+            agree(view, plain, ask)
