@@ -230,9 +230,22 @@ class Policy:
     expansions: int = field(default=32, validator=count())
     """Most neighbours that one hop of the graph may add."""
     lexical_share: float = field(default=0.6, validator=unit)
-    """Part of relevance that is lexical; the rest is cosine."""
+    """Part of relevance that is lexical by recipe recall-1; the rest is cosine."""
     lexical_gain: float = field(default=1.9, validator=within(1e-3, 8.0))
     """What a lexical strength is multiplied with, up to 1: only repetition reaches the rest."""
+    relevance_lexical: float = field(default=0.40, validator=unit)
+    """Part of the match strength by recipe recall-2; the five sum to 1, see
+    ``mnemic.projections.recipes.context``."""
+    relevance_cosine: float = field(default=0.17, validator=unit)
+    relevance_author: float = field(default=0.12, validator=unit)
+    relevance_date: float = field(default=0.16, validator=unit)
+    relevance_rarity: float = field(default=0.15, validator=unit)
+    relevance_rank: int = field(default=12, validator=count(low=1))
+    """Relevance is 1/2 at the strength of the block at this rank."""
+    relevance_floor: float = field(default=0.15, validator=unit)
+    """Strength that is 1/2 at least, however weak the others match."""
+    relevance_width: float = field(default=0.017, validator=within(1e-4, 10.0))
+    """How steep relevance rises with strength; smaller is steeper."""
     recency_rate_days: float = field(default=0.05, validator=unit)
     recency_unknown: float = field(default=0.5, validator=unit)
     frequency_cap: int = field(default=50, validator=count())
@@ -241,10 +254,14 @@ class Policy:
     co_retrieval_sessions: int = field(default=3, validator=count())
     co_retrieval_weight: float = field(default=0.55, validator=unit)
     staging_pairs_max: int = field(default=10_000, validator=count())
+    suggest_cosine: float = field(default=0.80, validator=unit)
+    """Cosine above which two blocks without an edge are worth a suggestion."""
+    suggestions_max: int = field(default=3, validator=count(high=1000))
 
     def __attrs_post_init__(self) -> None:
         edge = {n: getattr(self, n) for n in EDGE_WEIGHTS}
         _sums_to_one("the edge score", edge)
+        _sums_to_one("relevance", {n: getattr(self, n) for n in RELEVANCE_WEIGHTS})
         if self.near_duplicate_noted > self.near_duplicate:
             raise PolicyRefused("near_duplicate_noted must not exceed near_duplicate")
         names = [frame.name for frame in self.frames]
@@ -322,6 +339,14 @@ class Policy:
             )
         return frame
 
+
+RELEVANCE_WEIGHTS = (
+    "relevance_lexical",
+    "relevance_cosine",
+    "relevance_author",
+    "relevance_date",
+    "relevance_rarity",
+)
 
 EDGE_WEIGHTS = ("edge_cosine", "edge_tags", "edge_category", "edge_temporal")
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
+
+import numpy as np
 from attrs import evolve, frozen
 
 from mnemic.kernel import identity
 from mnemic.kernel.arithmetic import product
-from mnemic.kernel.events import PARTS, SIGNALS, Answer, AnswerRow, RunnerUp
+from mnemic.kernel.events import SIGNALS, Answer, AnswerRow
 from mnemic.kernel.identity import DecisionId
+from mnemic.kernel.policy import Policy
 from mnemic.kernel.ports import TokenCounter
-from mnemic.kernel.reading import ACTIVE
+from mnemic.kernel.reading import ACTIVE, ARCHIVED, EdgeFacts
 from mnemic.kernel.results import (
-    Block,
     Contribution,
     Dropped,
     RecallResult,
@@ -21,11 +25,19 @@ from mnemic.kernel.results import (
 from mnemic.kernel.scoring import UNKNOWN
 from mnemic.kernel.texts import BlockText
 from mnemic.projections.blocks import block_result, iso
+from mnemic.projections.recipes import Recipe
 from mnemic.projections.retrieval import Inquiry, Ranking, digest
 from mnemic.projections.views import View
+from mnemic.projections.where import Where, eligible, obstacle
 
 HEADING = "What I remember that bears on this:"
 COUNTER_HEADING = "But mind:"
+
+Line = Callable[[int], str]
+"""From the number of a block to the line that cites it."""
+
+Disputes = dict[int, list[EdgeFacts]]
+"""The contradictions of each chosen block, in the order of the chosen."""
 
 
 @frozen(kw_only=True)
@@ -36,6 +48,10 @@ class Limits:
     """None: the policy's, or the number of guaranteed blocks if that is larger."""
     token_budget: int
     counter: TokenCounter
+
+    def most(self, policy: Policy, guaranteed: int) -> int:
+        """Return how many blocks may go in, when the frame guarantees so many."""
+        return max(policy.top_k, guaranteed) if self.top_k is None else self.top_k
 
 
 @frozen(kw_only=True)
@@ -52,18 +68,24 @@ def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Pack
 
     Guaranteed blocks go first, then the others by score, each if it still fits the budget.
     """
-    chosen, dropped = _choose(view, ranking, limits)
-    kept = {row.block for row in chosen}
-    rest = [row for row in ranking.rows if row.block not in kept]
-    runners = tuple(RunnerUp(row.block, row.score) for row in rest[: view.policy.runners_up])
-    counter = _counterpoints(view, chosen)
-    text, counterpoints = _text(view, chosen, counter, limits)
+    line = lines(view)
+    places, dropped = _choose(view, ranking, limits, line)
+    chosen = [ranking.row(place) for place in places]
+    kept = set(places)
+    rest = [place for place in range(len(ranking)) if place not in kept]
+    runners = tuple(ranking.runner_up(place) for place in rest[: view.policy.runners_up])
+    disputes = {row.block: view.related(row.block, "contradicts") for row in chosen}
+    counter = _counterpoints(view, disputes)
+    against = [line(number) for number in counter if number not in disputes]
+    against += _disputed(view, disputes)
+    text = _text([line(row.block) for row in chosen], against, limits)
+    tokens = [limits.counter.count(line(row.block)) for row in chosen]
     result = RecallResult(
         query=inquiry.query,
         frame=inquiry.frame.name,
-        blocks=tuple(_scored(view, inquiry, row, limits.counter) for row in chosen),
-        dropped=tuple(dropped),
-        counterpoints=counterpoints,
+        blocks=tuple(map(partial(_scored, view, inquiry), chosen, tokens)),
+        dropped=(*dropped, *_never_scored(view, inquiry, chosen)),
+        counterpoints=tuple(block_result(view, number) for number in counter),
         text=text,
         tokens=limits.counter.count(text),
         token_budget=limits.token_budget,
@@ -81,40 +103,69 @@ def decided(result: RecallResult, decision: DecisionId) -> RecallResult:
     return evolve(result, decision_id=decision)
 
 
-def _choose(view: View, ranking: Ranking, limits: Limits) -> tuple[list[AnswerRow], list[Dropped]]:
-    """Return what goes in, best first, and what would have come next."""
-    first = [row for row in ranking.rows if row.block in ranking.guaranteed]
-    others = [row for row in ranking.rows if row.block not in ranking.guaranteed]
-    most = max(view.policy.top_k, len(first)) if limits.top_k is None else limits.top_k
+def choices(
+    policy: Policy, ranking: Ranking, limits: Limits, line: Line
+) -> Iterator[tuple[int, str | None]]:
+    """Yield every place in the order of letting in, and what keeps it out: None lets it in.
+
+    Reasons are ``top_k`` and ``token_budget``.
+    """
+    room = limits.most(policy, len(ranking.guaranteed))
     left = limits.token_budget - limits.counter.count(HEADING + "\n")
-    chosen: list[AnswerRow] = []
+    for place in ranking.order():
+        reason: str | None = "top_k"
+        if room:
+            cost = limits.counter.count(line(int(ranking.numbers[place])) + "\n")
+            reason = "token_budget" if cost > left else None
+            if reason is None:
+                left -= cost
+                room -= 1
+        yield place, reason
+
+
+def _choose(
+    view: View, ranking: Ranking, limits: Limits, line: Line
+) -> tuple[list[int], list[Dropped]]:
+    """Return the places of what goes in, best first, and what would have come next."""
+    chosen: list[int] = []
     dropped: list[Dropped] = []
-    for row in (*first, *others):
-        cost = limits.counter.count(_line(view, row.block) + "\n")
-        if len(chosen) < most and cost <= left:
-            left -= cost
-            chosen.append(row)
+    for place, reason in choices(view.policy, ranking, limits, line):
+        if reason is None:
+            chosen.append(place)
             continue
         if len(dropped) == view.policy.runners_up:
-            break
-        dropped.append(_dropped(view, row, "top_k" if len(chosen) == most else "token_budget"))
-    chosen.sort(key=lambda row: (-row.score, view.id(row.block)))
-    return chosen, dropped
+            if reason == "top_k":
+                break
+            continue  # the list is full, the answer is not: a shorter text may still fit
+        block = view.id(int(ranking.numbers[place]))
+        dropped.append(Dropped(id=block, score=unit(int(ranking.scores[place])), reason=reason))
+    return sorted(chosen), dropped
 
 
-def _dropped(view: View, row: AnswerRow, reason: str) -> Dropped:
-    return Dropped(id=view.id(row.block), score=unit(row.score), reason=reason)
-
-
-def _counterpoints(view: View, chosen: list[AnswerRow]) -> list[int]:
-    """Return what contradicts a chosen block and has not expired, in the order of the chosen."""
-    found: dict[int, None] = {}
+def _never_scored(view: View, inquiry: Inquiry, chosen: list[AnswerRow]) -> Iterator[Dropped]:
+    """Yield what a reader may miss: predecessors, and guaranteed blocks that a filter shut out."""
+    successor = np.full(len(view.state.catalogue.ids), -1, dtype=np.int64)
+    known = view.known()
+    successor[known] = view.life.column("successor", known)
     for row in chosen:
-        for edge in view.edges_of(row.block):
-            other = edge.other(row.block)
-            if edge.relation == "contradicts" and _stands(view, other):
-                found[other] = None
-    return list(found)
+        for old in np.flatnonzero(successor == row.block).tolist():
+            if view.status(old) == ARCHIVED:
+                yield Dropped(
+                    id=view.id(old), reason="superseded", superseded_by=view.id(row.block)
+                )
+    always = inquiry.frame.always_tags
+    if always and inquiry.gate.where != Where():
+        pool = eligible(view, evolve(inquiry.gate, where=Where()))
+        promised = pool[view.tagged(view.life.column("tags", pool), always)]
+        for number in promised.tolist():
+            if obstacle(view, inquiry.gate, number) is not None:
+                yield Dropped(id=view.id(number), reason="filter")
+
+
+def _counterpoints(view: View, disputes: Disputes) -> list[int]:
+    """Return what contradicts a chosen block and has not expired, in the order of the chosen."""
+    others = (edge.other(number) for number, edges in disputes.items() for edge in edges)
+    return [other for other in dict.fromkeys(others) if _stands(view, other)]
 
 
 def _stands(view: View, number: int) -> bool:
@@ -123,35 +174,35 @@ def _stands(view: View, number: int) -> bool:
     return facts.status == ACTIVE and not expired
 
 
-def _text(
-    view: View, chosen: list[AnswerRow], counter: list[int], limits: Limits
-) -> tuple[str, tuple[Block, ...]]:
-    """Return the prompt-ready text within the budget, and every counterpoint."""
-    lines = [HEADING, *(_line(view, row.block) for row in chosen)] if chosen else []
-    shown = {row.block for row in chosen}
-    against = [_line(view, number) for number in counter if number not in shown]
-    against += _disputes(view, shown)
+def _text(chosen: list[str], against: list[str], limits: Limits) -> str:
+    """Return the prompt-ready text within the budget: what was chosen, and what speaks against."""
+    lines = [HEADING, *chosen] if chosen else []
     for line in [COUNTER_HEADING, *against] if against else []:
         if limits.counter.count("\n".join([*lines, line])) > limits.token_budget:
             break
         lines.append(line)
     if lines and lines[-1] == COUNTER_HEADING:
         lines.pop()
-    return "\n".join(lines), tuple(block_result(view, number) for number in counter)
+    return "\n".join(lines)
 
 
-def _disputes(view: View, shown: set[int]) -> list[str]:
-    """Return a line for each pair of shown blocks that contradict each other."""
+def _disputed(view: View, disputes: Disputes) -> list[str]:
+    """Return a line for each pair of chosen blocks that contradict each other."""
     found = [
         (edge.source, edge.target)
-        for number in sorted(shown)
-        for edge in view.edges_of(number)
-        if edge.relation == "contradicts" and edge.source == number and edge.target in shown
+        for number in sorted(disputes)
+        for edge in disputes[number]
+        if edge.source == number and edge.target in disputes
     ]
     return [
         f"[{identity.short(view.id(source))}] contradicts [{identity.short(view.id(target))}]"
         for source, target in found
     ]
+
+
+def lines(view: View) -> Line:
+    """Return what cites the blocks of *view*, each block's line made once."""
+    return cache(partial(_line, view))
 
 
 def _line(view: View, number: int) -> str:
@@ -166,21 +217,19 @@ def _line(view: View, number: int) -> str:
     return f"{cited} ({about})" if about else cited
 
 
-def _scored(view: View, inquiry: Inquiry, row: AnswerRow, counter: TokenCounter) -> ScoredBlock:
-    facts = view.facts(row.block)
+def _scored(view: View, inquiry: Inquiry, row: AnswerRow, tokens: int) -> ScoredBlock:
     text = view.text(row.block)
     created = view.life.get("created_us", row.block)
-    weights = inquiry.frame.weights(asked=inquiry.query is not None)
-    value = dict(zip((*SIGNALS, *PARTS), row.signals, strict=True))
+    value = dict(zip((*SIGNALS, *inquiry.recipe.parts), row.signals, strict=True))
     return ScoredBlock(
-        id=facts.id,
+        id=view.id(row.block),
         content=text.content if isinstance(text, BlockText) else "[erased]",
-        category=facts.category,
-        tags=facts.tags,
+        category=view.category(row.block),
+        tags=view.tags(row.block),
         author=text.author if isinstance(text, BlockText) else None,
         thread=text.thread if isinstance(text, BlockText) else None,
         created_at=None if created == UNKNOWN else iso(created),
-        zone=facts.zone,
+        zone=view.zone(row.block),
         composite_score=unit(row.score),
         relevance_score=unit(max(0, value["relevance"])),
         recency_score=unit(value["recency"]),
@@ -191,20 +240,44 @@ def _scored(view: View, inquiry: Inquiry, row: AnswerRow, counter: TokenCounter)
         reinforcement_score=_optional(value["reinforcement"]),
         lexical_score=unit(max(0, value["lexical"])),
         cosine_score=unit(max(0, value["cosine"])),
-        contributions=tuple(
-            Contribution(
-                signal=name,
-                value=unit(value[name]),
-                weight=unit(weight),
-                contribution=unit(product(weight, value[name])),
-            )
-            for name, weight in zip(SIGNALS, weights, strict=True)
-            if weight
+        contributions=contributions(
+            SIGNALS, inquiry.frame.weights(asked=inquiry.query is not None), row.signals
         ),
+        relevance_parts=relevance_parts(view.policy, inquiry.recipe, row),
         was_expanded=row.via >= 0,
         expanded_via=view.id(row.via) if row.via >= 0 else None,
-        tokens=counter.count(_line(view, row.block)),
+        tokens=tokens,
     )
+
+
+def contributions(
+    names: Sequence[str], weights: Sequence[int], values: Sequence[int]
+) -> tuple[Contribution, ...]:
+    """Return what each of *names* adds: its value, its weight and their product.
+
+    Args:
+        names: Signals or parts.
+        weights: Nano-units; what weighs nothing is left out.
+        values: Nano-units, at least as many as names.
+    """
+    return tuple(
+        Contribution(
+            signal=name,
+            value=unit(value),
+            weight=unit(weight),
+            contribution=unit(product(weight, value)),
+        )
+        for name, weight, value in zip(names, weights, values, strict=False)
+        if weight
+    )
+
+
+def relevance_parts(policy: Policy, recipe: Recipe, row: AnswerRow) -> tuple[Contribution, ...]:
+    """Return what the strength of a block's match is made of; nothing without a question."""
+    values = row.signals[len(SIGNALS) :]
+    if not values or values[0] < 0:
+        return ()
+    return contributions(recipe.parts, recipe.weights(policy), values)
 
 
 def _optional(value: int) -> float | None:

@@ -30,6 +30,8 @@ Matrix: TypeAlias = NDArray[np.float32]
 _ROWS_FIRST: Final = 64
 _CHUNK_COMPONENTS: Final = 2**20
 """4 MiB of float32: about what a core's cache holds."""
+_ONE_BY_ONE: Final = 8
+"""Up to so many queries, products row by row cost less than several threads may."""
 _QUERIES_AT_ONCE: Final = 256
 
 
@@ -267,20 +269,19 @@ class VectorIndex:
             else:
                 chunk = _gather(self._matrix, columns, gathered)
             out = products[: count * len(columns)].reshape(count, len(columns))
-            yield columns, np.matmul(queries, chunk.T, out=out)
+            yield columns, _product(queries, chunk, out=out)
 
     def _dots(self, query: Matrix, rows: Integers | None, extent: int) -> Matrix:
-        if rows is None:
-            return self._matrix[:extent] @ query
-        if _in_place(len(rows), extent, 1):
-            whole: Matrix = self._matrix[:extent] @ query
-            return whole[rows]
+        if rows is None or _in_place(len(rows), extent, 1):
+            whole: Matrix = _product(query[None], self._matrix[:extent])[0]
+            return whole if rows is None else whole[rows]
         width = max(1, self._chunk_components // len(query))
         gathered = np.empty((min(width, len(rows)), len(query)), dtype=np.float32)
         dots = np.empty(len(rows), dtype=np.float32)
         for start in range(0, len(rows), width):
             columns = rows[start : start + width]
-            dots[start : start + width] = _gather(self._matrix, columns, gathered) @ query
+            chunk = _gather(self._matrix, columns, gathered)
+            _product(query[None], chunk, out=dots[None, start : start + width])
         return dots
 
     # --- checks ------------------------------------------------------------------------------
@@ -319,13 +320,15 @@ def ranked(values: Integers, blocks: Integers, ids: Ids, *, k: int) -> Integers:
         positions = np.flatnonzero(values >= np.partition(values, kth)[kth])
     positions = positions[np.argsort(-values[positions], kind="stable")]
     ordered = values[positions]
-    starts = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] + 1))
-    lengths = np.diff(starts, append=len(ordered))
-    for start, length in zip(starts.tolist(), lengths.tolist(), strict=True):
-        if length > 1:
-            tied = positions[start : start + length].tolist()
+    tie = ordered[1:] == ordered[:-1]
+    if tie.any():
+        starts = np.flatnonzero(np.concatenate(((True,), ~tie)))
+        lengths = np.diff(starts, append=len(ordered))
+        for start in np.flatnonzero(lengths > 1).tolist():
+            among = slice(int(starts[start]), int(starts[start] + lengths[start]))
+            tied = positions[among].tolist()
             tied.sort(key=lambda position: ids[int(blocks[position])])
-            positions[start : start + length] = tied
+            positions[among] = tied
     return positions[:k]
 
 
@@ -336,6 +339,18 @@ def _in_place(alive: int, extent: int, queries: int) -> bool:
     it out 40 times.
     """
     return alive * (40 + queries) >= extent * (10 + queries)
+
+
+def _product(queries: Matrix, rows: Matrix, out: Matrix | None = None) -> Matrix:
+    """Return the product of each query with each row, shape (queries, rows).
+
+    Few queries go row by row, on one thread: a matrix product would wake one for each processor,
+    and where another program keeps a processor busy, all wait for the last (10 ms, not 0.03).
+    """
+    if len(queries) > _ONE_BY_ONE:
+        return np.matmul(queries, rows.T, out=out)
+    found: Matrix = np.vecdot(queries[:, None, :], rows, out=out)
+    return found
 
 
 def _gather(matrix: Matrix, rows: Integers, out: Matrix) -> Matrix:

@@ -26,28 +26,22 @@ Lucene, which stays above 0 for a term that most documents hold.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.kernel.arithmetic import Integers, ln, nano_each
+from mnemic.kernel.arithmetic import Integers, ln, nano_each, share
 from mnemic.projections import analysis
+from mnemic.projections.columns import Series
+from mnemic.projections.term_counts import GRID, K1, WHOLE, B, TermCounts, on_grid
 
 Mask = NDArray[np.bool_]
 
-K1: Final = 0.9
-"""How slowly repetitions of a term saturate; > 0. Changing it makes another recipe."""
-
-B: Final = 0.3
-"""How much length counts against a document, in [0, 1]. Changing it makes another recipe.
-
-With K1, measured on dialogue turns: recall@10 .64, against .62 at the customary 1.2 and 0.75. Short
-texts are mostly about one thing, so their length says little.
-"""
-
-_GRID: Final = 2.0**30
-"""Units of match to one. A sum of ten thousand terms stays far below 2**53, exact as a float."""
+RARITY_DAMPING: Final = 3
+"""Terms that a short text is treated as having besides its own."""
 
 
 class Lexicon:
@@ -71,6 +65,7 @@ class Lexicon:
         self._lengths: Integers = np.zeros(0, dtype=np.int64)
         """Terms in each analysed document. The texts beyond it are the queue."""
         self._postings: dict[str, _Postings] = {}
+        self._rarity = Series(np.int64)
 
     def __len__(self) -> int:
         """Return how many documents were added, forgotten ones included."""
@@ -108,11 +103,60 @@ class Lexicon:
         for document, text in enumerate(self._texts[first:], start=first):
             terms = self._analyse(text) if text is not None else []
             lengths.append(len(terms))
-            for term, count in Counter(terms).items():
+            counts = Counter(terms)
+            held = [self._held(term) + len(fresh[term]) // 2 for term in counts]
+            self._rarity.append(_rarity(document, held))
+            for term, count in counts.items():
                 fresh[term] += (document, count)
         for term, pairs in fresh.items():
             self._postings.setdefault(term, _Postings()).extend(pairs)
         self._lengths = np.concatenate((self._lengths, np.array(lengths, dtype=np.int64)))
+
+    def _held(self, term: str) -> int:
+        """Return how many documents hold *term*, the queue left out."""
+        return self._postings.get(term, _NONE).size
+
+    @property
+    def rarity(self) -> Integers:
+        """How unusual the words of each document were when it was added, nano-units in [0, 1].
+
+        With k documents before it, U distinct terms, and for each of them the number df of those
+        documents that hold it:
+
+            rarity = sum of ln((k + 1) / (df + 1/2)) / ((U + 3) * ln(2k + 2))
+
+        The sum is that of the inverse frequencies, the divisor what U + 3 terms that nobody used
+        before would reach; so one rare word alone does not make a text unusual. It is settled when
+        a document is added, and later ones do not move it: a view of the past reads the same.
+        """
+        self.settle()
+        return self._rarity.values
+
+    def terms(self, query: str) -> list[str]:
+        """Return the terms of *query*, each once, in order."""
+        return list(dict.fromkeys(self._analyse(query)))
+
+    def counts(self, terms: Sequence[str], alive: Mask) -> TermCounts:
+        """Return how often each of *terms* stands in each document, dead ones left out.
+
+        Args:
+            terms: As ``terms`` returns them.
+            alive: One truth value per document added.
+        """
+        self.settle()
+        live = int(np.count_nonzero(alive))
+        found = np.zeros((len(terms), alive.size), dtype=np.int64)
+        bounds = []
+        for place, term in enumerate(terms):
+            documents, counts = self._postings.get(term, _NONE).under(alive)
+            found[place, documents] = counts * WHOLE
+            bounds.append(_inverse_frequency(live, documents.size) * (K1 + 1.0))
+        return TermCounts(
+            counts=found,
+            bounds=tuple(bounds),
+            lengths=self._lengths,
+            mean_length=int((self._lengths * alive).sum()) / max(live, 1) or 1.0,
+        )
 
     def search(self, query: str, alive: Mask) -> tuple[Integers, Integers]:
         """Return the live documents that hold a term of *query*, and how strongly each matches.
@@ -161,10 +205,10 @@ class Lexicon:
             postings = self._postings.get(term, _NONE)
             documents, counts = postings.under(alive)
             bound = _inverse_frequency(live, documents.size) * (K1 + 1.0)
-            reach += round(bound * _GRID)
+            reach += round(bound * GRID)
             if documents.size:
                 drag = K1 * ((1.0 - B) + B * (lengths[documents] / mean))
-                matches[documents] += _on_grid((bound * counts) / (counts + drag))
+                matches[documents] += on_grid((bound * counts) / (counts + drag))
                 held[documents] = True
         return matches, held, reach
 
@@ -213,12 +257,27 @@ _NONE: Final = _Postings()
 """The postings of a term that no document holds."""
 
 
+def _rarity(before: int, held: Sequence[int]) -> int:
+    """Return how unusual a text is; see ``Lexicon.rarity``.
+
+    Args:
+        before: Documents before it.
+        held: For each of its distinct terms, how many of them hold it.
+    """
+    if not held:
+        return 0
+    total = len(held) * _on_grid(before + 1.0) - sum(_on_grid(count + 0.5) for count in held)
+    return share(total, (len(held) + RARITY_DAMPING) * _on_grid(2.0 * before + 2.0))
+
+
+@lru_cache(maxsize=1 << 16)
+def _on_grid(number: float) -> int:
+    """Return ln(number) in grid units: whole numbers, so that their order of adding is free."""
+    return round(ln(number) * GRID)
+
+
 def _inverse_frequency(live: int, frequency: int) -> float:
     return ln(1.0 + (live - frequency + 0.5) / (frequency + 0.5))
-
-
-def _on_grid(match: NDArray[np.float64]) -> Integers:
-    return np.rint(match * _GRID).astype(np.int64)
 
 
 def _strengths(matches: Integers, reach: int) -> Integers:

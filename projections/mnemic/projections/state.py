@@ -18,6 +18,7 @@ from mnemic.projections.fold import HANDLERS
 from mnemic.projections.graph import Graph
 from mnemic.projections.index import VectorIndex
 from mnemic.projections.lexicon import Lexicon
+from mnemic.projections.sequence import Sequence
 from mnemic.projections.timeline import Timeline
 
 FOLD_VERSION = 1
@@ -25,13 +26,14 @@ FOLD_VERSION = 1
 
 
 class State:
-    """Catalogue, graph, vectors, lexicon and timeline at the version last folded."""
+    """Catalogue, graph, vectors, lexicon, sequence and timeline at the version last folded."""
 
     def __init__(self) -> None:
         self.catalogue = Catalogue()
         self.graph = Graph()
         self.timeline = Timeline()
         self.lexicon = Lexicon()
+        self.sequence = Sequence(self.catalogue)
         self.indexes: dict[EmbedderIdentity, VectorIndex] = {}
         self.staged_vectors: dict[EmbedderIdentity, dict[int, int]] = {}
         """Rows of a re-embedding under way, by block."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel.decisions.learning import instant
@@ -16,7 +17,7 @@ from mnemic.kernel.identity import SessionId
 from mnemic.kernel.policy import Frame
 from mnemic.kernel.reading import ACTIVE
 from mnemic.kernel.scoring import UNKNOWN
-from mnemic.kernel.texts import BlockText
+from mnemic.kernel.texts import BlockText, Erased
 from mnemic.projections.blocks import iso
 from mnemic.projections.views import View
 
@@ -108,66 +109,111 @@ def _metadata(value: object) -> tuple[tuple[str, Any], ...]:
     return tuple(json.loads(body).items())
 
 
-def eligible(view: View, frame: Frame, where: Where, session: SessionId | None) -> Ints:
-    """Return the numbers of the blocks that a recall in *frame* may return, rising.
+@frozen(kw_only=True)
+class Gate:
+    """What decides which blocks a question may look at."""
 
-    Args:
-        view: Where to look.
-        frame: What it lets in.
-        where: What the caller asks for.
-        session: Of the caller, if it has one open.
-    """
-    numbers = view.with_status(ACTIVE)
-    expires = view.life.column("expires_us", numbers)
-    numbers = numbers[(expires == UNKNOWN) | (expires > view.point.instant_us)]
-    numbers = _in_frame(view, frame, numbers, session)
-    numbers = _in_columns(view, where, numbers)
-    if where.author or where.thread or where.metadata:
-        passing = [number for number in numbers.tolist() if _says(view, number, where)]
-        numbers = np.array(passing, dtype=np.int64)
+    frame: Frame
+    where: Where = field(factory=Where)
+    session: SessionId | None = None
+    """Of the caller, if it has one open."""
+
+
+def eligible(view: View, gate: Gate) -> Ints:
+    """Return the numbers of the blocks that a recall through *gate* may return, rising."""
+    numbers = unexpired(view, view.with_status(ACTIVE))
+    for _, passes in _sieves(view, gate):
+        numbers = numbers[passes(numbers)]
     return numbers
 
 
-def _in_frame(view: View, frame: Frame, numbers: Ints, session: SessionId | None) -> Ints:
+def unexpired(view: View, numbers: Ints) -> Ints:
+    """Return those of *numbers* that have not expired by the view's instant."""
+    expires = view.life.column("expires_us", numbers)
+    kept: Ints = numbers[(expires == UNKNOWN) | (expires > view.point.instant_us)]
+    return kept
+
+
+def obstacle(view: View, gate: Gate, number: int) -> str | None:
+    """Return the first condition that keeps an active block out; None when it may come in.
+
+    A condition reads ``frame scope``, ``frame only_tags``, ``frame never_tags``, or ``where`` and
+    one of ``KEYS``.
+    """
+    one = np.array([number], dtype=np.int64)
+    for name, passes in _sieves(view, gate):
+        if not passes(one)[0]:
+            return name
+    return None
+
+
+Sieve = Callable[[Ints], NDArray[np.bool_]]
+
+
+def _sieves(view: View, gate: Gate) -> Iterator[tuple[str, Sieve]]:
+    """Yield each condition that was given, cheap ones first: its name, and what passes it."""
+    frame, where = gate.frame, gate.where
     if frame.scope == "session":
         # The caller's own, else the latest: sessions of the dead stay open in the log for ever.
-        wanted = session or view.latest_session()
-        number = -1 if wanted is None else view.state.catalogue.sessions.known(wanted)
-        numbers = numbers[view.life.column("session", numbers) == number]
-    tag_sets = view.life.column("tags", numbers)
-    passing = np.ones(len(numbers), dtype=np.bool_)
+        wanted = gate.session or view.latest_session()
+        known = -1 if wanted is None else view.state.catalogue.sessions.known(wanted)
+        yield "frame scope", lambda numbers: view.life.column("session", numbers) == known
     if frame.only_tags:
-        passing &= view.tagged(tag_sets, frame.only_tags)
+        yield "frame only_tags", lambda numbers: _tagged(view, numbers, frame.only_tags)
     if frame.never_tags:
-        passing &= ~view.tagged(tag_sets, frame.never_tags)
-    return numbers[passing]
-
-
-def _in_columns(view: View, where: Where, numbers: Ints) -> Ints:
-    passing = np.ones(len(numbers), dtype=np.bool_)
-    for tag in where.tags:
-        passing &= view.tagged(view.life.column("tags", numbers), (tag,))
+        yield "frame never_tags", lambda numbers: ~_tagged(view, numbers, frame.never_tags)
+    if where.tags:
+        yield "where tags", lambda numbers: _all_tagged(view, numbers, where.tags)
     if where.category:
-        wanted = [view.state.catalogue.categories.known(name) for name in where.category]
-        passing &= np.isin(view.life.column("category", numbers), wanted)
-    if where.since_us is not None or where.until_us is not None:
-        created = view.life.column("created_us", numbers)
-        passing &= created != UNKNOWN
-        if where.since_us is not None:
-            passing &= created >= where.since_us
-        if where.until_us is not None:
-            passing &= created <= where.until_us
-    return numbers[passing]
+        categories = [view.state.catalogue.categories.known(name) for name in where.category]
+        yield (
+            "where category",
+            lambda numbers: np.isin(view.life.column("category", numbers), categories),
+        )
+    since, until = where.since_us, where.until_us
+    if since is not None:
+        yield "where since", lambda numbers: _dated(view, numbers, since=since)
+    if until is not None:
+        yield "where until", lambda numbers: _dated(view, numbers, until=until)
+    for name in ("author", "thread", "metadata"):
+        values = getattr(where, name)
+        if values:
+            yield f"where {name}", partial(_saying, view, name, values)
 
 
-def _says(view: View, number: int, where: Where) -> bool:
-    """Whether the text of a block meets the conditions on author, thread and metadata."""
-    text = view.text(number)
+def _tagged(view: View, numbers: Ints, wanted: tuple[str, ...]) -> NDArray[np.bool_]:
+    return view.tagged(view.life.column("tags", numbers), wanted)
+
+
+def _all_tagged(view: View, numbers: Ints, wanted: tuple[str, ...]) -> NDArray[np.bool_]:
+    passing = np.ones(len(numbers), dtype=np.bool_)
+    for tag in wanted:
+        passing &= _tagged(view, numbers, (tag,))
+    return passing
+
+
+def _dated(
+    view: View, numbers: Ints, *, since: int | None = None, until: int | None = None
+) -> NDArray[np.bool_]:
+    created = view.life.column("created_us", numbers)
+    passing: NDArray[np.bool_] = created != UNKNOWN
+    if since is not None:
+        passing &= created >= since
+    if until is not None:
+        passing &= created <= until
+    return passing
+
+
+def _saying(view: View, name: str, wanted: tuple[Any, ...], numbers: Ints) -> NDArray[np.bool_]:
+    """Return which texts meet the condition on author, thread or metadata."""
+    passing = (_says(view.text(number), name, wanted) for number in numbers.tolist())
+    return np.fromiter(passing, dtype=np.bool_, count=len(numbers))
+
+
+def _says(text: BlockText | Erased, name: str, wanted: tuple[Any, ...]) -> bool:
     if not isinstance(text, BlockText):
         return False
-    if where.author and text.author not in where.author:
-        return False
-    if where.thread and text.thread not in where.thread:
-        return False
-    metadata = json.loads(text.metadata) if text.metadata and where.metadata else {}
-    return all(metadata.get(key) == value for key, value in where.metadata)
+    if name != "metadata":
+        return getattr(text, name) in wanted
+    metadata = json.loads(text.metadata) if text.metadata else {}
+    return all(metadata.get(key) == value for key, value in wanted)

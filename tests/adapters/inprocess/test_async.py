@@ -82,7 +82,7 @@ def public(kind: type) -> dict[str, Any]:
 def test_every_verb_is_there_with_its_arguments_and_its_words(sync: type, other: type) -> None:
     verbs, twins = public(sync), public(other)
     assert verbs.keys() - twins.keys() == set()
-    own = {"open", "close", "as_of", "session"}
+    own = {"open", "close", "as_of", "session", "guide"}
     for name in verbs.keys() - own:
         assert inspect.signature(twins[name]) == inspect.signature(verbs[name])
         assert inspect.getdoc(twins[name]) == inspect.getdoc(verbs[name])
@@ -108,6 +108,11 @@ SCRIPT: Script = [
     ("pending_connections", lambda _: {}),
     ("history", lambda _: {}),
     ("log", lambda _: {}),
+    ("connects", lambda seen: {"edges": [{"source": seen[7].block_id, "target": "nobody"}]}),
+    (
+        "connect_by_query",
+        lambda _: {"source_query": "a crane", "target_query": "a storm", "dry_run": True},
+    ),
     ("forget", lambda seen: {"block_id": seen[7].block_id}),
     ("erase", lambda seen: {"block_id": seen[7].block_id}),
     ("adopt_policy", lambda _: {"policy": Policy(name="other")}),

@@ -63,7 +63,7 @@ class Telling:
     def __init__(self, answer: object) -> None:
         self._answer = answer
 
-    def analyse(self, texts: object) -> Any:  # noqa: ARG002 - that is the point
+    def analyse(self, passages: object) -> Any:  # noqa: ARG002 - that is the point
         if isinstance(self._answer, Exception):
             raise self._answer
         return self._answer

@@ -159,7 +159,9 @@ def test_words_find_what_vectors_miss(opened: Open) -> None:
 
 def test_equal_scores_are_ordered_by_id(opened: Open) -> None:
     said = {text: axis(0) for text in ["ask", *"abcdefgh"]}
-    memory = opened(embedder=ScriptedEmbedder(said, SIZE))
+    # What was learned first had rarer words.
+    policy = Policy(relevance_rarity=0.0, relevance_lexical=0.55)
+    memory = opened(embedder=ScriptedEmbedder(said, SIZE), policy=policy)
     blocks = [memory.learn(text, category="message").block_id for text in "abcdefgh"]
     found = memory.recall("ask", top_k=8)
     assert len({block.score for block in found.blocks}) == 1
@@ -231,7 +233,8 @@ def test_a_neighbour_comes_in_over_an_edge_with_its_own_relevance(opened: Open) 
     first, second = memory.recall("ask", record=False).blocks
     assert (first.id, first.was_expanded, first.expanded_via) == (hit, False, None)
     assert (second.id, second.was_expanded, second.expanded_via) == (friend, True, hit)
-    assert (second.relevance_score, second.score) == (0.0, recombined(second))
+    assert second.relevance_score < 1e-3
+    assert second.score == recombined(second)
     memory.connect(friend, stranger)
     assert len(memory.recall("ask", record=False).blocks) == 2  # one hop, not two
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
@@ -16,7 +16,7 @@ from mnemic.adapters.inprocess.snapshot import SyncView
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.kernel.errors import MnemicError
 from mnemic.kernel.policy import Policy
-from mnemic.kernel.ports import Analysis
+from mnemic.kernel.ports import Analysis, Passage
 from mnemic.kernel.results import RecallResult
 
 Open: TypeAlias = Callable[..., SyncMemory]
@@ -145,9 +145,9 @@ def test_a_summary_of_the_past_is_the_one_of_then(opened: Open) -> None:
         name = "summing"
         calls = 0
 
-        def analyse(self, texts: list[str]) -> list[Analysis]:
+        def analyse(self, passages: Sequence[Passage]) -> list[Analysis]:
             self.calls += 1
-            return [Analysis(summary=f"summary {self.calls}") for _ in texts]
+            return [Analysis(summary=f"summary {self.calls}") for _ in passages]
 
     memory = opened(analyst=Summing())
     block = memory.learn("a story").block_id

@@ -12,10 +12,12 @@ from typing import Annotated
 
 from cyclopts import App, CycloptsError, Group, Parameter, UnknownOptionError
 
-from mnemic.adapters.cli import past, reading, upkeep, writing
+from mnemic.adapters.cli import connecting, explaining, past, reading, upkeep, writing
 from mnemic.adapters.cli.failures import INTERRUPTION, Exit, failure, misuse
 from mnemic.adapters.cli.ingest import ingest
 from mnemic.adapters.cli.invocation import STANDARD_INPUT, Invocation, invocation, wants_traceback
+from mnemic.adapters.embedders.shipped import EmbedderName
+from mnemic.adapters.tokens import CounterName
 
 ABOUT = """
 Event-sourced memory for AI agents, replayable to any active hour.
@@ -23,7 +25,7 @@ Event-sourced memory for AI agents, replayable to any active hour.
 A first walk:
 
     mnemic learn "Ines moved the demo to Thursday." --tag demo
-    mnemic ingest notes.jsonl
+    mnemic ingest notes.md chat.txt
     mnemic recall "When is the demo?" --explain
     mnemic outcome --decision d4 --signal 0.9
     mnemic as-of --version 3 recall "When is the demo?"
@@ -47,7 +49,7 @@ Exit codes:
 Errors stand on standard error and say what to do next.
 """
 
-VALUED = frozenset({"--db", "--space"})
+VALUED = frozenset({"--db", "--space", "--embedder", "--tokens"})
 FLAGS = frozenset({"--json"})
 """Options of every command, with and without a value; see ``launch``."""
 
@@ -65,9 +67,14 @@ app = App(
 for title, commands in {
     "Remember": (ingest, writing.learn, writing.revise, writing.forget, writing.erase),
     "Ask": (reading.recall, writing.outcome),
-    "Connect": (writing.connect, writing.disconnect),
-    "Look": (reading.status, reading.blocks, reading.block, reading.log),
-    "Look back": (past.replay,),
+    "Connect": (
+        connecting.connect,
+        connecting.connects,
+        connecting.connect_by_query,
+        connecting.disconnect,
+    ),
+    "Look": (reading.status, reading.blocks, reading.block, reading.log, reading.guide),
+    "Look back": (explaining.explain, explaining.why_not, past.replay),
     "Keep in order": (upkeep.consolidate, upkeep.curate, upkeep.verify),
 }.items():
     group = Group.create_ordered(title)
@@ -96,6 +103,10 @@ def launch(
     *tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
     db: Annotated[Path, Parameter(env_var="MNEMIC_DB", show_default=True)] = Path("memory.db"),
     space: Annotated[str, Parameter(show_default=True)] = "default",
+    embedder: Annotated[EmbedderName | None, Parameter(env_var="MNEMIC_EMBEDDER")] = None,
+    counter: Annotated[
+        CounterName, Parameter(name="--tokens", env_var="MNEMIC_TOKENS")
+    ] = "estimate",
     as_json: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
     """Run one command.
@@ -104,9 +115,13 @@ def launch(
         tokens: The command.
         db: The store: one SQLite file.
         space: Which of the file's memories.
+        embedder: The model of a new space, which it keeps: bundled if not given, or minilm (an
+            extra), which is slower and hears paraphrases better.
+        counter: How budgets are counted: estimate (four characters to a token), or exactly, in
+            o200k_base or another encoding (an extra). A replay needs the counter of its decision.
         as_json: Print one JSON document (log: one per line), errors too.
     """
-    run = invocation(db, space=space, as_json=as_json)
+    run = invocation(db, space=space, embedder=embedder, counter=counter, as_json=as_json)
     called, bound, injected = app.parse_args(tokens)
     try:
         exit_code: int | None = called(*bound.args, **bound.kwargs, **dict.fromkeys(injected, run))

@@ -14,10 +14,12 @@ from mnemic.adapters.cli.invocation import plain
 from mnemic.kernel.identity import BlockId, short
 from mnemic.kernel.results import (
     Block,
+    ConnectByQueryResult,
     Contribution,
     Difference,
     Dropped,
     Edge,
+    Explanation,
     Moment,
     Page,
     RecallResult,
@@ -96,23 +98,50 @@ def said(author: str | None, created_at: str | None, tags: Iterable[str]) -> str
 
 
 def reasons(block: ScoredBlock) -> Iterator[RenderableType]:
+    """Draw what each signal adds to a score, and what relevance was made of."""
+    yield contributions(block.contributions)
+    yield Text(_made_of(block.relevance_parts), style="dim")
+    if block.was_expanded and block.expanded_via is not None:
+        yield Text(f"came in through its edge to {short(block.expanded_via)}", style="dim")
+
+
+def contributions(found: Sequence[Contribution]) -> Table:
     """Draw what each signal adds to a score, as bars on one scale."""
-    most = max((reason.weight for reason in block.contributions), default=1.0)
+    most = max((reason.weight for reason in found), default=1.0)
     drawn = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1, 0, 0))
-    for reason in block.contributions:
+    for reason in found:
         drawn.add_row(
             reason.signal,
             Text(bar(reason, most), style="green", no_wrap=True),
             f"{reason.contribution:.3f}",
             Text(f"= {reason.value:.3f} × {reason.weight:.2f}", style="dim", no_wrap=True),
         )
+    return drawn
+
+
+def _made_of(parts: Sequence[Contribution]) -> str:
+    if not parts:
+        return "no question, no relevance"
+    shown = ", ".join(f"{part.signal} {part.value:.2f}" for part in parts if part.value)
+    return f"relevance of: {shown or 'nothing that matches'}"
+
+
+def explained(result: Explanation) -> Iterator[RenderableType]:
+    """Draw a past decision block by block, each with its signals, its edge and its history."""
+    drawn = table("#", "of", "id", "score", "why", right=("#", "of", "score"))
+    for block in result.blocks:
+        why: list[RenderableType] = [words(block.content), contributions(block.contributions)]
+        why.append(Text(_made_of(block.relevance_parts), style="dim"))
+        if block.guaranteed:
+            why.append(Text("the frame always lets it in", style="dim"))
+        if block.edge is not None:
+            why.append(Text(f"came in through {block.edge.summary}", style="dim"))
+        why += [Text(plain(moment.summary), style="dim") for moment in block.history]
+        among = "?" if block.candidate_rank is None else str(block.candidate_rank)
+        drawn.add_row(
+            str(block.rank), among, short_id(block.block_id), f"{block.score:.3f}", Group(*why)
+        )
     yield drawn
-    yield Text(
-        f"relevance of words {block.lexical_score:.2f}, of vectors {block.cosine_score:.2f}",
-        style="dim",
-    )
-    if block.was_expanded and block.expanded_via is not None:
-        yield Text(f"came in through its edge to {short(block.expanded_via)}", style="dim")
 
 
 def bar(reason: Contribution, most: float) -> str:
@@ -131,9 +160,12 @@ def _points(blocks: Iterable[Block]) -> RenderableType:
 
 
 def _left_out(dropped: Sequence[Dropped]) -> Text:
-    shown = [f"{short(each.id)} {each.score:.3f} ({each.reason})" for each in dropped]
+    shown = [
+        f"{short(each.id)} {'' if each.score is None else f'{each.score:.3f} '}({each.reason})"
+        for each in dropped
+    ]
     more = f", and {len(shown) - DROPPED_SHOWN} more" if len(shown) > DROPPED_SHOWN else ""
-    return Text(f"Next in line: {', '.join(shown[:DROPPED_SHOWN])}{more}", style="dim")
+    return Text(f"Left out: {', '.join(shown[:DROPPED_SHOWN])}{more}", style="dim")
 
 
 def _footer(result: RecallResult) -> Text:
@@ -241,6 +273,23 @@ def edges(found: Iterable[Edge], of: BlockId) -> Table:
             Text(plain(edge.note or "")),
         )
     return drawn
+
+
+def found(result: ConnectByQueryResult) -> Iterator[RenderableType]:
+    """Draw what two queries matched, in full, and what was done about it."""
+    for end, block, content, confidence in (
+        ("source", result.source_id, result.source_content, result.source_confidence),
+        ("target", result.target_id, result.target_content, result.target_confidence),
+    ):
+        if block is not None:
+            yield Text.assemble((end, "bold"), " ", short_id(block), f" {confidence:.2f}")
+            yield Padding(words(content), (0, 0, 0, 2))
+    if result.connect_result is not None:
+        yield Text(plain(result.connect_result.summary))
+    elif result.reason is not None:
+        yield Text(plain(f"Not connected: {result.reason}."), style="yellow")
+    else:
+        yield Text("Nothing was written.", style="dim")
 
 
 # --- the space and its log ------------------------------------------------------------------

@@ -18,11 +18,14 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from mnemic.adapters.cli.failures import Failure
+from mnemic.adapters.embedders.shipped import EmbedderName, embedder_named
+from mnemic.adapters.tokens import CounterName, counter_named
 from mnemic.kernel.errors import LogCorrupt, PointOutOfRange, StoreFailed
 
 if TYPE_CHECKING:
     from mnemic.adapters.inprocess import SyncMemory
     from mnemic.adapters.stores.sqlite import SQLiteStore
+    from mnemic.kernel.ports import Embedder
     from mnemic.kernel.results import Result
 
 Progress = Callable[[int, int], None]
@@ -51,6 +54,10 @@ class Invocation:
     path: Path
     """The store's file."""
     space: str
+    embedder: EmbedderName | None = None
+    """None: the one that the space was built with."""
+    counter: CounterName = "estimate"
+    """How tokens are counted."""
     as_json: bool = False
     out: Console = field(factory=lambda: Stream(highlight=False))
     err: Console = field(factory=lambda: Stream(stderr=True, highlight=False))
@@ -87,13 +94,22 @@ class Invocation:
             if not making:
                 self._check_space(store)
             with SyncMemory.open(
-                store, space=self.space, actor=ACTOR, read_only=read_only
+                store,
+                space=self.space,
+                embedder=self._embedder(read_only=read_only),
+                tokens=counter_named(self.counter),
+                actor=ACTOR,
+                read_only=read_only,
             ) as memory:
                 if read_only and warning:
                     self._warn_of_damage(store, memory)
                 yield memory
         finally:
             store.close()
+
+    def _embedder(self, *, read_only: bool) -> Embedder | None:
+        """Return the embedder that was asked for; whoever only reads needs none."""
+        return None if self.embedder is None or read_only else embedder_named(self.embedder)
 
     def _check_space(self, store: SQLiteStore) -> None:
         spaces = store.spaces()
@@ -190,12 +206,19 @@ Flag = Annotated[bool, Parameter(negative=())]
 """An option that is there or not, without a --no-… twin."""
 
 
-def invocation(path: Path, *, space: str, as_json: bool) -> Invocation:
+def invocation(
+    path: Path,
+    *,
+    space: str,
+    embedder: EmbedderName | None = None,
+    counter: CounterName = "estimate",
+    as_json: bool,
+) -> Invocation:
     """Return an invocation on the streams of this process; what they cannot encode is replaced."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
-    return Invocation(path=path, space=space, as_json=as_json)
+    return Invocation(path=path, space=space, embedder=embedder, counter=counter, as_json=as_json)
 
 
 def wants_traceback() -> bool:

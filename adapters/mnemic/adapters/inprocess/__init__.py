@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from mnemic.adapters.inprocess.guiding import guide
 from mnemic.adapters.inprocess.memory import Memory, View
 from mnemic.adapters.inprocess.snapshot import SyncView
 from mnemic.adapters.inprocess.sync import SyncMemory
+from mnemic.kernel.decisions.connecting import Assertion as ConnectSpec
 
-__all__ = ["Memory", "SyncMemory", "SyncView", "View"]
+__all__ = ["ConnectSpec", "Memory", "SyncMemory", "SyncView", "View", "guide"]

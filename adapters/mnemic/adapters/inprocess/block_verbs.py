@@ -103,6 +103,7 @@ class BlockVerbs(Host):
         arguments = _told(lesson) if command_id is not None else {}
         outcome = self._open().execute(Command("learn", arguments, command_id), decide)
         result: LearnResult = outcome.extra
+        self._crumbs.learn(result.block_id, known=result.action == "duplicate")
         return result
 
     def learn_many(
@@ -138,6 +139,8 @@ class BlockVerbs(Host):
         arguments = {} if command_id is None else {"lessons": [_told(each) for each in given]}
         command = Command("learn_many", arguments, command_id)
         result: LearnManyResult = self._open().execute(command, decide).extra
+        for each in result.results:
+            self._crumbs.learn(each.block_id, known=each.action == "duplicate")
         return result
 
     def revise(
@@ -161,6 +164,7 @@ class BlockVerbs(Host):
         arguments = {"block_id": block_id, "content": content, "reason": reason}
         outcome = self._open().execute(Command("revise", arguments, command_id), decide)
         change = outcome.extra
+        self._crumbs.learn(change.new)
         return ReviseResult(
             block_id=change.new,
             superseded_id=change.old,

@@ -14,8 +14,14 @@ from mnemic.adapters.inprocess.opening import Models, check_embedder
 from mnemic.adapters.inprocess.space import Command, Space, Written
 from mnemic.kernel.decisions.promotion import Candidate, decide_promotion, decide_relink
 from mnemic.kernel.errors import MnemicError, VectorRefused
-from mnemic.kernel.events import BlocksPromoted, BlocksRelinked, EmbedderAdopted, Event
-from mnemic.kernel.ports import Embedder
+from mnemic.kernel.events import (
+    BlocksPromoted,
+    BlocksRelinked,
+    EmbedderAdopted,
+    EmbedderIdentity,
+    Event,
+)
+from mnemic.kernel.ports import Embedder, Passage
 from mnemic.kernel.reading import ACTIVE, INBOX, Fresh, Moment
 from mnemic.kernel.results import ConsolidateResult
 from mnemic.kernel.texts import BlockText
@@ -141,8 +147,9 @@ class _Chunks:
         waiting = self._next(limit)
         if not waiting:
             return None
-        embedder = embedder_of(self._models)
-        check_embedder(self._space.state.timeline.embedder, embedder.identity)
+        adopted = self._space.state.timeline.embedder
+        embedder = embedder_of(self._models, adopted)
+        check_embedder(adopted, embedder.identity)
         self._prepare(waiting, embedder)
 
         def decide(view: View, at: Moment) -> Written:
@@ -194,15 +201,31 @@ class _Chunks:
         ]
         if not new:
             return
-        contents = [text.content for _, text in new]
-        vectors = embed(embedder, contents)
-        verdicts = analyse(self._models.analyst, contents, self._space.state.timeline.policy)
+        vectors = embed(embedder, [text.content for _, text in new])
+        policy = self._space.state.timeline.policy
+        verdicts = analyse(self._models.analyst, self._passages(new), policy)
         for (number, text), vector, verdict in zip(new, vectors, verdicts, strict=True):
             analysis, analysed = verdict
             candidate = Candidate(
                 number=number, vector=vector, analysis=analysis, analysed=analysed
             )
             self._ready[number] = (text, candidate)
+
+    def _passages(self, blocks: Sequence[tuple[int, BlockText]]) -> list[Passage]:
+        """Return what an analyst is shown."""
+        with self._space.guard:
+            view = self._space.live()
+            facts = [view.facts(number) for number, _ in blocks]
+        return [
+            Passage(
+                content=text.content,
+                category=each.category,
+                tags=text.tags,
+                author=text.author,
+                source=each.source,
+            )
+            for (_, text), each in zip(blocks, facts, strict=True)
+        ]
 
     def _adapt(self, tried: int, event: BlocksPromoted) -> None:
         """Take smaller chunks while they end early, and larger ones again when they do not."""
@@ -259,13 +282,13 @@ def _relink_chunk(space: Space, numbers: Sequence[int], request: _Request) -> in
 # --- models ---------------------------------------------------------------------------------
 
 
-def embedder_of(models: Models) -> Embedder:
-    """Return the embedder of a host; the bundled one if it brought none."""
+def embedder_of(models: Models, adopted: EmbedderIdentity | None) -> Embedder:
+    """Return the embedder of a host; if it brought none, one of ours that the space can take."""
     if models.embedder is not None:
         return models.embedder
-    from mnemic.adapters.embedders.bundled import BundledEmbedder
+    from mnemic.adapters.embedders.shipped import embedder_for
 
-    return BundledEmbedder()
+    return embedder_for(adopted)
 
 
 def embed(embedder: Embedder, texts: Sequence[str]) -> list[Vector]:

@@ -16,7 +16,7 @@ from mnemic.kernel.events import Recorded
 from mnemic.kernel.identity import short
 from mnemic.kernel.ports import GENESIS_DIGEST, Record
 from mnemic.kernel.results import Moment, Verification, plural, unit
-from mnemic.kernel.texts import BlockText, Question
+from mnemic.kernel.texts import BlockText, Question, Remark
 from mnemic.projections.blocks import find, iso
 from mnemic.projections.views import View
 
@@ -100,7 +100,7 @@ def _detail(event: happened.Event) -> str:
             words = event.text.content if isinstance(event.text, BlockText) else "[erased]"
             return f"{short(event.block_id)} {words}"
         case happened.EdgeConnected() | happened.EdgeDeferred() | happened.EdgeDisconnected():
-            return f"{short(event.source)} -{event.relation}-> {short(event.target)}"
+            return _edge(event)
         case happened.BlockForgotten() | happened.BlockErased() | happened.BlockRezoned():
             return short(event.block_id)
         case happened.BlockSuperseded():
@@ -110,6 +110,14 @@ def _detail(event: happened.Event) -> str:
             return f"{plural(len(event.answer.rows), 'block')} for {asked!r}"
         case _:
             return _counts(event)
+
+
+def _edge(event: happened.EdgeConnected | happened.EdgeDeferred | happened.EdgeDisconnected) -> str:
+    """Return what was tied or taken apart, and why it was taken apart."""
+    edge = f"{short(event.source)} -{event.relation or 'pending'}-> {short(event.target)}"
+    if isinstance(event, happened.EdgeDisconnected) and isinstance(event.reason, Remark):
+        return f"{edge}: {event.reason.text}"
+    return edge
 
 
 def _counts(event: happened.Event) -> str:

@@ -18,10 +18,11 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 import anyio
 from anyio import to_thread
 
+from mnemic.adapters.inprocess.guiding import Guided
 from mnemic.adapters.inprocess.snapshot import SyncView
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.kernel.errors import Closed
-from mnemic.kernel.identity import SessionId
+from mnemic.kernel.identity import BlockId, SessionId
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -90,7 +91,7 @@ class View(_Threaded):
         return self._behind.hour
 
 
-class Memory(_Threaded):
+class Memory(_Threaded, Guided):
     """One space of memory for async hosts. ``async with Memory.open(path) as memory: ...``.
 
     The arguments of ``open`` are those of ``SyncMemory.open``.
@@ -102,6 +103,8 @@ class Memory(_Threaded):
     block = _verb(SyncMemory.block)
     blocks = _verb(SyncMemory.blocks)
     connect = _verb(SyncMemory.connect)
+    connect_by_query = _verb(SyncMemory.connect_by_query)
+    connects = _verb(SyncMemory.connects)
     consolidate = _verb(SyncMemory.consolidate)
     curate = _verb(SyncMemory.curate)
     disconnect = _verb(SyncMemory.disconnect)
@@ -110,6 +113,7 @@ class Memory(_Threaded):
     end_session = _verb(SyncMemory.end_session)
     erase = _verb(SyncMemory.erase)
     erase_space = _verb(SyncMemory.erase_space)
+    explain = _verb(SyncMemory.explain)
     forget = _verb(SyncMemory.forget)
     history = _verb(SyncMemory.history)
     learn = _verb(SyncMemory.learn)
@@ -126,10 +130,26 @@ class Memory(_Threaded):
     start_session = _verb(SyncMemory.start_session)
     status = _verb(SyncMemory.status)
     verify = _verb(SyncMemory.verify)
+    why_not = _verb(SyncMemory.why_not)
 
     def __init__(self, opening: Callable[[], SyncMemory]) -> None:
         super().__init__(None, anyio.CapacityLimiter(1), Lock())
         self._opening = opening
+
+    @property
+    def last_learned_block_id(self) -> BlockId | None:
+        """The block learned last in this session. See ``SyncMemory``; nothing to wait for."""
+        return None if self._behind is None else self._behind.last_learned_block_id
+
+    @property
+    def last_recall_block_ids(self) -> tuple[BlockId, ...]:
+        """The blocks of the last recall, best first."""
+        return () if self._behind is None else self._behind.last_recall_block_ids
+
+    @property
+    def session_block_ids(self) -> tuple[BlockId, ...]:
+        """Every block learned, recalled or scored, in the order of the first time."""
+        return () if self._behind is None else self._behind.session_block_ids
 
     @classmethod
     def open(cls, *args: Any, **keywords: Any) -> Self:

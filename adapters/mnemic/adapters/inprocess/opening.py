@@ -6,8 +6,11 @@ from pathlib import Path
 
 from attrs import frozen
 
+from mnemic.adapters.analysts.absent import NoAnalyst
+from mnemic.adapters.analysts.rules import RulesAnalyst
 from mnemic.adapters.clocks import SystemClock
 from mnemic.adapters.entropy import SystemEntropy
+from mnemic.adapters.inprocess.analysing import TimedAnalyst
 from mnemic.adapters.inprocess.space import Command, Space, Written
 from mnemic.kernel.decisions.learning import checked_name
 from mnemic.kernel.errors import EmbedderMismatch, FieldRefused, PointOutOfRange, PolicyRefused
@@ -18,9 +21,12 @@ from mnemic.kernel.reading import Moment
 from mnemic.kernel.texts import Salt
 from mnemic.kernel.tokens import EstimatedTokens
 from mnemic.kernel.vectors import DIMENSION_MAX
+from mnemic.projections import recipes
+from mnemic.projections.recipes import Recipe
 from mnemic.projections.views import View
 
 SYNCHRONOUS = ("full", "normal")
+ANALYST_TIMEOUT_MAX_S = 86_400
 NONCE_SIZE = 16
 SALT_SIZE = 32
 
@@ -30,9 +36,12 @@ class Models:
     """What a host plugs in beside the store."""
 
     embedder: Embedder | None
-    """None: the bundled model, loaded when first needed."""
+    """None: a model of ours, loaded when first needed."""
     analyst: Analyst | None
+    """None: nobody is asked."""
     tokens: TokenCounter
+    recipe: Recipe = recipes.CURRENT
+    """How relevance comes about."""
 
 
 def open_space(  # each argument is one thing that a host may plug in
@@ -115,20 +124,57 @@ def _begin(opened: Space, policy: Policy) -> None:
 
 
 def models(
-    embedder: Embedder | None, analyst: Analyst | None, tokens: TokenCounter | None, space: Space
+    space: Space,
+    *,
+    embedder: Embedder | None,
+    analyst: Analyst | None,
+    analyst_timeout_s: float,
+    tokens: TokenCounter | None,
 ) -> Models:
     """Return the models of a host, after checking that the space takes them.
 
     Raises:
         EmbedderMismatch: The space was built with another embedder than the one given.
-        FieldRefused: One of them has no name that a log could hold.
+        FieldRefused: One of them is none, or has no name that a log could hold, or the time limit
+            is none.
     """
     if embedder is not None:
         check_identity(embedder)
         check_embedder(space.state.timeline.embedder, embedder.identity)
     if tokens is not None:
         checked_name("name of the token counter", getattr(tokens, "name", None))
-    return Models(embedder=embedder, analyst=analyst, tokens=tokens or EstimatedTokens())
+    return Models(
+        embedder=embedder,
+        analyst=_analyst(analyst, analyst_timeout_s),
+        tokens=tokens or EstimatedTokens(),
+    )
+
+
+def _analyst(given: Analyst | None, timeout_s: float) -> Analyst | None:
+    """Return who is asked: the rules if the host brought nobody, anyone else with a time limit.
+
+    Raises:
+        FieldRefused: It is no analyst, or the limit is none.
+    """
+    is_number = isinstance(timeout_s, int | float) and not isinstance(timeout_s, bool)
+    if not is_number or not 0 < timeout_s <= ANALYST_TIMEOUT_MAX_S:
+        raise FieldRefused(
+            f"analyst_timeout_s must be a number above 0 and at most {ANALYST_TIMEOUT_MAX_S}, "
+            f"got {timeout_s!r}",
+            field="analyst_timeout_s",
+        )
+    if given is None:
+        return RulesAnalyst()  # takes microseconds and waits for nothing
+    if isinstance(given, NoAnalyst):
+        return None
+    if not callable(getattr(given, "analyse", None)):
+        raise FieldRefused(
+            f"not an analyst: {given!r:.100}",
+            recovery="Give one, None for the rules, or NoAnalyst() for nobody.",
+            field="analyst",
+        )
+    checked_name("name of the analyst", getattr(given, "name", None))
+    return TimedAnalyst(given, timeout_s)
 
 
 def check_identity(embedder: Embedder) -> None:

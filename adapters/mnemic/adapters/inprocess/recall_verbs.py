@@ -1,4 +1,4 @@
-"""Verbs around decisions: recall, outcome, replay."""
+"""Verbs around decisions: recall, outcome, explain, why_not, replay."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from typing import Any
 
 from attrs import asdict
 
-from mnemic.adapters.inprocess import recalling
+from mnemic.adapters.inprocess import explaining, recalling, records, replaying
 from mnemic.adapters.inprocess.answers import displaced_results, outcome_result
+from mnemic.adapters.inprocess.asking import TOP_K_MAX, Request
 from mnemic.adapters.inprocess.host import Host
 from mnemic.adapters.inprocess.space import Command, Written
 from mnemic.kernel.decisions.feedback import Feedback, decide_outcome
 from mnemic.kernel.errors import FieldRefused, NothingToScore
 from mnemic.kernel.reading import Moment
-from mnemic.kernel.results import OutcomeResult, RecallResult, ReplayResult
+from mnemic.kernel.results import Explanation, OutcomeResult, RecallResult, ReplayResult, WhyNot
 from mnemic.projections.views import View
 
-IDS_MAX = recalling.TOP_K_MAX
+IDS_MAX = TOP_K_MAX
 """Blocks of one outcome: every pair of them is tied."""
 
 
@@ -32,6 +33,7 @@ class RecallVerbs(Host):
         top_k: int | None = None,
         token_budget: int | None = None,
         where: Mapping[str, Any] | None = None,
+        suggest: bool = False,
         record: bool = True,
         command_id: str | None = None,
     ) -> RecallResult:
@@ -44,6 +46,8 @@ class RecallVerbs(Host):
             top_k: Most blocks; None: 5, or as many as the frame guarantees.
             token_budget: Most tokens of ``text``; None: the frame's.
             where: Filter by tags, category, author, thread, metadata, since, until.
+            suggest: Whether to look for pairs that are worth connecting; they stand in
+                ``suggested_connections``, at most 3, the surest first.
             record: Whether the decision is recorded, and counts as a retrieval.
             command_id: See the class.
 
@@ -51,25 +55,29 @@ class RecallVerbs(Host):
             FrameUnknown, FieldRefused, EmbedderMismatch, VectorRefused: See each.
         """
         space = self._open()
-        request = recalling.Request(
+        request = Request(
             query=query,
             frame=frame,
             top_k=top_k,
             token_budget=token_budget,
             where=where,
             session=space.session,
+            suggest=suggest,
         ).checked()
         before = recalling.answered(space, self._models, request, command_id)
         if before is not None:
+            self._crumbs.recall(before.block_ids)
             return before
         self._auto_consolidate()
-        return recalling.recall(
+        answer = recalling.recall(
             space,
             self._models,
             request,
             record=record and not space.read_only,
             command_id=command_id,
         )
+        self._crumbs.recall(answer.block_ids)
+        return answer
 
     def outcome(
         self,
@@ -102,8 +110,8 @@ class RecallVerbs(Host):
         found = None
         if decision_id is not None:
             space.catch_up()
-            recorded, event = recalling.decision(space, decision_id)
-            found = recalling.decision_name(recorded)
+            recorded, event = records.decision(space, decision_id)
+            found = records.decision_name(recorded)
             ids = [space.state.catalogue.ids[row.block] for row in event.answer.rows]
         feedback = Feedback(
             block_ids=ids, signal=signal, weight=weight, source=source, decision_id=found
@@ -115,7 +123,34 @@ class RecallVerbs(Host):
             return Written(events, extra=(scored, displaced_results(view, scored.displaced)))
 
         outcome = space.execute(Command("outcome", asdict(feedback), command_id), decide)
-        return outcome_result(feedback, *outcome.extra)
+        result = outcome_result(feedback, *outcome.extra)
+        self._crumbs.touch(result.updated)
+        return result
+
+    def explain(self, decision_id: str, block_id: str | None = None) -> Explanation:
+        """Say why the blocks of a past decision came up.
+
+        Each shows every signal with its weight and what it added, what relevance was made of, the
+        edge it came through, its rank among everything that was scored, and the events behind it.
+
+        Args:
+            decision_id: A recorded recall.
+            block_id: Only this block of its answer.
+
+        Raises:
+            DecisionNotFound, RecipeRetired: See each.
+            FieldRefused: The block was not among those returned.
+        """
+        return explaining.explain(self._open(), self._models, decision_id, block_id)
+
+    def why_not(self, decision_id: str, block_id: str) -> WhyNot:
+        """Say at which stage a block fell out of a past decision, and by how much.
+
+        Raises:
+            DecisionNotFound, RecipeRetired: See each.
+            BlockNotFound: No such block was ever learned.
+        """
+        return explaining.why_not(self._open(), self._models, decision_id, block_id)
 
     def replay(self, decision_id: str) -> ReplayResult:
         """Compute a past decision again from the state it read, and compare.
@@ -123,7 +158,7 @@ class RecallVerbs(Host):
         Raises:
             DecisionNotFound, RecipeRetired: See each.
         """
-        return recalling.replay(self._open(), self._models, decision_id)
+        return replaying.replay(self._open(), self._models, decision_id)
 
 
 def _named(block_ids: object) -> list[str]:

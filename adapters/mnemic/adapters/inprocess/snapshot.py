@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from mnemic.adapters.inprocess import recalling
+from mnemic.adapters.inprocess import recalling, records
+from mnemic.adapters.inprocess.asking import Request, answer, question_vector
 from mnemic.adapters.inprocess.opening import Models
 from mnemic.adapters.inprocess.queries import Queries
 from mnemic.adapters.inprocess.space import Space
@@ -59,18 +60,26 @@ class SyncView(Queries):
         top_k: int | None = None,
         token_budget: int | None = None,
         where: Mapping[str, Any] | None = None,
+        suggest: bool = False,
     ) -> RecallResult:
         """Return what a recall would have returned here; nothing is recorded.
 
         Raises:
             FrameUnknown, FieldRefused, EmbedderMismatch, VectorRefused: See each.
         """
-        request = recalling.Request(
-            query=query, frame=frame, top_k=top_k, token_budget=token_budget, where=where
+        request = Request(
+            query=query,
+            frame=frame,
+            top_k=top_k,
+            token_budget=token_budget,
+            where=where,
+            suggest=suggest,
         ).checked()
-        vector = recalling.question_vector(self._view(), request, self._models)
+        vector = question_vector(self._view(), request, self._models)
         with self._space.guard:
-            return recalling.answer(self._view(), request, vector, self._models).result
+            view = self._view()
+            found = answer(view, request, vector, self._models)
+            return recalling.suggested(view, request, found.result)
 
 
 def view_at(
@@ -96,7 +105,7 @@ def view_at(
     now_us = instant("now", now)
     with space.guard:
         if decision is not None:
-            return recalling.view_of(space, recalling.decision(space, decision)[1], now_us)
+            return records.view_of(space, records.decision(space, decision)[1], now_us)
         active_us = None
         if hour is not None:
             active_us = _active_us(hour)

@@ -9,9 +9,12 @@ from types import TracebackType
 from typing import Self
 
 from mnemic.adapters.inprocess import history
+from mnemic.adapters.inprocess.analysing import TIMEOUT_S
 from mnemic.adapters.inprocess.block_verbs import BlockVerbs
+from mnemic.adapters.inprocess.breadcrumbs import Breadcrumbs
 from mnemic.adapters.inprocess.consolidation import Progress
 from mnemic.adapters.inprocess.edge_verbs import EdgeVerbs
+from mnemic.adapters.inprocess.guiding import Guided
 from mnemic.adapters.inprocess.host import Date
 from mnemic.adapters.inprocess.opening import open_space
 from mnemic.adapters.inprocess.recall_verbs import RecallVerbs
@@ -19,7 +22,7 @@ from mnemic.adapters.inprocess.snapshot import SyncView, view_at
 from mnemic.adapters.inprocess.space import Command, Written
 from mnemic.kernel.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.decisions.curating import decide_curate
-from mnemic.kernel.errors import PolicyRefused, Refused, SessionState
+from mnemic.kernel.errors import MnemicError, PolicyRefused, Refused, SessionState, Unavailable
 from mnemic.kernel.events import Curated, PolicyAdopted, SessionEnded, SessionStarted
 from mnemic.kernel.identity import SessionId
 from mnemic.kernel.policy import Policy
@@ -37,7 +40,7 @@ from mnemic.kernel.results import CurateResult, SessionResult, Verification
 from mnemic.projections.views import View
 
 
-class SyncMemory(BlockVerbs, EdgeVerbs, RecallVerbs):
+class SyncMemory(BlockVerbs, EdgeVerbs, RecallVerbs, Guided):
     """One space of memory. Open it with ``SyncMemory.open`` and close it, or use ``with``.
 
     Every writing verb takes ``command_id``: repeat a command with the same id, after a time-out
@@ -52,6 +55,7 @@ class SyncMemory(BlockVerbs, EdgeVerbs, RecallVerbs):
         space: str = "default",
         embedder: Embedder | None = None,
         analyst: Analyst | None = None,
+        analyst_timeout_s: float = TIMEOUT_S,
         policy: Policy | None = None,
         clock: Clock | None = None,
         entropy: Entropy | None = None,
@@ -65,8 +69,12 @@ class SyncMemory(BlockVerbs, EdgeVerbs, RecallVerbs):
         Args:
             path: A file, ``":memory:"``, or a store of the host's own.
             space: Which of the store's spaces.
-            embedder: Turns texts into vectors; None: the bundled model, loaded when needed.
-            analyst: Reads new blocks at promotion; None: nobody does.
+            embedder: Turns texts into vectors; None: the model of ours that the space was built
+                with, the bundled one for a new space. Loaded when needed.
+            analyst: Reads new blocks at promotion; None: by the rules of ``analysts.rules``;
+                ``NoAnalyst()``: nobody does.
+            analyst_timeout_s: How long an analyst may take over one chunk, in seconds; what has
+                not come by then is recorded as failed. Range: (0, 86400].
             policy: The numbers of a new space; an existing one keeps those it adopted.
             clock: Where the wall clock comes from; None: the system.
             entropy: Where random bytes come from; None: the system.
@@ -90,7 +98,14 @@ class SyncMemory(BlockVerbs, EdgeVerbs, RecallVerbs):
             read_only=read_only,
         )
         try:
-            return cls(opened, store=store, embedder=embedder, analyst=analyst, tokens=tokens)
+            return cls(
+                opened,
+                store=store,
+                embedder=embedder,
+                analyst=analyst,
+                analyst_timeout_s=analyst_timeout_s,
+                tokens=tokens,
+            )
         except BaseException:
             if store is not None:
                 store.close()
@@ -134,6 +149,7 @@ class SyncMemory(BlockVerbs, EdgeVerbs, RecallVerbs):
         except BaseException:
             space.session = None
             raise
+        self._crumbs = Breadcrumbs()
         return self._session_result(session, "started", outcome.last)
 
     def end_session(self, *, command_id: str | None = None) -> SessionResult:
@@ -141,8 +157,8 @@ class SyncMemory(BlockVerbs, EdgeVerbs, RecallVerbs):
 
         Raises:
             SessionState: None is open.
-            VectorRefused, EmbedderMismatch: The model did not play along. The session has ended
-                all the same, and what was pending waits in the inbox.
+            VectorRefused, EmbedderMismatch, Unavailable: The model did not play along. The session
+                has ended all the same, and what was pending waits in the inbox.
         """
         space = self._open()
         command = Command("end_session", {}, command_id)
@@ -155,10 +171,10 @@ class SyncMemory(BlockVerbs, EdgeVerbs, RecallVerbs):
         session = space.session
         if session is None:
             raise SessionState("no session is open", recovery="Start one first.")
-        failure = None
+        failure: MnemicError | None = None
         try:
             self._auto_consolidate()
-        except Refused as error:
+        except (Refused, Unavailable) as error:
             failure = error
         outcome = space.execute(
             command, lambda _view, _at: Written((SessionEnded(session_id=session),))

@@ -46,10 +46,13 @@ class ScoredBlock(Result):
     centrality_score: float | None = None
     reinforcement_score: float | None = None
     lexical_score: float
-    """The words' part of relevance."""
+    """How much of the question its words and those around it answer."""
     cosine_score: float
-    """The vectors' part of relevance."""
+    """Of its vector with the question's, at least 0."""
     contributions: tuple[Contribution, ...] = ()
+    """What each signal adds to the score."""
+    relevance_parts: tuple[Contribution, ...] = ()
+    """What the strength of the match is made of, by which relevance ranks it among the others."""
     was_expanded: bool = False
     expanded_via: BlockId | None = None
     """The block whose edge brought it in."""
@@ -67,16 +70,47 @@ class ScoredBlock(Result):
 
 @frozen(kw_only=True, str=False)
 class Dropped(Result):
-    """A block that would have come next, and what kept it out."""
+    """A block that a reader may miss, and what kept it out."""
 
     id: BlockId
-    score: float
+    score: float | None = None
+    """None where it was never scored."""
     reason: str
-    """``top_k`` or ``token_budget``."""
+    """``top_k``, ``token_budget``, ``superseded`` by a returned block, or ``filter``: the frame
+    promises it and the caller's filter shut it out."""
+    superseded_by: BlockId | None = None
 
     @property
     def summary(self) -> str:
-        return f"{short(self.id)} {self.score:.3f} dropped: {self.reason}"
+        score = "" if self.score is None else f" {self.score:.3f}"
+        by = "" if self.superseded_by is None else f" by {short(self.superseded_by)}"
+        return f"{short(self.id)}{score} dropped: {self.reason}{by}"
+
+
+@frozen(kw_only=True, str=False)
+class SuggestedConnection(Result):
+    """Two blocks that look worth connecting. Whether they are, and how, is the agent's to say."""
+
+    source_id: BlockId
+    """The end that was returned; of two, the one that ranked better."""
+    target_id: BlockId
+    source_content: str
+    """At most 120 characters of it, on one line."""
+    target_content: str
+    reason: str
+    suggested_relation: str
+    """``co_occurs`` or ``similar``: what is known. An agent may know better."""
+    confidence: float
+    """In [0, 1]. For ``similar`` the cosine; for ``co_occurs`` the sessions in which the two were
+    returned together, as a share of those that make an edge by themselves."""
+
+    @property
+    def summary(self) -> str:
+        return (
+            f"{short(self.source_id)} {self.source_content!r} and "
+            f"{short(self.target_id)} {self.target_content!r}: {self.reason}. "
+            f"Suggested relation: {self.suggested_relation}. Confidence: {self.confidence:.2f}"
+        )
 
 
 @frozen(kw_only=True, str=False)
@@ -102,6 +136,8 @@ class RecallResult(Result):
     """Of the ordered ids and scores."""
     policy_id: PolicyId
     warnings: tuple[str, ...] = ()
+    suggested_connections: tuple[SuggestedConnection, ...] = ()
+    """The surest first; empty unless asked for with ``suggest=True``."""
 
     @property
     def block_ids(self) -> tuple[BlockId, ...]:

@@ -1,0 +1,72 @@
+"""One hop of the graph: what the best candidates bring along."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.kernel.decay import edge_rates, effective_weights
+from mnemic.kernel.reading import NO_ANCHOR
+from mnemic.projections.index import ranked
+from mnemic.projections.views import View
+
+Ints = NDArray[np.int64]
+
+
+def expand(view: View, seeds: Ints, pool: Ints) -> dict[int, int]:
+    """Return the best neighbours of the seeds, each with the seed whose edge brought it in.
+
+    Ranked by effective edge weight, ties by id of the neighbour, then of the seed. An edge that
+    says ``contradicts`` brings nothing in: its other end is a counterpoint, not support.
+    """
+    graph, ids = view.state.graph, view.state.catalogue.ids
+    pairs = _pairs_at(view, seeds)
+    low, high = graph.low[pairs].astype(np.int64), graph.high[pairs].astype(np.int64)
+    seeded = view.mask(seeds)
+    seed, other = np.where(seeded[low], (low, high), (high, low))
+    leading = ~seeded[other] & view.mask(pool)[other]
+    seed, other, weight = seed[leading], other[leading], effective(view, pairs[leading])
+    strongest = np.full(len(seeded), -1, dtype=np.int64)
+    np.maximum.at(strongest, other, weight)
+    reached = np.flatnonzero(strongest >= 0)
+    count = view.policy.expansions
+    if not count or not len(reached):
+        return {}
+    best = reached[ranked(strongest[reached], reached, ids, k=count)].tolist()
+    through: dict[int, list[int]] = {number: [] for number in best}
+    for place in np.flatnonzero(weight == strongest[other]).tolist():
+        if (number := int(other[place])) in through:
+            through[number].append(int(seed[place]))
+    return {number: min(seeds_of, key=ids.__getitem__) for number, seeds_of in through.items()}
+
+
+def _pairs_at(view: View, seeds: Ints) -> Ints:
+    """Return the pairs with a supporting edge at the seeds."""
+    graph, rows = view.state.graph, view.edge_rows.rows
+    incident = chain.from_iterable(map(graph.incident.__getitem__, seeds.tolist()))
+    pairs = np.sort(np.fromiter(incident, dtype=np.int64))
+    # Once, though it may hang on two seeds.
+    pairs = np.concatenate((pairs[:1], pairs[1:][pairs[1:] != pairs[:-1]]))
+    pairs = pairs[pairs < len(rows)]
+    pairs = pairs[rows[pairs] >= 0]
+    relation = view.edge_rows.column("relation", pairs)
+    found: Ints = pairs[relation != graph.relations.known("contradicts")]
+    return found
+
+
+def effective(view: View, pairs: Ints) -> Ints:
+    """Return the effective weights of standing edges at the view's hour."""
+    graph = view.state.graph
+    rates = edge_rates(
+        view.life.column("tier_rate", graph.low[pairs].astype(np.int64)),
+        view.life.column("tier_rate", graph.high[pairs].astype(np.int64)),
+        view.edge_rows.column("count", pairs),
+        view.policy,
+    )
+    anchor = view.edge_rows.column("anchor_us", pairs)
+    lasting = anchor == NO_ANCHOR
+    lasting |= view.edge_rows.column("origin", pairs) == graph.origins.known("agent")
+    idle = np.where(lasting, 0, view.point.active_us - np.where(lasting, 0, anchor))
+    return effective_weights(view.edge_rows.column("weight", pairs), rates, idle)

@@ -1,0 +1,130 @@
+"""Recipe ``recall-2``: what was said around a text counts with it. Frozen.
+
+Every part is absolute, in [0, 1], and owes nothing to the other candidates:
+
+``lexical``  BM25 (english-1, k1 .9, b .3) as a share of what a text that answers everything would
+             reach. A text counts the words of its neighbours in the same sitting as its own: .6 of
+             those one step away, .36 two, .216 three, .13 four. An answer rarely repeats the words
+             of the question before it. Names of authors ask who, not what, and are left out of the
+             question unless nothing else is left.
+``cosine``   Of the text's vector with the question's, at least 0.
+``author``   1 where the question names who said it.
+``date``     Closeness of ``created_at`` to a date in the question.
+``rarity``   How unusual the words were when they were learned: small talk repeats itself, facts
+             do not.
+
+``corrected``  What a text loses to a newer one that says almost the same: of two noted as
+             near-duplicates the older matches less than the newer. It counts -1.
+
+Their weighted sum is the strength of the match. Relevance puts it beside the others:
+
+    relevance = 1 / (1 + exp(-(strength - reference) / width))
+
+The reference is the twelfth best strength among the eligible blocks, or a floor if that is higher:
+where nothing matches, or hardly anything is known, a weak match stays weak. Strengths lie close
+together; without the curve, recency would decide between the blocks that answer and all others.
+
+Source: measured on dialogues, see benchmarks/retrieval.py. Weights, floor, rank and width are of
+the policy; they were fitted by listwise softmax and rounded.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from mnemic.kernel.arithmetic import NANO, nano, weighted_each
+from mnemic.kernel.policy import Policy
+from mnemic.kernel.vectors import Vector
+from mnemic.projections.recipes import dates
+from mnemic.projections.recipes.match import Curve, Ints, Match, nth_best
+from mnemic.projections.recipes.plain import cosine
+from mnemic.projections.sequence import Sequence
+from mnemic.projections.views import View
+
+NAME: Final = "recall-2"
+EVIDENCE: Final = ("lexical", "cosine", "author", "date")
+PARTS: Final = (*EVIDENCE, "rarity", "corrected")
+SEARCHES: Final = ("lexical", "cosine", "strength")
+
+SPREAD: Final = (600, 360, 216, 130)
+"""What a word counts one, two, three and four steps away, in thousandths of one of the text's own.
+
+With the author, the date and the steps themselves worth most: without the spread recall@10 falls
+by 8 points, without authors by 3, without dates by 2, without rarity by 1.
+"""
+
+CORRECTION: Final = 1_000_000
+"""How much weaker at least the older of two near-duplicates matches, nano-units."""
+
+
+def weights(policy: Policy) -> tuple[int, ...]:
+    """Return what each part counts, nano-units."""
+    return (*(nano(getattr(policy, f"relevance_{name}")) for name in PARTS[:-1]), -NANO)
+
+
+def match(view: View, query: str, vector: Vector | None, pool: Ints) -> Match:
+    """Return how well each block of *pool* matches."""
+    policy, lexicon, sequence = view.policy, view.state.lexicon, view.state.sequence
+    alive, documents = view.documents(pool)
+    asked = lexicon.terms(query)
+    speaking = np.flatnonzero(np.bincount(sequence.author[alive] + 1)) - 1
+    names, authors = _named(sequence, speaking, frozenset(asked))
+    about = [term for term in asked if term not in names] or asked
+    counts = lexicon.counts(about, alive).spread(sequence.links, SPREAD)
+    parts = (
+        counts.strengths(documents),
+        cosine(view, vector, pool),
+        np.where(np.isin(sequence.author[documents], authors), NANO, 0),
+        dates.closeness(query, view.life.column("created_us", pool)),
+        lexicon.rarity[documents],
+    )
+    strength = weighted_each(weights(policy)[:-1], parts)
+    corrected = _corrected(view, pool, strength)
+    strength = strength - corrected
+    evidence = np.maximum.reduce(parts[: len(EVIDENCE)])
+    floor = nano(policy.relevance_floor)
+    return Match(
+        pool=pool,
+        parts=(*parts, corrected),
+        strength=strength,
+        # Rare words alone answer nothing.
+        searches=(parts[0], parts[1], np.where(evidence > 0, strength, 0)),
+        curve=Curve(
+            reference=nth_best(strength, policy.relevance_rank, floor),
+            width=nano(policy.relevance_width),
+        ),
+    )
+
+
+def _corrected(view: View, pool: Ints, strength: Ints) -> Ints:
+    """Return what each block of the pool loses to a newer near-duplicate in it."""
+    left = strength.copy()
+    known = view.mask(pool)
+    pairs = [
+        sorted((each.block, each.other), key=lambda block: view.life.get("learned", block))
+        for each in view.sightings()
+        if known[each.block] and known[each.other]
+    ]
+    # The newest first, so that of several versions each stands below the next.
+    pairs.sort(key=lambda pair: [-view.life.get("learned", block) for block in reversed(pair)])
+    for pair in pairs:
+        older, newer = np.searchsorted(pool, pair).tolist()
+        left[older] = min(left[older], max(0, left[newer] - CORRECTION))
+    return strength - left
+
+
+def _named(
+    sequence: Sequence, authors: Ints, asked: frozenset[str]
+) -> tuple[frozenset[str], list[int]]:
+    """Return the terms of all known authors' names, and the authors that a question names.
+
+    Args:
+        sequence: Who said what.
+        authors: Numbers of everyone who said something that is alive.
+        asked: The terms of the question.
+    """
+    known = {author: sequence.name_terms(author) for author in authors.tolist() if author >= 0}
+    names = frozenset().union(*known.values())
+    return names, [author for author, terms in known.items() if terms & asked]

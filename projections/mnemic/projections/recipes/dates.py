@@ -1,0 +1,101 @@
+"""Dates that a question names, and how close a text lies to them.
+
+Months by name (a lower-case "may" is a verb), with a day before or after; years; ISO dates. A text
+is of the very day (1), within a week of it in the same month (.75), of the month (.5), or of the
+year where only that was named (.3). Where a year is named too, a text of another year counts .3 of
+that. A question without a date is close to nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.kernel.arithmetic import NANO
+from mnemic.kernel.scoring import UNKNOWN
+
+Ints = NDArray[np.int64]
+
+SAME_DAY: Final = NANO
+SAME_WEEK: Final = 750_000_000
+SAME_MONTH: Final = 500_000_000
+SAME_YEAR: Final = 300_000_000
+OTHER_YEAR: Final = 3
+"""Tenths that are left of a match in another year than the one named."""
+WEEK_DAYS: Final = 7
+
+_MONTHS: Final = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_MONTH: Final = re.compile(
+    r"\b(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b",
+    re.IGNORECASE,
+)
+_DAY_BEHIND: Final = re.compile(r"\.?\s+(\d{1,2})(?:st|nd|rd|th)?\b(?!\d)")
+_DAY_BEFORE: Final = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)?(?:\s+of)?\s+$")
+_YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
+_ISO: Final = re.compile(r"\b((?:19|20)\d\d)-(\d{2})-(\d{2})\b")
+
+
+class Day(NamedTuple):
+    """A month that was named, perhaps with its day."""
+
+    month: int
+    day: int | None
+
+
+class Dates(NamedTuple):
+    """What a question says of time."""
+
+    days: tuple[Day, ...]
+    years: tuple[int, ...]
+
+
+def named(text: str) -> Dates:
+    """Return the dates that *text* names.
+
+    >>> named("What did Ann plan on 7 May, and in 2023?")
+    Dates(days=(Day(month=5, day=7),), years=(2023,))
+    """
+    days = [Day(int(month), int(day)) for _, month, day in _ISO.findall(text)]
+    for found in _MONTH.finditer(text):
+        if found[0] == "may":
+            continue
+        day = _DAY_BEHIND.match(text, found.end()) or _DAY_BEFORE.search(text[: found.start()])
+        month = _MONTHS.index(found[0][:3].lower()) + 1
+        days.append(Day(month, int(day[1]) if day else None))
+    return Dates(tuple(days), tuple(int(year) for year in _YEAR.findall(text)))
+
+
+def closeness(text: str, created_us: Ints) -> Ints:
+    """Return how close each instant lies to the dates that *text* names, in nano-units.
+
+    Args:
+        text: A question.
+        created_us: Microseconds since the epoch, UTC; ``UNKNOWN`` is close to nothing.
+    """
+    asked = named(text)
+    close = np.zeros(len(created_us), dtype=np.int64)
+    if not (asked.days or asked.years):
+        return close
+    known = created_us != UNKNOWN
+    instants = np.where(known, created_us, 0).astype("datetime64[us]")
+    months = instants.astype("datetime64[M]")
+    month = months.astype(np.int64) % 12 + 1
+    year = months.astype(np.int64) // 12 + 1970
+    day = (instants.astype("datetime64[D]") - months.astype("datetime64[D]")).astype(np.int64) + 1
+    of_year = np.isin(year, asked.years)
+    for each in asked.days:
+        value = np.full_like(close, SAME_MONTH)
+        if each.day is not None:
+            apart = np.abs(day - each.day)
+            value = np.where(apart <= WEEK_DAYS, SAME_WEEK, value)
+            value = np.where(apart == 0, SAME_DAY, value)
+        close = np.maximum(close, np.where(month == each.month, value, 0))
+    if asked.years and asked.days:
+        close = np.where(of_year, close, close * OTHER_YEAR // 10)
+    elif asked.years:
+        close = np.where(of_year, SAME_YEAR, 0)
+    return np.where(known, close, 0)

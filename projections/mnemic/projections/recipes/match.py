@@ -1,0 +1,81 @@
+"""How well every eligible block matches a question."""
+
+from __future__ import annotations
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from mnemic.kernel.arithmetic import exp_each, nano_each
+from mnemic.projections.index import ranked
+from mnemic.projections.views import View
+
+Ints = NDArray[np.int64]
+
+EXPONENT_MAX = 50.0
+"""Beyond it the curve is flat to the last nano-unit."""
+
+
+@frozen(kw_only=True)
+class Curve:
+    """From a strength to a relevance, by what stands beside it. Nano-units."""
+
+    reference: int
+    """The strength that is half relevant."""
+    width: int
+    """> 0; how much more makes it about three quarters."""
+
+    def __call__(self, strengths: Ints) -> Ints:
+        steps = (strengths - self.reference) / float(self.width)
+        return nano_each(1.0 / (1.0 + exp_each(np.clip(-steps, -EXPONENT_MAX, EXPONENT_MAX))))
+
+
+@frozen(kw_only=True, eq=False)
+class Match:
+    """One row per eligible block, nano-units in [0, 1]."""
+
+    pool: Ints
+    """Numbers of the blocks, rising."""
+    parts: tuple[Ints, ...]
+    """Evidence of each kind, in the order of the recipe's ``parts``."""
+    strength: Ints
+    """Their weighted sum."""
+    searches: tuple[Ints, ...]
+    """Orders in which candidates are sought, one value per block; 0 finds nothing."""
+    curve: Curve | None = None
+    """None: the strength is the relevance."""
+
+    def places(self, numbers: Ints) -> Ints:
+        """Return where some blocks of the pool stand in it."""
+        return np.searchsorted(self.pool, numbers)
+
+    def relevance(self, places: Ints) -> Ints:
+        """Return the relevance of the blocks at *places*."""
+        strengths: Ints = self.strength[places]
+        return strengths if self.curve is None else self.curve(strengths)
+
+    def candidates(self, view: View) -> Ints:
+        """Return the best blocks of each search, rising."""
+        found = [self._best(view, values) for values in self.searches]
+        return view.union(*found)
+
+    def _best(self, view: View, values: Ints) -> Ints:
+        """Return the blocks with the greatest positive values, ties by id."""
+        count = view.policy.candidates
+        places = np.flatnonzero(values > 0)
+        if not count or not len(places):
+            return self.pool[:0]
+        numbers = self.pool[places]
+        best: Ints = numbers[ranked(values[places], numbers, view.state.catalogue.ids, k=count)]
+        return best
+
+
+def nth_best(values: Ints, rank: int, floor: int) -> int:
+    """Return the value at *rank*, from 1 for the greatest; *floor* if that is more.
+
+    With fewer values than *rank* it is *floor*.
+    """
+    if not 0 < rank <= len(values):
+        return floor
+    place = len(values) - rank
+    return max(floor, int(np.partition(values, place)[place]))

@@ -1,0 +1,53 @@
+"""Recipe ``recall-1``: a fixed share of words, the rest of vectors. Frozen.
+
+Analyser english-1, BM25 k1 .9 b .3 as a share of what a document that answers everything would
+reach, quantised cosine.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from mnemic.kernel.arithmetic import NANO, nano, product_each, weighted_each
+from mnemic.kernel.policy import Policy
+from mnemic.kernel.vectors import Vector
+from mnemic.projections.recipes.match import Ints, Match
+from mnemic.projections.views import View
+
+NAME: Final = "recall-1"
+PARTS: Final = ("lexical", "cosine")
+SEARCHES: Final = ("lexical", "cosine")
+
+
+def weights(policy: Policy) -> tuple[int, ...]:
+    """Return what each part counts, nano-units."""
+    share = nano(policy.lexical_share)
+    return share, NANO - share
+
+
+def match(view: View, query: str, vector: Vector | None, pool: Ints) -> Match:
+    """Return how well each block of *pool* matches."""
+    strengths = lexical(view, query, pool)
+    cosines = cosine(view, vector, pool)
+    words = np.minimum(NANO, product_each(strengths, nano(view.policy.lexical_gain)))
+    return Match(
+        pool=pool,
+        parts=(strengths, cosines),
+        strength=weighted_each(weights(view.policy), (words, cosines)),
+        searches=(strengths, cosines),
+    )
+
+
+def lexical(view: View, query: str, pool: Ints) -> Ints:
+    """Return the strength of each block of the pool, by word statistics of all active blocks."""
+    alive, documents = view.documents(pool)
+    return view.state.lexicon.strengths(query, alive, documents)
+
+
+def cosine(view: View, vector: Vector | None, pool: Ints) -> Ints:
+    """Return the cosine of each block's vector with the question's, at least 0."""
+    if vector is None or not len(pool):
+        return np.zeros(len(pool), dtype=np.int64)
+    return np.maximum(0, view.index.cosines(vector, view.life.column("vector", pool)))

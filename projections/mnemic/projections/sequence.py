@@ -1,0 +1,142 @@
+"""Who said what after what: the order of texts within their threads.
+
+Rules of this module:
+
+1. A document is a text, by the number the lexicon gives it. What is kept of it never changes, so
+   a view of the past asks the same arrays and leaves out what is not alive in it.
+2. Documents of one thread follow each other in the order of learning. A message without a thread
+   belongs to the one nameless thread of its space; any other text without one stands alone.
+3. A thread is cut into sittings where two texts that follow each other lie hours apart by
+   ``created_at``: what was said last week is no context of what is said today.
+4. Nothing is computed until somebody asks. Opening a log in order to write costs nothing here.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from mnemic.kernel.arithmetic import MICROS_PER_HOUR
+from mnemic.kernel.scoring import UNKNOWN
+from mnemic.kernel.texts import BlockText
+from mnemic.projections.analysis import terms
+from mnemic.projections.catalogue import Catalogue
+from mnemic.projections.columns import FIRST_CAPACITY, Names, Rows, Series
+
+SITTING_GAP_US: Final = 3 * MICROS_PER_HOUR
+"""Two texts of a thread further apart than this are of two sittings."""
+
+MESSAGE: Final = "message"
+"""The category of what was said in a conversation."""
+
+NOBODY: Final = -1
+NONE: Final = -1
+
+
+STEPS: Final = 4
+"""How far the links of a document reach, before and behind."""
+
+
+class Sequence:
+    """The place of every document in its thread."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._authors = Names()
+        self._name_terms: list[frozenset[str]] = []
+        self._author = Series(np.int32)
+        self._links: Rows = np.full((2 * STEPS, FIRST_CAPACITY), NONE, dtype=np.int32)
+        self._rows = 0
+        """Rows of the catalogue's life that were looked at."""
+        self._ends: dict[str, _End] = {}
+        """Where each thread ends; the nameless one is called ``""``."""
+
+    @property
+    def author(self) -> Rows:
+        """Number of who said each document; ``NOBODY`` where it is not known."""
+        self.settle()
+        return self._author.values
+
+    @property
+    def links(self) -> Rows:
+        """Neighbours of each document in its sitting, shape (2 * STEPS, documents).
+
+        The first half holds the documents one step before, two steps and so on; the second half
+        those behind. ``NONE`` stands beyond the ends of the sitting.
+        """
+        self.settle()
+        return self._links[:, : len(self._author)]
+
+    def name_terms(self, author: int) -> frozenset[str]:
+        """Return the terms of an author's name."""
+        return self._name_terms[author]
+
+    def settle(self) -> None:
+        """Take in the documents added since. Every query does so first."""
+        first, texts = len(self._author), self._catalogue.texts
+        if first == len(texts):
+            return
+        self._links = _widened(self._links, len(texts))
+        created_us, category = self._learned(first)
+        message = self._catalogue.categories.known(MESSAGE)
+        for document, text in enumerate(texts[first:], start=first):
+            author = thread = None
+            if isinstance(text, BlockText):
+                author = text.author
+                thread = text.thread or ("" if category[document - first] == message else None)
+            self._author.append(NOBODY if author is None else self._author_number(author))
+            if thread is not None:
+                self._append(thread, document, created_us[document - first])
+
+    def _learned(self, first: int) -> tuple[list[int], list[int]]:
+        """Return when the documents from *first* on were created, and their categories."""
+        life, seen = self._catalogue.life, self._rows
+        self._rows = life.count
+        # The first row of a document is that of its learning.
+        documents, rows = np.unique(life.column("text")[seen : life.count], return_index=True)
+        rows = rows[documents >= first] + seen
+        return life.column("created_us")[rows].tolist(), life.column("category")[rows].tolist()
+
+    def _author_number(self, author: str) -> int:
+        number = self._authors.number(author)
+        if number == len(self._name_terms):
+            self._name_terms.append(frozenset(terms(author)))
+        return number
+
+    def _append(self, thread: str, document: int, created_us: int) -> None:
+        """Put a document behind its thread's last, if that was of the same sitting."""
+        end = self._ends.get(thread)
+        if end is not None and not end.is_long_before(created_us):
+            before = end.document
+            for step in range(STEPS):
+                self._links[step, document] = before
+                self._links[STEPS + step, before] = document
+                before = int(self._links[0, before])
+                if before == NONE:
+                    break
+        dated = created_us if created_us != UNKNOWN or end is None else end.created_us
+        self._ends[thread] = _End(document, dated)
+
+
+class _End(NamedTuple):
+    """The last document of a thread."""
+
+    document: int
+    created_us: int
+    """Of the last one that is dated; ``UNKNOWN`` before there is any."""
+
+    def is_long_before(self, created_us: int) -> bool:
+        """Whether hours lie between, in either direction; unknown ages follow each other."""
+        if UNKNOWN in {self.created_us, created_us}:
+            return False
+        return abs(created_us - self.created_us) > SITTING_GAP_US
+
+
+def _widened(links: Rows, documents: int) -> Rows:
+    """Return *links* if there is room for so many documents, else a larger copy."""
+    if documents <= links.shape[1]:
+        return links
+    wider = np.full((2 * STEPS, max(documents, 2 * links.shape[1])), NONE, dtype=np.int32)
+    wider[:, : links.shape[1]] = links
+    return wider

@@ -1,0 +1,76 @@
+"""What a frame weighs, block by block, in nano-units."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.kernel.arithmetic import decayed_each
+from mnemic.kernel.events import SIGNALS
+from mnemic.kernel.policy import Frame
+from mnemic.kernel.reading import ACTIVE
+from mnemic.kernel.scoring import (
+    age_recencies,
+    centrality,
+    edge_pull,
+    frequency,
+    reinforcement,
+    usefulness,
+)
+from mnemic.projections.views import View
+
+Ints = NDArray[np.int64]
+
+
+def signals(
+    view: View, frame: Frame, numbers: Ints, relevance: Ints | None
+) -> tuple[Ints | None, ...]:
+    """Return one array per name in ``SIGNALS``; None where the frame does not weigh it.
+
+    Args:
+        view: Where to look.
+        frame: What counts.
+        numbers: The blocks.
+        relevance: Of each; None without a question.
+    """
+    policy = view.policy
+    found: dict[str, Ints | None] = {
+        "relevance": relevance,
+        "recency": _recency(view, frame, numbers),
+        "usefulness": usefulness(
+            policy.prior + view.evidence.column("alpha", numbers),
+            policy.prior + view.evidence.column("beta", numbers),
+        ),
+        "confidence": view.life.column("confidence", numbers),
+        "frequency": frequency(view.uses.column("retrievals", numbers), policy),
+        "centrality": _centrality(view, numbers) if frame.centrality else None,
+        "reinforcement": None,
+    }
+    if frame.reinforcement:
+        found["reinforcement"] = reinforcement(view.strength.column("reinforcements", numbers))
+    return tuple(found[name] for name in SIGNALS)
+
+
+def _recency(view: View, frame: Frame, numbers: Ints) -> Ints:
+    if frame.recency_clock == "active":
+        idle = view.point.active_us - view.strength.column("reinforced_us", numbers)
+        return decayed_each(view.strength.column("rate", numbers), idle)
+    created = view.life.column("created_us", numbers)
+    return age_recencies(created, view.point.instant_us, view.policy)
+
+
+def _centrality(view: View, numbers: Ints) -> Ints:
+    """Return each block's weighted degree over the greatest among *numbers*.
+
+    An edge takes no part until both of its ends are active.
+    """
+    pairs, graph = view.pairs(), view.state.graph
+    active = view.mask(view.with_status(ACTIVE))
+    pairs = pairs[active[graph.low[pairs]] & active[graph.high[pairs]]]
+    pull = edge_pull(
+        view.edge_rows.column("weight", pairs), view.edge_rows.column("count", pairs), view.policy
+    )
+    total = np.zeros(len(active), dtype=np.int64)
+    np.add.at(total, graph.low[pairs], pull)
+    np.add.at(total, graph.high[pairs], pull)
+    return centrality(total[numbers])
