@@ -18,7 +18,15 @@ from hypothesis import HealthCheck, example, given, settings
 
 from mnemic.kernel import events as happened
 from mnemic.kernel.arithmetic import nano
-from mnemic.kernel.decisions import archiving, connecting, curating, feedback, learning, promotion
+from mnemic.kernel.decisions import (
+    archiving,
+    connecting,
+    coretrieval,
+    curating,
+    feedback,
+    learning,
+    promotion,
+)
 from mnemic.kernel.errors import Refused
 from mnemic.kernel.events import Answer, AnswerRow, Event, Recorded
 from mnemic.kernel.identity import BlockId, CommandId, SessionId
@@ -49,6 +57,7 @@ TIGHT = attrs.evolve(
     edge_candidates=3,
     tags_max=3,
     co_retrieval_sessions=2,
+    staging_pairs_max=4,
     curate_reinforced=2,
 )
 """Everything that has a limit reaches it soon."""
@@ -243,7 +252,10 @@ class Shell:
         staging = expected.expected_staging(
             self.plain, returned, self.session, self.moment.active_us
         )
-        rows = tuple(AnswerRow(self.plain.blocks[block].number, 0, (0,) * 9) for block in returned)
+        numbers = [self.plain.blocks[block].number for block in returned]
+        effects = coretrieval.decide_effects(self.view, numbers, self.session, self.moment)
+        assert attrs.asdict(effects, recurse=False) == attrs.asdict(staging, recurse=False)
+        rows = tuple(AnswerRow(number, 0, (0,) * 9) for number in numbers)
         self.happen(
             happened.RecallRecorded(
                 asked=Question(query="what"),
@@ -255,9 +267,7 @@ class Shell:
                 read_version=self.plain.version,
                 read_us=self.moment.active_us,
                 asked_us=self.now_us,
-                staged=staging.staged,
-                linked=staging.linked,
-                refreshed=staging.refreshed,
+                **attrs.asdict(effects, recurse=False),
             )
         )
 
@@ -329,7 +339,12 @@ def told_by_columns(view: View) -> dict[str, Any]:
         ],
         "policy": view.policy.id,
         "sessions": sorted(view.open_sessions()),
-        "staged": {named(ends): list(sessions) for ends, sessions in at(graph.staged).items()},
+        "staged": {named(ends): list(held.sessions) for ends, held in view.staged().items()},
+        "staging_order": [named(ends) for ends, _ in view.staging_order()],
+        "used": {
+            named(ends): sorted(sessions)
+            for ends, sessions in graph.refreshed.at(view.point.version).items()
+        },
     }
 
 
@@ -367,6 +382,7 @@ def block_told(view: View, number: int) -> dict[str, Any]:
         "alpha": facts.alpha,
         "beta": facts.beta,
         "retrievals": facts.retrievals,
+        "frames": view.returned_by(number),
         # Columns keep zeros in the place of an erased vector.
         "vector": None if vector is None or not vector.any() else pack(vector),
     }

@@ -33,7 +33,19 @@ from attrs import field, frozen
 from mnemic.kernel.arithmetic import NANO
 from mnemic.kernel.policy import POLICIES, Policy
 
-TABLES = ("clock", "decay", "edges", "lifecycle", "policy", "scoring")
+TABLES = (
+    "clock",
+    "connecting",
+    "decay",
+    "edges",
+    "feedback",
+    "learning",
+    "lifecycle",
+    "log",
+    "policy",
+    "recall",
+    "scoring",
+)
 
 
 def _text(_: object, attribute: attrs.Attribute[Any], value: object) -> None:
