@@ -22,7 +22,22 @@ def test_the_tour_runs_and_tells_what_it_promises(
     then, now = told.index("30 s", told.index("60 s")), told.index("60 s")
     assert now < then
     assert "relevance" in told
+    assert "top_k" in told
     assert "Reproduced d7" in told
+
+
+def test_relations_are_told_as_they_come_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in (BLOCKS[0], BLOCKS[2]):
+        exec(compile(block, "README.md", "exec"), names)  # noqa: S102 - our own words
+    told = capsys.readouterr().out
+    assert "Created elaborates edge" in told
+    assert "Edges: 1 created." in told
+    assert "verify that these are the blocks you mean" in told
+    assert "IF_EXISTS" in told.upper()
 
 
 def test_the_async_tour_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,9 @@
 """The golden history: a fixed fortnight, played with fixed entropy on a clock that follows it.
 
-``python tests/golden/scenario.py`` plays it and writes the log and its digests beside this file.
-Like the corpus they are never recorded again to make a test pass: a digest that moved means that
-some decision hangs on the processor, or that the meaning of a stored log has changed.
+``python tests/golden/scenario.py`` plays it and writes the log and its digests to a folder with the
+name of this release. Like the corpus they are never recorded again to make a test pass: a digest
+that moved means that some decision hangs on the processor, or that the meaning of a stored log has
+changed. A release that decides otherwise records a log of its own, and replays those before it.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ from mnemic.kernel.policy import Policy
 
 HERE = Path(__file__).parent
 SOURCE = HERE.parent.parent / "examples" / "fortnight.jsonl"
-LOG = HERE / "log.jsonl.gz"
-DIGESTS = HERE / "log.json"
+LOGS = HERE / "logs"
+LATEST = "0.2.0"
+"""The release whose log this scenario plays afresh, byte for byte."""
+QUESTION = "how long does a gauge wait before it resends?"
 STEPS = 130
 """Lines of the fortnight that are played: sessions, revisions, outcomes and sweeps included."""
 POLICY = Policy(name="golden", consolidate_chunk=16, degree_cap=4)
@@ -132,16 +135,18 @@ def rows(store: MemoryStore) -> Iterator[dict[str, Any]]:
 
 def main() -> None:
     """Play the scenario and record what came of it, unless something is recorded already."""
-    if LOG.exists():
-        raise SystemExit(f"{LOG.name} exists; a golden log is recorded once")
+    folder = LOGS / LATEST
+    if folder.exists():
+        raise SystemExit(f"{folder.name} exists; a golden log is recorded once")
+    folder.mkdir()
     store, memory = play()
     body = "".join(json.dumps(row, sort_keys=True) + "\n" for row in rows(store))
-    LOG.write_bytes(gzip.compress(body.encode(), mtime=0))
+    (folder / "log.jsonl.gz").write_bytes(gzip.compress(body.encode(), mtime=0))
     head = store.log("default").head()
-    last = memory.as_of(version=head.version)
-    recalled = last.recall("how long does a gauge wait before it resends?")
+    recalled = memory.as_of(version=head.version).recall(QUESTION)
     found = {"version": head.version, "chain": head.digest.hex(), "answer": recalled.digest}
-    DIGESTS.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    digests = json.dumps(found, indent=2) + "\n"
+    (folder / "digests.json").write_text(digests, encoding="utf-8")
     memory.close()
 
 

@@ -6,6 +6,7 @@ import gzip
 import json
 import runpy
 from base64 import b64decode
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +20,25 @@ from mnemic.kernel.ports import PayloadRow, Record
 
 HERE = Path(__file__).parent
 SCENARIO: dict[str, Any] = runpy.run_path(str(HERE / "scenario.py"))
-EXPECTED: dict[str, Any] = json.loads((HERE / "log.json").read_text(encoding="utf-8"))
-QUESTION = "how long does a gauge wait before it resends?"
+LATEST: str = SCENARIO["LATEST"]
+RELEASES = sorted(folder.name for folder in SCENARIO["LOGS"].iterdir())
 
 
-@pytest.fixture(scope="module")
-def stored() -> MemoryStore:
-    """Return a store that holds the recorded log, byte for byte."""
+def expected(release: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((SCENARIO["LOGS"] / release / "digests.json").read_text())
+    return found
+
+
+@cache
+def stored(release: str) -> MemoryStore:
+    """Return a store that holds the log that a release recorded, byte for byte."""
     store = MemoryStore()
     log = store.log("default")
-    lines = gzip.decompress((HERE / "log.jsonl.gz").read_bytes()).decode().splitlines()
+    lines = (
+        gzip.decompress((SCENARIO["LOGS"] / release / "log.jsonl.gz").read_bytes())
+        .decode()
+        .splitlines()
+    )
     for version, line in enumerate(lines):
         row = json.loads(line)
         payloads = [
@@ -50,27 +60,32 @@ def opened(store: MemoryStore) -> SyncMemory:
     return SyncMemory.open(store, embedder=SCENARIO["embedder"](), clock=ManualClock())
 
 
-def test_the_stored_log_has_the_recorded_chain(stored: MemoryStore) -> None:
-    head = stored.log("default").head()
-    assert (head.version, head.digest.hex()) == (EXPECTED["version"], EXPECTED["chain"])
-    assert opened(stored).verify().sound
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_stored_log_has_the_recorded_chain(release: str) -> None:
+    store, then = stored(release), expected(release)
+    head = store.log("default").head()
+    assert (head.version, head.digest.hex()) == (then["version"], then["chain"])
+    assert opened(store).verify().sound
 
 
-def test_every_decision_of_the_stored_log_is_reproduced(stored: MemoryStore) -> None:
-    memory = opened(stored)
+@pytest.mark.parametrize("release", RELEASES)
+def test_every_decision_of_a_stored_log_is_reproduced(release: str) -> None:
+    memory = opened(stored(release))
     decisions = [entry for entry in memory.log(limit=1000) if entry.kind == "recall-recorded"]
     outcomes = [memory.replay(decision_id(entry.version)).outcome for entry in decisions]
     assert len(outcomes) >= 8
     assert set(outcomes) == {"reproduced"}
 
 
-def test_the_stored_log_gives_the_recorded_answer(stored: MemoryStore) -> None:
-    last = opened(stored).as_of(version=EXPECTED["version"])
-    assert last.recall(QUESTION).digest == EXPECTED["answer"]
+def test_the_latest_log_gives_the_recorded_answer() -> None:
+    then = expected(LATEST)
+    last = opened(stored(LATEST)).as_of(version=then["version"])
+    assert last.recall(SCENARIO["QUESTION"]).digest == then["answer"]
 
 
 def test_playing_the_history_afresh_gives_the_same_log_byte_for_byte() -> None:
     store, memory = SCENARIO["play"]()
     head = store.log("default").head()
     memory.close()
-    assert (head.version, head.digest.hex()) == (EXPECTED["version"], EXPECTED["chain"])
+    then = expected(LATEST)
+    assert (head.version, head.digest.hex()) == (then["version"], then["chain"])
