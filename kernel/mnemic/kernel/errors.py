@@ -206,6 +206,29 @@ class DecisionNotFound(Refused):
     default_recovery = "Use a decision id from a recorded recall; `mnemic log` lists them."
 
 
+class CompositionNotFound(Refused):
+    code = "composition-not-found"
+    status = 404
+    default_recovery = "Use an id from compose(), or list them with ledger()."
+
+
+class CompositionExists(Refused):
+    code = "composition-exists"
+    status = 409
+    default_recovery = "Give another id, or none; a composition is never overwritten."
+
+
+class LabelUnsupported(Refused):
+    code = "label-unsupported"
+    default_recovery = "Use one of the fifteen labels that guide('label') lists."
+
+
+class LabelNotFound(Refused):
+    code = "label-not-found"
+    status = 404
+    default_recovery = "Use a label id from label() or composition()."
+
+
 class PointOutOfRange(Refused):
     """An as-of point lies outside of the log."""
 

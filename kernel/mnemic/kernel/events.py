@@ -17,8 +17,26 @@ from __future__ import annotations
 from attrs import frozen
 
 from mnemic.kernel.arithmetic import NANO
-from mnemic.kernel.identity import BlockId, CommandId, DecisionId, PolicyId, SessionId
-from mnemic.kernel.texts import AnalysisText, BlockText, Embedding, Erased, Question, Remark, Salt
+from mnemic.kernel.identity import (
+    BlockId,
+    CommandId,
+    CompositionId,
+    DecisionId,
+    PolicyId,
+    SessionId,
+)
+from mnemic.kernel.texts import (
+    AnalysisText,
+    BlockText,
+    CompositionText,
+    Embedding,
+    Erased,
+    LabelText,
+    MemberText,
+    Question,
+    Remark,
+    Salt,
+)
 
 Pair = tuple[BlockId, BlockId]
 
@@ -371,6 +389,7 @@ class OutcomeRecorded:
     weight: int = NANO
     source: str = ""
     decision_id: DecisionId | None = None
+    composition_id: CompositionId | None = None
     refused: tuple[RefusedBlock, ...] = ()
     reinforced: bool = False
     """Whether every scored block was reinforced at this hour."""
@@ -381,6 +400,65 @@ class OutcomeRecorded:
     unlinked: tuple[Pair, ...] = ()
     """Pairs that found no room."""
     penalties: tuple[Penalty, ...] = ()
+
+
+# --- compositions ---------------------------------------------------------------------------
+
+
+@frozen(kw_only=True)
+class Member:
+    """One block's part in a composition: history, whatever becomes of the block."""
+
+    block_id: BlockId
+    role: str
+    """One of ``composition.ROLES``."""
+    rank: int = 0
+    trust: int | None = None
+    """As it was then, nano-units."""
+    score: int | None = None
+    """Nano-units."""
+    text: MemberText | Erased | None = None
+
+
+@frozen(kw_only=True)
+class BlocksComposed:
+    """Blocks were used together in one piece of reasoning."""
+
+    members: tuple[Member, ...]
+    """By rank, role and id."""
+    composition_id: CompositionId | None = None
+    """None: the id follows from the version."""
+    text: CompositionText | Erased | None = None
+    tool: str = "compose"
+    mode: str = "compose"
+    status: str | None = None
+    confidence: int | None = None
+    """Nano-units, [0, 1]."""
+    consume: str = "all"
+    """One of ``composition.CONSUMES``."""
+
+
+@frozen(kw_only=True)
+class CompositionLabelled:
+    """What came of a composition; any number of labels, each an event of its own."""
+
+    composition_id: CompositionId
+    label: str
+    """One of ``composition.LABELS``."""
+    source: str = "user"
+    confidence_delta: int | None = None
+    """Nano-units, [-1, 1]."""
+    text: LabelText | Erased | None = None
+
+
+@frozen(kw_only=True)
+class LabelRetracted:
+    """A label no longer counts; that it did stays in the log."""
+
+    composition_id: CompositionId
+    label_version: int
+    """Of the event that set it."""
+    reason: Remark | Erased | None = None
 
 
 @frozen(kw_only=True)
@@ -431,6 +509,9 @@ Event = (
     | EdgeDisconnected
     | RecallRecorded
     | OutcomeRecorded
+    | BlocksComposed
+    | CompositionLabelled
+    | LabelRetracted
     | Curated
 )
 

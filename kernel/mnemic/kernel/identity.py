@@ -11,6 +11,10 @@ BlockId = NewType("BlockId", str)
 """16 hex characters."""
 DecisionId = NewType("DecisionId", str)
 """``d`` and the version at which the decision stands in its log."""
+CompositionId = NewType("CompositionId", str)
+"""A caller's own, or ``c`` and the version at which it stands in its log."""
+LabelId = NewType("LabelId", str)
+"""``l`` and the version at which the label stands in its log."""
 SessionId = NewType("SessionId", str)
 CommandId = NewType("CommandId", str)
 PolicyId = NewType("PolicyId", str)
@@ -53,10 +57,34 @@ def decision_id(version: int) -> DecisionId:
 
 def decision_version(decision: object) -> int | None:
     """Return the version that *decision* names, or None if it is no decision id."""
-    if not isinstance(decision, str):
+    return _version("d", decision)
+
+
+def composition_id(version: int) -> CompositionId:
+    """Return the id of the composition at *version*, where its caller gave none."""
+    return CompositionId(f"c{version}")
+
+
+def composition_version(composition: object) -> int | None:
+    """Return the version that *composition* names, or None if it is a caller's own id."""
+    return _version("c", composition)
+
+
+def label_id(version: int) -> LabelId:
+    """Return the id of the label at *version*."""
+    return LabelId(f"l{version}")
+
+
+def label_version(label: object) -> int | None:
+    """Return the version that *label* names, or None if it is no label id."""
+    return _version("l", label)
+
+
+def _version(letter: str, identifier: object) -> int | None:
+    if not isinstance(identifier, str):
         return None
-    digits = decision[1:]
-    if decision[:1] != "d" or not (digits.isascii() and digits.isdigit()):
+    digits = identifier[1:]
+    if identifier[:1] != letter or not (digits.isascii() and digits.isdigit()):
         return None
     if len(digits) > VERSION_DIGITS_MAX:
         return None

@@ -15,6 +15,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel.events import EmbedderIdentity
+from mnemic.kernel.vectors import Vector
 
 GENESIS_DIGEST = bytes(32)
 """What the first record of a log names as its predecessor."""
@@ -84,6 +85,35 @@ class Analyst(Protocol):
         """Return or yield one analysis per passage, in order; None where it failed.
 
         When the host's time limit comes, what has been yielded by then counts.
+        """
+        ...
+
+
+class NearestRows(Protocol):
+    """Finds the nearest of many vectors, and misses none. Rows are only ever added."""
+
+    def append(self, block: int, vector: Vector) -> int:
+        """Add a vector of the block with ordinal *block* and return its row, counted from 0.
+
+        Raises:
+            VectorRefused: Its size differs from that of the first.
+        """
+        ...
+
+    def top(
+        self, query: Vector, rows: NDArray[np.int64] | None, k: int, *, ids: Sequence[str]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the *k* rows nearest to *query* and their cosines in nano-units, best first.
+
+        Args:
+            query: Of the same size.
+            rows: Which rows count; None: all.
+            k: How many at most, >= 1.
+            ids: Public ids by block ordinal. Equal cosines are ordered by them.
+
+        Raises:
+            VectorRefused: The query is of another size.
+            IndexError: A row does not exist.
         """
         ...
 

@@ -13,7 +13,8 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from mnemic.kernel.identity import BlockId
+from mnemic.kernel.events import BlocksComposed
+from mnemic.kernel.identity import BlockId, CompositionId
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.texts import BlockText, Erased
 from mnemic.kernel.vectors import Vector
@@ -75,6 +76,16 @@ class PendingFacts:
     target: int
     relation: str
     weight: int
+
+
+@frozen
+class LabelFacts:
+    """One label of a composition as a decision sees it."""
+
+    composition_id: CompositionId
+    label: str
+    counts: bool
+    """Whether it was not retracted."""
 
 
 @frozen(eq=False)
@@ -188,6 +199,8 @@ class Reading(EdgeReading, Protocol):
         ...
 
     def active(self) -> BlockColumns: ...
+    def composition_event(self, composition_id: object) -> BlocksComposed | None: ...
+    def label(self, label_version: int) -> LabelFacts | None: ...
     def standing(self) -> EdgeColumns: ...
 
     def near(

@@ -78,3 +78,32 @@ class Question(Payload):
     query: str | None = None
     where: str | None = None
     """The filter as canonical JSON."""
+
+
+@frozen(kw_only=True)
+class MemberText(Payload):
+    """What a composition keeps of one member's words. Owner: the member."""
+
+    preview: str | None = None
+    metadata: str | None = None
+    """A small JSON object, in canonical bytes; ``tags`` holds those of the moment."""
+
+
+@frozen(kw_only=True)
+class CompositionText(Payload):
+    """What a composition was for. Owner: the event itself."""
+
+    query: str | None = None
+    query_hash: str | None = None
+    output_preview: str | None = None
+    metadata: str | None = None
+    """A small JSON object, in canonical bytes."""
+
+
+@frozen(kw_only=True)
+class LabelText(Payload):
+    """Why a composition was labelled. Owner: the event itself."""
+
+    notes: str | None = None
+    metadata: str | None = None
+    """A small JSON object, in canonical bytes."""

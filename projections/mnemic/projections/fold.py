@@ -242,6 +242,21 @@ def _outcome(state: State, event: happened.OutcomeRecorded, at: Recorded) -> Non
         catalogue.penalise(numbers[penalty.block_id], at.version, penalty.rate)
 
 
+# --- compositions ---------------------------------------------------------------------------
+
+
+def _composed(state: State, event: happened.BlocksComposed, at: Recorded) -> None:
+    state.ledger.compose(event, at, [state.catalogue.numbers[m.block_id] for m in event.members])
+
+
+def _labelled(state: State, event: happened.CompositionLabelled, at: Recorded) -> None:
+    state.ledger.label(event, at)
+
+
+def _retracted(state: State, event: happened.LabelRetracted, at: Recorded) -> None:
+    state.ledger.retract(event, at)
+
+
 def _curated(state: State, event: happened.Curated, at: Recorded) -> None:
     graph, numbers = state.graph, state.catalogue.numbers
     for reason in ("decayed", "expired"):
@@ -288,6 +303,9 @@ HANDLERS: dict[type, Callable[[State, Any, Recorded], None]] = {
     happened.EdgeDisconnected: _disconnected,
     happened.RecallRecorded: _recalled,
     happened.OutcomeRecorded: _outcome,
+    happened.BlocksComposed: _composed,
+    happened.CompositionLabelled: _labelled,
+    happened.LabelRetracted: _retracted,
     happened.Curated: _curated,
 }
 """Complete over ``Event``; a test says so."""

@@ -145,15 +145,12 @@ class Lexicon:
         """
         self.settle()
         live = int(np.count_nonzero(alive))
-        found = np.zeros((len(terms), alive.size), dtype=np.int64)
-        bounds = []
-        for place, term in enumerate(terms):
-            documents, counts = self._postings.get(term, _NONE).under(alive)
-            found[place, documents] = counts * WHOLE
-            bounds.append(_inverse_frequency(live, documents.size) * (K1 + 1.0))
+        found = [self._postings.get(term, _NONE).under(alive) for term in terms]
+        sizes = (documents.size for documents, _ in found)
         return TermCounts(
-            counts=found,
-            bounds=tuple(bounds),
+            documents=tuple(documents for documents, _ in found),
+            counts=tuple(counts * WHOLE for _, counts in found),
+            bounds=tuple(_inverse_frequency(live, size) * (K1 + 1.0) for size in sizes),
             lengths=self._lengths,
             mean_length=int((self._lengths * alive).sum()) / max(live, 1) or 1.0,
         )

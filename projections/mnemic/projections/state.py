@@ -17,6 +17,7 @@ from mnemic.projections.catalogue import Catalogue
 from mnemic.projections.fold import HANDLERS
 from mnemic.projections.graph import Graph
 from mnemic.projections.index import VectorIndex
+from mnemic.projections.ledger import Ledger
 from mnemic.projections.lexicon import Lexicon
 from mnemic.projections.sequence import Sequence
 from mnemic.projections.timeline import Timeline
@@ -26,12 +27,13 @@ FOLD_VERSION = 1
 
 
 class State:
-    """Catalogue, graph, vectors, lexicon, sequence and timeline at the version last folded."""
+    """All projections at the version last folded."""
 
     def __init__(self) -> None:
         self.catalogue = Catalogue()
         self.graph = Graph()
         self.timeline = Timeline()
+        self.ledger = Ledger()
         self.lexicon = Lexicon()
         self.sequence = Sequence(self.catalogue)
         self.indexes: dict[EmbedderIdentity, VectorIndex] = {}

@@ -35,15 +35,18 @@ def on_grid(match: NDArray[np.float64]) -> Integers:
 
 @frozen(kw_only=True, eq=False)
 class TermCounts:
-    """A small table: terms of a question by documents."""
+    """A small table: terms of a question by the documents they count in."""
 
-    counts: Integers
-    """Thousandths, shape (terms, documents); 0 for documents that are not alive."""
+    documents: tuple[Integers, ...]
+    """By term: numbers of the documents in which it counts, rising."""
+    counts: tuple[Integers, ...]
+    """By term: how much in each of them, thousandths."""
     bounds: tuple[float, ...]
     """What a term is worth at most: its inverse document frequency times K1 + 1."""
     lengths: Integers
-    """Terms in each document."""
+    """Terms in each document that was added."""
     mean_length: float
+    """Of the documents that are alive, > 0."""
 
     def spread(self, links: NDArray[np.int32], shares: Sequence[int]) -> TermCounts:
         """Return the counts with those of neighbours added.
@@ -53,15 +56,19 @@ class TermCounts:
             shares: What a word counts one step away, two steps and so on, in thousandths.
         """
         steps = len(links) // 2
-        padded = np.concatenate((self.counts, np.zeros((len(self.counts), 1), np.int64)), axis=1)
-        total = self.counts * WHOLE
-        for step, share in enumerate(shares):
-            # NONE is -1 and finds the padding. Taking is twice as fast as indexing here.
-            before, behind = (
-                padded.take(links[way], axis=1, mode="wrap") for way in (step, steps + step)
-            )
-            total += share * (before + behind)
-        return evolve(self, counts=total // WHOLE)
+        rows = np.concatenate((links[: len(shares)], links[steps : steps + len(shares)]))
+        parts = np.array((*shares, *shares), dtype=np.int64)[:, None]
+        documents, counts = [], []
+        for holding, own in zip(self.documents, self.counts, strict=True):
+            # A neighbour's neighbour is the text itself, so giving is the same as receiving. NONE
+            # is -1 and gives to the place behind the last document.
+            total = np.zeros(links.shape[1] + 1, dtype=np.int64)
+            total[holding] = own * WHOLE
+            np.add.at(total, rows[:, holding], parts * own)
+            reached = np.flatnonzero(total[:-1])
+            documents.append(reached)
+            counts.append(total[reached] // WHOLE)
+        return evolve(self, documents=tuple(documents), counts=tuple(counts))
 
     def strengths(self, documents: Integers) -> Integers:
         """Return the match of each of *documents* as a share of the reach of the question.
@@ -69,12 +76,13 @@ class TermCounts:
         Returns:
             Nano-units in [0, NANO].
         """
-        # Where no text has a word in it the mean length is 0, and nothing matches.
-        if not self.bounds or not self.mean_length or not len(documents):
-            return np.zeros(len(documents), dtype=np.int64)
-        counts = self.counts[:, documents] / float(WHOLE)
-        drag = K1 * ((1.0 - B) + B * (self.lengths[documents] / self.mean_length))
-        bounds = np.array(self.bounds)[:, None]
-        matches = on_grid((bounds * counts) / (counts + drag)).sum(axis=0)
-        reach = sum(round(bound * GRID) for bound in self.bounds)
-        return nano_each(matches / max(reach, 1))
+        drag = K1 * ((1.0 - B) + B * (self.lengths / self.mean_length))
+        matches = np.zeros(len(self.lengths), dtype=np.int64)
+        reach = 0
+        for holding, thousandths, bound in zip(
+            self.documents, self.counts, self.bounds, strict=True
+        ):
+            counts = thousandths / float(WHOLE)
+            matches[holding] += on_grid((bound * counts) / (counts + drag[holding]))
+            reach += round(bound * GRID)
+        return nano_each(matches[documents] / max(reach, 1))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.errors import SpaceErased
-from mnemic.kernel.events import EmbedderIdentity
+from mnemic.kernel.events import BlocksComposed, EmbedderIdentity
 from mnemic.kernel.identity import BlockId, SessionId
 from mnemic.kernel.policy import CONSTITUTIONAL, DEFAULT, Policy
 from mnemic.kernel.reading import (
@@ -28,6 +28,7 @@ from mnemic.kernel.reading import (
     EdgeColumns,
     EdgeFacts,
     Fresh,
+    LabelFacts,
     Moment,
     PendingFacts,
 )
@@ -37,6 +38,7 @@ from mnemic.kernel.vectors import Vector
 from mnemic.projections.columns import Rows, Versions
 from mnemic.projections.graph import Pending, Sighting, key
 from mnemic.projections.index import VectorIndex
+from mnemic.projections.ledger import Composed, Labelled
 from mnemic.projections.linking import LinkRule, link_candidates, near_matches
 from mnemic.projections.overlay import Overlay
 from mnemic.projections.staging import Staged, order_of
@@ -412,6 +414,38 @@ class View:
 
     def _ledgered(self, ledgered: Any) -> list[Any]:
         return list(self._mapping(ledgered).values())
+
+    # --- compositions -----------------------------------------------------------------------
+
+    def composition(self, composition_id: object) -> Composed | None:
+        """Return the composition with this id, if it had been composed by now."""
+        return self._state.ledger.find(composition_id, self.point.version)
+
+    def compositions(self) -> Iterator[Composed]:
+        """Yield every composition, the latest first."""
+        return self._state.ledger.upto(self.point.version)
+
+    def composed_with(self, number: int) -> list[Composed]:
+        """Return the compositions that a block is a member of, the latest first."""
+        return self._state.ledger.of(number, self.point.version)
+
+    def labels_of(self, composition: Composed) -> list[Labelled]:
+        """Return the labels that count, in the order of setting."""
+        return self._state.ledger.labels_of(composition.number, self.point.version)
+
+    def composition_event(self, composition_id: object) -> BlocksComposed | None:
+        """Return what was composed under this id, if anything was."""
+        found = self.composition(composition_id)
+        return None if found is None else found.event
+
+    def label(self, label_version: int) -> LabelFacts | None:
+        """Return the label that was set at this version, if one was."""
+        found = self._state.ledger.label_at(label_version, self.point.version)
+        if found is None:
+            return None
+        return LabelFacts(
+            found.event.composition_id, found.event.label, found.counts_at(self.point.version)
+        )
 
     # --- vectors ----------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from mnemic.adapters.codec.marks import places
 from mnemic.adapters.codec.sealing import KINDS, Sealer, payload_id
 from mnemic.adapters.entropy import SeededEntropy
-from mnemic.kernel.events import Event, Promotion, Recorded, StagedVector
+from mnemic.kernel.events import Event, Member, Promotion, Recorded, StagedVector
 from mnemic.kernel.ports import PayloadRow
 from mnemic.kernel.texts import Embedding, Payload, Question, Remark, Salt
 from mnemic.specs.strategies.events import payloads
@@ -81,7 +81,7 @@ def test_every_payload_has_a_kind_of_its_own() -> None:
     def kinds(cls: type) -> set[type[Payload]]:
         return {kind for _, kind in places(cls).of if isinstance(kind, type)}
 
-    used = set().union(*map(kinds, (*get_args(Event), Promotion, StagedVector)))
+    used = set().union(*map(kinds, (*get_args(Event), Member, Promotion, StagedVector)))
     assert used == set(KINDS)
     assert len(set(KINDS.values())) == len(KINDS)
     assert kinds(Recorded) == set()

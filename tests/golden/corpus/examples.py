@@ -17,9 +17,11 @@ from mnemic.kernel.events import (
     BlockForgotten,
     BlockLearned,
     BlockRezoned,
+    BlocksComposed,
     BlocksPromoted,
     BlocksRelinked,
     BlockSuperseded,
+    CompositionLabelled,
     Curated,
     EdgeConnected,
     EdgeDeferred,
@@ -27,8 +29,10 @@ from mnemic.kernel.events import (
     EmbedderAdopted,
     EmbedderIdentity,
     Event,
+    LabelRetracted,
     Link,
     Matched,
+    Member,
     NearDuplicate,
     OutcomeRecorded,
     Penalty,
@@ -46,8 +50,25 @@ from mnemic.kernel.events import (
     Supersession,
     VectorsStaged,
 )
-from mnemic.kernel.identity import BlockId, CommandId, DecisionId, PolicyId, SessionId
-from mnemic.kernel.texts import AnalysisText, BlockText, Embedding, Question, Remark, Salt
+from mnemic.kernel.identity import (
+    BlockId,
+    CommandId,
+    CompositionId,
+    DecisionId,
+    PolicyId,
+    SessionId,
+)
+from mnemic.kernel.texts import (
+    AnalysisText,
+    BlockText,
+    CompositionText,
+    Embedding,
+    LabelText,
+    MemberText,
+    Question,
+    Remark,
+    Salt,
+)
 
 A = BlockId("0a1b2c3d4e5f6071")
 B = BlockId("18f7e6d5c4b3a291")
@@ -256,6 +277,21 @@ EXAMPLES: dict[str, dict[str, Recorded]] = {
         "bare": bare(EdgeDisconnected(source=A, target=B)),
     },
     "recall-recorded.1": {
+        "evicting": full(
+            RecallRecorded(
+                asked=Question(query="Which lamp?"),
+                vector=None,
+                answer=Answer(rows=()),
+                digest="0123456789abcdef",
+                policy_id=POLICY,
+                recipe="recall-2",
+                read_version=40,
+                read_us=0,
+                asked_us=0,
+                staged=((2, 7),),
+                evicted=((1, 3), (4, 9)),
+            )
+        ),
         "full": full(
             RecallRecorded(
                 asked=Question(query="When does the lamp need oil?", where='{"tags":["lamp"]}'),
@@ -299,6 +335,9 @@ EXAMPLES: dict[str, dict[str, Recorded]] = {
         ),
     },
     "outcome-recorded.1": {
+        "of a composition": full(
+            OutcomeRecorded(block_ids=(A,), signal=NANO, composition_id=CompositionId("lane-7"))
+        ),
         "full": full(
             OutcomeRecorded(
                 block_ids=(A, B),
@@ -315,6 +354,64 @@ EXAMPLES: dict[str, dict[str, Recorded]] = {
             )
         ),
         "bare": bare(OutcomeRecorded(block_ids=(), signal=0)),
+    },
+    "blocks-composed.1": {
+        "full": full(
+            BlocksComposed(
+                members=(
+                    Member(
+                        block_id=A,
+                        role="primary",
+                        rank=0,
+                        trust=980_000_000,
+                        score=1_250_000_000,
+                        text=MemberText(
+                            preview="The lamp burns whale oil.",
+                            metadata='{"tags":["lamp"]}',
+                            of=(A,),
+                        ),
+                    ),
+                    Member(
+                        block_id=B, role="contradicting", rank=1, score=-5, text=MemberText(of=(B,))
+                    ),
+                ),
+                composition_id=CompositionId("lane-7"),
+                text=CompositionText(
+                    query="Which oil?",
+                    query_hash="fnv1a64:00000000000000ff",
+                    output_preview="Whale oil, for now.",
+                    metadata='{"workflow":"test"}',
+                ),
+                tool="deep_reference",
+                mode="bounty",
+                status="resolved",
+                confidence=730_000_000,
+                consume="primary_only",
+            )
+        ),
+        "bare": bare(BlocksComposed(members=(Member(block_id=A, role="related"),))),
+    },
+    "composition-labelled.1": {
+        "full": full(
+            CompositionLabelled(
+                composition_id=CompositionId("lane-7"),
+                label="closed_by_scope",
+                source="tool",
+                confidence_delta=-250_000_000,
+                text=LabelText(notes="Not our lamp.", metadata='{"page":3}'),
+            )
+        ),
+        "bare": bare(CompositionLabelled(composition_id=CompositionId("c7"), label="helpful")),
+    },
+    "label-retracted.1": {
+        "full": full(
+            LabelRetracted(
+                composition_id=CompositionId("lane-7"),
+                label_version=40,
+                reason=Remark(text="It was our lamp."),
+            )
+        ),
+        "bare": bare(LabelRetracted(composition_id=CompositionId("c7"), label_version=8)),
     },
     "curated.1": {
         "full": full(

@@ -18,9 +18,26 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, overrid
 from mnemic.adapters.codec.marks import payload_kind
 from mnemic.adapters.codec.packing import PACKED, pack, unpack
 from mnemic.kernel.events import RecallRecorded
-from mnemic.kernel.texts import AnalysisText, BlockText, Payload, Question, Remark
+from mnemic.kernel.texts import (
+    AnalysisText,
+    BlockText,
+    CompositionText,
+    LabelText,
+    MemberText,
+    Payload,
+    Question,
+    Remark,
+)
 
-WORDED: tuple[type[Payload], ...] = (BlockText, AnalysisText, Remark, Question)
+WORDED: tuple[type[Payload], ...] = (
+    BlockText,
+    AnalysisText,
+    Remark,
+    Question,
+    MemberText,
+    CompositionText,
+    LabelText,
+)
 """Payloads that are stored as JSON of their fields; the others are plain bytes."""
 
 NUMBERS = "numbers"

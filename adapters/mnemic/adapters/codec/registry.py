@@ -41,6 +41,9 @@ TOPICS: Mapping[str, type] = {
     "edge-disconnected.1": events.EdgeDisconnected,
     "recall-recorded.1": events.RecallRecorded,
     "outcome-recorded.1": events.OutcomeRecorded,
+    "blocks-composed.1": events.BlocksComposed,
+    "composition-labelled.1": events.CompositionLabelled,
+    "label-retracted.1": events.LabelRetracted,
     "curated.1": events.Curated,
 }
 """The one name under which each kind of event is written today."""

@@ -20,7 +20,10 @@ from mnemic.kernel.ports import Entropy, PayloadRow
 from mnemic.kernel.texts import (
     AnalysisText,
     BlockText,
+    CompositionText,
     Embedding,
+    LabelText,
+    MemberText,
     Payload,
     Question,
     Remark,
@@ -34,6 +37,9 @@ KINDS: Mapping[type[Payload], str] = {
     AnalysisText: "analysis-text",
     Remark: "remark",
     Question: "question",
+    MemberText: "member-text",
+    CompositionText: "composition-text",
+    LabelText: "label-text",
 }
 """What a MAC calls each payload, for good."""
 

@@ -7,17 +7,15 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mnemic.adapters.inprocess.moments import moment
 from mnemic.adapters.inprocess.space import Space
 from mnemic.adapters.stores import chain
 from mnemic.kernel import events as happened
-from mnemic.kernel.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, StoreTooNew
 from mnemic.kernel.events import Recorded
-from mnemic.kernel.identity import short
 from mnemic.kernel.ports import GENESIS_DIGEST, Record
-from mnemic.kernel.results import Moment, Verification, plural, unit
-from mnemic.kernel.texts import BlockText, Question, Remark
-from mnemic.projections.blocks import find, iso
+from mnemic.kernel.results import Moment, Verification
+from mnemic.projections.blocks import find
 from mnemic.projections.views import View
 
 LIMIT_MAX = 1000
@@ -74,69 +72,6 @@ def behind(space: Space, view: View, block_id: str, *, limit: int = 100) -> tupl
 def _check_limit(limit: int) -> None:
     if type(limit) is not int or not 1 <= limit <= LIMIT_MAX:
         raise FieldRefused(f"limit must be from 1 to {LIMIT_MAX}, got {limit!r}", field="limit")
-
-
-def moment(recorded: Recorded) -> Moment:
-    """Return an event as one entry of a history."""
-    return Moment(
-        version=recorded.version,
-        hour=recorded.active_us / MICROS_PER_HOUR,
-        recorded_at=iso(recorded.recorded_us),
-        kind=_kebab(type(recorded.event).__name__),
-        actor=recorded.actor,
-        session_id=recorded.session_id,
-        detail=_detail(recorded.event),
-    )
-
-
-def _kebab(name: str) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower()
-
-
-def _detail(event: happened.Event) -> str:
-    """Return what a reader wants to know of an event in half a line."""
-    match event:
-        case happened.BlockLearned():
-            words = event.text.content if isinstance(event.text, BlockText) else "[erased]"
-            return f"{short(event.block_id)} {words}"
-        case happened.EdgeConnected() | happened.EdgeDeferred() | happened.EdgeDisconnected():
-            return _edge(event)
-        case happened.BlockForgotten() | happened.BlockErased() | happened.BlockRezoned():
-            return short(event.block_id)
-        case happened.BlockSuperseded():
-            return f"{short(event.supersession.old)} by {short(event.supersession.new)}"
-        case happened.RecallRecorded():
-            asked = event.asked.query if isinstance(event.asked, Question) else "[erased]"
-            return f"{plural(len(event.answer.rows), 'block')} for {asked!r}"
-        case _:
-            return _counts(event)
-
-
-def _edge(event: happened.EdgeConnected | happened.EdgeDeferred | happened.EdgeDisconnected) -> str:
-    """Return what was tied or taken apart, and why it was taken apart."""
-    edge = f"{short(event.source)} -{event.relation or 'pending'}-> {short(event.target)}"
-    if isinstance(event, happened.EdgeDisconnected) and isinstance(event.reason, Remark):
-        return f"{edge}: {event.reason.text}"
-    return edge
-
-
-def _counts(event: happened.Event) -> str:
-    """Return what a sweep or an adoption did."""
-    match event:
-        case happened.BlocksPromoted():
-            formed = plural(len(event.links), "edge")
-            return f"{plural(len(event.promotions), 'block')}, {formed}"
-        case happened.OutcomeRecorded():
-            return f"{plural(len(event.block_ids), 'block')} scored {unit(event.signal):.2f}"
-        case happened.Curated():
-            gone = len(event.pruned) + len(event.decayed)
-            return f"{len(event.archived)} archived, {plural(gone, 'edge')} gone"
-        case happened.PolicyAdopted():
-            return event.policy_id
-        case happened.EmbedderAdopted():
-            return event.embedder.name
-        case _:
-            return ""
 
 
 def digest_at(space: Space, version: int) -> bytes:

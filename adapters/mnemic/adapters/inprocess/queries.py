@@ -6,8 +6,16 @@ from abc import ABC, abstractmethod
 
 from mnemic.adapters.inprocess import history
 from mnemic.adapters.inprocess.space import Space
-from mnemic.kernel.results import Block, Edge, Moment, Page, Status
-from mnemic.projections import blocks
+from mnemic.kernel.results import (
+    Block,
+    ComposedNeighbour,
+    Composition,
+    Edge,
+    Moment,
+    Page,
+    Status,
+)
+from mnemic.projections import blocks, compositions
 from mnemic.projections.views import View
 
 
@@ -82,6 +90,37 @@ class Queries(ABC):
         """Return the connections that wait for room, first in first."""
         with self._space.guard:
             return blocks.pending_connections(self._view())
+
+    def composition(self, composition_id: str) -> Composition:
+        """Return one composition with its members and the labels that count.
+
+        Raises:
+            CompositionNotFound: Nothing had been composed under this id.
+        """
+        with self._space.guard:
+            return compositions.composition(self._view(), composition_id)
+
+    def ledger(self, *, of: str | None = None, limit: int = 10) -> tuple[Composition, ...]:
+        """Return the latest compositions, or those that one block is a member of.
+
+        Args:
+            of: A block.
+            limit: Most compositions. Range: 1 to 1000.
+
+        Raises:
+            BlockNotFound: It was not learned by now.
+        """
+        with self._space.guard:
+            return compositions.listed(self._view(), block=of, limit=limit)
+
+    def composed_with(self, block_id: str, *, limit: int = 10) -> tuple[ComposedNeighbour, ...]:
+        """Return the blocks that a block was composed with, most often first.
+
+        Raises:
+            BlockNotFound: It was not learned by now.
+        """
+        with self._space.guard:
+            return compositions.neighbours(self._view(), block_id, limit=limit)
 
     def status(self) -> Status:
         """Return counts, the clock, and what is in force."""

@@ -16,6 +16,7 @@ from mnemic.kernel.decisions.feedback import Feedback, decide_outcome
 from mnemic.kernel.errors import FieldRefused, NothingToScore
 from mnemic.kernel.reading import Moment
 from mnemic.kernel.results import Explanation, OutcomeResult, RecallResult, ReplayResult, WhyNot
+from mnemic.projections import compositions
 from mnemic.projections.views import View
 
 IDS_MAX = TOP_K_MAX
@@ -85,6 +86,7 @@ class RecallVerbs(Host):
         signal: float = 1.0,
         *,
         decision_id: str | None = None,
+        composition_id: str | None = None,
         weight: float = 1.0,
         source: str = "",
         command_id: str | None = None,
@@ -95,34 +97,47 @@ class RecallVerbs(Host):
             block_ids: The blocks; or give *decision_id* for all that a recall returned.
             signal: 0 useless to 1 decisive.
             decision_id: A recorded recall.
+            composition_id: A composition: its members are scored, each once.
             weight: How much this counts, above 0.
             source: Who says so.
             command_id: See the class.
 
         Raises:
-            NothingToScore: Neither blocks nor a decision, or both.
-            SignalOutOfRange, FieldRefused, DecisionNotFound: See each.
+            NothingToScore: None of blocks, decision and composition, or several.
+            SignalOutOfRange, FieldRefused, DecisionNotFound, CompositionNotFound: See each.
         """
         space = self._open()
         ids = _named(block_ids)
-        if bool(ids) == (decision_id is not None):
-            raise NothingToScore("name either block ids or a decision id")
-        found = None
+        if bool(ids) + (decision_id is not None) + (composition_id is not None) != 1:
+            raise NothingToScore("name one of block ids, a decision id and a composition id")
+        decided = composed = None
         if decision_id is not None:
             space.catch_up()
             recorded, event = records.decision(space, decision_id)
-            found = records.decision_name(recorded)
+            decided = records.decision_name(recorded)
             ids = [space.state.catalogue.ids[row.block] for row in event.answer.rows]
+        elif composition_id is not None:
+            composition = compositions.composition(self._view(), composition_id)
+            composed = composition.id
+            ids = [member.block_id for member in composition.members]
         feedback = Feedback(
-            block_ids=ids, signal=signal, weight=weight, source=source, decision_id=found
+            block_ids=ids,
+            signal=signal,
+            weight=weight,
+            source=source,
+            decision_id=decided,
+            composition_id=composed,
         )
+        arguments = asdict(feedback)
+        if composed is None:
+            del arguments["composition_id"]  # ids of commands from before there was a ledger
 
         def decide(view: View, at: Moment) -> Written:
             scored = decide_outcome(view, feedback, at)
             events = () if scored.event is None else (scored.event,)
             return Written(events, extra=(scored, displaced_results(view, scored.displaced)))
 
-        outcome = space.execute(Command("outcome", asdict(feedback), command_id), decide)
+        outcome = space.execute(Command("outcome", arguments, command_id), decide)
         result = outcome_result(feedback, *outcome.extra)
         self._crumbs.touch(result.updated)
         return result

@@ -16,6 +16,7 @@ from mnemic.adapters.inprocess.consolidation import Progress
 from mnemic.adapters.inprocess.edge_verbs import EdgeVerbs
 from mnemic.adapters.inprocess.guiding import Guided
 from mnemic.adapters.inprocess.host import Date
+from mnemic.adapters.inprocess.ledger_verbs import LedgerVerbs
 from mnemic.adapters.inprocess.opening import open_space
 from mnemic.adapters.inprocess.recall_verbs import RecallVerbs
 from mnemic.adapters.inprocess.snapshot import SyncView, view_at
@@ -40,7 +41,7 @@ from mnemic.kernel.results import CurateResult, SessionResult, Verification
 from mnemic.projections.views import View
 
 
-class SyncMemory(BlockVerbs, EdgeVerbs, RecallVerbs, Guided):
+class SyncMemory(BlockVerbs, EdgeVerbs, RecallVerbs, LedgerVerbs, Guided):
     """One space of memory. Open it with ``SyncMemory.open`` and close it, or use ``with``.
 
     Every writing verb takes ``command_id``: repeat a command with the same id, after a time-out

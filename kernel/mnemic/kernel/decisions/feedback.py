@@ -12,7 +12,7 @@ from mnemic.kernel.decay import penalised
 from mnemic.kernel.decisions.room import Room, id_pairs
 from mnemic.kernel.errors import FieldRefused, SignalOutOfRange
 from mnemic.kernel.events import Link, OutcomeRecorded, Pair, Penalty, RefusedBlock
-from mnemic.kernel.identity import DecisionId
+from mnemic.kernel.identity import CompositionId, DecisionId
 from mnemic.kernel.reading import ACTIVE, INBOX, BlockFacts, EdgeFacts, Moment, Reading
 
 SOURCE_LENGTH_MAX = 200
@@ -29,6 +29,7 @@ class Feedback:
     weight: float = 1.0
     source: str = ""
     decision_id: DecisionId | None = None
+    composition_id: CompositionId | None = None
 
 
 @frozen(kw_only=True)
@@ -68,6 +69,7 @@ def decide_outcome(reading: Reading, feedback: Feedback, at: Moment) -> Scored:
         weight=weight,
         source=feedback.source,
         decision_id=feedback.decision_id,
+        composition_id=feedback.composition_id,
         refused=refused,
         reinforced=good,
         links=tuple(ties.links) if ties else (),

@@ -108,7 +108,7 @@ def _event(block: BlockId, content: str, lesson: Lesson, policy: Policy) -> Bloc
         tags=checked_tags(lesson.tags, policy),
         author=_optional("author", lesson.author),
         thread=_optional("thread", lesson.thread),
-        metadata=_metadata(lesson.metadata, policy),
+        metadata=checked_metadata(lesson.metadata, policy),
     )
     return BlockLearned(
         block_id=block,
@@ -139,11 +139,11 @@ def checked_content(content: object, policy: Policy) -> str:
             length=len(content),
             limit=policy.content_length_max,
         )
-    _encodable("content", content)
+    check_encodable("content", content)
     return content
 
 
-def _encodable(name: str, text: str) -> None:
+def check_encodable(name: str, text: str) -> None:
     """Refuse lone surrogates: they cannot be stored as UTF-8."""
     try:
         text.encode()
@@ -167,7 +167,7 @@ def checked_tags(tags: Iterable[str], policy: Policy) -> tuple[str, ...]:
             raise TagsRefused(f"a tag must be text that is not empty, got {tag!r}")
         if len(tag.strip()) > policy.tag_length_max:
             raise TagsRefused(f"a tag has {len(tag.strip())} characters: {tag[:40]!r}…")
-        _encodable("tag", tag)
+        check_encodable("tag", tag)
         kept.add(tag.strip())
     if len(kept) > policy.tags_max:
         raise TagsRefused(f"{len(kept)} tags, the limit is {policy.tags_max}", count=len(kept))
@@ -184,7 +184,7 @@ def checked_name(name: str, value: object) -> str:
         raise FieldRefused(f"{name} must be text that is not empty, got {value!r}", field=name)
     if len(value.strip()) > NAME_LENGTH_MAX:
         raise FieldRefused(f"{name} is longer than {NAME_LENGTH_MAX} characters", field=name)
-    _encodable(name, value)
+    check_encodable(name, value)
     return value.strip()
 
 
@@ -192,7 +192,7 @@ def _optional(name: str, value: str | None) -> str | None:
     return None if value is None else checked_name(name, value)
 
 
-def _metadata(metadata: Mapping[str, Any] | None, policy: Policy) -> str | None:
+def checked_metadata(metadata: Mapping[str, Any] | None, policy: Policy) -> str | None:
     """Return the canonical JSON of a small object."""
     if metadata is None:
         return None

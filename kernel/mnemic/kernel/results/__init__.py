@@ -18,6 +18,14 @@ from mnemic.kernel.results.blocks import (
     ReviseResult,
     RezoneResult,
 )
+from mnemic.kernel.results.compositions import (
+    ComposedNeighbour,
+    ComposeResult,
+    Composition,
+    CompositionLabel,
+    CompositionMember,
+    LabelResult,
+)
 from mnemic.kernel.results.edges import (
     ConnectByQueryResult,
     ConnectResult,
@@ -58,6 +66,11 @@ from mnemic.kernel.results.upkeep import (
 __all__ = [
     "Block",
     "BlockExplanation",
+    "ComposeResult",
+    "ComposedNeighbour",
+    "Composition",
+    "CompositionLabel",
+    "CompositionMember",
     "ConnectByQueryResult",
     "ConnectResult",
     "ConnectsResult",
@@ -74,6 +87,7 @@ __all__ = [
     "ForgetResult",
     "GuideCard",
     "GuideIndex",
+    "LabelResult",
     "LearnManyResult",
     "LearnResult",
     "Moment",

@@ -29,12 +29,12 @@ WEEK_DAYS: Final = 7
 
 _MONTHS: Final = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _MONTH: Final = re.compile(
-    r"\b(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
-    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b",
+    r"(?:\b(?P<before>\d{1,2})(?:st|nd|rd|th)?(?:\s+of)?\s+)?"
+    r"\b(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b",
     re.IGNORECASE,
 )
-_DAY_BEHIND: Final = re.compile(r"\.?\s+(\d{1,2})(?:st|nd|rd|th)?\b(?!\d)")
-_DAY_BEFORE: Final = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)?(?:\s+of)?\s+$")
+_DAY_BEHIND: Final = re.compile(r"\.?\s+(\d{1,2})(?:st|nd|rd|th)?\b", re.IGNORECASE)
 _YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
 _ISO: Final = re.compile(r"\b((?:19|20)\d\d)-(\d{2})-(\d{2})\b")
 
@@ -61,11 +61,12 @@ def named(text: str) -> Dates:
     """
     days = [Day(int(month), int(day)) for _, month, day in _ISO.findall(text)]
     for found in _MONTH.finditer(text):
-        if found[0] == "may":
+        name = found["month"]
+        if name == "may":
             continue
-        day = _DAY_BEHIND.match(text, found.end()) or _DAY_BEFORE.search(text[: found.start()])
-        month = _MONTHS.index(found[0][:3].lower()) + 1
-        days.append(Day(month, int(day[1]) if day else None))
+        behind = _DAY_BEHIND.match(text, found.end())
+        day = behind[1] if behind else found["before"]
+        days.append(Day(_MONTHS.index(name[:3].casefold()) + 1, int(day) if day else None))
     return Dates(tuple(days), tuple(int(year) for year in _YEAR.findall(text)))
 
 
@@ -87,7 +88,7 @@ def closeness(text: str, created_us: Ints) -> Ints:
     year = months.astype(np.int64) // 12 + 1970
     day = (instants.astype("datetime64[D]") - months.astype("datetime64[D]")).astype(np.int64) + 1
     of_year = np.isin(year, asked.years)
-    for each in asked.days:
+    for each in dict.fromkeys(asked.days):
         value = np.full_like(close, SAME_MONTH)
         if each.day is not None:
             apart = np.abs(day - each.day)

@@ -58,7 +58,7 @@ def named_dates(question: str) -> NamedDates:
         if word.text == "may":  # the verb
             continue
         for number, spellings in enumerate(MONTHS, start=1):
-            if word.text.lower() in spellings:
+            if word.text.casefold() in spellings:
                 days.append((number, _day_of(words, place)))
     years = (_year(word) for word in words)
     return NamedDates(days=tuple(days), years=tuple(year for year in years if year))
@@ -69,7 +69,7 @@ def _year(word: Word) -> int | None:
 
 
 def _day(word: Word) -> int | None:
-    found = re.fullmatch(r"(\d\d?)(st|nd|rd|th)?", word.text)
+    found = re.fullmatch(r"(\d\d?)(st|nd|rd|th)?", word.text.lower())
     return int(found[1]) if found else None
 
 
@@ -83,7 +83,7 @@ def _day_of(words: list[Word], place: int) -> int | None:
     if place == 0 or not words[place].gap.isspace():
         return None
     before = words[place - 1]
-    if before.text == "of" and place > 1 and before.gap.isspace():
+    if before.text.lower() == "of" and place > 1 and before.gap.isspace():
         before = words[place - 2]
     return _day(before)
 

@@ -15,12 +15,21 @@ from typing import Any, assert_never
 from mnemic.kernel import events as happened
 from mnemic.kernel.arithmetic import NANO, nano
 from mnemic.kernel.events import EmbedderIdentity, Link, Recorded, Supersession
-from mnemic.kernel.identity import BlockId
+from mnemic.kernel.identity import BlockId, CompositionId, composition_id
 from mnemic.kernel.policy import DEFAULT, Policy
 from mnemic.kernel.texts import AnalysisText, BlockText, Embedding, Erased, Remark
 from mnemic.specs.reference.clock import PlainClock
 from mnemic.specs.reference.erasure import erased
-from mnemic.specs.reference.records import Pair, PlainBlock, PlainEdge, PlainPending, pair, plain
+from mnemic.specs.reference.records import (
+    Pair,
+    PlainBlock,
+    PlainComposition,
+    PlainEdge,
+    PlainLabel,
+    PlainPending,
+    pair,
+    plain,
+)
 from mnemic.specs.reference.scoring import times
 
 
@@ -54,6 +63,8 @@ class PlainState:
         self.curated_us: int | None = None
         """Active time of the last sweep."""
         self.vectors_staged: dict[EmbedderIdentity, dict[BlockId, bytes | None]] = {}
+        self.compositions: dict[CompositionId, PlainComposition] = {}
+        """In the order in which they were composed."""
         self.space_erased = False
 
     # --- what one may ask -----------------------------------------------------------------------
@@ -101,6 +112,7 @@ class PlainState:
             "barred": plain(self.barred),
             "blocks": plain(self.blocks),
             "clock": plain(self.clock),
+            "compositions": plain(self.compositions),
             "curated_us": self.curated_us,
             "edges": plain(self.edges),
             "embedder": plain(self.embedder),
@@ -170,6 +182,15 @@ class PlainState:
                 self.barred.add(ends)
             case happened.RecallRecorded() as event:
                 self._recall(event, recorded)
+            case happened.BlocksComposed() as event:
+                name = event.composition_id or composition_id(recorded.version)
+                self.compositions[name] = PlainComposition(version=recorded.version, event=event)
+            case happened.CompositionLabelled() as event:
+                labels = self.compositions[event.composition_id].labels
+                labels[recorded.version] = PlainLabel(event=event, active_us=now)
+            case happened.LabelRetracted() as event:
+                labels = self.compositions[event.composition_id].labels
+                labels[event.label_version].retracted = recorded.version
             case happened.OutcomeRecorded() as event:
                 self._score(event, now)
             case happened.Curated() as event:

@@ -7,6 +7,7 @@ from typing import Any
 import attrs
 from attrs import define, field
 
+from mnemic.kernel.events import BlocksComposed, CompositionLabelled
 from mnemic.kernel.identity import BlockId
 
 Pair = tuple[BlockId, BlockId]
@@ -83,6 +84,26 @@ class PlainPending:
     relation: str
     weight: int
     note: str | None = None
+
+
+@define(kw_only=True)
+class PlainLabel:
+    """What somebody said of a composition."""
+
+    event: CompositionLabelled
+    active_us: int
+    retracted: int | None = None
+    """Version of the retraction."""
+
+
+@define(kw_only=True)
+class PlainComposition:
+    """Blocks that were used together. Everything in it is history: nothing is ever replaced."""
+
+    version: int
+    event: BlocksComposed
+    labels: dict[int, PlainLabel] = field(factory=dict)
+    """By version, retracted ones included."""
 
 
 def pair(a: BlockId, b: BlockId) -> Pair:

@@ -15,7 +15,15 @@ from hypothesis import strategies as st
 from mnemic.kernel import events as e
 from mnemic.kernel import texts
 from mnemic.kernel.arithmetic import NANO
-from mnemic.kernel.identity import BlockId, CommandId, DecisionId, PolicyId, SessionId
+from mnemic.kernel.composition import CONSUMES, LABELS, ROLES
+from mnemic.kernel.identity import (
+    BlockId,
+    CommandId,
+    CompositionId,
+    DecisionId,
+    PolicyId,
+    SessionId,
+)
 
 Strategy = st.SearchStrategy
 
@@ -36,6 +44,9 @@ _hex16 = st.text("0123456789abcdef", min_size=16, max_size=16)
 block_ids: Strategy[BlockId] = _hex16.map(BlockId)
 policy_ids: Strategy[PolicyId] = _hex16.map(PolicyId)
 decision_ids: Strategy[DecisionId] = versions.map(lambda version: DecisionId(f"d{version}"))
+composition_ids: Strategy[CompositionId] = versions.map(
+    lambda version: CompositionId(f"c{version}")
+)
 labels = st.text(st.characters(codec="utf-8", exclude_characters="«»"), max_size=20)
 """Any text in the clear."""
 words = st.text(max_size=40).map(lambda text: f"«{text}»")
@@ -80,7 +91,30 @@ analysis_texts = built(
 remarks = built(texts.Remark, {"text": words}, of=owners)
 questions = built(texts.Question, {}, query=st.none() | words, where=st.none() | words)
 
-payloads = salts | block_texts | embeddings | analysis_texts | remarks | questions
+member_texts = built(
+    texts.MemberText, {}, of=owners, preview=st.none() | words, metadata=st.none() | words
+)
+composition_texts = built(
+    texts.CompositionText,
+    {},
+    query=st.none() | words,
+    query_hash=st.none() | words,
+    output_preview=st.none() | words,
+    metadata=st.none() | words,
+)
+label_texts = built(texts.LabelText, {}, notes=st.none() | words, metadata=st.none() | words)
+
+payloads = (
+    member_texts
+    | composition_texts
+    | label_texts
+    | salts
+    | block_texts
+    | embeddings
+    | analysis_texts
+    | remarks
+    | questions
+)
 
 # --- parts of events ----------------------------------------------------------------------------
 
@@ -105,6 +139,14 @@ links = built(
 )
 PARTS = 5
 """Parts of relevance behind the signals of a row; any number would do for the wire."""
+members = built(
+    e.Member,
+    {"block_id": block_ids, "role": st.sampled_from(ROLES)},
+    rank=counts,
+    trust=st.none() | fractions,
+    score=st.none() | fractions,
+    text=st.none() | member_texts,
+)
 promotions = built(
     e.Promotion,
     {"block_id": block_ids, "vector": embeddings},
@@ -265,12 +307,36 @@ EVENTS: Mapping[type, Strategy[Any]] = {
         weight=fractions,
         source=names,
         decision_id=st.none() | decision_ids,
+        composition_id=st.none() | composition_ids,
         refused=tuples(st.builds(e.RefusedBlock, block_id=labels, code=names)),
         reinforced=st.booleans(),
         links=tuples(links),
         confirmed=tuples(pairs),
         unlinked=tuples(pairs),
         penalties=tuples(st.builds(e.Penalty, block_id=block_ids, rate=fractions)),
+    ),
+    e.BlocksComposed: built(
+        e.BlocksComposed,
+        {"members": tuples(members)},
+        composition_id=st.none() | composition_ids,
+        text=st.none() | composition_texts,
+        tool=names,
+        mode=names,
+        status=st.none() | names,
+        confidence=st.none() | fractions,
+        consume=st.sampled_from(CONSUMES),
+    ),
+    e.CompositionLabelled: built(
+        e.CompositionLabelled,
+        {"composition_id": composition_ids, "label": st.sampled_from(LABELS)},
+        source=names,
+        confidence_delta=st.none() | st.integers(-NANO, NANO),
+        text=st.none() | label_texts,
+    ),
+    e.LabelRetracted: built(
+        e.LabelRetracted,
+        {"composition_id": composition_ids, "label_version": versions},
+        reason=st.none() | remarks,
     ),
     e.Curated: built(
         e.Curated,

@@ -1,0 +1,33 @@
+"""The words of the composition ledger: roles, labels, and what consumes the frontier.
+
+Source: DOMAIN section 8, reference composed-graph 1.1 and 1.2; specs/ledger.toml.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+ROLES: Final = ("primary", "supporting", "contradicting", "superseded", "related")
+"""What part a block can take in a composition."""
+
+CONSUMES: Final = ("all", "primary_only", "none")
+"""Which pairs of a composition count as composed: all, those with a primary member, or none."""
+
+LABELS: Final = (
+    "helpful",
+    "dead_end",
+    "submitted",
+    "accepted",
+    "rejected",
+    "duplicate_risk",
+    "needs_poc",
+    "bad_severity",
+    "user_promoted",
+    "user_demoted",
+    "closed_by_scope",
+    "closed_by_duplicate",
+    "closed_by_false_assumption",
+    "closed_by_user",
+    "expired_lane",
+)
+"""What can come of a composition, in the order in which clients list them."""

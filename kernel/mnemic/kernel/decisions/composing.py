@@ -1,0 +1,291 @@
+"""compose, label and retract: what was used together, and what came of it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import evolve, frozen
+
+from mnemic.kernel.arithmetic import nano
+from mnemic.kernel.composition import CONSUMES, LABELS, ROLES
+from mnemic.kernel.decisions.connecting import remark_text
+from mnemic.kernel.decisions.learning import (
+    check_encodable,
+    checked_metadata,
+    checked_name,
+    unit_interval,
+)
+from mnemic.kernel.errors import (
+    BlockNotFound,
+    CompositionExists,
+    CompositionNotFound,
+    FieldRefused,
+    LabelNotFound,
+    LabelUnsupported,
+)
+from mnemic.kernel.events import BlocksComposed, CompositionLabelled, LabelRetracted, Member
+from mnemic.kernel.identity import (
+    CompositionId,
+    composition_version,
+    label_version,
+)
+from mnemic.kernel.policy import Policy
+from mnemic.kernel.reading import Reading
+from mnemic.kernel.texts import BlockText, CompositionText, LabelText, MemberText, Remark
+
+MEMBERS_MAX = 200
+ID_LENGTH_MAX = 64
+QUERY_LENGTH_MAX = 32_768
+PREVIEW_LENGTH_MAX = 2000
+PREVIEW_LENGTH = 160
+"""Characters of a block that its preview shows, where its caller gave none."""
+NOTES_LENGTH_MAX = 2000
+SCORE_MAX = 1e6
+
+
+@frozen(kw_only=True)
+class MemberSpec:
+    """One member as a caller names it."""
+
+    block_id: str
+    role: str = "supporting"
+    rank: int | None = None
+    """None: its place in the list."""
+    trust: float | None = None
+    score: float | None = None
+    preview: str | None = None
+    """None: the beginning of what the block says."""
+    metadata: Mapping[str, Any] | None = None
+    """``tags`` are added as they stand now, unless given."""
+
+
+@frozen(kw_only=True)
+class Composition:
+    """What a caller says was composed."""
+
+    members: Sequence[MemberSpec]
+    composition_id: str | None = None
+    tool: str = "compose"
+    mode: str = "compose"
+    query: str | None = None
+    query_hash: str | None = None
+    confidence: float | None = None
+    status: str | None = None
+    output_preview: str | None = None
+    metadata: Mapping[str, Any] | None = None
+    consume: str = "all"
+
+
+def decide_compose(reading: Reading, composition: Composition) -> BlocksComposed | None:
+    """Decide a composition; None when the very same stands under its id already.
+
+    Raises:
+        FieldRefused, BlockNotFound: A field is none of what it should be.
+        CompositionExists: Another composition stands under its id.
+
+    Source: DOMAIN section 8.
+    """
+    if not 1 <= len(composition.members) <= MEMBERS_MAX:
+        raise FieldRefused(
+            f"a composition has 1 to {MEMBERS_MAX} members, got {len(composition.members)}",
+            field="members",
+        )
+    members = [_member(reading, spec, place) for place, spec in enumerate(composition.members)]
+    parts = {(member.block_id, member.role) for member in members}
+    if len(parts) != len(members):
+        raise FieldRefused("a block takes each role at most once", field="members")
+    if composition.consume not in CONSUMES:
+        raise FieldRefused(
+            f"consume must be one of {', '.join(CONSUMES)}, got {composition.consume!r}",
+            field="consume",
+        )
+    name = _own_id(composition.composition_id)
+    event = BlocksComposed(
+        members=tuple(sorted(members, key=lambda each: (each.rank, each.role, each.block_id))),
+        composition_id=name,
+        text=_composition_text(composition, reading.policy),
+        tool=checked_name("tool", composition.tool),
+        mode=checked_name("mode", composition.mode),
+        status=None if composition.status is None else checked_name("status", composition.status),
+        confidence=_fraction("confidence", composition.confidence),
+        consume=composition.consume,
+    )
+    before = None if name is None else reading.composition_event(name)
+    if before is None:
+        return event
+    if _bare(before) == _bare(event):
+        return None
+    raise CompositionExists(
+        f"another composition stands under the id {name!r}", composition_id=name
+    )
+
+
+def _bare(event: BlocksComposed) -> BlocksComposed:
+    """Return a composition without the snapshots of tags, which move on by themselves."""
+    members = []
+    for member in event.members:
+        text = member.text
+        if isinstance(text, MemberText):
+            metadata = json.loads(text.metadata) if text.metadata else {}
+            metadata.pop("tags", None)
+            text = evolve(text, metadata=json.dumps(metadata, sort_keys=True))
+        members.append(evolve(member, text=text))
+    return evolve(event, members=tuple(members))
+
+
+def _own_id(composition_id: object) -> CompositionId | None:
+    if composition_id is None:
+        return None
+    name = checked_name("composition_id", composition_id)
+    if len(name) > ID_LENGTH_MAX or composition_version(name) is not None:
+        raise FieldRefused(
+            f"composition_id must have at most {ID_LENGTH_MAX} characters and not look like c7, "
+            f"got {name!r:.80}",
+            field="composition_id",
+        )
+    return CompositionId(name)
+
+
+def _member(reading: Reading, spec: MemberSpec, place: int) -> Member:
+    number = reading.number(spec.block_id)
+    if number is None:
+        raise BlockNotFound(f"no block has the id {spec.block_id!r}", block_id=str(spec.block_id))
+    facts = reading.facts(number)
+    if spec.role not in ROLES:
+        raise FieldRefused(
+            f"role must be one of {', '.join(ROLES)}, got {spec.role!r}", field="role"
+        )
+    rank = place if spec.rank is None else spec.rank
+    if type(rank) is not int or not 0 <= rank < 2**31:
+        raise FieldRefused(f"rank must be a whole number from 0, got {rank!r}", field="rank")
+    text = reading.text(number)
+    words = text.content if isinstance(text, BlockText) else None
+    preview = _text("preview", spec.preview, PREVIEW_LENGTH_MAX)
+    given = checked_metadata(spec.metadata, reading.policy)
+    metadata = {} if given is None else json.loads(given)
+    if facts.tags:
+        metadata.setdefault("tags", list(facts.tags))
+    if preview is None and words is not None:
+        preview = words[:PREVIEW_LENGTH]
+    return Member(
+        block_id=facts.id,
+        role=spec.role,
+        rank=rank,
+        trust=_fraction("trust", spec.trust),
+        score=_number("score", spec.score),
+        text=MemberText(
+            of=(facts.id,),
+            preview=preview,
+            metadata=json.dumps(metadata, sort_keys=True, ensure_ascii=False) if metadata else None,
+        ),
+    )
+
+
+def _composition_text(composition: Composition, policy: Policy) -> CompositionText | None:
+    text = CompositionText(
+        query=_text("query", composition.query, QUERY_LENGTH_MAX),
+        query_hash=_text("query_hash", composition.query_hash, ID_LENGTH_MAX),
+        output_preview=_text("output_preview", composition.output_preview, PREVIEW_LENGTH_MAX),
+        metadata=checked_metadata(composition.metadata, policy),
+    )
+    return None if text == CompositionText() else text
+
+
+# --- labels ---------------------------------------------------------------------------------
+
+
+@frozen(kw_only=True)
+class LabelSpec:
+    """What a caller says came of a composition."""
+
+    composition_id: str
+    label: str
+    source: str = "user"
+    notes: str | None = None
+    confidence_delta: float | None = None
+    metadata: Mapping[str, Any] | None = None
+
+
+def decide_label(reading: Reading, spec: LabelSpec) -> CompositionLabelled:
+    """Decide a label.
+
+    Raises:
+        LabelUnsupported, CompositionNotFound, FieldRefused: See each.
+
+    Source: DOMAIN section 8.
+    """
+    if spec.label not in LABELS:
+        raise LabelUnsupported(f"unsupported outcome_type: {spec.label}", label=str(spec.label))
+    name = _known(reading, spec.composition_id)
+    text = LabelText(
+        notes=_text("notes", spec.notes, NOTES_LENGTH_MAX),
+        metadata=checked_metadata(spec.metadata, reading.policy),
+    )
+    delta = spec.confidence_delta
+    if delta is not None and (_number("confidence_delta", delta) is None or abs(delta) > 1.0):
+        raise FieldRefused(
+            f"confidence_delta must be from -1 to 1, got {delta!r}", field="confidence_delta"
+        )
+    return CompositionLabelled(
+        composition_id=name,
+        label=spec.label,
+        source=checked_name("label_source", spec.source),
+        confidence_delta=None if delta is None else nano(float(delta)),
+        text=None if text == LabelText() else text,
+    )
+
+
+def decide_retract(reading: Reading, label_id: str, *, reason: str | None) -> LabelRetracted | None:
+    """Decide a retraction; None when the label was retracted already.
+
+    Raises:
+        LabelNotFound, NoteTooLong, FieldRefused: See each.
+    """
+    version = label_version(label_id)
+    found = None if version is None else reading.label(version)
+    if version is None or found is None:
+        raise LabelNotFound(f"no label has the id {label_id!r}", label_id=str(label_id))
+    words = remark_text("reason", reason, reading.policy)
+    if not found.counts:
+        return None
+    return LabelRetracted(
+        composition_id=found.composition_id,
+        label_version=version,
+        reason=None if words is None else Remark(text=words),
+    )
+
+
+def _known(reading: Reading, composition_id: object) -> CompositionId:
+    if reading.composition_event(composition_id) is None:
+        raise CompositionNotFound(
+            f"composition event not found: {composition_id}", composition_id=str(composition_id)
+        )
+    return CompositionId(str(composition_id))
+
+
+# --- fields ---------------------------------------------------------------------------------
+
+
+def _text(name: str, value: object, most: int) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str) or len(value) > most:
+        raise FieldRefused(f"{name} must be text of at most {most} characters", field=name)
+    check_encodable(name, value)
+    return value
+
+
+def _fraction(name: str, value: object) -> int | None:
+    return None if value is None else unit_interval(name, value)
+
+
+def _number(name: str, value: object) -> int | None:
+    if value is None:
+        return None
+    ok = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not ok or abs(value) > SCORE_MAX:  # type: ignore[arg-type]
+        raise FieldRefused(f"{name} must be a number, got {value!r}", field=name)
+    return nano(float(value))  # type: ignore[arg-type]

@@ -1,0 +1,126 @@
+"""What the ledger answers: compositions, their members and labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import frozen
+
+from mnemic.kernel.identity import BlockId, CompositionId, LabelId, short
+from mnemic.kernel.results.shape import Result, plural
+
+
+@frozen(kw_only=True, str=False)
+class CompositionMember(Result):
+    """One block's part, as it was then."""
+
+    block_id: BlockId
+    role: str
+    rank: int
+    trust: float | None = None
+    score: float | None = None
+    preview: str | None = None
+    """None once the block's words are erased."""
+    metadata: dict[str, Any] | None = None
+
+    @property
+    def summary(self) -> str:
+        return f"{short(self.block_id)} {self.role} {self.preview or ''}".rstrip()
+
+
+@frozen(kw_only=True, str=False)
+class CompositionLabel(Result):
+    """What somebody said of a composition."""
+
+    label_id: LabelId
+    composition_id: CompositionId
+    label: str
+    source: str
+    labelled_at: str
+    """ISO 8601, UTC."""
+    hour: float
+    confidence_delta: float | None = None
+    notes: str | None = None
+    metadata: dict[str, Any] | None = None
+
+    @property
+    def summary(self) -> str:
+        return f"{self.label_id} {self.label} by {self.source}"
+
+
+@frozen(kw_only=True, str=False)
+class Composition(Result):
+    """Blocks that were used together in one piece of reasoning, and what came of it."""
+
+    id: CompositionId
+    version: int
+    hour: float
+    created_at: str
+    """ISO 8601, UTC."""
+    tool: str
+    mode: str
+    query: str | None = None
+    query_hash: str | None = None
+    confidence: float | None = None
+    status: str | None = None
+    output_preview: str | None = None
+    metadata: dict[str, Any] | None = None
+    consume: str = "all"
+    members: tuple[CompositionMember, ...] = ()
+    """By rank, role and id."""
+    labels: tuple[CompositionLabel, ...] = ()
+    """Those that count, in the order of setting."""
+
+    @property
+    def summary(self) -> str:
+        said = ", ".join(label.label for label in self.labels) or "no label"
+        asked = f" for {self.query!r}" if self.query else ""
+        return f"{self.id} {self.tool}: {plural(len(self.members), 'member')}{asked}; {said}."
+
+
+@frozen(kw_only=True, str=False)
+class ComposeResult(Result):
+    """What became of one ``compose``."""
+
+    composition_id: CompositionId
+    action: str
+    """``created``, or ``duplicate`` when the very same stood under its id already."""
+    version: int
+    member_ids: tuple[BlockId, ...]
+
+    @property
+    def summary(self) -> str:
+        ids = ", ".join(short(block) for block in self.member_ids)
+        return f"Composition {self.composition_id} {self.action}: {ids}."
+
+
+@frozen(kw_only=True, str=False)
+class LabelResult(Result):
+    """What became of a label."""
+
+    label_id: LabelId
+    composition_id: CompositionId
+    label: str
+    action: str
+    """``labelled``, ``retracted``, or ``unchanged`` when it was retracted already."""
+
+    @property
+    def summary(self) -> str:
+        return f"{self.composition_id} {self.label}: {self.action} ({self.label_id})."
+
+
+@frozen(kw_only=True, str=False)
+class ComposedNeighbour(Result):
+    """A block that was composed with another one."""
+
+    block_id: BlockId
+    composed_count: int
+    """Distinct compositions that hold both."""
+    latest_id: CompositionId
+    latest_at: str
+    """ISO 8601, UTC."""
+
+    @property
+    def summary(self) -> str:
+        times = plural(self.composed_count, "composition")
+        return f"{short(self.block_id)} in {times}, last {self.latest_id}"
