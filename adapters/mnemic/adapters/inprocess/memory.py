@@ -70,8 +70,10 @@ class View(_Threaded):
 
     _behind: SyncView
 
+    analogies = _verb(SyncView.analogies)
     block = _verb(SyncView.block)
     blocks = _verb(SyncView.blocks)
+    compare = _verb(SyncView.compare)
     composed_with = _verb(SyncView.composed_with)
     composition = _verb(SyncView.composition)
     edges = _verb(SyncView.edges)
@@ -103,8 +105,10 @@ class Memory(_Threaded, Guided):
     _behind: SyncMemory | None
 
     adopt_policy = _verb(SyncMemory.adopt_policy)
+    analogies = _verb(SyncMemory.analogies)
     block = _verb(SyncMemory.block)
     blocks = _verb(SyncMemory.blocks)
+    compare = _verb(SyncMemory.compare)
     compose = _verb(SyncMemory.compose)
     composed_with = _verb(SyncMemory.composed_with)
     composition = _verb(SyncMemory.composition)

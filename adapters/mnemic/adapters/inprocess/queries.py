@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from mnemic.adapters.inprocess import history
 from mnemic.adapters.inprocess.space import Space
 from mnemic.kernel.results import (
+    Analogy,
     Block,
     ComposedNeighbour,
     Composition,
@@ -15,7 +16,7 @@ from mnemic.kernel.results import (
     Page,
     Status,
 )
-from mnemic.projections import blocks, compositions
+from mnemic.projections import blocks, compositions, likeness
 from mnemic.projections.views import View
 
 
@@ -121,6 +122,29 @@ class Queries(ABC):
         """
         with self._space.guard:
             return compositions.neighbours(self._view(), block_id, limit=limit)
+
+    def analogies(self, block_id: str, *, limit: int = 10) -> tuple[Analogy, ...]:
+        """Return the blocks that stand in relations as this one does and say something else.
+
+        Args:
+            block_id: A block with at least one typed edge (supports, elaborates, contradicts,
+                outcome, or a relation of your own).
+            limit: Most blocks. Range: 1 to 1000.
+
+        Raises:
+            BlockNotFound: It was not learned by now.
+        """
+        with self._space.guard:
+            return likeness.analogies(self._view(), block_id, limit=limit)
+
+    def compare(self, block_id: str, other_id: str) -> Analogy:
+        """Return how two blocks compare: in structure, in looks, and which of four kinds that is.
+
+        Raises:
+            BlockNotFound: One was not learned by now.
+        """
+        with self._space.guard:
+            return likeness.compare(self._view(), block_id, other_id)
 
     def status(self) -> Status:
         """Return counts, the clock, and what is in force."""

@@ -6,6 +6,7 @@ of nano-units inside are numbers in [0, 1] here, exact to nine decimals.
 
 from __future__ import annotations
 
+from mnemic.kernel.results.analogies import Analogy
 from mnemic.kernel.results.blocks import (
     Block,
     ConsolidateResult,
@@ -64,6 +65,7 @@ from mnemic.kernel.results.upkeep import (
 )
 
 __all__ = [
+    "Analogy",
     "Block",
     "BlockExplanation",
     "ComposeResult",

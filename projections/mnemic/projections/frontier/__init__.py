@@ -1,0 +1,1 @@
+"""The frontier: what has never been put together and looks worth it."""

@@ -1,0 +1,179 @@
+"""Structural fit: whether two blocks stand alike in a web of relations, whatever they say.
+
+What a block stands in is a bag of facts, read off the typed edges around it and nothing else:
+
+* each of its own edges, as relation and direction: ``supports>``
+* each path of two edges from it, by what the two are: ``supports> contradicts<``
+
+Fit is what two bags have in common over what they hold, 1 for the same web and 0 for nothing alike:
+
+    fit(a, b) = shared(a, b) / sqrt(shared(a, a) · shared(b, b))
+
+where ``shared`` adds up the smaller count of every fact, paths twice: two relations that hang
+together say more than two that do not. Words, tags and vectors have no part in it; they make
+surface similarity, which is told beside it. A block without a typed edge has no structure: no fit,
+rather than a fit of 0. ``similar`` and ``co_occurs`` are no types, they say how blocks look or how
+often they meet.
+
+Source: Gentner's structure mapping and MAC/FAC (reference composed-graph 9.2), cut down to paths of
+two; systematicity is the double weight. specs/frontier.toml, rules "structure" and "quadrant".
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import isqrt
+from typing import Final, TypeAlias
+
+import numpy as np
+from attrs import frozen
+
+from mnemic.kernel.arithmetic import NANO, product, share
+from mnemic.kernel.reading import ACTIVE, EdgeFacts
+from mnemic.kernel.texts import BlockText
+from mnemic.projections import analysis
+from mnemic.projections.views import View
+
+UNTYPED: Final = frozenset({"similar", "co_occurs"})
+MUTUAL: Final = frozenset({"outcome"})
+"""Typed relations without a direction."""
+FACTS_MAX: Final = 64
+"""Most different facts of one block; the rarest path tells no more beyond that."""
+PATH_WEIGHT: Final = 2
+FIT_HIGH: Final = NANO // 2
+SURFACE_HIGH: Final = 450_000_000
+
+Bag: TypeAlias = Counter[str]
+
+
+@frozen(kw_only=True)
+class Likeness:
+    """How two blocks compare, nano-units."""
+
+    fit: int | None
+    """None where one of them has no structure."""
+    surface: int
+    shared: tuple[str, ...] = ()
+    """The facts that both stand in, sorted."""
+
+    @property
+    def quadrant(self) -> str:
+        """One of four kinds, by where the two are alike.
+
+        ``literal`` in both, ``analogy`` in structure alone, ``appearance`` in words alone,
+        ``anomaly`` in neither.
+        """
+        alike = self.fit is not None and self.fit >= FIT_HIGH
+        if self.surface >= SURFACE_HIGH:
+            return "literal" if alike else "appearance"
+        return "analogy" if alike else "anomaly"
+
+    @property
+    def score(self) -> int:
+        """How good an analogy it is: fit · (1 - surface)."""
+        return product(self.fit or 0, NANO - self.surface)
+
+
+def facts(view: View, number: int) -> Bag:
+    """Return what a block stands in; nothing when it has no typed edge."""
+    bag: Bag = Counter()
+    for edge in _typed(view, number):
+        first, neighbour = _step(edge, number), edge.other(number)
+        bag[first] += 1
+        for further in _typed(view, neighbour):
+            if further.other(neighbour) != number:
+                bag[f"{first} {_step(further, neighbour)}"] += 1
+    if len(bag) <= FACTS_MAX:
+        return bag
+    kept = sorted(bag, key=lambda fact: (-bag[fact], fact))[:FACTS_MAX]
+    return Counter({fact: bag[fact] for fact in kept})
+
+
+def fit(a: Bag, b: Bag) -> int | None:
+    """Return how alike two bags of facts are, nano-units; None when one is empty."""
+    if not a or not b:
+        return None
+    common = shared(a, b)
+    return min(NANO, isqrt(common * common * NANO * NANO // (shared(a, a) * shared(b, b))))
+
+
+def shared(a: Bag, b: Bag) -> int:
+    """Return the weight of what two bags have in common."""
+    return sum((PATH_WEIGHT if " " in fact else 1) * count for fact, count in (a & b).items())
+
+
+def surface(view: View, a: int, b: int) -> int:
+    """Return how alike two blocks look: the greater of their cosine and the overlap of terms."""
+    return max(_cosine(view, a, b), _overlap(_terms(view, a), _terms(view, b)))
+
+
+def compare(view: View, a: int, b: int) -> Likeness:
+    """Return how two blocks compare."""
+    mine, other = facts(view, a), facts(view, b)
+    return Likeness(
+        fit=fit(mine, other), surface=surface(view, a, b), shared=tuple(sorted(mine & other))
+    )
+
+
+def analogies(view: View, number: int, *, limit: int) -> list[tuple[int, Likeness]]:
+    """Return the active blocks that stand as *number* does and look otherwise, best first.
+
+    Ranked by fit · (1 - surface), ties by id.
+    """
+    mine = facts(view, number)
+    found: list[tuple[int, Likeness]] = []
+    for other in _structured(view):
+        if other == number:
+            continue
+        theirs = facts(view, other)
+        alike = fit(mine, theirs)
+        if alike:
+            likeness = Likeness(
+                fit=alike,
+                surface=surface(view, number, other),
+                shared=tuple(sorted(mine & theirs)),
+            )
+            found.append((other, likeness))
+    found.sort(key=lambda each: (-each[1].score, view.id(each[0])))
+    return found[:limit]
+
+
+def _structured(view: View) -> list[int]:
+    """Return the active blocks with a typed edge, rising."""
+    graph, pairs = view.state.graph, view.pairs()
+    untyped = [graph.relations.known(name) for name in UNTYPED]
+    pairs = pairs[~np.isin(view.edge_rows.column("relation", pairs), untyped)]
+    ends = np.union1d(graph.low[pairs], graph.high[pairs]).astype(np.int64)
+    numbers: list[int] = np.intersect1d(ends, view.with_status(ACTIVE)).tolist()
+    return numbers
+
+
+def _typed(view: View, number: int) -> list[EdgeFacts]:
+    return [
+        edge
+        for edge in view.edges_of(number)
+        if edge.relation not in UNTYPED and view.status(edge.other(number)) == ACTIVE
+    ]
+
+
+def _step(edge: EdgeFacts, number: int) -> str:
+    """Return an edge as one walks it from *number*: its relation and the way it points."""
+    if edge.relation in MUTUAL:
+        return edge.relation
+    return f"{edge.relation}{'>' if edge.source == number else '<'}"
+
+
+def _cosine(view: View, a: int, b: int) -> int:
+    rows = view.life.column("vector", np.array([a, b], dtype=np.int64))
+    if (rows < 0).any():
+        return 0
+    return max(0, int(view.index.cosines(view.index.vector(int(rows[0])), rows[1:])[0]))
+
+
+def _terms(view: View, number: int) -> frozenset[str]:
+    text = view.text(number)
+    return frozenset(analysis.terms(text.content)) if isinstance(text, BlockText) else frozenset()
+
+
+def _overlap(a: frozenset[str], b: frozenset[str]) -> int:
+    return share(len(a & b), len(a | b))
