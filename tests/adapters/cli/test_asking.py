@@ -71,6 +71,14 @@ def test_a_recall_takes_frame_and_budget(told: Shell) -> None:
     assert (asked["frame"], asked["token_budget"], asked["query"]) == ("task", 20, None)
 
 
+def test_a_recall_suggests_when_it_is_asked_to(told: Shell) -> None:
+    ids = [item["id"] for item in told("blocks", "--json").document["items"]]
+    asked = told("recall", QUESTION, "--suggest", "--json").document
+    assert len(asked["suggested_connections"]) <= 3
+    assert all(each["source_id"] in ids for each in asked["suggested_connections"])
+    assert told("recall", QUESTION, "--suggest").exit == 0
+
+
 def test_contradictions_are_flagged(told: Shell) -> None:
     first, second = (
         block["id"] for block in told("blocks", "--limit", "2", "--json").document["items"]

@@ -25,6 +25,7 @@ from mnemic.kernel.results import (
     RecallResult,
     ScoredBlock,
     Status,
+    SuggestedConnection,
     plural,
 )
 
@@ -77,7 +78,23 @@ def recalled(result: RecallResult, *, explained: bool = False) -> Iterator[Rende
         yield _points(result.counterpoints)
     if explained and result.dropped:
         yield _left_out(result.dropped)
+    if result.suggested_connections:
+        yield Text("Worth connecting:", style="cyan")
+        yield _suggested(result.suggested_connections)
     yield _footer(result)
+
+
+def _suggested(found: Iterable[SuggestedConnection]) -> RenderableType:
+    drawn = Table(box=None, pad_edge=False, show_header=False)
+    for each in found:
+        drawn.add_row(
+            short_id(each.source_id),
+            short_id(each.target_id),
+            each.suggested_relation,
+            f"{each.confidence:.2f}",
+            Text(each.reason, style="dim"),
+        )
+    return Padding(drawn, (0, 0, 0, 2))
 
 
 def _ranking(blocks: Iterable[ScoredBlock], *, explained: bool) -> Table:

@@ -26,6 +26,7 @@ def recall(
     top_k: int | None = None,
     budget: int | None = None,
     where: tuple[str, ...] = (),
+    suggest: Flag = False,
     record: bool = True,
     explain: Flag = False,
     run: Run,
@@ -41,6 +42,7 @@ def recall(
         budget: Most tokens of the prompt-ready text; the frame's if not given.
         where: key=value; repeat for more. Keys: tags, category, author, thread, since, until,
             metadata.KEY.
+        suggest: Name up to three pairs that are worth connecting.
         record: Whether the decision is recorded and counts as a retrieval.
         explain: Show what each signal adds to each score, and what was left out.
         run: This invocation.
@@ -52,6 +54,7 @@ def recall(
             top_k=top_k,
             token_budget=budget,
             where=conditions(where),
+            suggest=suggest,
             record=record,
         )
     show_recall(run, result, explain=explain)
