@@ -186,6 +186,23 @@ class VectorIndex:
         norms = self._squared_norms[:extent] if rows is None else self._squared_norms[rows]
         return vectors.cosine_each(dots, vectors.squared_norm(query), norms)
 
+    def cosines_between(self, rows: Integers, others: Integers) -> Integers:
+        """Return the cosine of each of *rows* with the one of *others* at the same place.
+
+        Raises:
+            IndexError: A row does not exist.
+        """
+        extent = self._rows
+        self._check_rows(rows, extent)
+        self._check_rows(others, extent)
+        dots = np.empty(len(rows), dtype=np.float32)
+        width = max(1, self._chunk_components // max(1, self.dimension))
+        for start in range(0, len(rows), width):
+            part = slice(start, start + width)
+            np.vecdot(self._matrix[rows[part]], self._matrix[others[part]], out=dots[part])
+        norms = self._squared_norms
+        return vectors.cosine_each(dots, norms[rows], norms[others])
+
     def top(
         self, query: Vector, rows: Integers | None, k: int, *, ids: Ids
     ) -> tuple[Integers, Integers]:

@@ -154,6 +154,19 @@ def test_a_consolidation_that_comes_too_late_does_nothing(opened: Open, path: Pa
     assert len(one.log(after=2)) == 2
 
 
+def test_a_consolidation_ends_though_another_never_stops_learning(opened: Open, path: Path) -> None:
+    slow = Interrupted()
+    one, two = opened(path, embedder=slow), opened(path)
+
+    def learn_on() -> None:
+        slow.meanwhile = learn_on if two.learn(f"{two.status().version}").version < 50 else None
+
+    slow.meanwhile = learn_on
+    one.learn("words")
+    done = one.consolidate()
+    assert (done.promoted, done.inbox_remaining) == (1, 1)
+
+
 def test_blocks_that_changed_while_they_were_embedded_are_taken_as_they_are(
     opened: Open, path: Path
 ) -> None:

@@ -89,9 +89,10 @@ def _sum(total: ConsolidateResult, event: BlocksPromoted | BlocksRelinked) -> Co
 class _Request:
     """One consolidation and the ids of its commits: its own for the first, derived for the rest.
 
-    Asked again under its id it takes up what it wrote before. If it was cut short, it goes on with
-    the blocks that waited when it began; what was learned since is not part of it, and edges are
-    not looked for again, so that a command that came to its end writes nothing when repeated.
+    What was learned since it began is not part of it, or it would never end while another process
+    goes on learning. Asked again under its id it takes up what it wrote before. If it was cut
+    short, it goes on with the blocks that waited when it first began, and edges are not looked for
+    again, so that a command that came to its end writes nothing when repeated.
     """
 
     def __init__(
@@ -102,6 +103,8 @@ class _Request:
         self._id = command_id
         self._commits = 0
         self._head = -1
+        self.known = len(space.state.catalogue.ids)
+        """How many blocks there were when it began: numbers from here on are of later ones."""
         self.began: int | None = None
         """The version of its first commit, if it was asked before."""
         self.answered: tuple[BlocksPromoted | BlocksRelinked, ...] = tuple(self._answers())
@@ -176,12 +179,13 @@ class _Chunks:
         return event
 
     def waiting(self) -> list[int]:
-        """Return the inbox, or what of it waited when the command first began."""
+        """Return the inbox without what was first learned since, or since the command began."""
         with self._space.guard:
             view, began = self._space.live(), self._request.began
+            inbox = [block for block in view.inbox() if block < self._request.known]
             if began is None:
-                return view.inbox()
-            return [block for block in view.inbox() if view.life.get("learned", block) < began]
+                return inbox
+            return [block for block in inbox if view.life.get("learned", block) < began]
 
     def _next(self, limit: int | None) -> list[tuple[int, BlockText]]:
         """Return the next inbox blocks off a snapshot, first in first."""

@@ -100,19 +100,19 @@ def match(view: View, query: str, vector: Vector | None, pool: Ints) -> Match:
 
 def _corrected(view: View, pool: Ints, strength: Ints) -> Ints:
     """Return what each block of the pool loses to a newer near-duplicate in it."""
-    left = strength.copy()
-    known = view.mask(pool)
-    pairs = [
-        sorted((each.block, each.other), key=lambda block: view.life.get("learned", block))
-        for each in view.sightings()
-        if known[each.block] and known[each.other]
-    ]
+    among = view.mask(pool)
+    ends = np.array([(each.block, each.other) for each in view.sightings()], dtype=np.int64)
+    ends = ends.reshape(-1, 2)
+    places = np.searchsorted(pool, ends[among[ends].all(axis=1)])
+    learned = view.life.column("learned", pool)
+    places = np.take_along_axis(places, learned[places].argsort(axis=1), axis=1)
+    older, newer = places.T
     # The newest first, so that of several versions each stands below the next.
-    pairs.sort(key=lambda pair: [-view.life.get("learned", block) for block in reversed(pair)])
-    for pair in pairs:
-        older, newer = np.searchsorted(pool, pair).tolist()
-        left[older] = min(left[older], max(0, left[newer] - CORRECTION))
-    return strength - left
+    order = np.lexsort((-learned[older], -learned[newer]))
+    left: list[int] = strength.tolist()
+    for old, new in zip(older[order].tolist(), newer[order].tolist(), strict=True):
+        left[old] = min(left[old], max(0, left[new] - CORRECTION))
+    return strength - np.array(left, dtype=np.int64)
 
 
 def _named(
