@@ -72,12 +72,16 @@ class Frame:
 
         Source: DOMAIN section 6.
         """
-        weights = [nano(getattr(self, name)) for name in SIGNALS]
-        if asked:
-            return tuple(weights)
-        weights[0] = 0
-        rest = sum(weights)
-        return tuple(share(weight, rest) for weight in weights)
+        return self._asked if asked else self._unasked
+
+    @cached_property
+    def _asked(self) -> tuple[int, ...]:
+        return tuple(nano(getattr(self, name)) for name in SIGNALS)
+
+    @cached_property
+    def _unasked(self) -> tuple[int, ...]:
+        weights = (0, *self._asked[1:])
+        return tuple(share(weight, sum(weights)) for weight in weights)
 
 
 _LIKE_ATTENTION = {
@@ -133,6 +137,15 @@ ZONES = (
     ("ingest", "imported"),
     ("tool", "external"),
     ("web", "external"),
+)
+
+ZONE_CEILINGS = (
+    ("trusted", 1.0),
+    ("vetted", 0.9),
+    ("imported", 0.6),
+    ("external", 0.4),
+    ("untrusted", 0.2),
+    ("quarantined", 0.0),
 )
 
 
@@ -258,12 +271,56 @@ class Policy:
     """Cosine above which two blocks without an edge are worth a suggestion."""
     suggestions_max: int = field(default=3, validator=count(high=1000))
 
+    # Frontier: section 8. Mode ``classic`` has numbers of its own.
+    zone_ceilings: tuple[tuple[str, float], ...] = field(
+        default=ZONE_CEILINGS, converter=pairs, validator=each(unit)
+    )
+    """The most that anything with a member of a zone can score; 0 keeps it out. Any other zone
+    reads as ``untrusted``."""
+    frontier_floor: float = field(default=1.6, validator=within(0.0, 10.0))
+    """What a pair has to reach before outcomes are counted."""
+    frontier_term: float = field(default=0.60, validator=unit)
+    """What one shared term adds at most: one that two blocks alone hold."""
+    frontier_tag: float = field(default=0.45, validator=unit)
+    frontier_path: float = field(default=0.60, validator=unit)
+    """The same for a block that both are tied to by a typed edge."""
+    frontier_edge: float = field(default=0.50, validator=unit)
+    """What a typed edge between the two adds."""
+    frontier_anchor_max: float = field(default=2.0, validator=within(0.0, 10.0))
+    """What these four add up to at most."""
+    frontier_band: float = field(default=1.0, validator=within(0.0, 10.0))
+    """What a cosine in the band adds, and twice its distance from the lower end besides."""
+    frontier_band_from: float = field(default=0.45, validator=unit)
+    frontier_band_to: float = field(default=0.85, validator=unit)
+    """A cosine from which two blocks say the same, and are no candidates."""
+    frontier_bridge: float = field(default=2.0, validator=within(0.0, 10.0))
+    frontier_novelty: float = field(default=1.5, validator=within(0.0, 10.0))
+    frontier_trust: float = field(default=1.0, validator=within(0.0, 10.0))
+    frontier_gain: float = field(default=0.5, validator=unit)
+    """The most that good outcomes add."""
+    frontier_loss: float = field(default=0.8, validator=unit)
+    """The most that bad outcomes take."""
+    frontier_half_life_days: float = field(default=90.0, validator=within(1e-3, 1e5))
+    """Active days (of 24 hours) after which a label counts half."""
+    frontier_prior: float = field(default=1.0, validator=within(1e-3, 1e3))
+    """Both parameters of the Beta prior over outcomes of compositions."""
+    frontier_postings: int = field(default=64, validator=count(low=2, high=1000))
+    """A term, tag or block that ties more blocks than this ties none of them to each other."""
+    frontier_marginal: float = field(default=0.15, validator=unit)
+    """Part of what a member of a set of three or more brings that no other member does."""
+    frontier_synergy: float = field(default=0.25, validator=unit)
+    """What members that bring only their own add to the score of a set, as a share of it."""
+    frontier_beam: int = field(default=64, validator=count(low=1, high=1000))
+    """Sets that are kept while sets grow."""
+
     def __attrs_post_init__(self) -> None:
         edge = {n: getattr(self, n) for n in EDGE_WEIGHTS}
         _sums_to_one("the edge score", edge)
         _sums_to_one("relevance", {n: getattr(self, n) for n in RELEVANCE_WEIGHTS})
         if self.near_duplicate_noted > self.near_duplicate:
             raise PolicyRefused("near_duplicate_noted must not exceed near_duplicate")
+        if self.frontier_band_from > self.frontier_band_to:
+            raise PolicyRefused("frontier_band_from must not exceed frontier_band_to")
         names = [frame.name for frame in self.frames]
         if len(set(names)) != len(names):
             raise PolicyRefused("two frames share one name", frames=names)
@@ -301,6 +358,11 @@ class Policy:
         return round(self.idle_gap_hours * MICROS_PER_HOUR)
 
     @cached_property
+    def relevance_weights(self) -> tuple[int, ...]:
+        """What each part of relevance counts, nano-units, in the order of their names below."""
+        return tuple(nano(getattr(self, name)) for name in RELEVANCE_WEIGHTS)
+
+    @cached_property
     def prior(self) -> int:
         """Both parameters of the Beta prior, nano-units."""
         return nano(self.outcome_prior)
@@ -320,6 +382,14 @@ class Policy:
     def zone(self, source: str) -> str:
         """Return the trust zone of *source*; an unknown one is ``untrusted``."""
         return self._zones.get(source, "untrusted")
+
+    @cached_property
+    def _ceilings(self) -> dict[str, int]:
+        return {zone: nano(ceiling) for zone, ceiling in self.zone_ceilings}
+
+    def ceiling(self, zone: str) -> int:
+        """Return the most that anything with a member of *zone* can score, in nano-units."""
+        return self._ceilings.get(zone, self._ceilings.get("untrusted", 0))
 
     @cached_property
     def _frames_by_name(self) -> dict[str, Frame]:

@@ -61,7 +61,7 @@ CORRECTION: Final = 1_000_000
 
 def weights(policy: Policy) -> tuple[int, ...]:
     """Return what each part counts, nano-units."""
-    return (*(nano(getattr(policy, f"relevance_{name}")) for name in PARTS[:-1]), -NANO)
+    return (*policy.relevance_weights, -NANO)
 
 
 def match(view: View, query: str, vector: Vector | None, pool: Ints) -> Match:
