@@ -130,7 +130,7 @@ def test_relevance_dominates_no_sum_of_all_else(opened: Open) -> None:
     memory.consolidate()
     memory.outcome([miss], 1.0, weight=10)
     best, worst = memory.recall("ask").blocks
-    assert (best.content, worst.relevance_score > 0.99) == ("miss", True)
+    assert (best.content, worst.relevance_score > 0.9) == ("miss", True)
 
 
 def test_the_better_match_comes_first_when_all_else_is_equal(opened: Open) -> None:
