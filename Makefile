@@ -16,7 +16,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test check lint types pytest golden-cpu bench format clean
+.PHONY: help setup demo test test-long check lint types pytest golden-cpu bench format clean
 
 help: ## show this list
 	@echo "mnemic: make TARGET"
@@ -49,6 +49,10 @@ pytest: $(READY) ## the tests alone; options in ARGS, as in ARGS="tests/kernel -
 	@echo "== tests: pytest $(ARGS)"
 	@$(BIN)/python -m pytest $(ARGS)
 
+test-long: $(READY) ## the tests with many more random examples: for nights
+	@echo "== tests: pytest, profile long"
+	@HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest $(ARGS)
+
 # Digests must not depend on the processor. Twice more: with the oldest BLAS kernel that every x86-64
 # machine can run, and with every SIMD level switched off that numpy would choose at run time.
 golden-cpu: $(READY) ## golden tests again: other BLAS kernel, no SIMD dispatch
@@ -63,7 +67,7 @@ golden-cpu: $(READY) ## golden tests again: other BLAS kernel, no SIMD dispatch
 	fi
 
 bench: $(READY) ## run every program in benchmarks/
-	@for program in benchmarks/*.py; do \
+	@for program in $$(grep -l __main__ benchmarks/*.py); do \
 	  echo "== bench: $$program"; $(BIN)/python "$$program" || exit 1; \
 	done
 

@@ -119,8 +119,11 @@ UPHEAVALS: st.SearchStrategy[commands.Command] = st.one_of(
 def histories(draw: st.DrawFn) -> list[Say | commands.Command]:
     """Whole conversations: turns, then ties and upheavals, twice; some are said again."""
     steps: list[Say | commands.Command] = []
-    said = draw(st.lists(turns(), min_size=6, max_size=14))
+    said = draw(st.lists(turns(), min_size=6, max_size=12))
     steps += said
+    sitting = draw(st.lists(sentences(least=2), max_size=9))
+    thread = draw(st.sampled_from(THREADS))
+    steps += [Say(content=content, thread=thread) for content in sitting]
     steps += draw(st.lists(UPHEAVALS, max_size=4))
     steps.append(commands.Consolidate())
     steps += draw(st.lists(TIES, max_size=6))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 from mnemic.kernel.arithmetic import NANO, ln, nano
 from mnemic.kernel.errors import RecipeRetired
 from mnemic.projections.analysis import terms
-from mnemic.projections.lexicon import K1, B, Lexicon, Mask
+from mnemic.projections.lexicon import Lexicon, Mask
+from mnemic.projections.term_counts import K1, B
 
 WORDS = st.sampled_from("the bees bee tea teas 3.11 walked walking café night nights mist".split())
 SENTENCES = st.lists(WORDS, max_size=8).map(" ".join)
@@ -20,7 +22,7 @@ DOCUMENTS = st.lists(st.tuples(st.none() | SENTENCES, st.booleans()), max_size=1
 SNOW = ["snow fell", "snow, snow and more snow", "rain fell on the sea", "nothing to say"]
 
 
-def lexicon_of(texts: list[str | None]) -> Lexicon:
+def lexicon_of(texts: Sequence[str | None]) -> Lexicon:
     lexicon = Lexicon()
     for text in texts:
         lexicon.add(text)
@@ -215,3 +217,56 @@ def test_what_a_search_returned_stays_as_it_was() -> None:
 def test_a_retired_recipe_is_refused() -> None:
     with pytest.raises(RecipeRetired):
         Lexicon("klingon-1")
+
+
+# --- rarity -----------------------------------------------------------------------------------
+
+
+def plain_rarity(texts: list[str | None], number: int) -> int:
+    """The formula of rarity, read off the texts before *number*."""
+    held = [set(terms(text or "")) for text in texts]
+    if not held[number]:
+        return 0
+
+    def log(value: float) -> int:
+        return round(ln(value) * 2**30)
+
+    frequencies = [sum(term in other for other in held[:number]) for term in held[number]]
+    total = sum(log(number + 1.0) - log(df + 0.5) for df in frequencies)
+    whole = (len(frequencies) + 3) * log(2.0 * number + 2.0)
+    return (total * NANO + whole // 2) // whole
+
+
+@given(DOCUMENTS, st.integers(min_value=0, max_value=12))
+def test_rarity_is_the_formula_over_the_documents_before(
+    documents: list[tuple[str | None, bool]], pause: int
+) -> None:
+    texts = [text for text, _ in documents]
+    lexicon = lexicon_of(texts[:pause])
+    lexicon.settle()
+    for text in texts[pause:]:
+        lexicon.add(text)
+    expected = [plain_rarity(texts, number) for number in range(len(texts))]
+    assert lexicon.rarity.tolist() == expected
+    assert all(0 <= value <= NANO for value in expected)
+
+
+def test_the_first_text_is_as_unusual_as_its_number_of_terms_allows() -> None:
+    assert lexicon_of(["bees"]).rarity.tolist() == [NANO // 4]
+    assert lexicon_of(["bees hum softly"]).rarity.tolist() == [NANO // 2]
+
+
+def test_a_later_document_moves_no_earlier_rarity() -> None:
+    texts: list[str | None] = ["bees hum", "bees sleep", None, "an ocarina hums", "bees, bees"]
+    found = [lexicon_of(texts[:count]).rarity.tolist() for count in range(6)]
+    assert found == [found[-1][:count] for count in range(6)]
+
+
+def test_words_that_everybody_uses_are_not_rare() -> None:
+    *_, usual, unusual = lexicon_of(["bees hum"] * 50 + ["bees hum", "ocarinas whistle"]).rarity
+    assert usual < 10_000_000
+    assert unusual > 390_000_000
+
+
+def test_terms_are_told_once_in_their_order() -> None:
+    assert Lexicon().terms("The bees, the honey; bees!") == ["bee", "honey"]

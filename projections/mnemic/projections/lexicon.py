@@ -66,6 +66,7 @@ class Lexicon:
         """Terms in each analysed document. The texts beyond it are the queue."""
         self._postings: dict[str, _Postings] = {}
         self._rarity = Series(np.int64)
+        self._incidences: tuple[Integers, Integers] | None = None
 
     def __len__(self) -> int:
         """Return how many documents were added, forgotten ones included."""
@@ -81,6 +82,7 @@ class Lexicon:
         if not 0 <= document < len(self._texts):
             raise IndexError(f"document {document} of {len(self._texts)}")
         text, self._texts[document] = self._texts[document], None
+        self._incidences = None
         if text is None or document >= self._lengths.size:
             return
         for term in dict.fromkeys(self._analyse(text)):
@@ -98,6 +100,7 @@ class Lexicon:
         first = self._lengths.size
         if first == len(self._texts):
             return
+        self._incidences = None
         fresh: defaultdict[str, list[int]] = defaultdict(list)
         lengths: list[int] = []
         for document, text in enumerate(self._texts[first:], start=first):
@@ -131,6 +134,19 @@ class Lexicon:
         """
         self.settle()
         return self._rarity.values
+
+    def incidences(self) -> tuple[Integers, Integers]:
+        """Return which document holds which term, as two columns: documents, and terms by number.
+
+        Kept until a document is added or forgotten.
+        """
+        self.settle()
+        if self._incidences is None:
+            held = [postings.documents for postings in self._postings.values()]
+            terms = np.repeat(np.arange(len(held)), [documents.size for documents in held])
+            documents = np.concatenate(held) if held else np.empty(0, dtype=np.int64)
+            self._incidences = documents, terms
+        return self._incidences
 
     def terms(self, query: str) -> list[str]:
         """Return the terms of *query*, each once, in order."""
@@ -232,6 +248,11 @@ class _Postings:
             self._rows = room
         self._rows[:, self.size : size] = added
         self.size = size
+
+    @property
+    def documents(self) -> Integers:
+        """Documents that hold the term, ascending."""
+        return self._rows[0, : self.size]
 
     def under(self, alive: Mask) -> tuple[Integers, Integers]:
         """Return the live documents and their counts."""

@@ -32,7 +32,7 @@ class Recipe:
     searches: tuple[str, ...]
     """In which orders candidates are sought."""
     weights: Callable[[Policy], tuple[int, ...]]
-    """What each part counts in the strength of a match, nano-units; they sum to 1."""
+    """What each part counts in the strength of a match, nano-units; negative takes off."""
     match: Callable[[View, str, Vector | None, Ints], Match]
     """From a view, the question, its vector and the eligible blocks to how well each matches."""
 

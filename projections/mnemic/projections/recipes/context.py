@@ -1,6 +1,6 @@
 """Recipe ``recall-2``: what was said around a text counts with it. Frozen.
 
-Every part is absolute, in [0, 1], and owes nothing to the other candidates:
+Every part is in [0, 1]; all but the last are absolute and owe nothing to other candidates:
 
 ``lexical``  BM25 (english-1, k1 .9, b .3) as a share of what a text that answers everything would
              reach. A text counts the words of its neighbours in the same sitting as its own: .6 of

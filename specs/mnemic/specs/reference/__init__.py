@@ -8,4 +8,5 @@ its arithmetic. Whatever runs fast must agree with it, value for value.
 ``scoring``    signals, scores and rates
 ``fold``       the state that a log stands for
 ``decisions``  what a decision must come to in such a state
+``recall``     what a recall ranks and returns, on ``relevance``, ``conversation`` and ``dates``
 """

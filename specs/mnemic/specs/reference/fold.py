@@ -17,6 +17,7 @@ from mnemic.kernel.arithmetic import NANO, nano
 from mnemic.kernel.events import EmbedderIdentity, Link, Recorded, Supersession
 from mnemic.kernel.identity import BlockId, CompositionId, composition_id
 from mnemic.kernel.policy import DEFAULT, Policy
+from mnemic.kernel.retention import AGAIN, GOOD
 from mnemic.kernel.texts import AnalysisText, BlockText, Embedding, Erased, Remark
 from mnemic.specs.reference.clock import PlainClock
 from mnemic.specs.reference.erasure import erased
@@ -154,7 +155,7 @@ class PlainState:
             case happened.BlockLearned() as event:
                 self._learn(event, recorded)
             case happened.BlocksPromoted() as event:
-                self._promote(event, now)
+                self._promote(event, recorded)
             case happened.BlocksRelinked(links=links):
                 self._link(links, "similar", "similarity", now)
             case happened.BlockSuperseded(supersession=supersession):
@@ -192,7 +193,7 @@ class PlainState:
                 labels = self.compositions[event.composition_id].labels
                 labels[event.label_version].retracted = recorded.version
             case happened.OutcomeRecorded() as event:
-                self._score(event, now)
+                self._score(event, recorded)
             case happened.Curated() as event:
                 self._curate(event, now)
             case _:
@@ -238,7 +239,8 @@ class PlainState:
         block.session = recorded.session_id
         block.tier_rate = 0
 
-    def _promote(self, event: happened.BlocksPromoted, now: int) -> None:
+    def _promote(self, event: happened.BlocksPromoted, at: Recorded) -> None:
+        now = at.active_us
         for promotion in event.promotions:
             block = self.blocks[promotion.block_id]
             block.status = "active"
@@ -248,6 +250,7 @@ class PlainState:
                 block.tags = tuple(sorted({*block.tags, *promotion.analysis.tags}))
                 block.summary = promotion.analysis.summary
             self._reinforce(promotion.block_id, now)
+            block.reviews.append((at.version, now, GOOD))
             if promotion.supersession is not None:
                 self._supersede(promotion.supersession)
         for near in event.near:
@@ -396,12 +399,17 @@ class PlainState:
         for a, b in event.evicted:
             del self.staged[pair(self.order[a], self.order[b])]
 
-    def _score(self, event: happened.OutcomeRecorded, now: int) -> None:
+    def _score(self, event: happened.OutcomeRecorded, at: Recorded) -> None:
+        now = at.active_us
+        failed = event.signal < nano(self.policy.outcome_penalises_below)
         for block in event.block_ids:
             self.blocks[block].alpha += times(event.signal, event.weight)
             self.blocks[block].beta += times(NANO - event.signal, event.weight)
             if event.reinforced:
                 self._reinforce(block, now)
+                self.blocks[block].reviews.append((at.version, now, GOOD))
+            elif failed:
+                self.blocks[block].reviews.append((at.version, now, AGAIN))
         self._link(event.links, "outcome", "outcome", now)
         for ends in event.confirmed:
             self._use(pair(*ends), now)

@@ -55,6 +55,8 @@ class PlainBlock:
     """Outcome evidence for it, the prior of the policy in force included."""
     beta: int = 0
     retrievals: int = 0
+    reviews: list[tuple[int, int, int]] = field(factory=list)
+    """Version, active time and rating of each; retention follows from them."""
     frames: dict[str, int] = field(factory=dict)
     """Of the recalls that returned it, by name."""
     vector: bytes | None = field(default=None, repr=False)
