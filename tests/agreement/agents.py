@@ -69,7 +69,7 @@ class ScoreDecision:
     signal: float
 
 
-Command = commands.Command | Rezone | AdoptPolicy | ScoreDecision
+Command = commands.Command | commands.LedgerCommand | Rezone | AdoptPolicy | ScoreDecision
 
 
 ZONES = st.sampled_from(("trusted", "external", " "))
@@ -79,6 +79,9 @@ OF_THE_DOOR: st.SearchStrategy[Command] = st.one_of(
     st.builds(Rezone, block=commands.blocks(), zone=ZONES),
     st.builds(AdoptPolicy, name=st.sampled_from(sorted(POLICIES))),
     st.builds(ScoreDecision, decision=PLACES, signal=commands.signals()),
+    commands.ledger_commands(),
+    commands.ledger_commands(),
+    commands.ledger_commands(),
 )
 
 
@@ -116,30 +119,17 @@ class Reader:
         ]
 
 
-class Agent:
-    """One handle on a space, as a process of its own would have it."""
+class Player:
+    """Whoever asks a door for what commands say.
 
-    def __init__(
-        self, name: str, store: Store, *, embedder: Embedder, clock: ManualClock, policy: Policy
-    ) -> None:
-        _, self.space = open_space(
-            store,
-            space="default",
-            policy=policy,
-            clock=clock,
-            entropy=SeededEntropy(name),
-            actor=name,
-            synchronous="normal",
-            read_only=False,
-        )
+    Args:
+        memory: A door: something with the verbs of ``SyncMemory``.
+        clock: The one that the door goes by.
+    """
+
+    def __init__(self, memory: Any, clock: ManualClock) -> None:
+        self.memory = memory
         self._clock = clock
-        self.think_with(embedder)
-
-    def think_with(self, embedder: Embedder) -> None:
-        """Use *embedder* from now on."""
-        self.space.catch_up()
-        self.embedder = embedder
-        self.memory = SyncMemory(self.space, embedder=embedder, analyst=Reader())
 
     def call(
         self, command: Command, blocks: Sequence[str], decisions: Sequence[DecisionId]
@@ -165,9 +155,20 @@ class Agent:
                 )
             case AdoptPolicy(name=policy):
                 return lambda name: memory.adopt_policy(POLICIES[policy], command_id=name)
+            case commands.RetractLabel(label=place):
+                return self._retraction(place)
             case _:
                 verb, given = self._asked(command, blocks)
                 return lambda name: verb(**given, command_id=name)
+
+    def _retraction(self, place: int) -> Call | None:
+        """Return how to take back a label that counts; None when there is none."""
+        memory = self.memory
+        standing = [each for one in memory.ledger(limit=1000) for each in one.labels]
+        if not standing:
+            return None
+        label = standing[place % len(standing)].label_id
+        return lambda name: memory.retract_label(label, command_id=name)
 
     def _asked(
         self, command: Command, blocks: Sequence[str]
@@ -185,6 +186,14 @@ class Agent:
             case commands.Outcome():
                 given["block_ids"] = [commands.resolved(one, blocks) for one in command.blocks]
                 del given["blocks"]
+            case commands.Compose(members=members):
+                given["composition_id"] = given.pop("name")
+                given["members"] = [
+                    {"block_id": commands.resolved(block, blocks), "role": role}
+                    for block, role in members
+                ]
+            case commands.Label() | commands.ScoreComposition():
+                given["composition_id"] = given.pop("name")
             case commands.Revise() | commands.Forget() | commands.Erase() | Rezone():
                 given["block_id"] = given.pop("block")
             case _:
@@ -199,6 +208,32 @@ class Agent:
         return given
 
 
+class Agent(Player):
+    """One handle on a space, as a process of its own would have it."""
+
+    def __init__(
+        self, name: str, store: Store, *, embedder: Embedder, clock: ManualClock, policy: Policy
+    ) -> None:
+        _, self.space = open_space(
+            store,
+            space="default",
+            policy=policy,
+            clock=clock,
+            entropy=SeededEntropy(name),
+            actor=name,
+            synchronous="normal",
+            read_only=False,
+        )
+        self.embedder = embedder
+        super().__init__(SyncMemory(self.space, embedder=embedder, analyst=Reader()), clock)
+
+    def think_with(self, embedder: Embedder) -> None:
+        """Use *embedder* from now on."""
+        self.space.catch_up()
+        self.embedder = embedder
+        self.memory = SyncMemory(self.space, embedder=embedder, analyst=Reader())
+
+
 VERBS: dict[type, str] = {
     commands.Revise: "revise",
     commands.Forget: "forget",
@@ -206,6 +241,9 @@ VERBS: dict[type, str] = {
     commands.Consolidate: "consolidate",
     commands.Recall: "recall",
     commands.Outcome: "outcome",
+    commands.Compose: "compose",
+    commands.Label: "label",
+    commands.ScoreComposition: "outcome",
     commands.Connect: "connect",
     commands.Disconnect: "disconnect",
     commands.Curate: "curate",

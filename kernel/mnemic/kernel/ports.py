@@ -89,6 +89,14 @@ class Analyst(Protocol):
         ...
 
 
+class Judge(Protocol):
+    """What an analyst may offer besides: whether two texts contradict each other."""
+
+    def contradicts(self, pairs: Sequence[tuple[Passage, Passage]]) -> Iterable[bool | None]:
+        """Return or yield one verdict per pair, in order; None where it cannot tell."""
+        ...
+
+
 class NearestRows(Protocol):
     """Finds the nearest of many vectors, and misses none. Rows are only ever added."""
 

@@ -1,0 +1,240 @@
+"""A store of one's own: plain files in a folder, for those who like to look at their logs.
+
+Each append is two JSON files: ``000042.payloads`` with the words and vectors that may have to be
+forgotten one day, and then ``000042.json`` with the records, the command and what is erased. The
+second is written aside and renamed, so it is there as a whole or not at all; a payload file without
+its entry is what a killed writer left behind, and the next one writes over it. An erasure is part
+of the entry first; then the payload files are written anew without what has to go.
+
+Good for a notebook of some thousand events. What it is not: every append reads the last entry and
+lists the folder, and every reading reads all of it. Nothing is forced to the disk, so it survives a
+killed process and no power cut; nor is the room overwritten that a deleted file leaves there.
+Damage is found, but a file that is no JSON any more takes the sound ones before it along. The rest
+is what ``StoreContract`` certifies, in two lines: see ``tests/examples/test_custom_store.py``.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Collection, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
+
+from attrs import asdict
+from filelock import FileLock
+
+from mnemic.kernel.errors import (
+    CommandIdReused,
+    FieldRefused,
+    LogCorrupt,
+    PointOutOfRange,
+    VersionConflict,
+)
+from mnemic.kernel.ports import GENESIS_DIGEST, CommandRow, Head, PayloadRow, Record
+
+Entry = dict[str, Any]
+"""What one append wrote: the records, where the log ended then, the command, what was erased."""
+
+
+class FolderStore:
+    """Many spaces in one folder, each a folder of files."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def spaces(self) -> tuple[str, ...]:
+        """Return the names of all spaces, sorted."""
+        return tuple(sorted(unquote(path.name[1:]) for path in self._folder.glob("=*")))
+
+    def log(self, space: str, *, create: bool = True) -> FolderLog:
+        """Return the log of *space*.
+
+        Raises:
+            PointOutOfRange: There is no such space, and none may be made.
+        """
+        folder = self._folder / f"={quote(space, safe='')}"  # a name may hold anything
+        if not create and not folder.exists():
+            raise PointOutOfRange(f"there is no space {space!r}", space=space)
+        return FolderLog(space, folder)
+
+    def close(self) -> None:
+        """Do nothing: no file stays open."""
+
+
+class FolderLog:
+    """One space of a folder store."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name = name
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        self._turn = FileLock(folder / "turn.lock", poll_interval=0.005)
+        with self._turn:
+            self._forget()  # a writer may have been killed before it could
+
+    def head(self) -> Head:
+        """Return where the log ends now."""
+        entries = self._paths()
+        return _head(_parsed(entries[-1])) if entries else Head(-1, GENESIS_DIGEST)
+
+    def read(
+        self, after: int = -1, upto: int | None = None
+    ) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
+        """Yield records with version in (after, upto] in order, each with its payloads by slot.
+
+        Raises:
+            LogCorrupt: At the first entry that is no link of the chain.
+        """
+        entries = self._entries()
+        link, version = GENESIS_DIGEST, -1
+        for number, entry in enumerate(entries):
+            records = _records(entry)
+            link = _chained(link, records)
+            if link.hex() != entry["digest"]:
+                raise LogCorrupt(f"damaged after version {version}", version=version + 1)
+            rows = self._payloads(number, entries[number:])
+            for record in records:
+                version = record.version
+                if after < version and (upto is None or version <= upto):
+                    yield record, tuple(row for row in rows if row.version == version)
+
+    @contextmanager
+    def writing(self) -> Generator[None]:
+        """Hold the right to append, among threads and processes."""
+        with self._turn:
+            yield
+
+    def append(
+        self,
+        records: Sequence[Record],
+        payloads: Sequence[PayloadRow],
+        *,
+        command: CommandRow | None = None,
+        erase: Sequence[str] = (),
+        erase_all: bool = False,
+    ) -> Head:
+        """Write everything, or nothing, and return the new head.
+
+        Raises:
+            VersionConflict: Another writer was first.
+            CommandIdReused: The command is remembered already.
+            FieldRefused: The records leave a gap, or a payload has no place of its own.
+        """
+        with self._turn:
+            before = self.head()
+            _require_fit(records, payloads, before.version)
+            if command is not None and self.command(command.id) is not None:
+                raise CommandIdReused(f"{command.id!r} is remembered", command_id=command.id)
+            entry = {
+                "records": [(*record[:2], _text(record.body)) for record in records],
+                "head": before.version + len(records),
+                "digest": _chained(before.digest, records).hex(),
+                "command": command and asdict(command) | {"request": _text(command.request)},
+                "erase": list(erase),
+                "erase_all": erase_all,
+            }
+            path = self._folder / f"{len(self._paths()):06}.json"
+            _write(path.with_suffix(".payloads"), [_row(payload) for payload in payloads])
+            _write(path, entry)
+            if erase or erase_all:
+                self._forget()
+            return _head(entry)
+
+    def command(self, command_id: str) -> CommandRow | None:
+        """Return the remembered command with this id."""
+        for entry in self._entries():
+            found = entry["command"]
+            if found is not None and found["id"] == command_id:
+                return CommandRow(**found | {"request": b64decode(found["request"])})
+        return None
+
+    def close(self) -> None:
+        """Do nothing: no file stays open."""
+
+    # --- files ------------------------------------------------------------------------------
+
+    def _paths(self) -> list[Path]:
+        return sorted(self._folder.glob("*.json"))
+
+    def _entries(self) -> list[Entry]:
+        return [_parsed(path) for path in self._paths()]
+
+    def _payloads(self, number: int, since: Sequence[Entry]) -> list[PayloadRow]:
+        """Return the payloads of one entry, without those that it or a later one erased.
+
+        Args:
+            number: Of the entry.
+            since: The entry itself, and all that followed.
+        """
+        rows = [_payload(row) for row in _parsed(self._folder / f"{number:06}.payloads")]
+        if any(entry["erase_all"] for entry in since):
+            return []
+        erased = {owner for entry in since for owner in entry["erase"]}
+        kept = [row for row in rows if erased.isdisjoint(row.owners)]
+        return sorted(kept, key=lambda row: (row.version, row.slot))
+
+    def _forget(self) -> None:
+        """Write payload files anew that hold what has been erased."""
+        entries = self._entries()
+        for number in range(len(entries)):
+            path = self._folder / f"{number:06}.payloads"
+            kept = self._payloads(number, entries[number:])
+            if len(kept) < len(_parsed(path)):
+                _write(path, [_row(payload) for payload in kept])
+
+
+def _require_fit(records: Sequence[Record], payloads: Collection[PayloadRow], head: int) -> None:
+    versions = [record.version for record in records]
+    expected = list(range(head + 1, head + 1 + len(records)))
+    if versions and versions[0] <= head:
+        raise VersionConflict(f"version {versions[0]} is taken, the log ends at {head}")
+    places = {(payload.version, payload.slot) for payload in payloads}
+    known = all(payload.version in expected for payload in payloads)
+    if versions != expected or len(places) < len(payloads) or not known:
+        raise FieldRefused(f"these records and payloads do not belong behind version {head}")
+
+
+def _chained(link: bytes, records: Sequence[Record]) -> bytes:
+    """Return the digest of a log that *records* were added to; the formula is the contract's."""
+    for version, topic, body in records:
+        link = sha256(link + version.to_bytes(8, "big") + topic.encode() + body).digest()
+    return link
+
+
+def _head(entry: Entry) -> Head:
+    return Head(entry["head"], bytes.fromhex(entry["digest"]))
+
+
+def _records(entry: Entry) -> list[Record]:
+    return [Record(version, topic, b64decode(body)) for version, topic, body in entry["records"]]
+
+
+def _row(payload: PayloadRow) -> dict[str, Any]:
+    return payload._asdict() | {"key": _text(payload.key), "data": _text(payload.data)}
+
+
+def _payload(row: dict[str, Any]) -> PayloadRow:
+    key, data = b64decode(row["key"]), b64decode(row["data"])
+    return PayloadRow(row["version"], row["slot"], row["id"], key, tuple(row["owners"]), data)
+
+
+def _text(data: bytes) -> str:
+    return b64encode(data).decode()
+
+
+def _parsed(path: Path) -> Any:
+    try:
+        return json.loads(path.read_bytes())
+    except ValueError as error:
+        raise LogCorrupt(f"{path.name} cannot be read any more: {error}") from error
+
+
+def _write(path: Path, document: Any) -> None:
+    """Put a document in its place, as a whole or not at all."""
+    aside = path.with_suffix(".new")
+    aside.write_text(json.dumps(document), encoding="utf-8")
+    aside.replace(path)

@@ -1,0 +1,107 @@
+"""How a door refuses, how it takes what is sent again, and how it stands beside another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from mnemic.kernel.errors import MnemicError
+from mnemic.specs.contracts.answers import plain
+from mnemic.specs.contracts.doorsteps import Door, Doorstep, needs, version_of
+from mnemic.specs.contracts.wishes import LESSONS, STRANGERS, WISHES, WRITING
+
+
+class Manners(Doorstep):
+    """The part of `DoorContract` that is the same for every verb."""
+
+    # --- refusals -------------------------------------------------------------------------------
+
+    @pytest.mark.parametrize("wish", WISHES)
+    def test_a_refusal_has_a_code_and_a_way_out_and_writes_nothing(
+        self, wish: str, memory: Door, ids: Mapping[str, str]
+    ) -> None:
+        code, verb, ask = WISHES[wish]
+        self.skip_without(verb)
+        before = plain(memory.status())
+        with pytest.raises(MnemicError) as refused:
+            ask(memory, ids)
+        assert refused.value.code == code
+        assert refused.value.recovery
+        assert plain(memory.status()) == before
+
+    @pytest.mark.parametrize("stranger", STRANGERS)
+    def test_what_no_verb_knows_is_refused(
+        self, stranger: str, memory: Door, ids: Mapping[str, str]
+    ) -> None:
+        before = version_of(memory)
+        with pytest.raises((MnemicError, AttributeError, TypeError)):
+            STRANGERS[stranger](memory, ids)
+        assert version_of(memory) == before
+
+    # --- commands that are sent again -----------------------------------------------------------
+
+    @needs("command_id")
+    @pytest.mark.parametrize("verb", WRITING)
+    def test_a_command_sent_again_is_answered_as_before_and_done_once(
+        self, verb: str, memory: Door, ids: Mapping[str, str]
+    ) -> None:
+        self.skip_without(verb)
+        first = plain(WRITING[verb](memory, ids, command_id="mine"))
+        written = version_of(memory)
+        assert plain(WRITING[verb](memory, ids, command_id="mine")) == first
+        assert version_of(memory) == written
+
+    @needs("command_id")
+    def test_a_command_id_is_good_for_one_request(
+        self, memory: Door, ids: Mapping[str, str]
+    ) -> None:
+        memory.forget(ids["tea"], command_id="mine")
+        before = version_of(memory)
+        with pytest.raises(MnemicError) as refused:
+            memory.forget(ids["oil"], command_id="mine")
+        assert (refused.value.code, bool(refused.value.recovery)) == ("command-id-reused", True)
+        assert version_of(memory) == before
+
+    # --- doors beside each other ----------------------------------------------------------------
+
+    def test_two_doors_on_one_space_tell_the_same(
+        self, opened: Callable[..., Door], memory: Door, ids: Mapping[str, str]
+    ) -> None:
+        other = opened()
+        assert plain(other.block(ids["gate"])) == plain(memory.block(ids["gate"]))
+        other.connect(ids["tea"], ids["gate"], "supports")
+        assert plain(memory.disconnect(ids["tea"], ids["gate"]))["action"] == "removed"
+        assert plain(other.status()) == plain(memory.status())
+
+    @needs("read_only")
+    @pytest.mark.parametrize("verb", WRITING)
+    def test_a_door_opened_for_reading_refuses_to_write(
+        self,
+        verb: str,
+        opened: Callable[..., Door],
+        memory: Door,
+        ids: Mapping[str, str],
+    ) -> None:
+        self.skip_without(verb)
+        before = version_of(memory)
+        with pytest.raises(MnemicError) as refused:
+            WRITING[verb](opened(read_only=True), ids)
+        assert (refused.value.code, bool(refused.value.recovery)) == ("view-read-only", True)
+        assert version_of(memory) == before
+
+    @needs("read_only")
+    def test_a_door_opened_for_reading_answers(
+        self, opened: Callable[..., Door], memory: Door, ids: Mapping[str, str]
+    ) -> None:
+        reading, before = opened(read_only=True), version_of(memory)
+        assert plain(reading.recall(LESSONS["gate"]))["block_ids"][0] == ids["gate"]
+        assert plain(reading.block(ids["oil"])) == plain(memory.block(ids["oil"]))
+        assert version_of(reading) == version_of(memory) == before
+
+    def test_the_log_is_sound_after_all_this(self, memory: Door, ids: Mapping[str, str]) -> None:
+        for ask in (WRITING["connect"], WRITING["outcome"], WRITING["forget"]):
+            ask(memory, ids)
+        verified = plain(memory.verify())
+        assert (verified["sound"], verified["problem"]) == (True, None)
+        assert verified["events"] == version_of(memory) + 1

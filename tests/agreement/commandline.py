@@ -1,0 +1,123 @@
+"""The command line as a door: each verb is one run of ``mnemic --json``, in this process."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from mnemic.adapters.cli import main
+from mnemic.specs.contracts import raised
+
+FIRST: dict[str, tuple[str, ...]] = {
+    "block": ("block_id",),
+    "connect": ("source", "target", "relation"),
+    "connect_by_query": ("source_query", "target_query", "relation"),
+    "disconnect": ("source", "target"),
+    "erase": ("block_id",),
+    "explain": ("decision_id", "block_id"),
+    "forget": ("block_id", "reason"),
+    "learn": ("content",),
+    "outcome": ("block_ids", "signal"),
+    "recall": ("query",),
+    "replay": ("decision_id",),
+    "revise": ("block_id", "content", "reason"),
+    "why_not": ("decision_id", "block_id"),
+}
+"""What may stand in front of the named arguments of a verb."""
+OPTIONS = {"decision_id": "decision", "reason": "reason", "tags": "tag", "token_budget": "budget"}
+"""Options that the command line calls otherwise, or that are arguments of the verb."""
+LACKS = frozenset(
+    """
+    adopt_policy clock command_id connects edges embedder end_session learn_many
+    near_duplicates pending_connections read_only reembed rezone session start_session
+    """.split()
+)
+"""Verbs and abilities of ``SyncMemory`` that the command line has not got, or has in its own way
+(``connects`` and ``learn_many`` read files)."""
+
+
+class CommandLine:
+    """``mnemic --db PATH``, with the verbs of ``SyncMemory``."""
+
+    def __init__(self, path: Path, *point: str) -> None:
+        self._path = path
+        self._point = point
+        """``as-of`` and the options that name a point of the past."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Do nothing: every command opens the file and closes it."""
+
+    def __getattr__(self, verb: str) -> Any:
+        return partial(self._run, verb)
+
+    def as_of(self, **point: Any) -> CommandLine:
+        """Return the same, as of one point."""
+        return CommandLine(self._path, "as-of", *spelled(point))
+
+    def _run(self, verb: str, *args: Any, **named: Any) -> Any:
+        """Run one command and return the document that it prints.
+
+        Raises:
+            MnemicError: It printed a refusal instead.
+        """
+        command = [*self._point, *tokens(verb, args, named)]
+        out, err = io.StringIO(), io.StringIO()
+        with redirect_stdout(out), redirect_stderr(err):
+            main(["--db", str(self._path), "--json", *command])
+        printed = [json.loads(line) for line in out.getvalue().splitlines()]
+        if verb in {"history", "log"}:
+            return printed
+        if not printed:
+            raise raised(json.loads(err.getvalue().splitlines()[-1]))
+        (document,) = printed
+        return document
+
+
+def tokens(verb: str, args: tuple[Any, ...], named: Mapping[str, Any]) -> list[str]:
+    """Return the words of a command; texts stand behind ``--``, where no hyphen has a meaning."""
+    given = {**dict(zip(FIRST.get(verb, ()), args, strict=False)), **named}
+    texts: list[str] = []
+    for name in FIRST.get(verb, ()):
+        if name not in {"signal", "reason"} and given.get(name) is not None:
+            value = given.pop(name)
+            texts += [value] if isinstance(value, str) else value
+    if verb == "why_not" or verb.startswith("connect_by"):
+        verb = verb.replace("_", "-")
+    return [verb, *spelled(given), "--", *texts]
+
+
+def spelled(given: Mapping[str, Any]) -> Iterator[str]:
+    """Yield named arguments as options; None is not given at all."""
+    for name, value in given.items():
+        option = f"--{OPTIONS.get(name, name).replace('_', '-')}"
+        match value:
+            case None | ():
+                pass
+            case True:
+                yield option
+            case False:
+                yield from ("--no-record",) if name == "record" else ()
+            case str() | int() | float():
+                yield f"{option}={value}"
+            case Mapping():
+                yield from (f"{option}={key}={_word(entry)}" for key, entry in value.items())
+            case _:
+                yield from (f"{option}={each}" for each in value)
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,48 @@
+"""Every door in one table, each opened with the same arguments and asked in the same words."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from typing import Any, TypeAlias
+
+from anyio.from_thread import BlockingPortal
+
+from mnemic.adapters.inprocess import Memory, SyncMemory
+from mnemic.adapters.inprocess.memory import View
+
+Door: TypeAlias = Any
+"""Something with the verbs of ``SyncMemory``."""
+
+
+class Awaited:
+    """An async door for callers that cannot wait: each verb runs to its end on an event loop."""
+
+    def __init__(self, behind: Memory | View, portal: BlockingPortal) -> None:
+        self._behind = behind
+        self._portal = portal
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._behind, name)
+        return partial(self._finished, found) if inspect.iscoroutinefunction(found) else found
+
+    def _finished(self, verb: Callable[..., Any], *args: Any, **named: Any) -> Any:
+        answer = self._portal.call(partial(verb, *args, **named))
+        return Awaited(answer, self._portal) if isinstance(answer, View) else answer
+
+
+@contextmanager
+def awaited(memory: Memory, portal: BlockingPortal) -> Generator[Awaited]:
+    """Enter an async memory, and leave it in the end."""
+    with portal.wrap_async_context_manager(memory) as entered:
+        yield Awaited(entered, portal)
+
+
+DOORS: dict[str, Callable[[dict[str, Any], BlockingPortal], AbstractContextManager[Door]]] = {
+    "sync": lambda given, _: SyncMemory.open(**given),
+    "async": lambda given, portal: awaited(Memory.open(**given), portal),
+}
+"""How each door is opened, given the arguments of ``SyncMemory.open``. A new one joins by a line:
+then every history of `test_doors_agree` runs through it too."""

@@ -1,0 +1,32 @@
+"""The host of the example tells what it should, and its parts keep the contracts."""
+
+from __future__ import annotations
+
+import custom_host
+import pytest
+
+from mnemic.kernel.ports import Analyst, Embedder
+from mnemic.specs.contracts import AnalystContract, EmbedderContract
+
+
+class TestTrigrams(EmbedderContract):
+    def embedder(self) -> Embedder:
+        return custom_host.Trigrams()
+
+
+class TestHarbourmaster(AnalystContract):
+    def analyst(self) -> Analyst:
+        return custom_host.Harbourmaster()
+
+
+def test_the_host_keeps_the_log_of_a_watch(capsys: pytest.CaptureFixture[str]) -> None:
+    custom_host.main()
+    told = capsys.readouterr().out
+    for sentence in (
+        "The forward pump leaks; the carpenter has been told. (mate, 2026-01-05)",
+        "  bergen: We moored at Bergen",
+        "The pump now: The forward pump is tight again.",
+        "The pump 2 hours into the watch: The forward pump leaks",
+        "Reproduced d9",
+    ):
+        assert sentence in told

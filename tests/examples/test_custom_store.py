@@ -1,0 +1,68 @@
+"""The store of the example keeps the contract, and a memory lives in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from custom_store import FolderStore
+
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.kernel.errors import LogCorrupt
+from mnemic.kernel.ports import PayloadRow, Record, Store
+from mnemic.specs.contracts import StoreContract
+
+
+class TestFolderStore(StoreContract):
+    def store(self, tmp_path: Path) -> Store:
+        return FolderStore(tmp_path)
+
+
+def test_a_memory_lives_in_a_folder(tmp_path: Path) -> None:
+    with SyncMemory.open(FolderStore(tmp_path)) as memory:
+        gate = memory.learn("the harbour gate opens at six").block_id
+        decision = memory.recall("when does the gate open?").decision_id
+    with SyncMemory.open(FolderStore(tmp_path)) as memory:
+        assert memory.recall("the gate").block_ids == (gate,)
+        assert memory.replay(str(decision)).outcome == "reproduced"
+        memory.erase(gate)
+        assert memory.verify().sound
+    files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(files) > 5
+    assert [b"harbour" in stored for stored in files] == [False] * len(files)
+
+
+Harm = Callable[[Path], object]
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda folder: (folder / "000001.json").unlink(),
+        lambda folder: (folder / "000001.json").write_bytes((folder / "000002.json").read_bytes()),
+    ],
+    ids=["gone", "swapped"],
+)
+def test_a_damaged_entry_is_found_and_what_stands_before_it_is_read(
+    tmp_path: Path, harm: Harm
+) -> None:
+    log = FolderStore(tmp_path).log("home")
+    written = [Record(version, "thing-noted.1", b"{}") for version in range(3)]
+    for record in written:
+        log.append([record], [PayloadRow(record.version, 0, "p", b"", (), b"")])
+    (folder,) = tmp_path.iterdir()
+    harm(folder)
+    reader = log.read()
+    assert next(reader)[0] == written[0]
+    with pytest.raises(LogCorrupt) as damage:
+        next(reader)
+    assert damage.value.facts == {"version": 1}
+
+
+def test_an_entry_that_is_no_json_is_damage_too(tmp_path: Path) -> None:
+    FolderStore(tmp_path).log("home").append([Record(0, "thing-noted.1", b"{}")], [])
+    (folder,) = tmp_path.iterdir()
+    (folder / "000000.json").write_bytes(b"{")
+    with pytest.raises(LogCorrupt, match=r"000000\.json cannot be read"):
+        FolderStore(tmp_path).log("home")

@@ -1,0 +1,238 @@
+"""A contract that everything passes is none: adapters with one fault each, and who finds it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mnemic.adapters.analysts.rules import RulesAnalyst
+from mnemic.adapters.embedders.hashing import HashEmbedder
+from mnemic.adapters.stores.memory import MemoryLog, MemoryStore
+from mnemic.kernel.errors import BlockNotFound, MnemicError
+from mnemic.kernel.ports import Analysis, CommandRow, Embedder, Head, NearestRows, Passage, Store
+from mnemic.projections.index import VectorIndex
+from mnemic.specs.contracts import (
+    AnalystContract,
+    EmbedderContract,
+    StoreContract,
+    VectorIndexContract,
+    plain,
+    raised,
+)
+
+FOUND = (AssertionError, pytest.fail.Exception)
+"""How a contract says no: by an assertion, or because an error that was due did not come."""
+
+# --- embedders ----------------------------------------------------------------------------------
+
+
+class Faulty(HashEmbedder):
+    """An embedder, but for one change of its rows."""
+
+    def __init__(self, change: Callable[[Any, Sequence[str]], Any]) -> None:
+        super().__init__()
+        self._change = change
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        return self._change(super().embed(texts), texts)
+
+
+def with_a_word_for(empty: float) -> Callable[[Any, Sequence[str]], Any]:
+    """Return a change that answers a text without a word by one number everywhere."""
+    return lambda rows, _: np.where(rows.any(axis=1, keepdims=True), rows, empty)
+
+
+EMBEDDERS = {
+    "a_vector_does_not_depend_on_the_batch_it_came_in": lambda rows, _: rows - rows.mean(axis=0),
+    "a_vector_does_not_depend_on_its_place": lambda rows, _: (
+        rows[:1].repeat(len(rows), axis=0) + rows
+    ),
+    "an_ordinary_text_has_a_direction": lambda rows, _: rows * 0,
+    "the_same_text_twice_in_a_batch_has_the_same_vector": lambda rows, _: (
+        rows + np.arange(len(rows))[:, None]
+    ),
+    "half_a_character_is_read_as_something_or_refused_in_so_many_words": lambda rows, texts: (
+        rows + 0 * len("".join(texts).encode())
+    ),
+}
+
+
+@pytest.mark.parametrize("promise", EMBEDDERS)
+def test_a_faulty_embedder_is_found(promise: str) -> None:
+    class Contract(EmbedderContract):
+        def embedder(self) -> Embedder:
+            return Faulty(EMBEDDERS[promise])
+
+    with pytest.raises((AssertionError, UnicodeEncodeError)):
+        getattr(Contract(), f"test_{promise}")()
+
+
+def test_a_row_that_is_missing_or_not_finite_is_found() -> None:
+    class OneShort(EmbedderContract):
+        def embedder(self) -> Embedder:
+            return Faulty(lambda rows, _: rows[1:])
+
+    class NotANumber(EmbedderContract):
+        def embedder(self) -> Embedder:
+            return Faulty(with_a_word_for(float("nan")))
+
+    with pytest.raises(AssertionError):
+        OneShort().test_there_is_one_finite_row_of_the_promised_size_per_text(3)
+    with pytest.raises(MnemicError, match="is nan"):
+        NotANumber().test_an_odd_text_has_a_row_beside_ordinary_ones("nothing")
+
+
+# --- analysts -----------------------------------------------------------------------------------
+
+
+class Reader(RulesAnalyst):
+    """An analyst, but for one change of what it says."""
+
+    def __init__(self, change: Callable[[list[Analysis]], list[Any]]) -> None:
+        self._change = change
+
+    def analyse(self, passages: Sequence[Passage]) -> list[Any]:
+        return self._change(super().analyse(passages))
+
+
+ANALYSTS: dict[str, Callable[[list[Analysis]], list[Any]]] = {
+    "analyses_stand_in_the_order_of_the_passages": lambda said: sorted(said, key=str),
+    "an_ordinary_passage_is_analysed": lambda said: [None] * len(said),
+    "what_it_says_of_ordinary_passages_keeps_the_limits": lambda said: [
+        Analysis(alignment=1.5) for _ in said
+    ],
+    "what_never_fades_is_for_people_to_say": lambda said: [
+        Analysis(tags=("self/constitutional",)) for _ in said
+    ],
+}
+
+
+@pytest.mark.parametrize("promise", ANALYSTS)
+def test_a_faulty_analyst_is_found(promise: str) -> None:
+    class Contract(AnalystContract):
+        def analyst(self) -> Reader:
+            return Reader(ANALYSTS[promise])
+
+    with pytest.raises((AssertionError, MnemicError)):
+        getattr(Contract(), f"test_{promise}")()
+
+
+# --- indexes ------------------------------------------------------------------------------------
+
+
+class TiesByRow(VectorIndex):
+    def top(self, query: Any, rows: Any, k: int, *, ids: Any) -> Any:  # noqa: ARG002
+        return super().top(query, rows, k, ids=[f"{place:03}" for place in range(256)])
+
+
+class NearEnough(VectorIndex):
+    """Looks at half of the rows, as an approximate index might."""
+
+    def top(self, query: Any, rows: Any, k: int, *, ids: Any) -> Any:
+        chosen = np.arange(self.rows) if rows is None else rows
+        return super().top(query, chosen[: 1 + len(chosen) // 2], k, ids=ids)
+
+
+class FromTheEnd(VectorIndex):
+    """Takes row -1 for the last one."""
+
+    def top(self, query: Any, rows: Any, k: int, *, ids: Any) -> Any:
+        return super().top(query, None if rows is None else rows % self.rows, k, ids=ids)
+
+
+INDEXES: dict[str, type[VectorIndex]] = {
+    "equal_vectors_come_in_the_order_of_their_ids": TiesByRow,
+    "the_top_is_that_of_an_exact_search": NearEnough,
+    "a_row_that_does_not_exist_is_an_error": FromTheEnd,
+}
+
+
+@pytest.mark.parametrize("promise", INDEXES)
+def test_a_faulty_index_is_found(promise: str) -> None:
+    class Contract(VectorIndexContract):
+        def index(self) -> NearestRows:
+            return INDEXES[promise]()
+
+    with pytest.raises(FOUND):
+        getattr(Contract(), f"test_{promise}")()
+
+
+# --- stores -------------------------------------------------------------------------------------
+
+
+class Careless(MemoryLog):
+    """Has no turns, forgets commands and erases by the first owner."""
+
+    def writing(self) -> Any:
+        return self._Turn()
+
+    class _Turn:
+        def __enter__(self) -> None: ...
+        def __exit__(self, *error: object) -> None: ...
+
+    def command(self, command_id: str) -> CommandRow | None:  # noqa: ARG002
+        return None
+
+    def append(self, records: Any, payloads: Any, **rest: Any) -> Head:
+        owned = [row._replace(owners=row.owners[:1]) for row in payloads]
+        return super().append(records, owned, **rest)
+
+    def read(self, after: int = -1, upto: int | None = None) -> Iterator[Any]:
+        return super().read(after, None if upto is None else upto + 1)
+
+
+class CarelessStore(MemoryStore):
+    def log(self, space: str, *, create: bool = True) -> MemoryLog:
+        log = super().log(space, create=create)
+        log.__class__ = Careless
+        return log
+
+
+@pytest.mark.parametrize(
+    "promise",
+    [
+        "a_command_is_remembered_with_its_records",
+        "erasing_takes_the_payloads_of_either_owner",
+        "a_log_read_in_parts_is_the_log_read_at_once",
+        "bytes_come_back_as_they_were",
+    ],
+)
+def test_a_faulty_store_is_found(promise: str) -> None:
+    class Contract(StoreContract):
+        persists = False
+
+        def store(self, tmp_path: Path) -> Store:  # noqa: ARG002
+            return CarelessStore()
+
+    with pytest.raises(AssertionError):
+        getattr(Contract(), f"test_{promise}")(CarelessStore().log("home"))
+
+
+# --- what doors are compared by -----------------------------------------------------------------
+
+
+def test_a_refusal_that_went_over_a_wire_is_the_error_it_was() -> None:
+    refusal = BlockNotFound("no such block: x", recovery="Look again.", block_id="x")
+    sent = json.loads(json.dumps(refusal.to_dict()))
+    back = raised(sent)
+    assert (type(back), back.to_dict()) == (BlockNotFound, refusal.to_dict())
+
+
+def test_a_refusal_with_a_code_of_the_doors_own_keeps_it() -> None:
+    document = {"code": "usage", "detail": "what?", "recovery": "Ask for help.", "line": 3}
+    back = raised(document)
+    assert (type(back), back.to_dict()) == (MnemicError, document)
+    assert MnemicError.code == "error"
+
+
+def test_an_answer_that_json_cannot_hold_is_no_answer() -> None:
+    assert plain(({"a": (1, 2)}, None)) == [{"a": [1, 2]}, None]
+    with pytest.raises(TypeError):
+        plain({"when": Path()})
+    with pytest.raises(ValueError, match="Out of range"):
+        plain([float("nan")])
