@@ -1,14 +1,14 @@
-"""How hard hypothesis looks, chosen by ``HYPOTHESIS_PROFILE``: ``ci`` (default) or ``thorough``."""
+"""How hard hypothesis looks, chosen by ``HYPOTHESIS_PROFILE``: ``ci`` (default) or ``long``."""
 
 from __future__ import annotations
 
 import os
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 # No deadline, and no complaint about slow generation: both would judge the machine, not the code.
-# "ci" draws the same examples every time, so that a red run can be repeated; "thorough" draws new
-# ones and remembers failures in .hypothesis.
+# "ci" draws the same examples every time, so that a red run can be repeated; "long" draws new ones,
+# a night's worth, and remembers failures in .hypothesis.
 settings.register_profile(
     "ci",
     derandomize=True,
@@ -17,10 +17,14 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile(
-    "thorough",
+    "long",
     deadline=None,
     max_examples=1000,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
+)
+# For tests/faults, where a failure is expected and how small it could be does not matter.
+settings.register_profile(
+    "faults", parent=settings.get_profile("ci"), phases=[Phase.explicit, Phase.generate]
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

@@ -12,6 +12,7 @@ afresh must tell the same state. So one row is a test of the door, the kernel an
 * ``crowd``     ``[hub, count, cosine]``: that many more of them, around one that is named before
 * ``texts``     what a block or a question says; without an entry it says its own name
 * ``cosines``   ``[one, other, cosine]`` lets the other be near the one; blocks not named are apart
+* ``twentieths``  ``[one, other, count]``: a cosine of exactly so many, an even number
 * ``tags``      of all these
 * ``embedder``  ``"bundled"`` where the meaning of words matters
 * ``policy``, ``with``   see `Row.policy`
@@ -107,6 +108,7 @@ class Stage:
         A refusal is returned in the place of an answer.
         """
         answer: Any = None
+        self.witness.catch_up()
         for verb, *words in steps:
             more = words.pop() if words and isinstance(words[-1], dict) else {}
             before = self.version
@@ -115,6 +117,7 @@ class Stage:
             except Refused as refused:
                 answer = refused
                 assert self.version == before
+            self.witness.catch_up()  # before an erasure takes away what it reads
         return answer
 
     def step(self, verb: str, *words: Any, **more: Any) -> Any:
@@ -131,8 +134,8 @@ class Stage:
                 revised = self.memory.revise(self.id(old), self.said(name), **more)
                 self.ids.setdefault(name, revised.block_id)
                 return revised
-            case "outcome", (list() as blocks, signal):
-                return self.memory.outcome([self.id(each) for each in blocks], signal, **more)
+            case (("outcome" | "compose"), (list() as blocks, *rest)):
+                words = ([self.id(each) for each in blocks], *rest)
             case "connects", (edges,):
                 return self.memory.connects([self._edge(each) for each in edges], **more)
             case (("recall" | "connect_by_query"), _):
@@ -200,7 +203,8 @@ class Stage:
                 return [self.named(each) for each in value]
             case str():
                 return names.get(value, value)
-        return value
+            case _:
+                return value
 
     def picked(self, told: Any, said: Mapping[str, Any]) -> dict[str, Any]:
         """Return of a result what the row speaks of."""
@@ -216,7 +220,8 @@ class Stage:
                 return round(value, self.digits)
             case None:
                 return NONE
-        return value
+            case _:
+                return value
 
 
 def played(row: Row) -> None:
@@ -302,5 +307,16 @@ def _script(row: Row) -> ScriptedEmbedder:
             one, share = near[name]
             own = with_cosine(vectors[one], share, axis=axis)
         vectors[name] = own
+    for one, other, share in given.get("twentieths", ()):
+        vectors |= {one: _signs(20), other: _signs(share)}
     texts = given.get("texts", {})
     return ScriptedEmbedder({texts.get(name, name): vectors[name] for name in vectors}, SIZE)
+
+
+def _signs(twentieths: int) -> tuple[float, ...]:
+    """Return twenty entries of one size, whose cosine with twenty positive ones is exact.
+
+    Being equally long in every direction they are stored without relative error.
+    """
+    positive = (20 + twentieths) // 2
+    return tuple((1.0 if place < positive else -1.0) * (place < 20) for place in range(SIZE))

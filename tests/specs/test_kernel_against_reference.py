@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import Any, assert_never
+from typing import assert_never
 
 import attrs
 import pytest
@@ -29,23 +29,21 @@ from mnemic.kernel.decisions import (
 )
 from mnemic.kernel.errors import Refused
 from mnemic.kernel.events import Answer, AnswerRow, Event, Recorded
-from mnemic.kernel.identity import BlockId, CommandId, SessionId
+from mnemic.kernel.identity import CommandId, SessionId
 from mnemic.kernel.policy import DEFAULT, Policy
-from mnemic.kernel.reading import NO_ANCHOR, STATUSES, Fresh, Moment
-from mnemic.kernel.scoring import UNKNOWN
-from mnemic.kernel.texts import BlockText, Question, Remark, Salt
-from mnemic.kernel.vectors import Vector, pack, quantise
-from mnemic.projections.catalogue import REASONS
+from mnemic.kernel.reading import STATUSES, Fresh, Moment
+from mnemic.kernel.texts import BlockText, Question, Salt
+from mnemic.kernel.vectors import Vector, quantise
 from mnemic.projections.state import State
 from mnemic.projections.views import View, as_of, live
 from mnemic.specs.reference import decisions as expected
 from mnemic.specs.reference.erasure import erased
 from mnemic.specs.reference.fold import PlainState, fold
-from mnemic.specs.reference.records import pair
 from mnemic.specs.reference.upkeep import expected_curate
-from mnemic.specs.strategies import commands
+from mnemic.specs.strategies import commands, episodes
 from mnemic.specs.strategies.clocks import START_US
 from mnemic.specs.strategies.vectors import PlaneEmbedder
+from tests.agreement.snapshots import told_by_reference, told_by_view
 
 EMBEDDER = PlaneEmbedder()
 CHUNK = 5
@@ -291,122 +289,12 @@ class Shell:
         assert curating.decide_curate(self.view, self.moment) is None
 
 
-def told_by_columns(view: View) -> dict[str, Any]:
-    """Return what the columns say at a view, in the words of the reference's snapshot."""
-    state, graph = view.state, view.state.graph
-    ids = state.catalogue.ids
-
-    def named(ends: tuple[int, int]) -> tuple[BlockId, BlockId]:
-        return pair(ids[ends[0]], ids[ends[1]])
-
-    def at(ledgered: Any) -> dict[Any, Any]:
-        found: dict[Any, Any] = ledgered.current if view.live else ledgered.at(view.point.version)
-        return found
-
-    def note(number: int) -> str | None:
-        remark = graph.notes[number] if number >= 0 else None
-        return remark.text if isinstance(remark, Remark) else None
-
-    edges = {}
-    for number in view.known().tolist():
-        for edge in view.edges_of(number):
-            edges[named((edge.source, edge.target))] = {
-                "source": ids[edge.source],
-                "target": ids[edge.target],
-                "relation": edge.relation,
-                "weight": edge.weight,
-                "origin": edge.origin,
-                "anchor_us": None if edge.anchor_us == NO_ANCHOR else edge.anchor_us,
-                "count": edge.count,
-                "note": view.note(edge.source, edge.target),
-            }
-    return {
-        "barred": sorted(named(ends) for ends in at(graph.barred)),
-        "blocks": {ids[number]: block_told(view, number) for number in view.known().tolist()},
-        "edges": edges,
-        "embedder": None if view.embedder is None else attrs.asdict(view.embedder),
-        "near": {named(ends): seen.cosine for ends, seen in at(graph.sightings).items()},
-        "order": [ids[number] for number in view.known().tolist()],
-        "pending": [
-            {
-                "source": ids[waiting.source],
-                "target": ids[waiting.target],
-                "relation": waiting.relation,
-                "weight": waiting.weight,
-                "note": note(waiting.note),
-            }
-            for waiting in view.waiting_connections()
-        ],
-        "policy": view.policy.id,
-        "sessions": sorted(view.open_sessions()),
-        "staged": {named(ends): list(held.sessions) for ends, held in view.staged().items()},
-        "staging_order": [named(ends) for ends, _ in view.staging_order()],
-        "used": {
-            named(ends): sorted(sessions)
-            for ends, sessions in graph.refreshed.at(view.point.version).items()
-        },
-    }
-
-
-def block_told(view: View, number: int) -> dict[str, Any]:
-    facts, text, life = view.facts(number), view.text(number), view.life
-    words = text if isinstance(text, BlockText) else None
-    successor = life.get("successor", number)
-    created, expires = life.get("created_us", number), life.get("expires_us", number)
-    vector = None
-    if STATUSES[facts.status] == "active":
-        vector = view.index.vector(life.get("vector", number))
-    catalogue = view.state.catalogue
-    return {
-        "number": number,
-        "status": STATUSES[facts.status],
-        "reason": REASONS[life.get("reason", number)] or None,
-        "successor": None if successor < 0 else view.id(successor),
-        "content": words.content if words else None,
-        "tags": facts.tags,
-        "author": words.author if words else None,
-        "thread": words.thread if words else None,
-        "metadata": words.metadata if words else None,
-        "category": facts.category,
-        "source": catalogue.sources.words[life.get("source", number)],
-        "zone": facts.zone,
-        "confidence": facts.confidence,
-        "created_at_us": None if created == UNKNOWN else created,
-        "expires_at_us": None if expires == UNKNOWN else expires,
-        "learned_version": life.get("learned", number),
-        "session": catalogue.sessions.words[life.get("session", number)] or None,
-        "reinforced_us": facts.reinforced_us,
-        "reinforcements": view.strength.get("reinforcements", number),
-        "rate": facts.rate,
-        "tier_rate": facts.tier_rate,
-        "alpha": facts.alpha,
-        "beta": facts.beta,
-        "retrievals": facts.retrievals,
-        "frames": view.returned_by(number),
-        # Columns keep zeros in the place of an erased vector.
-        "vector": None if vector is None or not vector.any() else pack(vector),
-    }
-
-
-def told_by_reference(state: PlainState) -> dict[str, Any]:
-    """Return the reference's snapshot without what columns do not keep."""
-    told = state.snapshot()
-    told["sessions"] = [name for name, session in told["sessions"].items() if session["open"]]
-    for key in ("active_us", "clock", "curated_us", "space_erased", "version"):
-        del told[key]
-    for block in told["blocks"].values():
-        del block["learned_us"], block["summary"]
-        if block["status"] != "active":
-            block["vector"] = None
-    return told
-
-
 def played(history: Sequence[commands.Command], policy: Policy) -> Shell:
     """Play a history, comparing both states after every command."""
     shell = Shell(policy)
     for command in history:
         shell.play(command)
-        assert told_by_columns(shell.view) == told_by_reference(shell.plain)
+        assert told_by_view(shell.view) == told_by_reference(shell.plain)
     return shell
 
 
@@ -456,6 +344,16 @@ def test_decisions_and_states_agree_around_a_hub_at_the_cap(
     assert max(degrees, default=0) <= POLICIES[policy].degree_cap
 
 
+@pytest.mark.parametrize("policy", sorted(POLICIES))
+@thorough
+@given(history=episodes.eventful_histories())
+def test_decisions_and_states_agree_through_one_episode_after_the_other(
+    policy: str, history: list[commands.Command]
+) -> None:
+    shell = played(history, POLICIES[policy])
+    assert told_by_reference(fold(shell.log)) == told_by_reference(shell.plain)
+
+
 @thorough
 @given(history=commands.histories())
 def test_a_view_of_any_version_tells_what_the_log_cut_there_stands_for(
@@ -465,4 +363,4 @@ def test_a_view_of_any_version_tells_what_the_log_cut_there_stands_for(
     # Every seventh prefix and the last: enough to meet each kind of event over many histories.
     for version in {*range(0, len(shell.log), 7), len(shell.log) - 1}:
         prefix = fold(shell.log[: version + 1])
-        assert told_by_columns(as_of(shell.columns, version)) == told_by_reference(prefix)
+        assert told_by_view(as_of(shell.columns, version)) == told_by_reference(prefix)

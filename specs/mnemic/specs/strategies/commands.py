@@ -13,6 +13,7 @@ from itertools import chain
 from attrs import frozen
 from hypothesis import strategies as st
 
+from mnemic.kernel import composition
 from mnemic.kernel.policy import RELATION_WEIGHTS
 from mnemic.specs.strategies import clocks, texts
 
@@ -129,6 +130,45 @@ class Erase:
 
 
 @frozen(kw_only=True)
+class Compose:
+    """``compose``."""
+
+    members: tuple[tuple[int, str], ...]
+    """Blocks and their roles."""
+    name: str | None = None
+    """The composition's id; None: one from the log."""
+    query: str | None = None
+    consume: str = "all"
+
+
+@frozen(kw_only=True)
+class Label:
+    """``label``."""
+
+    name: str
+    """Of the composition."""
+    label: str
+    notes: str | None = None
+    confidence_delta: float | None = None
+
+
+@frozen(kw_only=True)
+class RetractLabel:
+    """``retract_label``."""
+
+    label: int
+    """Its place among the labels that count, wrapping round."""
+
+
+@frozen(kw_only=True)
+class ScoreComposition:
+    """``outcome`` of all members of a composition."""
+
+    name: str
+    signal: float
+
+
+@frozen(kw_only=True)
 class StartSession:
     """Begin a session, if none is open."""
 
@@ -144,6 +184,8 @@ class MoveClock:
 
     by_us: int
 
+
+LedgerCommand = Compose | Label | RetractLabel | ScoreComposition
 
 Command = (
     Learn
@@ -190,13 +232,14 @@ def lessons() -> st.SearchStrategy[Learn]:
 def signals() -> st.SearchStrategy[float]:
     """Outcome signals, often those at which something changes."""
     return st.one_of(
-        st.sampled_from((0.0, 0.19, 0.20, 0.5, 0.51, 1.0)), st.floats(min_value=0.0, max_value=1.0)
+        st.sampled_from((0.0, 0.199999999, 0.20, 0.5, 0.500000001, 1.0)),
+        st.floats(min_value=0.0, max_value=1.0),
     )
 
 
 def edge_weights() -> st.SearchStrategy[float | None]:
     """Weights of connections: none, below the pruning threshold, at it, and full."""
-    return st.sampled_from((None, None, 0.0, 0.05, 0.1, 0.5, 0.95, 1.0))
+    return st.sampled_from((None, None, 0.0, 0.05, 0.099999999, 0.1, 0.5, 0.95, 1.0))
 
 
 def connections() -> st.SearchStrategy[Connect]:
@@ -212,14 +255,21 @@ def connections() -> st.SearchStrategy[Connect]:
     )
 
 
-def commands() -> st.SearchStrategy[Command]:
-    """Any one command."""
+def commands(*, learning: bool = True) -> st.SearchStrategy[Command]:
+    """Any one command.
+
+    Args:
+        learning: Whether it may be one that makes a new block.
+    """
     some = st.lists(blocks(), min_size=1, max_size=5).map(tuple)
-    return st.one_of(
+    new = (
         lessons(),
         lessons(),
         st.builds(LearnMany, lessons=st.lists(lessons(), min_size=1, max_size=6).map(tuple)),
         st.builds(Revise, block=blocks(), content=texts.contents()),
+    )
+    return st.one_of(
+        *(new if learning else ()),
         st.builds(
             Consolidate,
             limit=st.sampled_from((None, None, 1, 3)),
@@ -252,6 +302,34 @@ def commands() -> st.SearchStrategy[Command]:
         st.builds(StartSession),
         st.builds(EndSession),
         st.builds(MoveClock, by_us=clocks.steps()),
+    )
+
+
+NAMES = ("lane", "other lane", "c0 is mine")
+"""Of compositions, few enough that they come up again."""
+
+
+def ledger_commands() -> st.SearchStrategy[LedgerCommand]:
+    """Any one command on the ledger; compositions that nobody made among them."""
+    roles = st.sampled_from(("primary", *composition.ROLES))
+    names = st.sampled_from(NAMES)
+    return st.one_of(
+        st.builds(
+            Compose,
+            members=st.lists(st.tuples(blocks(), roles), min_size=1, max_size=4).map(tuple),
+            name=st.one_of(st.none(), names),
+            query=st.sampled_from((None, None, "why", "")),
+            consume=st.sampled_from(("all", *composition.CONSUMES)),
+        ),
+        st.builds(
+            Label,
+            name=names,
+            label=st.sampled_from((*composition.LABELS, "great")),
+            notes=st.sampled_from((None, None, "so it is", "")),
+            confidence_delta=st.sampled_from((None, -1.0, 0.25, 1.5)),
+        ),
+        st.builds(RetractLabel, label=st.integers(min_value=0, max_value=9)),
+        st.builds(ScoreComposition, name=names, signal=signals()),
     )
 
 

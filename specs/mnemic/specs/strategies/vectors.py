@@ -66,9 +66,14 @@ def at_cosine(cosine: float, *, dimension: int = 4) -> tuple[Vector, Vector]:
 
 
 def cosines() -> st.SearchStrategy[float]:
-    """Cosines, often those at which a rule turns."""
+    """Cosines, often those at which a rule turns and one nano-unit beside."""
     return st.one_of(
-        st.sampled_from((-1.0, 0.0, 0.30, 0.50, 0.6455, 0.90, 0.95, 1.0)),
+        st.sampled_from((-1.0, 0.0, 1.0)),
+        st.builds(
+            lambda turn, nanos: round(turn + nanos * 1e-9, 9),
+            st.sampled_from((0.30, 0.50, 0.6455, 0.90, 0.95)),
+            st.sampled_from((-1, 0, 1)),
+        ),
         st.floats(min_value=-1.0, max_value=1.0),
     )
 

@@ -1,0 +1,174 @@
+"""What a row of refusals cannot say in steps at the door: files, models and clashes that go wrong.
+
+A scene is a context in which something was set up, and which yields the call that is refused.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, closing, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mnemic.adapters.clocks import ManualClock
+from mnemic.adapters.embedders.hashing import HashEmbedder, ScriptedEmbedder
+from mnemic.adapters.entropy import SeededEntropy
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.stores.locking import WriterQueue
+from mnemic.adapters.stores.sqlite import SQLiteStore
+from mnemic.kernel import events as happened
+from mnemic.kernel import identity
+from mnemic.kernel.decisions.learning import Lesson, decide_learn
+from mnemic.kernel.events import Event, Recorded
+from mnemic.kernel.identity import CommandId
+from mnemic.kernel.ports import Record
+from mnemic.kernel.texts import BlockText, Salt
+from mnemic.projections.recipes import recipe
+from mnemic.projections.state import State
+from mnemic.projections.views import live
+
+Call = Callable[[], Any]
+Scene = Callable[[Path], AbstractContextManager[Call]]
+SPACE = b"a space of its own"
+
+
+def opened(path: Path | SQLiteStore, **given: Any) -> SyncMemory:
+    """Open a file as nobody's machine would matter."""
+    usual: dict[str, Any] = {
+        "embedder": HashEmbedder(8),
+        "entropy": SeededEntropy("scene"),
+        **given,
+    }
+    return SyncMemory.open(path, clock=ManualClock(), synchronous="normal", **usual)
+
+
+def store(path: Path) -> None:
+    """Make a file with one active block in it."""
+    with opened(path) as memory:
+        memory.learn("a fact")
+        memory.consolidate()
+
+
+def change(path: Path, statement: str) -> None:
+    """Do something to a file behind everybody's back."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(statement)
+
+
+@contextmanager
+def collision(_: Path) -> Generator[Call]:
+    """Another text stands under the id that the new one would get."""
+    events: list[Event] = [happened.SpaceOpened(nonce="0" * 32, salt=Salt(value=SPACE))]
+    block = identity.block_id("new", salt=SPACE)
+    events.append(happened.BlockLearned(block_id=block, text=BlockText(of=(block,), content="old")))
+    state = State()
+    for version, event in enumerate(events):
+        state.apply(
+            Recorded(
+                version=version,
+                active_us=0,
+                recorded_us=0,
+                command_id=CommandId("c"),
+                event=event,
+            )
+        )
+    yield partial(decide_learn, live(state, active_us=0, instant_us=0), Lesson(content="new"))
+
+
+@contextmanager
+def broken_model(path: Path) -> Generator[Call]:
+    with opened(path, embedder=ScriptedEmbedder({"a": (float("nan"), 0.0)}, 2)) as memory:
+        memory.learn("a")
+        yield memory.consolidate
+
+
+@contextmanager
+def another_model(path: Path) -> Generator[Call]:
+    store(path)
+    yield partial(opened, path, embedder=HashEmbedder(16))
+
+
+@contextmanager
+def retired_recipe(_: Path) -> Generator[Call]:
+    yield partial(recipe, "recall-0")
+
+
+@contextmanager
+def read_only(path: Path) -> Generator[Call]:
+    store(path)
+    with opened(path, read_only=True) as memory:
+        yield partial(memory.learn, "another fact")
+
+
+@contextmanager
+def slower_writer(path: Path) -> Generator[Call]:
+    """A record for a version that the log has already."""
+    with closing(SQLiteStore(path)) as store:
+        log = store.log("default")
+        first = Record(0, "t", b"first")
+        log.append([first], ())
+        yield partial(log.append, [first], ())
+
+
+@contextmanager
+def changed_byte(path: Path) -> Generator[Call]:
+    store(path)
+    change(path, "UPDATE stored_events SET state = state || X'21' WHERE originator_version = 2")
+    yield partial(opened, path)
+
+
+@contextmanager
+def file_of_words(path: Path) -> Generator[Call]:
+    path.write_text("Dear diary, today nothing was stored here at all. " * 100, encoding="utf-8")
+    yield partial(opened, path)
+
+
+@contextmanager
+def format_of_tomorrow(path: Path) -> Generator[Call]:
+    store(path)
+    change(path, "PRAGMA user_version = 1000")
+    yield partial(opened, path)
+
+
+@contextmanager
+def full_disk(path: Path) -> Generator[Call]:
+    with closing(SQLiteStore(path)) as store, opened(store) as memory:
+        memory.learn("a fact")
+        with store.recorder.datastore.get_connection(commit=True) as connection:
+            connection.cursor().execute("PRAGMA max_page_count = 1")
+        yield partial(memory.learn, "and so on " * 3000)
+
+
+@contextmanager
+def held_file(path: Path) -> Generator[Call]:
+    with closing(WriterQueue(path)) as one, closing(WriterQueue(path, patience_s=0.0)) as two:
+
+        def take_a_turn() -> None:
+            with two.turn():
+                pass
+
+        with one.turn():
+            yield take_a_turn
+
+
+@contextmanager
+def no_folder(path: Path) -> Generator[Call]:
+    yield partial(opened, path / "nowhere" / "agent.db")
+
+
+SCENES: dict[str, Scene] = {
+    "collision": collision,
+    "broken-model": broken_model,
+    "another-model": another_model,
+    "retired-recipe": retired_recipe,
+    "read-only": read_only,
+    "slower-writer": slower_writer,
+    "changed-byte": changed_byte,
+    "file-of-words": file_of_words,
+    "format-of-tomorrow": format_of_tomorrow,
+    "full-disk": full_disk,
+    "held-file": held_file,
+    "no-folder": no_folder,
+}
