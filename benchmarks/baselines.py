@@ -25,6 +25,7 @@ class Ranker(Protocol):
 
     def ranked(self, question: str) -> list[int]:
         """Return the places of all texts that match at all, best first."""
+        ...
 
 
 class BM25:

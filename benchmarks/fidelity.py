@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -72,7 +72,7 @@ def schedule(conversation: Conversation) -> Iterator[tuple[list[Turn], list[Ques
 
 
 @contextmanager
-def lived(conversation: Conversation, path: Path) -> Iterator[tuple[SyncMemory, list[Decision]]]:
+def lived(conversation: Conversation, path: Path) -> Generator[tuple[SyncMemory, list[Decision]]]:
     """Live through a conversation, and hold the memory with all that it was asked."""
     clock = ManualClock()
     decisions = []

@@ -27,7 +27,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from random import Random
@@ -228,7 +228,7 @@ def profiled(ask: Callable[[], object]) -> None:
 
 
 @contextmanager
-def writers(folder: Path, kind: str, pause_ms: float) -> Iterator[None]:
+def writers(folder: Path, kind: str, pause_ms: float) -> Generator[None]:
     """Have one process write into the memory and one into FTS5, each in a loop."""
     children = [
         subprocess.Popen(  # noqa: S603 - this very program

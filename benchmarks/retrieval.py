@@ -22,7 +22,7 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -100,7 +100,7 @@ class Learned:
 @contextmanager
 def learned(
     conversation: Conversation, embedder: Embedder, options: argparse.Namespace, policy: Policy
-) -> Iterator[Learned]:
+) -> Generator[Learned]:
     """Hold a conversation learned and consolidated."""
     clock = ManualClock() if options.asked_at == "end" else None
     if clock is not None:

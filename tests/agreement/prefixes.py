@@ -53,6 +53,8 @@ def told_by_door(view: SyncView, ids: Iterable[str], *, wordless: bool) -> dict[
         "edges": [view.edges(block) for block in ids],
         "near": view.near_duplicates(),
         "pending": view.pending_connections(),
+        "ledger": view.ledger(),
+        "composed with": [view.composed_with(block) for block in ids],
         "history": view.history(),
         "behind": [view.history(of=block) for block in ids],
         "log": view.log(limit=1000),

@@ -16,6 +16,7 @@ from mnemic.kernel.texts import BlockText, Remark
 from mnemic.kernel.vectors import pack
 from mnemic.projections.blocks import block_result
 from mnemic.projections.catalogue import REASONS
+from mnemic.projections.ledger import Composed
 from mnemic.projections.state import State
 from mnemic.projections.views import View
 from mnemic.specs.reference.fold import PlainState
@@ -52,6 +53,10 @@ def told_by_view(view: View) -> Told:
         "used": {
             _ids(view, ends): sorted(sessions)
             for ends, sessions in graph.refreshed.at(view.point.version).items()
+        },
+        "compositions": [_composition(view, each) for each in view.compositions()],
+        "composed_with": {
+            view.id(number): [each.id for each in view.composed_with(number)] for number in known
         },
     }
 
@@ -112,6 +117,7 @@ def _block(view: View, number: int) -> Told:
         "alpha": facts.alpha,
         "beta": facts.beta,
         "retrievals": facts.retrievals,
+        "reviews": [tuple(each) for each in catalogue.reviews.of(number, view.point.version)],
         "frames": view.returned_by(number),
         "vector": _vector(view, number) if facts.status == ACTIVE else None,
     }
@@ -154,6 +160,16 @@ def _pending(view: View, waiting: Any) -> Told:
     }
 
 
+def _composition(view: View, composed: Composed) -> Told:
+    return {
+        "id": composed.id,
+        "version": composed.version,
+        "event": composed.event,
+        "members": [view.id(number) for number in composed.members],
+        "labels": {each.version: (each.event, each.active_us) for each in view.labels_of(composed)},
+    }
+
+
 def _ids(view: View, ends: tuple[int, int]) -> Pair:
     return pair(view.id(ends[0]), view.id(ends[1]))
 
@@ -170,6 +186,10 @@ def told_by_reference(state: PlainState) -> Told:
     """Return the whole state of the reference, as far as columns keep it."""
     told = state.snapshot()
     sessions = {name: each["started"] for name, each in told["sessions"].items() if each["open"]}
+    taking_part = {
+        name: {member.block_id for member in each.event.members}
+        for name, each in state.compositions.items()
+    }
     return {
         "version": state.version,
         "policy": told["policy"],
@@ -186,6 +206,11 @@ def told_by_reference(state: PlainState) -> Told:
         "staged": told["staged"],
         "staging_order": told["staging_order"],
         "used": told["used"],
+        "compositions": _plain_compositions(state),
+        "composed_with": {
+            block: [name for name in reversed(state.compositions) if block in taking_part[name]]
+            for block in state.order
+        },
     }
 
 
@@ -193,6 +218,23 @@ def clock_told_by_reference(state: PlainState) -> Told:
     """Return where the reference's own clock stands."""
     told: Told = state.snapshot()["clock"]
     return told
+
+
+def _plain_compositions(state: PlainState) -> list[Told]:
+    return [
+        {
+            "id": name,
+            "version": each.version,
+            "event": each.event,
+            "members": [member.block_id for member in each.event.members],
+            "labels": {
+                version: (label.event, label.active_us)
+                for version, label in each.labels.items()
+                if label.retracted is None
+            },
+        }
+        for name, each in reversed(state.compositions.items())
+    ]
 
 
 def _plain_block(facts: Told) -> Told:

@@ -48,6 +48,8 @@ QUERIES: dict[str, Callable[[Door, str], Any]] = {
     "edges": lambda door, block: door.edges(block),
     "history": lambda door, _: door.history(limit=20),
     "history of one": lambda door, block: door.history(of=block),
+    "ledger": lambda door, _: door.ledger(limit=20),
+    "ledger of one": lambda door, block: (door.ledger(of=block), door.composed_with(block)),
     "log": lambda door, _: door.log(after=4, limit=20),
     "near duplicates": lambda door, _: door.near_duplicates(),
     "pending": lambda door, _: door.pending_connections(),

@@ -15,6 +15,7 @@ import pytest
 from attrs import frozen
 
 from mnemic.adapters import ingestion
+from mnemic.adapters.ingestion import Reading
 from mnemic.adapters.inprocess import SyncMemory
 
 CONVERSATIONS = Path(__file__).parents[3] / "shared" / "data" / "locomo-dev.json"
@@ -61,7 +62,7 @@ def heard(
     turns: dict[str, str] = {}
     path = tmp_path_factory.mktemp("conversation") / "agent.db"
     with SyncMemory.open(path, actor="test") as memory:
-        for sitting in ingestion.read(CONVERSATIONS, conversation=CONVERSATION):
+        for sitting in ingestion.read(CONVERSATIONS, Reading(conversation=CONVERSATION)):
             lessons = [item.lesson or {} for item in sitting.items]
             with memory.session():
                 learned = memory.learn_many(lessons).results

@@ -140,7 +140,15 @@ class Witness:
             now_us=now_us,
         )
         assert found is not None
-        assert event == attrs.evolve(found, source=event.source, decision_id=event.decision_id)
+        composed = event.composition_id
+        assert event == attrs.evolve(
+            found, source=event.source, decision_id=event.decision_id, composition_id=composed
+        )
+        if composed is not None:
+            members = {
+                member.block_id for member in self.plain.compositions[composed].event.members
+            }
+            assert members == {*event.block_ids, *(each.block_id for each in event.refused)}
 
     # --- what holds at every prefix -------------------------------------------------------------
 

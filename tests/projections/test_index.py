@@ -245,3 +245,23 @@ def test_the_digest_is_the_same_for_every_shape_and_on_every_machine(
     ]
     digest = hashlib.sha256(np.array(sorted(answer), dtype="<i8").tobytes()).hexdigest()
     assert digest[:16] == "0fdee00439737d49"
+
+
+# --- pair by pair ----------------------------------------------------------------------------
+
+
+@given(stored=CORPORA, chunk_components=CHUNKS)
+def test_cosines_pair_by_pair_are_those_of_each_pair(
+    stored: list[Vector], chunk_components: int
+) -> None:
+    index, count = index_of(stored, chunk_components), len(stored)
+    one, other = np.divmod(np.arange(count * count), count)
+    expected = [vectors.cosine(a, b) for a in stored for b in stored]
+    assert index.cosines_between(one, other).tolist() == expected
+
+
+def test_pair_by_pair_a_row_has_to_exist() -> None:
+    index = index_of(corpus(3, 4))
+    with pytest.raises(IndexError, match="index with 3"):
+        index.cosines_between(rows(0, 1), rows(2, 3))
+    assert VectorIndex().cosines_between(rows(), rows()).tolist() == []

@@ -270,3 +270,29 @@ def test_words_that_everybody_uses_are_not_rare() -> None:
 
 def test_terms_are_told_once_in_their_order() -> None:
     assert Lexicon().terms("The bees, the honey; bees!") == ["bee", "honey"]
+
+
+# --- who holds what --------------------------------------------------------------------------
+
+
+@given(texts=st.lists(st.none() | SENTENCES, max_size=10), later=st.lists(SENTENCES, max_size=3))
+def test_incidences_say_which_document_holds_which_term(
+    texts: list[str | None], later: list[str]
+) -> None:
+    lexicon = lexicon_of(texts)
+    lexicon.incidences()
+    for text in later:
+        lexicon.add(text)
+    if texts:
+        lexicon.forget(0)
+    documents, numbers = lexicon.incidences()
+    groups: dict[int, list[int]] = {}
+    for document, number in zip(documents.tolist(), numbers.tolist(), strict=True):
+        groups.setdefault(number, []).append(document)
+    kept: list[str | None] = [*texts, *later]
+    kept[: min(1, len(texts))] = [None] * min(1, len(texts))
+    expected: dict[str, list[int]] = {}
+    for document, said in enumerate(kept):
+        for term in dict.fromkeys(terms(said or "")):
+            expected.setdefault(term, []).append(document)
+    assert sorted(groups.values()) == sorted(expected.values())

@@ -16,12 +16,13 @@ def opened(clock: ManualClock) -> SyncMemory:
 
 
 def view_of(memory: SyncMemory, version: int | None = None) -> View:
-    state = memory._space.state
+    state = memory._space.state  # noqa: SLF001 - retention has no door of its own
     return views.as_of(state, state.version if version is None else version)
 
 
 def all_left(view: View) -> list[int]:
-    return retrievability(view, view.known()).tolist()
+    found: list[int] = retrievability(view, view.known()).tolist()
+    return found
 
 
 def test_a_block_that_waits_has_no_retention_and_a_promoted_one_all_of_it() -> None:

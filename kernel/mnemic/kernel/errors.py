@@ -218,6 +218,13 @@ class CompositionExists(Refused):
     default_recovery = "Give another id, or none; a composition is never overwritten."
 
 
+class ComposedGraphRefused(Refused):
+    """``composed_graph`` was called wrong; the message is the one that its clients know."""
+
+    code = "composed-graph-refused"
+    default_recovery = "Call guide('composed_graph') for its actions and what each needs."
+
+
 class LabelUnsupported(Refused):
     code = "label-unsupported"
     default_recovery = "Use one of the fifteen labels that guide('label') lists."

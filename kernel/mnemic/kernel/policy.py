@@ -279,21 +279,23 @@ class Policy:
     reads as ``untrusted``."""
     frontier_floor: float = field(default=1.6, validator=within(0.0, 10.0))
     """What a pair has to reach before outcomes are counted."""
-    frontier_term: float = field(default=0.60, validator=unit)
-    """What one shared term adds at most: one that two blocks alone hold."""
-    frontier_tag: float = field(default=0.45, validator=unit)
-    frontier_path: float = field(default=0.60, validator=unit)
-    """The same for a block that both are tied to by a typed edge."""
-    frontier_edge: float = field(default=0.50, validator=unit)
-    """What a typed edge between the two adds."""
-    frontier_anchor_max: float = field(default=2.0, validator=within(0.0, 10.0))
-    """What these four add up to at most."""
-    frontier_band: float = field(default=1.0, validator=within(0.0, 10.0))
-    """What a cosine in the band adds, and twice its distance from the lower end besides."""
+    frontier_term: float = field(default=1.0, validator=within(0.0, 10.0))
+    """What the rarest tie by shared terms adds."""
+    frontier_tag: float = field(default=1.0, validator=within(0.0, 10.0))
+    frontier_path: float = field(default=1.0, validator=within(0.0, 10.0))
+    """The same for blocks that both are tied to by typed edges."""
+    frontier_form: float = field(default=1.0, validator=within(0.0, 10.0))
+    """The same for forms: one typed relation, or two in a row, that both stand in alike."""
+    frontier_edge: float = field(default=0.5, validator=within(0.0, 10.0))
+    """The same for a typed edge between the two."""
+    frontier_meaning: float = field(default=1.0, validator=within(0.0, 10.0))
+    """The same for a near meaning: a cosine in the band."""
+    frontier_anchor_max: float = field(default=3.0, validator=within(0.0, 10.0))
+    """What these six add up to at most."""
     frontier_band_from: float = field(default=0.45, validator=unit)
     frontier_band_to: float = field(default=0.85, validator=unit)
     """A cosine from which two blocks say the same, and are no candidates."""
-    frontier_bridge: float = field(default=2.0, validator=within(0.0, 10.0))
+    frontier_bridge: float = field(default=0.5, validator=within(0.0, 10.0))
     frontier_novelty: float = field(default=1.5, validator=within(0.0, 10.0))
     frontier_trust: float = field(default=1.0, validator=within(0.0, 10.0))
     frontier_gain: float = field(default=0.5, validator=unit)

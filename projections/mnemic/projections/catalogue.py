@@ -14,10 +14,12 @@ from mnemic.kernel.events import BlockLearned, Promotion, Recorded, Supersession
 from mnemic.kernel.identity import BlockId
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.reading import ACTIVE, ARCHIVED, INBOX
+from mnemic.kernel.retention import GOOD
 from mnemic.kernel.scoring import UNKNOWN
 from mnemic.kernel.texts import BlockText, Erased
 from mnemic.projections.columns import Names, Series, Versions
 from mnemic.projections.returns import Returns
+from mnemic.projections.reviews import Reviews
 
 REASONS = ("", "decayed", "superseded", "expired", "forgotten", "erased")
 
@@ -68,6 +70,7 @@ class Catalogue:
         """Outcomes alone: the prior is of the policy in force where one looks."""
         self.uses = Versions(retrievals=np.int32)
         self.returns = Returns()
+        self.reviews = Reviews()
 
     def tag_set(self, tags: tuple[str, ...]) -> int:
         """Return the number of a sorted set of tags."""
@@ -154,6 +157,7 @@ class Catalogue:
         )
         self.waiting.pop(number, None)
         self._reinforce(number, version, active_us, rate=promotion.rate)
+        self.reviews.note(number, version, active_us, GOOD)
         return number
 
     def supersede(self, event: Supersession, version: int, policy: Policy) -> None:

@@ -20,6 +20,7 @@ from mnemic.kernel.arithmetic import NANO, nano, product
 from mnemic.kernel.events import Link, Recorded, Supersession
 from mnemic.kernel.identity import BlockId
 from mnemic.kernel.policy import Policy
+from mnemic.kernel.retention import AGAIN, GOOD
 from mnemic.kernel.texts import Erased
 from mnemic.projections.graph import Pending, Sighting, key
 
@@ -231,7 +232,11 @@ def _outcome(state: State, event: happened.OutcomeRecorded, at: Recorded) -> Non
     catalogue, graph, numbers = state.catalogue, state.graph, state.catalogue.numbers
     gain = product(event.signal, event.weight)
     loss = product(NANO - event.signal, event.weight)
+    failed = event.signal < nano(state.timeline.policy.outcome_penalises_below)
+    rating = GOOD if event.reinforced else AGAIN if failed else None
     for block in event.block_ids:
+        if rating is not None:
+            catalogue.reviews.note(numbers[block], at.version, at.active_us, rating)
         catalogue.score(numbers[block], at.version, gain, loss)
         if event.reinforced:
             catalogue.reinforce(numbers[block], at.version, at.active_us)

@@ -15,6 +15,7 @@ from mnemic.kernel.texts import Embedding, Erased
 from mnemic.kernel.vectors import unpack
 from mnemic.projections.catalogue import Catalogue
 from mnemic.projections.fold import HANDLERS
+from mnemic.projections.frontier.terms import Terms
 from mnemic.projections.graph import Graph
 from mnemic.projections.index import VectorIndex
 from mnemic.projections.ledger import Ledger
@@ -36,6 +37,7 @@ class State:
         self.ledger = Ledger()
         self.lexicon = Lexicon()
         self.sequence = Sequence(self.catalogue)
+        self.terms = Terms()
         self.indexes: dict[EmbedderIdentity, VectorIndex] = {}
         self.staged_vectors: dict[EmbedderIdentity, dict[int, int]] = {}
         """Rows of a re-embedding under way, by block."""

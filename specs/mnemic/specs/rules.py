@@ -37,14 +37,20 @@ TABLES = (
     "clock",
     "connecting",
     "decay",
+    "deliberation",
     "edges",
     "feedback",
+    "frontier",
     "learning",
+    "ledger",
     "lifecycle",
     "log",
     "policy",
     "recall",
+    "refusals",
+    "retention",
     "scoring",
+    "transitions",
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -23,7 +23,7 @@ def axis(number: int) -> list[float]:
     return [float(place == number) for place in range(SIZE)]
 
 
-def scripted(**texts: list[float]) -> ScriptedEmbedder:
+def scripted(**texts: Sequence[float]) -> ScriptedEmbedder:
     said = {ASK: axis(0), **{text.replace("_", " "): vector for text, vector in texts.items()}}
     return ScriptedEmbedder(said, SIZE)
 

@@ -11,7 +11,7 @@ from mnemic.adapters.stores.chain import Row
 from mnemic.adapters.stores.entry import drafted
 from mnemic.kernel.errors import LogCorrupt
 from mnemic.kernel.ports import GENESIS_DIGEST, Head, Record
-from mnemic.specs.contracts import records
+from mnemic.specs.contracts.entries import records
 
 SIZES = st.integers(1, 8)
 

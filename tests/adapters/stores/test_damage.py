@@ -12,7 +12,7 @@ import pytest
 from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.kernel.errors import LogCorrupt, VersionConflict
 from mnemic.kernel.ports import Log
-from mnemic.specs.contracts import payload, records
+from mnemic.specs.contracts.entries import payload, records
 
 Edit = Callable[..., None]
 LENGTH = 10

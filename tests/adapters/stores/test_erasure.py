@@ -12,7 +12,7 @@ import pytest
 
 from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.kernel.ports import Log, PayloadRow
-from mnemic.specs.contracts import records
+from mnemic.specs.contracts.entries import records
 
 SECRET = re.compile(rb"<(?:text|key) of [a-z]+ \d+>")
 

@@ -17,7 +17,7 @@ from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.kernel.errors import StoreBusy, StoreFailed, StoreFull, VersionConflict
 from mnemic.kernel.ports import PayloadRow, Store
-from mnemic.specs.contracts import bare, contents, payload, records
+from mnemic.specs.contracts.entries import bare, contents, payload, records
 
 Opener = Callable[[Path], Store]
 EITHER = pytest.mark.parametrize("opened", [lambda _: MemoryStore(), SQLiteStore])

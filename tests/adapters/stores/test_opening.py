@@ -19,7 +19,7 @@ from mnemic.kernel.errors import (
     StoreTooNew,
     ViewReadOnly,
 )
-from mnemic.specs.contracts import bare, contents, records
+from mnemic.specs.contracts.entries import bare, contents, records
 
 Edit = Callable[..., None]
 BOTH = pytest.mark.parametrize("read_only", [False, True], ids=["to write", "to read"])

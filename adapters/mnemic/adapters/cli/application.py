@@ -12,7 +12,16 @@ from typing import Annotated
 
 from cyclopts import App, CycloptsError, Group, Parameter, UnknownOptionError
 
-from mnemic.adapters.cli import connecting, explaining, past, reading, upkeep, writing
+from mnemic.adapters.cli import (
+    connecting,
+    explaining,
+    ledger,
+    past,
+    reading,
+    referencing,
+    upkeep,
+    writing,
+)
 from mnemic.adapters.cli.failures import INTERRUPTION, Exit, failure, misuse
 from mnemic.adapters.cli.ingest import ingest
 from mnemic.adapters.cli.invocation import STANDARD_INPUT, Invocation, invocation, wants_traceback
@@ -66,13 +75,14 @@ app = App(
 )
 for title, commands in {
     "Remember": (ingest, writing.learn, writing.revise, writing.forget, writing.erase),
-    "Ask": (reading.recall, writing.outcome),
+    "Ask": (reading.recall, referencing.reference, writing.outcome),
     "Connect": (
         connecting.connect,
         connecting.connects,
         connecting.connect_by_query,
         connecting.disconnect,
     ),
+    "Compose": (ledger.compose, ledger.label, ledger.retract_label, ledger.ledger, ledger.frontier),
     "Look": (reading.status, reading.blocks, reading.block, reading.log, reading.guide),
     "Look back": (explaining.explain, explaining.why_not, past.replay),
     "Keep in order": (upkeep.consolidate, upkeep.curate, upkeep.verify),

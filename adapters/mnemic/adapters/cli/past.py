@@ -15,6 +15,7 @@ from mnemic.adapters.cli import reading
 from mnemic.adapters.cli.conditions import conditions
 from mnemic.adapters.cli.failures import Exit
 from mnemic.adapters.cli.invocation import Flag, Invocation, Run
+from mnemic.adapters.cli.ledger import Size, show_frontier, show_ledger
 
 if TYPE_CHECKING:
     from mnemic.adapters.inprocess.snapshot import SyncView
@@ -118,6 +119,23 @@ def recall(
     return Exit.OK
 
 
+@as_of.command
+def reference(query: str, /, *, depth: int = 20, then: Then) -> int:
+    """Weigh what memory held about a question or a claim there.
+
+    Args:
+        query: What is asked, or claimed.
+        depth: Most memories that the question itself may find, 5 to 50.
+        then: The point.
+    """
+    from mnemic.adapters.cli import weights
+
+    with then.view() as view:
+        result = view.deep_reference(query, depth=depth)
+    then.invocation.show(result, *weights.referenced(result))
+    return Exit.OK
+
+
 @as_of.default
 @as_of.command
 def status(*, then: Then) -> int:
@@ -156,6 +174,54 @@ def log(*, after: int | None = None, limit: int = 50, of: str | None = None, the
     """
     with then.view() as view:
         reading.show_log(then.invocation, view, after=after, limit=limit, of=of)
+    return Exit.OK
+
+
+@as_of.command
+def ledger(
+    composition: str | None = None,
+    /,
+    *,
+    of: str | None = None,
+    limit: int = 10,
+    then: Then,
+) -> int:
+    """List what had been composed, or show one composition and what had been said of it.
+
+    Args:
+        composition: Show this one.
+        of: List those that this block took part in, and what it was composed with.
+        limit: Most compositions, 1 to 1000.
+        then: The point.
+    """
+    with then.view() as view:
+        show_ledger(then.invocation, view, composition, of=of, limit=limit)
+    return Exit.OK
+
+
+@as_of.command
+def frontier(
+    *,
+    mode: str = "default",
+    tag: tuple[str, ...] = (),
+    limit: int = 10,
+    size: Size = 2,
+    explain: Flag = False,
+    then: Then,
+) -> int:
+    """List blocks that had never been composed and looked worth it.
+
+    Args:
+        mode: default, or classic: the scores that clients of composed_graph know.
+        tag: A member must have this tag, or one in its namespace; repeat for more.
+        limit: Most candidates, 1 to 1000.
+        size: How many blocks at a time: 2, 3, 4 or any.
+        explain: Show what each score is made of.
+        then: The point.
+    """
+    with then.view() as view:
+        found = view.frontier(mode=mode, tags=tag, limit=limit, size=size)
+    show_frontier(then.invocation, found, explain=explain)
     return Exit.OK
 
 

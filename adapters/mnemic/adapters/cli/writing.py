@@ -105,16 +105,18 @@ def outcome(
     *block_ids: str,
     signal: float,
     decision: str | None = None,
+    composition: str | None = None,
     weight: float = 1.0,
     source: str = "cli",
     run: Run,
 ) -> int:
-    """Say how well blocks served, or all that one recall returned.
+    """Say how well blocks served, or all that one recall returned or one composition used.
 
     Args:
         block_ids: The blocks.
         signal: 0 useless to 1 decisive.
         decision: A recorded recall, like d45, instead of blocks.
+        composition: A composition, like c45, instead of blocks.
         weight: How much this counts, above 0.
         source: Who says so.
         run: This invocation.
@@ -124,6 +126,7 @@ def outcome(
             [full_id(memory, block_id) for block_id in block_ids],
             signal,
             decision_id=decision,
+            composition_id=composition,
             weight=weight,
             source=source,
         )

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import copy_context
+from functools import partial
 from itertools import islice
 from threading import Thread
-from typing import Final
+from typing import Any, Final, Generic, TypeVar
 
 from attrs import evolve
 
 from mnemic.kernel.decisions.learning import checked_content, checked_tags, unit_interval
 from mnemic.kernel.errors import Refused
 from mnemic.kernel.policy import Policy
-from mnemic.kernel.ports import Analysis, Analyst, Passage
+from mnemic.kernel.ports import Analysis, Analyst, Judge, Passage
+
+T = TypeVar("T")
 
 TIMEOUT_S: Final = 30.0
 """How long an analyst may take over one chunk, unless the host says otherwise."""
@@ -35,6 +38,25 @@ def analyse(analyst: Analyst | None, passages: Sequence[Passage], policy: Policy
     if len(found) != len(passages):
         return [(None, "failed")] * len(passages)
     return [_verdict(each, policy) for each in found]
+
+
+def can_judge(analyst: Analyst | None) -> bool:
+    """Whether an analyst offers what ``mnemic.kernel.ports.Judge`` asks for."""
+    behind = analyst.behind if isinstance(analyst, TimedAnalyst) else analyst
+    return callable(getattr(behind, "contradicts", None))
+
+
+def judge(analyst: Analyst | None, pairs: Sequence[tuple[Passage, Passage]]) -> list[bool | None]:
+    """Return one verdict per pair: whether both texts can be true; None where nobody says."""
+    if not pairs or not can_judge(analyst):
+        return [None] * len(pairs)
+    try:
+        found: list[object] = list(analyst.contradicts(pairs))  # type: ignore[union-attr]
+    except Exception:  # noqa: BLE001 - a model may fail in any way
+        found = []
+    if len(found) != len(pairs):
+        return [None] * len(pairs)
+    return [each if isinstance(each, bool) else None for each in found]
 
 
 def _verdict(given: object, policy: Policy) -> Verdict:
@@ -62,9 +84,9 @@ class TimedAnalyst:
     def __init__(self, behind: Analyst, timeout_s: float) -> None:
         """Ask *behind*, and wait at most *timeout_s* seconds, > 0, for a whole chunk."""
         self.name = behind.name
-        self._behind = behind
+        self.behind = behind
         self._timeout_s = timeout_s
-        self._overdue: list[_Call] = []
+        self._overdue: list[_Call[Any]] = []
 
     def analyse(self, passages: Sequence[Passage]) -> Sequence[Analysis | None]:
         """Return what came in time; None for each passage for which nothing did.
@@ -72,24 +94,36 @@ class TimedAnalyst:
         Raises:
             TimeoutError: Earlier calls have not come back yet, so nobody was asked.
         """
+        return self._in_time(partial(self.behind.analyse, passages), len(passages))
+
+    def contradicts(self, pairs: Sequence[tuple[Passage, Passage]]) -> Sequence[bool | None]:
+        """Return what came in time of what the analyst says, if it judges at all.
+
+        Raises:
+            TimeoutError: See ``analyse``.
+        """
+        judge: Judge = self.behind  # type: ignore[assignment] # asked only if it is one
+        return self._in_time(partial(judge.contradicts, pairs), len(pairs))
+
+    def _in_time(self, ask: Callable[[], Iterable[T]], count: int) -> Sequence[T | None]:
         self._overdue = [call for call in self._overdue if call.is_running]
         if len(self._overdue) >= OVERDUE_MAX:
             raise TimeoutError(f"the analyst {self.name} still hangs over earlier chunks")
-        call = _Call(self._behind, passages)
+        call = _Call(ask, count)
         if call.wait(self._timeout_s):
             return call.found
         self._overdue.append(call)
-        return _padded(call.found, len(passages))
+        return _padded(call.found, count)
 
 
-class _Call:
+class _Call(Generic[T]):
     """One question to an analyst, on its own thread."""
 
-    def __init__(self, analyst: Analyst, passages: Sequence[Passage]) -> None:
-        self._analyst = analyst
-        self._passages = passages
+    def __init__(self, ask: Callable[[], Iterable[T]], count: int) -> None:
+        self._ask = ask
+        self._count = count
         self._is_left = False
-        self.found: list[Analysis | None] = []
+        self.found: list[T | None] = []
         # The host's context variables (a trace, say) go along.
         self._thread = Thread(
             target=copy_context().run, args=(self._work,), name="mnemic-analyst", daemon=True
@@ -113,13 +147,13 @@ class _Call:
                     return
                 self.found.append(each)
         except BaseException:  # noqa: BLE001 - nobody is there to hear of it
-            self.found = _padded(self.found, len(self._passages))
+            self.found = _padded(self.found, self._count)
 
-    def _answers(self) -> Iterator[Analysis | None]:
+    def _answers(self) -> Iterator[T]:
         """Yield what the analyst says; one too many is enough to see that it miscounts."""
-        yield from islice(self._analyst.analyse(self._passages), len(self._passages) + 1)
+        yield from islice(self._ask(), self._count + 1)
 
 
-def _padded(found: Sequence[Analysis | None], count: int) -> list[Analysis | None]:
+def _padded(found: Sequence[T | None], count: int) -> list[T | None]:
     """Return *found* with None for what is missing."""
     return [*found, *[None] * (count - len(found))]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
-from mnemic.adapters.inprocess import history
+from mnemic.adapters.inprocess import history, records
 from mnemic.adapters.inprocess.space import Space
 from mnemic.kernel.results import (
     Analogy,
@@ -12,11 +13,13 @@ from mnemic.kernel.results import (
     ComposedNeighbour,
     Composition,
     Edge,
+    Frontier,
     Moment,
     Page,
     Status,
 )
 from mnemic.projections import blocks, compositions, likeness
+from mnemic.projections.frontier.queue import frontier
 from mnemic.projections.views import View
 
 
@@ -145,6 +148,43 @@ class Queries(ABC):
         """
         with self._space.guard:
             return likeness.compare(self._view(), block_id, other_id)
+
+    def frontier(
+        self,
+        *,
+        mode: str = "default",
+        tags: Sequence[str] = (),
+        limit: int = 10,
+        size: int | str = 2,
+        decision: str | None = None,
+    ) -> Frontier:
+        """Return blocks that were never composed and look worth it: a queue, not a finding.
+
+        Args:
+            mode: ``default``, or ``classic``: the scores that clients of ``composed_graph`` know.
+            tags: A member must have one of these, or one in its namespace (``project:x`` for
+                ``project``).
+            limit: Most candidates. Range: 1 to 1000.
+            size: How many blocks at a time: 2, 3, 4 or ``any``.
+            decision: A recorded recall: the frontier as it stood when that was asked. What was
+                composed since and worked is told apart, as ``hindsight``.
+
+        Raises:
+            FieldRefused: An argument is none of what it should be.
+            DecisionNotFound: No recorded recall has this id.
+        """
+        with self._space.guard:
+            now = then = self._view()
+            if decision is not None:
+                then = records.view_before(self._space, now, decision)
+            return frontier(
+                then,
+                mode=mode,
+                tags=tags,
+                limit=limit,
+                size=size,
+                until=None if decision is None else now,
+            )
 
     def status(self) -> Status:
         """Return counts, the clock, and what is in force."""

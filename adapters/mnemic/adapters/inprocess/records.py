@@ -43,6 +43,18 @@ def view_of(space: Space, event: RecallRecorded, now_us: int | None = None) -> V
     )
 
 
+def view_before(space: Space, now: View, identifier: str) -> View:
+    """Return the state that a decision read, if it was taken by *now*.
+
+    Raises:
+        DecisionNotFound: No recall recorded by then has this id.
+    """
+    recorded, event = decision(space, identifier)
+    if recorded.version > now.point.version:
+        raise DecisionNotFound(f"no decision has the id {identifier!r}", decision_id=identifier)
+    return view_of(space, event)
+
+
 def decision_name(recorded: Recorded) -> DecisionId:
     """Return the id of a recorded decision."""
     return decision_id(recorded.version)

@@ -8,14 +8,21 @@ from typing import Any
 
 from mnemic.adapters.inprocess import recalling, records
 from mnemic.adapters.inprocess.asking import Request, answer, question_vector
+from mnemic.adapters.inprocess.deliberating import (
+    Asked,
+    checked_depth,
+    checked_request,
+    reference,
+)
 from mnemic.adapters.inprocess.opening import Models
 from mnemic.adapters.inprocess.queries import Queries
 from mnemic.adapters.inprocess.space import Space
 from mnemic.kernel.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.decisions.learning import instant
 from mnemic.kernel.errors import FieldRefused, PointOutOfRange
-from mnemic.kernel.results import RecallResult
+from mnemic.kernel.results import DeepReference, RecallResult
 from mnemic.projections import views
+from mnemic.projections.deliberation.evidence import DEPTH
 from mnemic.projections.views import View
 
 HOURS_MAX = 1e9
@@ -80,6 +87,23 @@ class SyncView(Queries):
             view = self._view()
             found = answer(view, request, vector, self._models)
             return recalling.suggested(view, request, found.result)
+
+    def deep_reference(self, query: str, *, depth: int = DEPTH) -> DeepReference:
+        """Return what memory held about a question here, by the rules alone; nothing is recorded.
+
+        Raises:
+            FieldRefused, EmbedderMismatch, VectorRefused: See each.
+        """
+        request, depth = checked_request(query), checked_depth(depth)
+        asked = Asked(
+            query=query,
+            depth=depth,
+            request=request,
+            vector=question_vector(self._view(), request, self._models),
+            models=self._models,
+        )
+        with self._space.guard:
+            return reference(self._view(), asked)
 
 
 def view_at(

@@ -12,11 +12,12 @@ from mnemic.adapters.inprocess import history
 from mnemic.adapters.inprocess.analysing import TIMEOUT_S
 from mnemic.adapters.inprocess.block_verbs import BlockVerbs
 from mnemic.adapters.inprocess.breadcrumbs import Breadcrumbs
+from mnemic.adapters.inprocess.composed_graph import ComposedGraph
 from mnemic.adapters.inprocess.consolidation import Progress
+from mnemic.adapters.inprocess.deliberating import ReferenceVerbs
 from mnemic.adapters.inprocess.edge_verbs import EdgeVerbs
 from mnemic.adapters.inprocess.guiding import Guided
 from mnemic.adapters.inprocess.host import Date
-from mnemic.adapters.inprocess.ledger_verbs import LedgerVerbs
 from mnemic.adapters.inprocess.opening import open_space
 from mnemic.adapters.inprocess.recall_verbs import RecallVerbs
 from mnemic.adapters.inprocess.snapshot import SyncView, view_at
@@ -41,7 +42,7 @@ from mnemic.kernel.results import CurateResult, SessionResult, Verification
 from mnemic.projections.views import View
 
 
-class SyncMemory(BlockVerbs, EdgeVerbs, RecallVerbs, LedgerVerbs, Guided):
+class SyncMemory(BlockVerbs, EdgeVerbs, RecallVerbs, ComposedGraph, ReferenceVerbs, Guided):
     """One space of memory. Open it with ``SyncMemory.open`` and close it, or use ``with``.
 
     Every writing verb takes ``command_id``: repeat a command with the same id, after a time-out

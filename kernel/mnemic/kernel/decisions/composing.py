@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, frozen
@@ -34,7 +34,7 @@ from mnemic.kernel.identity import (
 )
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.reading import Reading
-from mnemic.kernel.texts import BlockText, CompositionText, LabelText, MemberText, Remark
+from mnemic.kernel.texts import BlockText, CompositionText, Erased, LabelText, MemberText, Remark
 
 MEMBERS_MAX = 200
 ID_LENGTH_MAX = 64
@@ -116,22 +116,48 @@ def decide_compose(reading: Reading, composition: Composition) -> BlocksComposed
     before = None if name is None else reading.composition_event(name)
     if before is None:
         return event
-    if _bare(before) == _bare(event):
+    if _is_same(before, event, composition):
         return None
     raise CompositionExists(
         f"another composition stands under the id {name!r}", composition_id=name
     )
 
 
-def _bare(event: BlocksComposed) -> BlocksComposed:
-    """Return a composition without the snapshots of tags, which move on by themselves."""
+def _is_same(before: BlocksComposed, event: BlocksComposed, said: Composition) -> bool:
+    """Whether what is said now is what was composed then.
+
+    Previews and tags that nobody gave were taken from the blocks, which move on by themselves; of
+    erased words nobody can tell any more.
+    """
+    given = {(spec.block_id, spec.role): spec for spec in said.members}
+    gone = {
+        (member.block_id, member.role)
+        for member in before.members
+        if isinstance(member.text, Erased)
+    }
+    return _bare(before, given, gone) == _bare(event, given, gone)
+
+
+def _bare(
+    event: BlocksComposed,
+    given: Mapping[tuple[str, str], MemberSpec],
+    gone: Container[tuple[str, str]],
+) -> BlocksComposed:
+    """Return a composition with those words of its members that a caller gave."""
     members = []
     for member in event.members:
-        text = member.text
-        if isinstance(text, MemberText):
+        part = (member.block_id, member.role)
+        text, spec = member.text, given.get(part)
+        if part in gone:
+            text = None
+        elif isinstance(text, MemberText) and spec is not None:
             metadata = json.loads(text.metadata) if text.metadata else {}
-            metadata.pop("tags", None)
-            text = evolve(text, metadata=json.dumps(metadata, sort_keys=True))
+            if "tags" not in (spec.metadata or {}):
+                metadata.pop("tags", None)
+            text = MemberText(
+                preview=None if spec.preview is None else text.preview,
+                metadata=json.dumps(metadata, sort_keys=True),
+            )
         members.append(evolve(member, text=text))
     return evolve(event, members=tuple(members))
 

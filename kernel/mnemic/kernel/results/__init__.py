@@ -37,6 +37,12 @@ from mnemic.kernel.results.edges import (
     RefusedEdge,
 )
 from mnemic.kernel.results.explanations import BlockExplanation, Explanation, WhyNot
+from mnemic.kernel.results.frontier import (
+    ClassicCandidate,
+    Frontier,
+    FrontierCandidate,
+    Hindsight,
+)
 from mnemic.kernel.results.guides import GuideCard, GuideIndex
 from mnemic.kernel.results.recalls import (
     Contribution,
@@ -46,6 +52,13 @@ from mnemic.kernel.results.recalls import (
     ReplayResult,
     ScoredBlock,
     SuggestedConnection,
+)
+from mnemic.kernel.results.references import (
+    ClaimConflict,
+    Contradiction,
+    DeepReference,
+    ReferencedBlock,
+    Superseded,
 )
 from mnemic.kernel.results.shape import (
     Refusal,
@@ -68,6 +81,8 @@ __all__ = [
     "Analogy",
     "Block",
     "BlockExplanation",
+    "ClaimConflict",
+    "ClassicCandidate",
     "ComposeResult",
     "ComposedNeighbour",
     "Composition",
@@ -77,8 +92,10 @@ __all__ = [
     "ConnectResult",
     "ConnectsResult",
     "ConsolidateResult",
+    "Contradiction",
     "Contribution",
     "CurateResult",
+    "DeepReference",
     "Difference",
     "DisconnectResult",
     "DisplacedEdge",
@@ -87,8 +104,11 @@ __all__ = [
     "ErasureReceipt",
     "Explanation",
     "ForgetResult",
+    "Frontier",
+    "FrontierCandidate",
     "GuideCard",
     "GuideIndex",
+    "Hindsight",
     "LabelResult",
     "LearnManyResult",
     "LearnResult",
@@ -97,6 +117,7 @@ __all__ = [
     "Page",
     "RecallResult",
     "ReembedResult",
+    "ReferencedBlock",
     "Refusal",
     "RefusedEdge",
     "ReplayResult",
@@ -107,6 +128,7 @@ __all__ = [
     "SessionResult",
     "Status",
     "SuggestedConnection",
+    "Superseded",
     "Verification",
     "WhyNot",
     "plural",

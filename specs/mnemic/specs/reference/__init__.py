@@ -9,4 +9,5 @@ its arithmetic. Whatever runs fast must agree with it, value for value.
 ``fold``       the state that a log stands for
 ``decisions``  what a decision must come to in such a state
 ``recall``     what a recall ranks and returns, on ``relevance``, ``conversation`` and ``dates``
+``classic``    the frontier as clients of the composition ledger know it
 """

@@ -1,0 +1,198 @@
+"""What ``deep_reference`` answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import frozen
+
+from mnemic.kernel.identity import BlockId, CompositionId, short
+from mnemic.kernel.results.shape import Result, plural
+
+_CLIENT_INTENTS = {
+    "root_cause": "RootCause",
+    "timeline": "Timeline",
+    "comparison": "Comparison",
+    "fact_check": "FactCheck",
+    "synthesis": "Synthesis",
+}
+
+
+@frozen(kw_only=True, str=False)
+class ReferencedBlock(Result):
+    """One memory as evidence."""
+
+    id: BlockId
+    preview: str
+    """At most 200 characters of it, on one line; of the recommended one 300."""
+    role: str
+    """``primary``, ``supporting``, ``contradicting``, ``superseded`` or ``related``."""
+    relevance: float
+    """To the question, [0, 1]."""
+    trust: float
+    """[0, 1]; never more than its zone allows."""
+    weight: float
+    """.5 relevance + .2 trust + .3 of the question's terms that it has."""
+    created_at: str | None = None
+    """ISO 8601, UTC."""
+
+    @property
+    def summary(self) -> str:
+        return f"{short(self.id)} {self.role}, trust {self.trust:.2f}: {self.preview}"
+
+    def to_client(self) -> dict[str, Any]:
+        """Return the names that clients of the older tool know."""
+        return {
+            "id": self.id,
+            "preview": self.preview,
+            "trust": self.trust,
+            "relevanceScore": self.relevance,
+            "date": self.created_at,
+            "role": self.role,
+        }
+
+
+@frozen(kw_only=True, str=False)
+class Contradiction(Result):
+    """Two memories that cannot both be true."""
+
+    stronger: ReferencedBlock
+    """The more trusted, of equals the newer one."""
+    weaker: ReferencedBlock
+    kind: str
+    """``edge``, ``judged``, ``amount``, ``date``, ``value``, ``order``, ``replaced``, ``opposite``
+    or ``negation``."""
+    detail: str
+    """What stands against what."""
+    topic_overlap: float
+    """Terms that both hold, as a share of the shorter one's."""
+
+    @property
+    def summary(self) -> str:
+        return f"{short(self.stronger.id)} against {short(self.weaker.id)}: {self.detail}"
+
+    def to_client(self) -> dict[str, Any]:
+        """Return the names that clients of the older tool know."""
+        return {
+            "stronger": _named(self.stronger),
+            "weaker": _named(self.weaker),
+            "topic_overlap": self.topic_overlap,
+        }
+
+
+@frozen(kw_only=True, str=False)
+class ClaimConflict(Result):
+    """A memory that speaks against what the question claims."""
+
+    block: ReferencedBlock
+    kind: str
+    detail: str
+
+    @property
+    def summary(self) -> str:
+        return f"{short(self.block.id)}: {self.detail}"
+
+    def to_client(self) -> dict[str, Any]:
+        """Return the names that clients of the older tool know."""
+        return {**_named(self.block), "reason": self.detail}
+
+
+@frozen(kw_only=True, str=False)
+class Superseded(Result):
+    """A memory that a newer one replaces."""
+
+    block: ReferencedBlock
+    superseded_by: BlockId
+
+    @property
+    def summary(self) -> str:
+        return f"{short(self.block.id)} superseded by {short(self.superseded_by)}"
+
+    def to_client(self) -> dict[str, Any]:
+        """Return the names that clients of the older tool know."""
+        return {**_named(self.block), "superseded_by": self.superseded_by}
+
+
+@frozen(kw_only=True, str=False)
+class DeepReference(Result):
+    """What memory holds about a question, weighed."""
+
+    query: str
+    intent: str
+    """``root_cause``, ``timeline``, ``comparison``, ``fact_check`` or ``synthesis``."""
+    status: str
+    """``no_memories``, ``no_evidence``, ``partial_evidence``, ``resolved``,
+    ``contradictions_found`` or ``claim_contradicts_memory``."""
+    confidence: float
+    """[0, 1]: the primary's weight, more for company, less for every contradiction."""
+    guidance: str
+    """What to do with it, in a sentence or two."""
+    reasoning: str
+    """How it came about, line by line."""
+    recommended: ReferencedBlock | None = None
+    """The primary, as far as there is one."""
+    evidence: tuple[ReferencedBlock, ...] = ()
+    """At most 10, the primary first."""
+    contradictions: tuple[Contradiction, ...] = ()
+    claim_conflicts: tuple[ClaimConflict, ...] = ()
+    superseded: tuple[Superseded, ...] = ()
+    evolution: tuple[ReferencedBlock, ...] = ()
+    """The evidence from old to new, at most 15; a timeline or a comparison asks for it."""
+    memories_analyzed: int
+    activation_expanded: int
+    """How many of them an edge brought along."""
+    composition_id: CompositionId | None = None
+    """None unless it was recorded."""
+    composition_write_status: str
+    """``persisted``, ``skipped_empty`` without evidence, ``failed``, or ``not_recorded`` where
+    nobody asked for it."""
+    version: int
+    """At which it was computed."""
+    hour: float
+
+    @property
+    def summary(self) -> str:
+        lead = "" if self.recommended is None else f"; lean on {short(self.recommended.id)}"
+        return (
+            f"{self.status} ({self.confidence:.2f}): {plural(len(self.evidence), 'block')}, "
+            f"{plural(len(self.contradictions), 'contradiction')}, "
+            f"{len(self.superseded)} superseded{lead}."
+        )
+
+    def to_client(self) -> dict[str, Any]:
+        """Return the form that clients of the older tool expect; what is empty is left out."""
+        document: dict[str, Any] = {
+            "query": self.query,
+            "intent": _CLIENT_INTENTS[self.intent],
+            "status": self.status,
+            "confidence": round(self.confidence, 2),
+            "reasoning": self.reasoning,
+            "guidance": self.guidance,
+            "memoriesAnalyzed": self.memories_analyzed,
+            "activationExpanded": self.activation_expanded,
+            "compositionWriteStatus": self.composition_write_status,
+        }
+        if self.recommended is not None:
+            document["recommended"] = {
+                "answer_preview": self.recommended.preview,
+                "memory_id": self.recommended.id,
+                "trust_score": self.recommended.trust,
+                "date": self.recommended.created_at,
+            }
+        for name in ("claim_conflicts", "evidence", "contradictions", "superseded"):
+            if listed := getattr(self, name):
+                document[name] = [each.to_client() for each in listed]
+        if self.evolution:
+            document["evolution"] = [_named(each) for each in self.evolution]
+        if self.composition_id is not None:
+            document["composition_event_id"] = self.composition_id
+        return document
+
+
+def _named(block: ReferencedBlock) -> dict[str, Any]:
+    return {
+        "id": block.id,
+        "preview": block.preview,
+        "trust": block.trust,
+        "date": block.created_at,
+    }

@@ -1,0 +1,287 @@
+"""Which pairs are worth a look: an inverted index over all that can tie two blocks.
+
+Looking at every pair is out of the question (five thousand million of a hundred thousand blocks).
+A pair comes up when the two share something that few others have: a term, a tag, a block that both
+are tied to by a typed edge, or a form: a relation that both stand in alike, or two in a row. They
+come up too when they are tied themselves, and where the space is small, when their meaning lies
+close.
+
+Rules of this module:
+
+1. What more than ``frontier_postings`` blocks share ties none of them. Of the rest the rarest ties
+   come first, until ``PAIRS_MAX`` are reached; ties of one frequency stand or fall together, so
+   what comes up depends on no order.
+2. A thing ties the more the fewer hold it: (ln((n+1)/held) / ln((n+1)/2))³, 1 when two of n blocks
+   do. The third power keeps many middling words from outweighing one rare one.
+3. Every array is a function of the view, made of whole numbers.
+
+Source: reference composed-graph 9.1; specs/frontier.toml, rule "tie".
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from mnemic.kernel.arithmetic import NANO, ln, nano
+from mnemic.kernel.policy import Policy
+from mnemic.kernel.reading import ACTIVE
+from mnemic.projections.frontier.structure import MUTUAL, UNTYPED
+from mnemic.projections.frontier.zones import ceilings
+from mnemic.projections.views import View
+from mnemic.projections.where import unexpired
+
+Ints = NDArray[np.int64]
+
+PAIRS_MAX: Final = 250_000
+"""Pairs that ties of one kind may bring up in a small space..."""
+PAIRS_PER_BLOCK: Final = 8
+"""...and in a large one, per block."""
+NEAR_MAX: Final = 4096
+"""Blocks up to which every cosine is looked at; beyond, those of pairs that come up otherwise,
+and a pair that lies close has an edge from its consolidation."""
+
+
+class Holdings(NamedTuple):
+    """Who holds what, as two columns."""
+
+    holders: Ints
+    """Places of blocks."""
+    things: Ints
+    """Numbers >= 0; a block holds a thing at most once."""
+
+
+@frozen(kw_only=True, eq=False)
+class Tied:
+    """Pairs that share something of one kind, as columns."""
+
+    keys: Ints
+    """Lower place times the number of blocks plus higher place; rising."""
+    weights: Ints
+    """Nano-units."""
+
+
+@frozen(kw_only=True, eq=False)
+class Pairs:
+    """Pairs of places in a pool, each once, with what ties them. Weights are nano-units."""
+
+    keys: Ints
+    low: Ints
+    high: Ints
+    terms: Ints
+    tags: Ints
+    paths: Ints
+    forms: Ints
+    edges: Ints
+
+
+def pool(view: View) -> Ints:
+    """Return the blocks that may be composed: active, not expired, not in quarantine."""
+    numbers = unexpired(view, view.with_status(ACTIVE))
+    found: Ints = numbers[ceilings(view, numbers) > 0]
+    return found
+
+
+def pairs(view: View, numbers: Ints, tags: Ints) -> Pairs:
+    """Return every pair of *numbers* that is worth a look.
+
+    Args:
+        view: Where to look.
+        numbers: A pool.
+        tags: Their tags, as `tag_table` returns them.
+    """
+    policy, count = view.policy, len(numbers)
+    edges = _edges(view, numbers)
+    typed = edges.at(np.flatnonzero(edges.typed))
+    tagged, _ = np.nonzero(tags >= 0)
+    held = (
+        _terms(view, numbers),
+        Holdings(tagged, tags[tags >= 0]),
+        _paths(typed),
+        _forms(view, typed, count),
+    )
+    kinds = [*(tied(each, count=count, policy=policy) for each in held), edges.tied(count)]
+    keys = _distinct(np.concatenate((*(kind.keys for kind in kinds), _near(view, numbers))))
+    columns = []
+    for kind in kinds:
+        column = np.zeros(len(keys), dtype=np.int64)
+        column[np.searchsorted(keys, kind.keys)] = kind.weights
+        columns.append(column)
+    names = ("terms", "tags", "paths", "forms", "edges")
+    return Pairs(
+        keys=keys,
+        low=keys // max(count, 1),
+        high=keys % max(count, 1),
+        **dict(zip(names, columns, strict=True)),
+    )
+
+
+def tag_table(view: View, numbers: Ints) -> tuple[Ints, tuple[str, ...]]:
+    """Return the tags of blocks, a row of tag numbers each, filled up with -1; and all tags."""
+    catalogue = view.state.catalogue
+    sets, place = np.unique(view.life.column("tags", numbers), return_inverse=True)
+    known: dict[str, int] = {}
+    held = [
+        [known.setdefault(tag, len(known)) for tag in catalogue.tag_sets[each]]
+        for each in sets.tolist()
+    ]
+    widest = max(map(len, held), default=0)
+    rows = [tags + [-1] * (widest - len(tags)) for tags in held]
+    table = np.array(rows, dtype=np.int64).reshape(len(held), widest)
+    return table[place], tuple(known)
+
+
+def tied(held: Holdings, *, count: int, policy: Policy) -> Tied:
+    """Return the pairs of holders that share a thing, and how much that ties them.
+
+    Args:
+        held: Who holds what.
+        count: Blocks of the pool.
+        policy: How many may hold it.
+    """
+    order = np.lexsort((held.holders, held.things))
+    holders, things = held.holders[order], held.things[order]
+    starts = np.flatnonzero(np.diff(things, prepend=-1))
+    sizes = np.diff(starts, append=len(things))
+    last = _last_frequency(sizes, count, policy)
+    worth = frequency_weights(last, count)
+    keys, weights = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for size in np.flatnonzero(np.bincount(sizes[(sizes > 1) & (sizes <= last)])).tolist():
+        groups = holders[starts[sizes == size][:, None] + np.arange(size)]
+        one, other = np.triu_indices(size, k=1)
+        keys.append((groups[:, one] * count + groups[:, other]).ravel())
+        weights.append(np.full(len(keys[-1]), worth[size]))
+    return _summed(np.concatenate(keys), np.concatenate(weights))
+
+
+def _summed(keys: Ints, weights: Ints) -> Tied:
+    """Return keys rising, each once, with the sum of its weights."""
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    if not len(first):
+        return Tied(keys=keys, weights=weights)
+    return Tied(keys=keys[first], weights=np.add.reduceat(weights[order], first))
+
+
+def frequency_weights(last: int, count: int) -> Ints:
+    """Return what a thing ties by how many hold it, from 0 to *last*, nano-units."""
+    whole = ln((max(count, 2) + 1) / 2.0)
+    shares = [max(0.0, ln((count + 1) / held) / whole) for held in range(2, last + 1)]
+    return np.array([0, 0, *(nano(each * each * each) for each in shares)], dtype=np.int64)
+
+
+def _distinct(keys: Ints) -> Ints:
+    """Return keys rising, each once. Sorting beats numpy's table of hashes here five to one."""
+    keys = np.sort(keys)
+    return keys[np.flatnonzero(np.diff(keys, prepend=-1))]
+
+
+def _last_frequency(sizes: Ints, count: int, policy: Policy) -> int:
+    """Return how many may hold a thing so that all pairs stay within bounds."""
+    most = policy.frontier_postings
+    things = np.bincount(sizes, minlength=most + 1)[: most + 1].astype(np.int64)
+    each = np.arange(most + 1, dtype=np.int64)
+    total = np.cumsum(things * (each * (each - 1) // 2))
+    within = np.flatnonzero(total <= max(PAIRS_MAX, PAIRS_PER_BLOCK * count))
+    return max(2, int(within[-1]))
+
+
+def _terms(view: View, numbers: Ints) -> Holdings:
+    documents, terms = view.state.lexicon.incidences()
+    place_of = np.full(len(view.state.lexicon), -1, dtype=np.int64)
+    place_of[view.life.column("text", numbers)] = np.arange(len(numbers))
+    holders = place_of[documents]
+    return Holdings(holders[holders >= 0], terms[holders >= 0])
+
+
+@frozen(kw_only=True, eq=False)
+class _Edges:
+    """Edges within a pool, as columns of places."""
+
+    low: Ints
+    high: Ints
+    relation: Ints
+    forward: NDArray[np.bool_]
+    """Whether it points from the lower place to the higher."""
+    typed: NDArray[np.bool_]
+    mutual: NDArray[np.bool_]
+    """Whether its relation has no direction."""
+
+    def at(self, places: Ints) -> _Edges:
+        return _Edges(**{name: getattr(self, name)[places] for name in self.__annotations__})
+
+    def tied(self, count: int) -> Tied:
+        return Tied(keys=self.low * count + self.high, weights=np.where(self.typed, NANO, 0))
+
+
+def _edges(view: View, numbers: Ints) -> _Edges:
+    graph, standing = view.state.graph, view.pairs()
+    place_of = np.full(len(view.state.catalogue.ids), -1, dtype=np.int64)
+    place_of[numbers] = np.arange(len(numbers))
+    low, high = place_of[graph.low[standing]], place_of[graph.high[standing]]
+    inside = (low >= 0) & (high >= 0)
+    standing, low, high = standing[inside], low[inside], high[inside]
+    relation = view.edge_rows.column("relation", standing)
+    source = place_of[view.edge_rows.column("source", standing)]
+    return _Edges(
+        low=low,
+        high=high,
+        relation=relation,
+        forward=source == low,
+        typed=~np.isin(relation, [graph.relations.known(name) for name in sorted(UNTYPED)]),
+        mutual=np.isin(relation, [graph.relations.known(name) for name in sorted(MUTUAL)]),
+    )
+
+
+def _paths(typed: _Edges) -> Holdings:
+    """Return both ends of every edge, each as holding the other: two that hold one are tied."""
+    ends = (typed.low, typed.high), (typed.high, typed.low)
+    return Holdings(*(np.concatenate(each) for each in ends))
+
+
+def _forms(view: View, typed: _Edges, count: int) -> Holdings:
+    """Return which block stands in which form: one step along a typed edge, or two.
+
+    A step is a relation and the way it points. Forms are numbered by the steps in them.
+    """
+    steps = 2 * len(view.state.graph.relations.words)
+    outward = typed.forward | typed.mutual
+    inward = ~typed.forward | typed.mutual
+    origin, end = _paths(typed)
+    step = np.concatenate((2 * typed.relation + ~outward, 2 * typed.relation + ~inward))
+    order = np.argsort(origin, kind="stable")
+    origin, end, step = origin[order], end[order], step[order]
+    starts = np.searchsorted(origin, np.arange(count + 1))
+    onward = starts[end + 1] - starts[end]
+    onward[onward > view.policy.frontier_postings] = 0  # a hub leads everywhere
+    first = np.repeat(np.arange(len(origin)), onward)
+    within = np.arange(len(first)) - np.repeat(np.cumsum(onward) - onward, onward)
+    second = starts[end[first]] + within
+    further = end[second] != origin[first]
+    first, second = first[further], second[further]
+    holders = np.concatenate((origin, origin[first]))
+    forms = np.concatenate((step, steps + step[first] * steps + step[second]))
+    kinds = steps + steps * steps
+    held = _distinct(holders * kinds + forms)
+    return Holdings(held // max(kinds, 1), held % max(kinds, 1))
+
+
+def _near(view: View, numbers: Ints) -> Ints:
+    """Return the keys of pairs with a cosine in the band or above, if the pool is small."""
+    count, index = len(numbers), view.index
+    rows = view.life.column("vector", numbers)
+    if not 0 < count <= NEAR_MAX or (rows < 0).any():
+        return np.empty(0, dtype=np.int64)
+    place_of = np.full(index.rows, -1, dtype=np.int64)
+    place_of[rows] = np.arange(count)
+    found = [np.empty(0, dtype=np.int64)]
+    queries = [index.vector(row) for row in rows.tolist()]
+    for near in index.pairs(queries, rows, floor=nano(view.policy.frontier_band_from)):
+        others = place_of[near.rows]
+        upper = near.queries < others
+        found.append(near.queries[upper] * count + others[upper])
+    return np.concatenate(found)

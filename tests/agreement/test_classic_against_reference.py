@@ -1,0 +1,163 @@
+"""Mode ``classic``: the fast columns and the plain definition find the same pairs, now and then."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemic.adapters.clocks import ManualClock
+from mnemic.adapters.embedders.hashing import HashEmbedder
+from mnemic.adapters.entropy import SeededEntropy
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.kernel.arithmetic import NANO
+from mnemic.kernel.composition import CONSUMES, LABELS
+from mnemic.projections.frontier import classic
+from mnemic.projections.frontier.overlaps import RARE_MAX, shared_words
+from mnemic.projections.retention import retrievability
+from mnemic.projections.state import State
+from mnemic.projections.views import View, as_of
+from mnemic.specs.reference.classic import expected_classic
+from mnemic.specs.reference.fold import PlainState
+from tests.agreement.witnesses import read
+
+WORDS = "oracle queues SETTLE fee_split v2-42x drift there which é".split()
+TAGS = ("project:x", "project", "projectile", "boundary-a", "Oracle", "scope", "plain")
+DATES = (None, None, "unknown", "2025-01-01", "2026-06-01")
+PLACES = st.integers(min_value=0, max_value=11)
+
+lessons = st.lists(
+    st.fixed_dictionaries(
+        {
+            "words": st.lists(st.sampled_from(WORDS), min_size=1, max_size=9),
+            "tags": st.lists(st.sampled_from(TAGS), max_size=3, unique=True),
+            "category": st.sampled_from(("knowledge", "fact")),
+            "created_at": st.sampled_from(DATES),
+            "expires_at": st.sampled_from((None, None, None, "2026-01-02")),
+        }
+    ),
+    min_size=2,
+    max_size=12,
+)
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("compose"), st.lists(PLACES, min_size=1, max_size=3, unique=True)),
+        st.tuples(st.just("label"), st.tuples(PLACES, st.sampled_from(LABELS))),
+        st.tuples(st.just("forget"), PLACES),
+        st.tuples(st.just("outcome"), st.tuples(PLACES, st.sampled_from((0.0, 1.0)))),
+        st.tuples(st.just("wait"), st.integers(min_value=1, max_value=72)),
+    ),
+    max_size=12,
+)
+
+
+def learned(memory: SyncMemory, given_lessons: list[dict[str, Any]]) -> list[str]:
+    """Learn and promote what was drawn, each text another one, and return the ids."""
+    ids: list[str] = []
+    for place, lesson in enumerate(given_lessons):
+        more = {name: value for name, value in lesson.items() if name != "words"}
+        ids.append(memory.learn(" ".join([*lesson["words"], f"n{place}"]), **more).block_id)
+    memory.consolidate()
+    return ids
+
+
+def play(memory: SyncMemory, clock: ManualClock, ids: list[str], step: tuple[str, Any]) -> None:
+    """Play one step; places wrap round."""
+    verb, what = step
+    match verb:
+        case "compose":
+            members = dict.fromkeys(ids[place % len(ids)] for place in what)
+            memory.compose(list(members), consume=CONSUMES[len(members) % len(CONSUMES)])
+        case "label":
+            composed = memory.ledger(limit=1000)
+            if composed:
+                memory.label(composed[what[0] % len(composed)].id, what[1])
+        case "forget":
+            memory.forget(ids[what % len(ids)], "so")
+        case "outcome":
+            memory.outcome([ids[what[0] % len(ids)]], what[1])
+        case _:
+            clock.advance(hours=what)
+
+
+def told_by_columns(view: View, wanted: tuple[str, ...]) -> list[dict[str, Any]]:
+    return [
+        {
+            "first": pair.first_id,
+            "second": pair.second_id,
+            "score": round(pair.score * NANO),
+            "bridge": round(pair.bridge_score * NANO),
+            "trust": round(pair.trust_score * NANO),
+            "novelty": round(pair.novelty_score * NANO),
+            "adjustment": round(pair.outcome_score_adjustment * NANO),
+        }
+        for pair in classic.candidates(view, tags=wanted, limit=1000)
+    ]
+
+
+def told_by_reference(
+    view: View, plain: PlainState, wanted: tuple[str, ...]
+) -> list[dict[str, Any]]:
+    numbers = view.known()
+    left = retrievability(view, numbers).tolist()
+    retention = dict(zip(map(view.id, numbers.tolist()), left, strict=True))
+    found = expected_classic(
+        plain, retention=retention, instant_us=view.point.instant_us, wanted=wanted
+    )
+    names = ("score", "bridge", "trust", "novelty", "adjustment")
+    return [{**pair, **{name: int(pair[name] * NANO) for name in names}} for pair in found]
+
+
+@given(
+    lessons=lessons,
+    steps=steps,
+    wanted=st.sampled_from(((), ("project",), ("project:x", "plain"), ("nobody",))),
+    share=st.floats(min_value=0.0, max_value=1.0),
+)
+def test_columns_and_the_definition_find_the_same_pairs(
+    lessons: list[dict[str, Any]], steps: list[Any], wanted: tuple[str, ...], share: float
+) -> None:
+    store, clock = MemoryStore(), ManualClock()
+    with SyncMemory.open(
+        store, embedder=HashEmbedder(16), clock=clock, entropy=SeededEntropy("classic")
+    ) as memory:
+        with memory.session():
+            ids = learned(memory, lessons)
+            for step in steps:
+                play(memory, clock, ids, step)
+        events = read(store.log("default"))
+    version = round(share * (len(events) - 1))
+    whole, plain = State().rebuild(events), PlainState()
+    for recorded in events[: version + 1]:
+        plain.apply(recorded)
+    view = as_of(whole, version)
+    assert told_by_columns(view, wanted) == told_by_reference(view, plain, wanted)
+    short = as_of(State().rebuild(events[: version + 1]), version)
+    assert classic.candidates(view, tags=wanted, limit=3) == classic.candidates(
+        short, tags=wanted, limit=3
+    )
+
+
+def test_equal_scores_are_ordered_by_the_ids_of_first_and_second() -> None:
+    with SyncMemory.open(":memory:", embedder=HashEmbedder(), clock=ManualClock()) as memory:
+        for place in range(40):
+            memory.learn(f"n{place}", tags=["same"])
+        memory.consolidate()
+        found = memory.composed_graph("never_composed", limit=100)["candidates"]
+    order = [(-pair["score"], pair["firstId"], pair["secondId"]) for pair in found]
+    assert len(order) == 100
+    assert order == sorted(order)
+    assert len({score for score, _, _ in order}) < 100
+
+
+def test_shared_words_are_counted_alike_however_many_hold_them() -> None:
+    bags = [
+        {f"often {place % 2}", f"seldom {place // 3}", f"once {place}"}
+        for place in range(3 * RARE_MAX)
+    ]
+    counted = np.triu(shared_words(bags), k=1)
+    plain = np.triu([[len(one & other) for other in bags] for one in bags], k=1)
+    assert (counted == plain).all()
