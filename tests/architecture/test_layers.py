@@ -59,7 +59,7 @@ LAYERS = {
         inner=frozenset({"kernel", "projections", "adapters"}),
         libraries=frozenset(
             """
-            anyio attrs bpe_openai cattrs cyclopts eventsourcing filelock fsrs markdown_it msgspec
+            anyio attrs bpe_openai cattrs cyclopts eventsourcing filelock markdown_it
             numpy onnxruntime orjson rich scipy tokenizers urllib3 wordllama
             """.split()
         ),

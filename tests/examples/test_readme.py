@@ -40,6 +40,16 @@ def test_relations_are_told_as_they_come_out(
     assert "IF_EXISTS" in told.upper()
 
 
+def test_the_ledger_is_shown_as_it_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in (BLOCKS[0], BLOCKS[3]):
+        exec(compile(block, "README.md", "exec"), names)  # noqa: S102 - our own words
+    assert "needs_poc" in capsys.readouterr().out
+
+
 def test_the_async_tour_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     lines = "async def tour():\n" + textwrap.indent(BLOCKS[1], "    ")

@@ -7,7 +7,7 @@ is read as words.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Final, NamedTuple
 
@@ -55,7 +55,9 @@ _MONTHS: Final = {
     )
     for name in names.split()
 }
-_WEEKDAYS: Final[Sequence[str]] = "monday tuesday wednesday thursday friday saturday sunday".split()
+_WEEKDAYS: Final = tuple(
+    map(str, "monday tuesday wednesday thursday friday saturday sunday".split())
+)
 
 _MONTH: Final = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _ISO: Final = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")

@@ -9,7 +9,6 @@ that. A question without a date is close to nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -28,7 +27,7 @@ OTHER_YEAR: Final = 3
 """Tenths that are left of a match in another year than the one named."""
 WEEK_DAYS: Final = 7
 
-_MONTHS: Final[Sequence[str]] = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_MONTHS: Final = tuple(map(str, "jan feb mar apr may jun jul aug sep oct nov dec".split()))
 _MONTH: Final = re.compile(
     r"(?:\b(?P<before>\d{1,2})(?:st|nd|rd|th)?(?:\s+of)?\s+)?"
     r"\b(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
