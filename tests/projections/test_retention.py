@@ -16,7 +16,7 @@ def opened(clock: ManualClock) -> SyncMemory:
 
 
 def view_of(memory: SyncMemory, version: int | None = None) -> View:
-    state = memory._space.state  # noqa: SLF001 - retention has no door of its own
+    state = memory._space.state  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
     return views.as_of(state, state.version if version is None else version)
 
 

@@ -142,7 +142,7 @@ def test_labels_are_evidence_that_adds_up_and_fades(row: Row) -> None:
         if given.get("retracted"):
             memory.retract_label(said.label_id)
     hour = memory.status().hour + 24 * given.get("days", 0)
-    view = memory.as_of(hour=hour)._view()  # noqa: SLF001 - the projection has no door of its own
+    view = memory.as_of(hour=hour)._view()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
     told = past.past(view).evidence.get(0, past.Evidence())
     assert row.tells("adjustment", past.adjustment(told.tilt(DEFAULT), DEFAULT))
 

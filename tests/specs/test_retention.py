@@ -47,6 +47,6 @@ def test_a_review_is_a_promotion_or_an_outcome(row: Row) -> None:
             for signal in row.given["signals"]:
                 memory.outcome([block], signal)
         memory.curate()
-        state = memory._space.state  # noqa: SLF001 - reviews have no door of their own
+        state = memory._space.state  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
         reviews = state.catalogue.reviews.of(0, state.version)
     assert [review.rating for review in reviews] == row.then["ratings"]
