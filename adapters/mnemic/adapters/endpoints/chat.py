@@ -13,13 +13,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from threading import Condition, Thread
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import orjson
 
 from mnemic.adapters.analysts.rules import is_own
 from mnemic.adapters.endpoints.connection import (
+    Connected,
     Endpoint,
     EndpointRefused,
     EndpointUnavailable,
@@ -48,7 +48,7 @@ HOPELESS: Final = frozenset({401, 403, 404})
 _FIELDS: Final = frozenset({"tags", "alignment", "summary"})
 
 
-class ChatAnalyst:
+class ChatAnalyst(Connected):
     """One chat model behind an address."""
 
     def __init__(
@@ -108,21 +108,6 @@ class ChatAnalyst:
                 yield desk.answer(place)
         finally:
             desk.close()
-
-    def close(self) -> None:
-        """Close the connections; using it again opens new ones."""
-        self._endpoint.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _analysis(self, passage: Passage) -> Analysis | None:
         """Return what the model makes of *passage*; None if its answer is unusable.

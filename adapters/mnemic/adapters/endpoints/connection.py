@@ -15,7 +15,8 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
-from typing import Any, Final
+from types import TracebackType
+from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
 import orjson
@@ -251,3 +252,24 @@ def _asked_pause_s(headers: Mapping[str, str]) -> float | None:
         return max(0.0, (until - now).total_seconds())
     except (TypeError, ValueError):
         return None
+
+
+class Connected:
+    """Something that speaks to an endpoint, and lets go of it when it is closed."""
+
+    _endpoint: Endpoint
+
+    def close(self) -> None:
+        """Close the connections; using it again opens new ones."""
+        self._endpoint.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -10,14 +10,13 @@ import time
 import warnings
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from mnemic.adapters.endpoints.connection import Endpoint, Sleep, at_least
+from mnemic.adapters.endpoints.connection import Connected, Endpoint, Sleep, at_least
 from mnemic.kernel.decisions.learning import checked_name
 from mnemic.kernel.errors import FieldRefused, VectorRefused
 from mnemic.kernel.events import EmbedderIdentity
@@ -35,7 +34,7 @@ class TextTruncated(UserWarning):
     """A text was longer than the model reads, and only its beginning was embedded."""
 
 
-class EndpointEmbedder:
+class EndpointEmbedder(Connected):
     """One embedding model behind an address."""
 
     def __init__(
@@ -121,21 +120,6 @@ class EndpointEmbedder:
         fitting = self._fitting(texts)
         rows = [self._request(batch) for batch in self._batches(fitting)]
         return np.concatenate([np.empty((0, dimension), dtype=np.float32), *rows])
-
-    def close(self) -> None:
-        """Close the connections; using it again opens new ones."""
-        self._endpoint.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     # --- texts ------------------------------------------------------------------------------
 
