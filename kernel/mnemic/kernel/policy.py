@@ -277,26 +277,26 @@ class Policy:
     )
     """The most that anything with a member of a zone can score; 0 keeps it out. Any other zone
     reads as ``untrusted``."""
-    frontier_floor: float = field(default=1.6, validator=within(0.0, 10.0))
+    frontier_floor: float = field(default=0.8, validator=within(0.0, 10.0))
     """What a pair has to reach before outcomes are counted."""
     frontier_term: float = field(default=1.0, validator=within(0.0, 10.0))
     """What the rarest tie by shared terms adds."""
     frontier_tag: float = field(default=1.0, validator=within(0.0, 10.0))
     frontier_path: float = field(default=1.0, validator=within(0.0, 10.0))
     """The same for blocks that both are tied to by typed edges."""
-    frontier_form: float = field(default=1.0, validator=within(0.0, 10.0))
+    frontier_form: float = field(default=0.5, validator=within(0.0, 10.0))
     """The same for forms: one typed relation, or two in a row, that both stand in alike."""
     frontier_edge: float = field(default=0.5, validator=within(0.0, 10.0))
     """The same for a typed edge between the two."""
-    frontier_meaning: float = field(default=1.0, validator=within(0.0, 10.0))
+    frontier_meaning: float = field(default=1.5, validator=within(0.0, 10.0))
     """The same for a near meaning: a cosine in the band."""
     frontier_anchor_max: float = field(default=3.0, validator=within(0.0, 10.0))
     """What these six add up to at most."""
     frontier_band_from: float = field(default=0.45, validator=unit)
     frontier_band_to: float = field(default=0.85, validator=unit)
     """A cosine from which two blocks say the same, and are no candidates."""
-    frontier_bridge: float = field(default=0.5, validator=within(0.0, 10.0))
-    frontier_novelty: float = field(default=1.5, validator=within(0.0, 10.0))
+    frontier_bridge: float = field(default=0.25, validator=within(0.0, 10.0))
+    frontier_novelty: float = field(default=0.5, validator=within(0.0, 10.0))
     frontier_trust: float = field(default=1.0, validator=within(0.0, 10.0))
     frontier_gain: float = field(default=0.5, validator=unit)
     """The most that good outcomes add."""

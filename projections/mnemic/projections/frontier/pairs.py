@@ -1,6 +1,6 @@
 """The frontier in its default mode: pairs that were never composed, as a queue.
 
-    total = anchor + 0.5·bridge + 1.5·novelty + trust + adjustment
+    total = anchor + 0.25·bridge + 0.5·novelty + trust + adjustment
     score = min(total / all that a pair can reach, lowest zone ceiling of the two)
 
 * anchor       what ties the two and hardly any others: terms, tags, typed edges to one block, forms

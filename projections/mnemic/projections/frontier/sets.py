@@ -5,13 +5,14 @@ and listing them says nothing. Three kinds are worth a look:
 
 * open    every pair of it was composed, the whole never: a simplex whose inside is empty. It is as
           strong as the harmonic mean h of what its pairs weigh, so the weakest dominates, and
-          scores h / (1 + h).
+          scores h / (1 + h), as far as it is new: times 1 - the greatest overlap with what was
+          composed.
 * wedge   some of its pairs were composed.
 * cold    none was.
 
 Wedges and cold sets grow from the best pairs, one block at a time, in a bounded beam. Such a set
-holds together as far as the weakest tie of its best spanning tree, and is worth more the more its
-members bring that the others do not:
+holds together as far as the weakest tie of its best spanning tree, of ties that were never
+composed, and is worth more the more its members bring that the others do not:
 
     total = weakest tie · (1 + synergy bonus · mean of the members' own share)
 
@@ -36,7 +37,7 @@ from mnemic.kernel.arithmetic import NANO, nano, product, share
 from mnemic.kernel.texts import BlockText
 from mnemic.projections import analysis
 from mnemic.projections.frontier import pairs, zones
-from mnemic.projections.frontier.pairs import Field
+from mnemic.projections.frontier.pairs import Field, Mask
 from mnemic.projections.frontier.zones import Weakest
 from mnemic.projections.views import View
 
@@ -158,7 +159,8 @@ def _composed(field: Field) -> dict[Places, int]:
 
 def _opened(field: Field, places: Places, weight: int) -> Candidate:
     weakest = _weakest(field, places)
-    strength = share(weight, weight + NANO)
+    novelty = _novelty(field, places)
+    strength = product(share(weight, weight + NANO), novelty)
     return Candidate(
         places=places,
         kind="open",
@@ -168,7 +170,7 @@ def _opened(field: Field, places: Places, weight: int) -> Candidate:
         weakest=weakest,
         components={
             "closure": weight,
-            "novelty": _novelty(field, places),
+            "novelty": novelty,
             "trust": weakest.trust,
         },
     )
@@ -186,10 +188,19 @@ class _Beam:
     _bags: dict[int, frozenset[str]] = Factory(dict)
 
     def grown(self, size: int) -> list[Candidate]:
-        """Return the sets of *size* that were never composed, not even pair by pair."""
+        """Return the sets of *size* that were never composed, and at best not even in part.
+
+        What was never composed in part grows in a beam of its own: the strongest ties are those
+        that were composed first, and would leave it no room.
+        """
+        scored = self.field.scored
+        return [*self._grown(size, scored.tie), *self._grown(size, scored.candidate)]
+
+    def _grown(self, size: int, ties: Mask) -> list[Candidate]:
+        """Return what grows along some of the pairs."""
         width = self.field.policy.frontier_beam
         scored = self.field.scored
-        seeds = pairs.best(self.field, scored.tie, width * width).tolist()
+        seeds = pairs.best(self.field, ties, width * width).tolist()
         partners: defaultdict[int, list[int]] = defaultdict(list)
         for seed in seeds:
             a, b = int(scored.low[seed]), int(scored.high[seed])
@@ -245,7 +256,11 @@ class _Beam:
         )
 
     def _weakest_tie(self, members: Places) -> int | None:
-        """Return the least total along the best spanning tree; None without such a tree."""
+        """Return the least total along the best spanning tree; None without such a tree.
+
+        A pair that was composed holds nothing together: it would lend its strength to whatever
+        goes with either, and such sets would fill the queue.
+        """
         scored, ties = self.field.scored, []
         for a, b in combinations(members, 2):
             place = self.field.place(a, b)
@@ -253,7 +268,7 @@ class _Beam:
                 continue
             if scored.redundant[place]:
                 return None
-            if scored.tie[place]:
+            if scored.candidate[place]:
                 ties.append((max(0, int(scored.total[place])), a, b))
         ties.sort(key=lambda tie: -tie[0])
         group = {member: member for member in members}
