@@ -16,7 +16,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test test-long check lint types pytest golden-cpu bench format clean
+.PHONY: help setup demo test test-long mutants check lint types pytest golden-cpu bench format clean
 
 help: ## show this list
 	@echo "mnemic: make TARGET"
@@ -52,6 +52,29 @@ pytest: $(READY) ## the tests alone; options in ARGS, as in ARGS="tests/kernel -
 test-long: $(READY) ## the tests with many more random examples: for nights
 	@echo "== tests: pytest, profile long"
 	@HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest $(ARGS)
+
+# Mutants to play: all, or some of them, as in MUTANTS='mnemic.kernel.decay.*'.
+MUTANTS ?= mnemic.*
+
+# The tester wants all packages in one folder: it gets a copy, and nothing mutated ever stands here.
+mutants: $(READY) ## let small mistakes into the kernel's rules: tests must notice nine of ten (half an hour)
+	@$(BIN)/python -m pip install --quiet --editable '.[mutants]'
+	@echo "== mutants: kernel scoring, decay and decisions, in .tmp/mutants"
+	@rm -rf .tmp/mutants
+	@mkdir -p .tmp/mutants/src
+	@for layer in kernel projections adapters specs; do cp -R $$layer/mnemic .tmp/mutants/src || exit 1; done
+	@cp -R tests pyproject.toml .tmp/mutants
+	@cd .tmp/mutants && HYPOTHESIS_PROFILE=mutants ../../$(BIN)/mutmut run '$(MUTANTS)'
+	@cd .tmp/mutants && ../../$(BIN)/mutmut results --all true | awk -F ': ' ' \
+	  !/__mutmut_/ || $$2 == "not checked" { next } \
+	  { gsub(/ /, "", $$1); module = $$1; sub(/\.[^.]*$$/, "", module); all[module]++; sum++ } \
+	  $$2 == "killed" || $$2 == "timeout" { killed[module]++; dead++; next } \
+	  { print $$2 ": " $$1 } \
+	  END { for (module in all) \
+	      printf "%5d of %4d killed, %s\n", killed[module], all[module], module | "sort -k 5"; \
+	    close("sort -k 5"); \
+	    printf "%5d of %4d killed; at least nine of ten have to be\n", dead, sum; \
+	    exit !sum || 10 * dead < 9 * sum }'
 
 # Digests must not depend on the processor. Twice more: with the oldest BLAS kernel that every x86-64
 # machine can run, and with every SIMD level switched off that numpy would choose at run time.

@@ -27,4 +27,6 @@ settings.register_profile(
 settings.register_profile(
     "faults", parent=settings.get_profile("ci"), phases=[Phase.explicit, Phase.generate]
 )
+# For `make mutants`, which plays the same histories thousands of times.
+settings.register_profile("mutants", parent=settings.get_profile("faults"), max_examples=15)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

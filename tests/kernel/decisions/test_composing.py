@@ -236,6 +236,22 @@ def test_a_composition_has_members_each_once_in_a_role_and_not_too_many() -> Non
     assert code(composed, *[MemberSpec(block_id=ONE)] * (MEMBERS_MAX + 1)) == "field-refused"
 
 
+def test_a_composition_may_have_as_many_members_as_the_limit_says() -> None:
+    blocks = [BlockId(f"{number:016x}") for number in range(MEMBERS_MAX)]
+    view = after(*(learned(block, block) for block in blocks))
+    event = composed(*(MemberSpec(block_id=block) for block in blocks), view=view)
+    assert event is not None
+    assert [member.block_id for member in event.members] == blocks
+
+
+def test_what_is_said_of_a_member_is_stored_in_canonical_order_and_readable() -> None:
+    event = composed(MemberSpec(block_id=ONE, metadata={"n": "é", "a": 1, "z": []}))
+    assert event is not None
+    assert event.members[0].text == MemberText(
+        of=(ONE,), preview="first", metadata='{"a": 1, "n": "é", "tags": ["a"], "z": []}'
+    )
+
+
 def test_the_same_under_the_same_id_is_already_so_and_another_is_a_conflict() -> None:
     first = composed(MemberSpec(block_id=ONE), composition_id="lane")
     assert first is not None
@@ -256,6 +272,7 @@ def test_the_same_under_the_same_id_is_already_so_and_another_is_a_conflict() ->
         ({}, {}, True),
         ({"preview": "mine"}, {"preview": "mine"}, True),
         ({"preview": "mine"}, {"preview": "yours"}, False),
+        ({"preview": "mine"}, {}, True),
         ({"metadata": {"tags": ["x"]}}, {"metadata": {"tags": ["x"]}}, True),
         ({"metadata": {"tags": ["x"]}}, {"metadata": {"tags": ["y"]}}, False),
         ({"metadata": {"n": 1}}, {"metadata": {"n": 2}}, False),

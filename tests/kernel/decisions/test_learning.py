@@ -53,7 +53,9 @@ def test_two_texts_of_one_id_are_refused() -> None:
     with pytest.raises(IdCollision) as caught:
         decide_learn(knowing(BlockText(content="another text")), Lesson(content="a text"))
     assert caught.value.code == "id-collision"
-    assert caught.value.facts["block_id"] == block_id("a text", salt=SALT)
+    block = block_id("a text", salt=SALT)
+    assert caught.value.message == f"the content has the id {block} of another block"
+    assert caught.value.facts == {"block_id": block}
 
 
 def test_the_same_words_written_otherwise_are_no_collision() -> None:

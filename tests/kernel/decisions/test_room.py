@@ -18,14 +18,15 @@ from mnemic.projections.views import View, live
 
 HUB, NEW = 0, 9
 
+BLOCKS = tuple(BlockId(f"{n:016x}") for n in range(10))
+
 Spoke = tuple[str, str, float]
 """Relation, origin and weight of an edge of the hub."""
 
 
-def hub(*spokes: Spoke, cap: int) -> View:
+def hub(*spokes: Spoke, cap: int, blocks: Sequence[BlockId] = BLOCKS) -> View:
     """Return a view of ten blocks, of which the first has an edge to each of the next."""
     policy = Policy(degree_cap=cap)
-    blocks = [BlockId(f"{n:016x}") for n in range(10)]
     events: list[object] = [
         PolicyAdopted(policy_id=policy.id, body=policy.body),
         *(BlockLearned(block_id=block, text=BlockText(content=block)) for block in blocks),
@@ -83,6 +84,12 @@ def test_the_weakest_of_the_lowest_class_makes_way(
     assert room.degree(HUB) == 2
     assert room.stands(HUB, NEW) is (displaced is not None)
     assert all(not room.stands(HUB, place) for place in displaced or ())
+
+
+def test_ties_go_by_the_pair_of_ids_in_whatever_order_they_were_learned() -> None:
+    spokes: list[Spoke] = [("similar", "similarity", 0.5)] * 2
+    room = Room(hub(*spokes, cap=2, blocks=BLOCKS[::-1]), MICROS_PER_HOUR)
+    assert others(room.admit(HUB, NEW, "supports")) == [2]
 
 
 def test_what_a_command_forms_does_not_make_way_to_the_same_command() -> None:

@@ -1,0 +1,272 @@
+"""Where a chunk of a consolidation ends, and what it promotes, notes and links."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from mnemic.kernel.arithmetic import NANO, nano
+from mnemic.kernel.decisions.promotion import Candidate, decide_promotion, decide_relink
+from mnemic.kernel.events import (
+    BlockLearned,
+    BlocksPromoted,
+    BlocksRelinked,
+    EdgeConnected,
+    EdgeDisconnected,
+    EmbedderAdopted,
+    EmbedderIdentity,
+    Event,
+    Link,
+    NearDuplicate,
+    Promotion,
+)
+from mnemic.kernel.identity import BlockId
+from mnemic.kernel.policy import CONSTITUTIONAL, Policy
+from mnemic.kernel.ports import Analysis
+from mnemic.kernel.reading import Fresh, Moment
+from mnemic.kernel.texts import AnalysisText, BlockText, Embedding
+from mnemic.kernel.vectors import Vector, pack, quantise
+from mnemic.projections.views import View
+from tests.kernel.decisions.logs import adopted, folded, promotion
+
+SIZE = 8
+NOW = Moment(active_us=0, recorded_us=0)
+EMBEDDER = EmbedderIdentity(name="axes", dimension=SIZE)
+
+
+def vector(along: int, across: int = 0, lean: float = 0.0) -> Vector:
+    values = [0.0] * SIZE
+    values[across] = lean
+    values[along] = 1.0
+    return quantise(values, dimension=SIZE)
+
+
+def block(number: int) -> BlockId:
+    return BlockId(f"{number:016x}")
+
+
+def learned(number: int, *tags: str, **more: Any) -> BlockLearned:
+    text = BlockText(of=(block(number),), content=f"{number}", tags=tags)
+    return BlockLearned(block_id=block(number), text=text, **more)
+
+
+def embedding(number: int, of: Vector) -> Embedding:
+    return Embedding(of=(block(number),), packed=pack(of))
+
+
+def active(number: int, of: Vector) -> BlocksPromoted:
+    return BlocksPromoted(promotions=(promotion(block(number), of),))
+
+
+def edge(source: int, target: int) -> EdgeConnected:
+    return EdgeConnected(
+        source=block(source), target=block(target), relation="supports", weight=1, action="created"
+    )
+
+
+def after(*events: Event, policy: Policy | None = None) -> View:
+    return folded(adopted(policy or Policy()), EmbedderAdopted(embedder=EMBEDDER), *events)
+
+
+OLD: tuple[Event, ...] = (
+    *(learned(number) for number in range(4)),
+    *(active(number, vector(number)) for number in range(4)),
+    *(learned(number) for number in range(4, 8)),
+)
+"""Blocks 0 to 3 are active and apart from each other; 4 to 7 wait in the inbox."""
+
+
+def saying(number: int, other: int) -> Candidate:
+    """Return a candidate that says what another block says."""
+    return Candidate(number=number, vector=vector(other))
+
+
+def promoted(view: View, candidates: Sequence[Candidate]) -> list[int]:
+    event = decide_promotion(view, candidates, NOW)
+    return [int(each.block_id, 16) for each in event.promotions]
+
+
+# --- where a chunk ends ---------------------------------------------------------------------
+
+
+def test_supersessions_that_have_nothing_to_do_with_each_other_go_together() -> None:
+    chunk = [saying(4, 0), saying(5, 1), saying(6, 2)]
+    assert promoted(after(*OLD, edge(0, 3), edge(1, 3)), chunk[:1]) == [4]
+    assert promoted(after(*OLD, edge(0, 3)), chunk) == [4, 5, 6]
+
+
+@pytest.mark.parametrize("tie", [edge(0, 1), edge(1, 0)], ids=["from", "to"])
+def test_a_chunk_ends_before_a_neighbour_of_what_it_superseded(tie: EdgeConnected) -> None:
+    view = after(*OLD, tie)
+    assert promoted(view, [saying(4, 0), saying(5, 1)]) == [4]
+    assert promoted(view, [saying(4, 0), saying(5, 2), saying(6, 1)]) == [4, 5]
+    assert promoted(view, [saying(4, 1), saying(5, 2), saying(6, 0), saying(7, 3)]) == [4, 5]
+
+
+def test_a_chunk_ends_before_what_shares_a_neighbour_with_what_it_superseded() -> None:
+    view = after(*OLD, edge(0, 3), edge(3, 1))
+    assert promoted(view, [saying(4, 0), saying(5, 1)]) == [4]
+
+
+def test_a_chunk_ends_before_what_would_take_the_place_of_one_of_its_own() -> None:
+    view = after(*OLD)
+    assert promoted(view, [saying(4, 4), saying(5, 4)]) == [4]
+    assert promoted(view, [saying(4, 0), saying(5, 0)]) == [4]
+
+
+def test_a_neighbour_in_the_inbox_that_superseded_ends_the_chunk_too() -> None:
+    view = after(*OLD, edge(4, 1))
+    assert promoted(view, [saying(4, 0), saying(5, 1)]) == [4]
+
+
+# --- what is noted --------------------------------------------------------------------------
+
+NOTED = Policy(near_duplicate=0.999, near_duplicate_noted=0.9, edge_candidates=2, edge_threshold=1)
+
+
+def noted(event: BlocksPromoted) -> list[tuple[int, int]]:
+    return [(int(each.block_id, 16), int(each.other, 16)) for each in event.near]
+
+
+def test_near_duplicates_are_noted_best_first_as_many_as_there_are_candidates() -> None:
+    near = [vector(0, 1, lean) for lean in (0.3, 0.1, 0.2)]
+    events: tuple[Event, ...] = (
+        *(learned(number) for number in range(5)),
+        *(active(number, each) for number, each in enumerate(near)),
+    )
+    view = after(*events, policy=NOTED)
+    event = decide_promotion(view, [Candidate(number=3, vector=vector(0))], NOW)
+    assert noted(event) == [(3, 1), (3, 2)]
+    assert [each.cosine for each in event.near] == sorted(
+        (each.cosine for each in event.near), reverse=True
+    )
+
+
+def test_blocks_of_one_chunk_are_near_duplicates_too_ties_by_id() -> None:
+    events: tuple[Event, ...] = (learned(2), learned(1), learned(0), learned(3, category="message"))
+    chunk = [
+        Candidate(number=0, vector=vector(0, 1, 0.2)),
+        Candidate(number=1, vector=vector(0, 2, 0.2)),
+        Candidate(number=2, vector=vector(0)),
+        Candidate(number=3, vector=vector(0)),
+    ]
+    event = decide_promotion(after(*events, policy=NOTED), chunk, NOW)
+    assert noted(event) == [(1, 2), (0, 1), (0, 2)]
+
+
+def test_what_is_superseded_is_not_noted_nor_met_again() -> None:
+    policy = Policy(edge_threshold=1)
+    near = {0: vector(0, 1, 0.2), 1: vector(0, 2, 0.4)}
+    events: tuple[Event, ...] = (
+        *(learned(number) for number in range(4)),
+        *(active(number, each) for number, each in near.items()),
+    )
+    view = after(*events, policy=policy)
+    event = decide_promotion(view, [Candidate(number=2, vector=vector(0))], NOW)
+    said = event.promotions[0].supersession
+    assert said is not None
+    assert (said.old, said.new) == (block(0), block(2))
+    assert noted(event) == [(2, 1)]
+
+
+def test_a_constitutional_block_is_noted_and_stays() -> None:
+    law = learned(0, CONSTITUTIONAL)
+    view = after(law, learned(1), active(0, vector(0)))
+    event = decide_promotion(view, [saying(1, 0)], NOW)
+    assert event.promotions[0].supersession is None
+    assert noted(event) == [(1, 0)]
+    fresh = after(law, learned(1))
+    assert noted(decide_promotion(fresh, [saying(0, 0), saying(1, 0)], NOW)) == [(1, 0)]
+
+
+# --- what is promoted -----------------------------------------------------------------------
+
+
+def test_a_promotion_keeps_what_an_analyst_found_as_far_as_it_fits() -> None:
+    policy = Policy(tags_max=2)
+    view = after(learned(0, "own"), policy=policy)
+    analysis = Analysis(tags=("self/value", "zest"), summary="short", alignment=0.25)
+    candidate = Candidate(number=0, vector=vector(0), analysis=analysis, analysed="done")
+    assert decide_promotion(view, [candidate], NOW) == BlocksPromoted(
+        promotions=(
+            Promotion(
+                block_id=block(0),
+                vector=embedding(0, vector(0)),
+                rate=nano(policy.rate_durable),
+                analysis=AnalysisText(of=(block(0),), tags=("self/value",), summary="short"),
+                analysed="done",
+                alignment=NANO // 4,
+            ),
+        )
+    )
+
+
+def test_an_analysis_without_words_leaves_none() -> None:
+    analysis = Analysis(tags=(), summary=None, alignment=None)
+    candidate = Candidate(number=0, vector=vector(0), analysis=analysis, analysed="done")
+    (promotion,) = decide_promotion(after(learned(0)), [candidate], NOW).promotions
+    assert (promotion.analysis, promotion.alignment, promotion.analysed) == (None, None, "done")
+    failed = Candidate(number=0, vector=vector(0), analysed="failed")
+    (promotion,) = decide_promotion(after(learned(0)), [failed], NOW).promotions
+    assert (promotion.analysis, promotion.alignment, promotion.analysed) == (None, None, "failed")
+
+
+def test_a_tag_that_is_taken_over_changes_the_tier_even_where_two_tiers_fade_alike() -> None:
+    policy = Policy(rate_durable=Policy().rate_standard)
+    fleeting = learned(1, category="observation")
+    view = after(learned(0, "self/value"), active(0, vector(0)), fleeting, policy=policy)
+    (promotion,) = decide_promotion(view, [saying(1, 0)], NOW).promotions
+    assert promotion.rate == nano(policy.rate_ephemeral)
+    assert promotion.supersession is not None
+    assert promotion.supersession.rate == nano(policy.rate_durable)
+
+
+# --- what is linked -------------------------------------------------------------------------
+
+EAGER = Policy(edge_threshold=0.0, cosine_guard=0.0, degree_cap=2, edge_candidates=2)
+
+
+def links(event: BlocksPromoted | BlocksRelinked | None) -> list[tuple[int, int]]:
+    assert event is not None
+    return [(int(link.source, 16), int(link.target, 16)) for link in event.links]
+
+
+def fresh(number: int) -> Fresh:
+    return Fresh(number=number, vector=vector(number), category="knowledge", tags=())
+
+
+def test_links_are_formed_while_there_is_room_and_nothing_bars_them() -> None:
+    assert links(decide_relink(after(*OLD, policy=EAGER), [fresh(0)], NOW)) == [(0, 1), (0, 2)]
+    barred = EdgeDisconnected(source=block(1), target=block(0), relation="supports", weight=1)
+    view = after(*OLD, edge(1, 0), barred, edge(2, 3), edge(2, 1), policy=EAGER)
+    assert decide_relink(view, [fresh(0)], NOW) is None
+
+
+def test_a_pair_that_is_linked_already_is_passed_over() -> None:
+    view = after(*OLD, edge(1, 0), policy=EAGER)
+    event = decide_relink(view, [fresh(0), fresh(2)], NOW)
+    assert links(event) == [(0, 2), (2, 1)]
+    assert event is not None
+    assert {type(link) for link in event.links} == {Link}
+
+
+def test_edges_that_move_take_their_places_along() -> None:
+    policy = Policy(
+        edge_threshold=0.0, cosine_guard=0.0, degree_cap=1, edge_candidates=4, near_duplicate=0.99
+    )
+    view = after(*OLD, edge(0, 1), policy=policy)
+    event = decide_promotion(view, [saying(4, 0), saying(5, 5)], NOW)
+    said = event.promotions[0].supersession
+    assert said is not None
+    assert said.moved == (block(1),)
+    assert links(event) == [(5, 2)]
+
+
+def test_a_near_duplicate_pair_names_the_newer_block_first() -> None:
+    view = after(*OLD, policy=NOTED)
+    event = decide_promotion(view, [Candidate(number=4, vector=vector(0, 1, 0.2))], NOW)
+    assert event.near == (
+        NearDuplicate(block_id=block(4), other=block(0), cosine=event.near[0].cosine),
+    )
