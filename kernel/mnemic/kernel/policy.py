@@ -254,7 +254,8 @@ class Policy:
     relevance_date: float = field(default=0.16, validator=unit)
     relevance_rarity: float = field(default=0.15, validator=unit)
     relevance_rank: int = field(default=12, validator=count(low=1))
-    """Relevance is 1/2 at the strength of the block at this rank."""
+    """Relevance is 1/2 at the strength of the block at this rank; in a small memory at a tenth of
+    its blocks, from the third."""
     relevance_floor: float = field(default=0.15, validator=unit)
     """Strength that is 1/2 at least, however weak the others match."""
     relevance_width: float = field(default=0.017, validator=within(1e-4, 10.0))

@@ -6,7 +6,7 @@ import pytest
 
 from mnemic.kernel.arithmetic import NANO, nano
 from mnemic.kernel.policy import DEFAULT
-from mnemic.projections.recipes import CURRENT, RECIPES
+from mnemic.projections.recipes import CURRENT, RECIPES, context
 from tests.projections.talks import Talk
 
 MILD = attrs.evolve(DEFAULT, name="mild", relevance_floor=0.0, relevance_rank=1)
@@ -211,6 +211,15 @@ def test_the_strength_is_the_weighted_sum_of_the_parts() -> None:
     rows = zip(*(part.tolist() for part in match.parts), strict=True)
     sums = [sum(w * v for w, v in zip(weights, row, strict=True)) for row in rows]
     assert match.strength.tolist() == [(total + NANO // 2) // NANO for total in sums]
+
+
+@pytest.mark.parametrize(
+    ("eligible", "rank"), [(0, 3), (1, 3), (39, 3), (40, 4), (119, 11), (120, 12), (100_000, 12)]
+)
+def test_a_tenth_of_a_small_memory_stands_out_and_twelve_of_a_large_one(
+    eligible: int, rank: int
+) -> None:
+    assert context.reference_rank(DEFAULT, eligible) == rank
 
 
 def test_the_strength_at_the_rank_is_half_relevant() -> None:

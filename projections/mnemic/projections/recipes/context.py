@@ -20,9 +20,10 @@ Their weighted sum is the strength of the match. Relevance puts it beside the ot
 
     relevance = 1 / (1 + exp(-(strength - reference) / width))
 
-The reference is the twelfth best strength among the eligible blocks, or a floor if that is higher:
-where nothing matches, or hardly anything is known, a weak match stays weak. Strengths lie close
-together; without the curve, recency would decide between the blocks that answer and all others.
+The reference is the strength of the block at a tenth of those eligible, at the third to the twelfth
+of them, or a floor if that is higher: where nothing matches a weak match stays weak. Strengths lie
+close together; without the curve, recency would decide between the blocks that answer and all
+others.
 
 Source: measured on dialogues, see benchmarks/retrieval.py. Weights, floor, rank and width are of
 the policy; they were fitted by listwise softmax and rounded.
@@ -54,6 +55,11 @@ SPREAD: Final = (600, 360, 216, 130)
 With the author, the date and the steps themselves worth most: without the spread recall@10 falls
 by 8 points, without authors by 3, without dates by 2, without rarity by 1.
 """
+
+RANK_LEAST: Final = 3
+CROWD: Final = 10
+"""Of so many eligible blocks one is half relevant or more, from three of them to the policy's rank:
+in a small memory twelve would be nearly all."""
 
 CORRECTION: Final = 1_000_000
 """How much weaker at least the older of two near-duplicates matches, nano-units."""
@@ -92,10 +98,15 @@ def match(view: View, query: str, vector: Vector | None, pool: Ints) -> Match:
         # Rare words alone answer nothing.
         searches=(parts[0], parts[1], np.where(evidence > 0, strength, 0)),
         curve=Curve(
-            reference=nth_best(strength, policy.relevance_rank, floor),
+            reference=nth_best(strength, reference_rank(policy, len(pool)), floor),
             width=nano(policy.relevance_width),
         ),
     )
+
+
+def reference_rank(policy: Policy, eligible: int) -> int:
+    """Return the rank that is half relevant: a tenth of the blocks, within its limits."""
+    return min(policy.relevance_rank, max(RANK_LEAST, eligible // CROWD))
 
 
 def _corrected(view: View, pool: Ints, strength: Ints) -> Ints:

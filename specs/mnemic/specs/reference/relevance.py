@@ -155,11 +155,15 @@ def corrected(state: PlainState, strengths: Values) -> Values:
 
 
 def reference_of(strengths: Collection[int], policy: Policy) -> int:
-    """Return the strength that is half relevant: that of a rank, or the floor if it is more."""
+    """Return the strength that is half relevant: that of a rank, or the floor if it is more.
+
+    The rank is a tenth of the eligible blocks, at least the third and at most that of the policy.
+    """
     floor = nano(policy.relevance_floor)
-    if len(strengths) < policy.relevance_rank:
+    rank = min(policy.relevance_rank, max(3, len(strengths) // 10))
+    if len(strengths) < rank:
         return floor
-    return max(floor, sorted(strengths, reverse=True)[policy.relevance_rank - 1])
+    return max(floor, sorted(strengths, reverse=True)[rank - 1])
 
 
 def relevance_of(strength: int, middle: int, policy: Policy) -> int:
