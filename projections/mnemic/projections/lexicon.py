@@ -33,10 +33,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.kernel.arithmetic import Integers, ln, nano_each, share
+from mnemic.kernel.arithmetic import Integers, ln, share
 from mnemic.projections import analysis
 from mnemic.projections.columns import Series
-from mnemic.projections.term_counts import GRID, K1, WHOLE, B, TermCounts, on_grid
+from mnemic.projections.term_counts import GRID, K1, WHOLE, TermCounts
 
 Mask = NDArray[np.bool_]
 
@@ -157,8 +157,12 @@ class Lexicon:
 
         Args:
             terms: As ``terms`` returns them.
-            alive: One truth value per document added.
+            alive: As for `search`.
+        Raises:
+            ValueError: *alive* is longer than the documents added.
         """
+        if alive.size > len(self._texts):
+            raise ValueError(f"a mask of {alive.size} for {len(self._texts)} documents")
         self.settle()
         live = int(np.count_nonzero(alive))
         found = [self._postings.get(term, _NONE).under(alive) for term in terms]
@@ -168,7 +172,7 @@ class Lexicon:
             counts=tuple(counts * WHOLE for _, counts in found),
             bounds=tuple(_inverse_frequency(live, size) * (K1 + 1.0) for size in sizes),
             lengths=self._lengths,
-            mean_length=int((self._lengths * alive).sum()) / max(live, 1) or 1.0,
+            mean_length=int(self._lengths[: alive.size][alive].sum()) / max(live, 1) or 1.0,
         )
 
     def search(self, query: str, alive: Mask) -> tuple[Integers, Integers]:
@@ -183,9 +187,12 @@ class Lexicon:
         Raises:
             ValueError: *alive* is longer than the documents added.
         """
-        matches, held, reach = self._match(query, alive)
-        documents = np.flatnonzero(held)
-        return documents, _strengths(matches[documents], reach)
+        found = self.counts(self.terms(query), alive)
+        held = np.zeros(alive.size, dtype=np.bool_)
+        for documents in found.documents:
+            held[documents] = True
+        matching = np.flatnonzero(held)
+        return matching, found.strengths(matching)
 
     def strengths(self, query: str, alive: Mask, documents: Integers) -> Integers:
         """Return how strongly each of *documents* matches, in the order given.
@@ -197,33 +204,10 @@ class Lexicon:
         Returns:
             Strengths in nano-units; 0 for a document that holds no term or is not alive.
         """
-        matches, _, reach = self._match(query, alive)
-        inside = documents < matches.size
+        inside = documents < alive.size
         found: Integers = np.zeros(documents.shape, dtype=np.int64)
-        found[inside] = matches[documents[inside]]
-        return _strengths(found, reach)
-
-    def _match(self, query: str, alive: Mask) -> tuple[Integers, Mask, int]:
-        """Return every document's match, whether it holds a term at all, and the reach."""
-        if alive.size > len(self._texts):
-            raise ValueError(f"a mask of {alive.size} for {len(self._texts)} documents")
-        self.settle()
-        lengths = self._lengths[: alive.size]
-        live = int(np.count_nonzero(alive))
-        mean = int((lengths * alive).sum()) / max(live, 1)
-        matches: Integers = np.zeros(alive.size, dtype=np.int64)
-        held: Mask = np.zeros(alive.size, dtype=np.bool_)
-        reach = 0
-        for term in dict.fromkeys(self._analyse(query)):
-            postings = self._postings.get(term, _NONE)
-            documents, counts = postings.under(alive)
-            bound = _inverse_frequency(live, documents.size) * (K1 + 1.0)
-            reach += round(bound * GRID)
-            if documents.size:
-                drag = K1 * ((1.0 - B) + B * (lengths[documents] / mean))
-                matches[documents] += on_grid((bound * counts) / (counts + drag))
-                held[documents] = True
-        return matches, held, reach
+        found[inside] = self.counts(self.terms(query), alive).strengths(documents[inside])
+        return found
 
 
 class _Postings:
@@ -296,7 +280,3 @@ def _on_grid(number: float) -> int:
 
 def _inverse_frequency(live: int, frequency: int) -> float:
     return ln(1.0 + (live - frequency + 0.5) / (frequency + 0.5))
-
-
-def _strengths(matches: Integers, reach: int) -> Integers:
-    return nano_each(matches / max(reach, 1))

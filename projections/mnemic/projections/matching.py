@@ -29,8 +29,8 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel.arithmetic import NANO, exp, nano, product_each, weighted_each
-from mnemic.kernel.reading import ACTIVE
 from mnemic.kernel.vectors import Vector
+from mnemic.projections.recipes import plain
 from mnemic.projections.views import View
 from mnemic.projections.where import Gate, eligible
 
@@ -76,10 +76,8 @@ def best_match(view: View, query: str, vector: Vector | None, gate: Gate) -> Mat
     pool = eligible(view, gate)
     if not len(pool):
         return None
-    words = np.minimum(NANO, product_each(_lexical(view, query, pool), WORDS_GAIN))
-    cosines = np.zeros(len(pool), dtype=np.int64)
-    if vector is not None:
-        cosines = np.maximum(0, view.index.cosines(vector, view.life.column("vector", pool)))
+    words = np.minimum(NANO, product_each(plain.lexical(view, query, pool), WORDS_GAIN))
+    cosines = plain.cosine(view, vector, pool)
     strengths = weighted_each((WORDS_SHARE, NANO - WORDS_SHARE), (words, cosines))
     best = int(strengths.max())
     place = min(np.flatnonzero(strengths == best).tolist(), key=lambda at: view.id(int(pool[at])))
@@ -116,11 +114,3 @@ def confidence(words: int, cosine: int, gap: int) -> int:
         + PER_SAMENESS * sameness
     )
     return nano(1.0 / (1.0 + exp(-log_odds)))
-
-
-def _lexical(view: View, query: str, pool: Ints) -> Ints:
-    """Return the strength of each block of the pool, by word statistics of all active blocks."""
-    lexicon = view.state.lexicon
-    alive = np.zeros(len(lexicon), dtype=np.bool_)
-    alive[view.life.column("text", view.with_status(ACTIVE))] = True
-    return lexicon.strengths(query, alive, view.life.column("text", pool))
