@@ -28,8 +28,9 @@ from typing import Final, TypeAlias
 import numpy as np
 from attrs import frozen
 
-from mnemic.kernel.arithmetic import NANO, product, share
+from mnemic.kernel.arithmetic import NANO, product
 from mnemic.kernel.reading import ACTIVE, EdgeFacts
+from mnemic.kernel.scoring import jaccard
 from mnemic.kernel.texts import BlockText
 from mnemic.projections import analysis
 from mnemic.projections.views import View
@@ -102,16 +103,38 @@ def shared(a: Bag, b: Bag) -> int:
     return sum((PATH_WEIGHT if " " in fact else 1) * count for fact, count in (a & b).items())
 
 
-def surface(view: View, a: int, b: int) -> int:
+@frozen(kw_only=True)
+class Looks:
+    """What a block looks like, apart from where it stands."""
+
+    terms: frozenset[str]
+    row: int
+    """Of its vector in the index, -1 without one."""
+
+
+def looks(view: View, number: int) -> Looks:
+    """Return what a block looks like."""
+    text = view.text(number)
+    terms = analysis.terms(text.content) if isinstance(text, BlockText) else ()
+    return Looks(terms=frozenset(terms), row=view.life.get("vector", number))
+
+
+def surface(view: View, a: Looks, b: Looks) -> int:
     """Return how alike two blocks look: the greater of their cosine and the overlap of terms."""
-    return max(_cosine(view, a, b), _overlap(_terms(view, a), _terms(view, b)))
+    overlap = jaccard(a.terms, b.terms)
+    if min(a.row, b.row) < 0:
+        return overlap
+    rows = np.array([[a.row], [b.row]], dtype=np.int64)
+    return max(0, overlap, int(view.index.cosines_between(*rows)[0]))
 
 
 def compare(view: View, a: int, b: int) -> Likeness:
     """Return how two blocks compare."""
-    mine, other = facts(view, a), facts(view, b)
+    mine, theirs = facts(view, a), facts(view, b)
     return Likeness(
-        fit=fit(mine, other), surface=surface(view, a, b), shared=tuple(sorted(mine & other))
+        fit=fit(mine, theirs),
+        surface=surface(view, looks(view, a), looks(view, b)),
+        shared=tuple(sorted(mine & theirs)),
     )
 
 
@@ -120,17 +143,15 @@ def analogies(view: View, number: int, *, limit: int) -> list[tuple[int, Likenes
 
     Ranked by fit · (1 - surface), ties by id.
     """
-    mine = facts(view, number)
+    mine, face = facts(view, number), looks(view, number)
     found: list[tuple[int, Likeness]] = []
     for other in _structured(view):
-        if other == number:
-            continue
         theirs = facts(view, other)
-        alike = fit(mine, theirs)
+        alike = fit(mine, theirs) if other != number else None
         if alike:
             likeness = Likeness(
                 fit=alike,
-                surface=surface(view, number, other),
+                surface=surface(view, face, looks(view, other)),
                 shared=tuple(sorted(mine & theirs)),
             )
             found.append((other, likeness))
@@ -161,19 +182,3 @@ def _step(edge: EdgeFacts, number: int) -> str:
     if edge.relation in MUTUAL:
         return edge.relation
     return f"{edge.relation}{'>' if edge.source == number else '<'}"
-
-
-def _cosine(view: View, a: int, b: int) -> int:
-    rows = view.life.column("vector", np.array([a, b], dtype=np.int64))
-    if (rows < 0).any():
-        return 0
-    return max(0, int(view.index.cosines(view.index.vector(int(rows[0])), rows[1:])[0]))
-
-
-def _terms(view: View, number: int) -> frozenset[str]:
-    text = view.text(number)
-    return frozenset(analysis.terms(text.content)) if isinstance(text, BlockText) else frozenset()
-
-
-def _overlap(a: frozenset[str], b: frozenset[str]) -> int:
-    return share(len(a & b), len(a | b))
