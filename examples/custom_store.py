@@ -102,6 +102,12 @@ class FolderLog:
                 if after < version and (upto is None or version <= upto):
                     yield record, tuple(row for row in rows if row.version == version)
 
+    def digest_at(self, version: int) -> bytes | None:
+        """Return the chain digest of the record at *version*."""
+        if not 0 <= version <= self.head().version:
+            return None
+        return _chained(GENESIS_DIGEST, [record for record, _ in self.read(upto=version)])
+
     @contextmanager
     def writing(self) -> Generator[None]:
         """Hold the right to append, among threads and processes."""

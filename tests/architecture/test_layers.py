@@ -48,7 +48,7 @@ LAYERS = {
     ),
     "projections": Layer(
         inner=frozenset({"kernel", "projections"}),
-        libraries=frozenset({"Stemmer", "attrs", "numpy", "scipy"}),
+        libraries=frozenset({"Stemmer", "attrs", "cattrs", "numpy", "orjson", "scipy"}),
         standard_library=PURE_STANDARD_LIBRARY,
     ),
     "specs": Layer(

@@ -24,6 +24,7 @@ from mnemic.kernel.identity import (
     DecisionId,
     PolicyId,
     SessionId,
+    digest,
 )
 from mnemic.kernel.texts import (
     AnalysisText,
@@ -67,6 +68,11 @@ class EmbedderIdentity:
     dimension: int
     weights: str = ""
     """Digest of the weights, 16 hex characters, or empty where the model has none."""
+
+    @property
+    def id(self) -> str:
+        """Digest of the three, 16 hex characters."""
+        return digest(f"{self.name}\n{self.dimension}\n{self.weights}".encode())
 
 
 @frozen(kw_only=True)
@@ -334,6 +340,22 @@ class Answer:
 
 
 @frozen(kw_only=True)
+class Exploration:
+    """Chance had a say in the last place of an answer, on purpose, so that others can be judged.
+
+    With probability *rate* the last place goes to one of *pool* candidates, all alike: the one
+    whose turn it was anyway, and the next ones that would fit in its stead.
+    """
+
+    rate: int
+    """Nano-units in (0, NANO]."""
+    pool: int
+    """How many could stand there, >= 1."""
+    drawn: int
+    """Who does, 0 for the one whose turn it was. Range: [0, pool)."""
+
+
+@frozen(kw_only=True)
 class RecallRecorded:
     """One decision: what was asked, what was known, what was returned."""
 
@@ -356,6 +378,12 @@ class RecallRecorded:
     token_budget: int | None = None
     retriever: str = "exact"
     propensity: int = NANO
+    """How probable this answer was when given, nano-units; below one only after exploring."""
+    explored: Exploration | None = None
+    """What chance decided; a replay takes it as given."""
+    embedder_id: str = ""
+    """``EmbedderIdentity.id`` of the one in force; "" without one, and in decisions before release
+    0.3.0."""
     staged: tuple[tuple[int, int], ...] = ()
     """Pairs of block numbers that were staged by this recall."""
     linked: tuple[tuple[int, int], ...] = ()

@@ -213,6 +213,18 @@ class Log(Protocol):
         """
         ...
 
+    def digest_at(self, version: int) -> bytes | None:
+        """Return the chain digest of the record at *version*, computed from its stored bytes.
+
+        It is what that record's successor must name as its predecessor. A store that keeps the
+        predecessor's digest beside each record needs one look, however long the log is; then
+        it says nothing about the soundness of the records before.
+
+        Returns:
+            None if the log has no such record, or cannot read it.
+        """
+        ...
+
     def writing(self) -> AbstractContextManager[None]:
         """Hold the right to append, fairly among processes. Re-entrant: no."""
         ...

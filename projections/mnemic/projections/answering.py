@@ -70,10 +70,8 @@ def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Pack
     """
     line = lines(view)
     places, dropped = _choose(view, ranking, limits, line)
-    chosen = [ranking.row(place) for place in places]
-    kept = set(places)
-    rest = [place for place in range(len(ranking)) if place not in kept]
-    runners = tuple(ranking.runner_up(place) for place in rest[: view.policy.runners_up])
+    answer = _answer(view, ranking, places)
+    chosen = answer.rows
     disputes = {row.block: view.related(row.block, "contradicts") for row in chosen}
     counter = _counterpoints(view, disputes)
     against = [line(number) for number in counter if number not in disputes]
@@ -92,10 +90,30 @@ def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Pack
         decision_id=None,
         version=view.point.version,
         hour=view.point.hour,
-        digest=digest([(view.id(row.block), row.score) for row in chosen]),
+        digest=digest_of(view, answer),
         policy_id=view.policy.id,
     )
-    return Packed(answer=Answer(rows=tuple(chosen), runners_up=runners), result=result)
+    return Packed(answer=answer, result=result)
+
+
+def select(view: View, ranking: Ranking, limits: Limits) -> Answer:
+    """Return what ``pack`` would record, without anything that is there to be read."""
+    places, _ = _choose(view, ranking, limits, lines(view))
+    return _answer(view, ranking, places)
+
+
+def _answer(view: View, ranking: Ranking, places: list[int]) -> Answer:
+    kept = set(places)
+    rest = [place for place in range(len(ranking)) if place not in kept]
+    return Answer(
+        rows=tuple(ranking.row(place) for place in places),
+        runners_up=tuple(ranking.runner_up(place) for place in rest[: view.policy.runners_up]),
+    )
+
+
+def digest_of(view: View, answer: Answer) -> str:
+    """Return the digest of an ordered answer with its scores, 16 hex characters."""
+    return digest([(view.id(row.block), row.score) for row in answer.rows])
 
 
 def decided(result: RecallResult, decision: DecisionId) -> RecallResult:
@@ -142,7 +160,7 @@ def _choose(
     return sorted(chosen), dropped
 
 
-def _never_scored(view: View, inquiry: Inquiry, chosen: list[AnswerRow]) -> Iterator[Dropped]:
+def _never_scored(view: View, inquiry: Inquiry, chosen: Sequence[AnswerRow]) -> Iterator[Dropped]:
     """Yield what a reader may miss: predecessors, and guaranteed blocks that a filter shut out."""
     successor = np.full(len(view.state.catalogue.ids), -1, dtype=np.int64)
     known = view.known()

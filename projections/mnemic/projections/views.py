@@ -8,6 +8,7 @@ the past finds its rows by a mask and stays true for ever. Every query runs on e
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -116,6 +117,16 @@ class View:
         """What stood in the ledgers that were asked: a view of the past asks each once."""
         self.policy: Policy = self._in_force("policies", "policy") or DEFAULT
         self.embedder: EmbedderIdentity | None = self._in_force("embedders", "embedder")
+
+    def under(self, policy: Policy) -> View:
+        """Return this view with another policy: what stood is the same, what counts is not.
+
+        It answers what another policy would have made of this moment, and not what the memory
+        would have become under it.
+        """
+        other = copy(self)
+        other.policy = policy
+        return other
 
     def _in_force(self, name: str, key: str) -> Any:
         return self._mapping(getattr(self._state.timeline, name)).get(key)

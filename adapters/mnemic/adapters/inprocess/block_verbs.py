@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import asdict, evolve
 
-from mnemic.adapters.inprocess import consolidation, history, reembedding
+from mnemic.adapters.inprocess import consolidation, reembedding
 from mnemic.adapters.inprocess.answers import learn_results
 from mnemic.adapters.inprocess.consolidation import Progress
 from mnemic.adapters.inprocess.host import Date, Host
@@ -229,7 +229,7 @@ class BlockVerbs(Host):
         return ErasureReceipt(
             block_id=block_id,
             version=version,
-            chain=history.digest_at(self._space, version).hex(),
+            chain=self._space.digest_at(version).hex(),
         )
 
     def rezone(

@@ -9,11 +9,10 @@ import numpy as np
 
 from mnemic.adapters.inprocess.moments import moment
 from mnemic.adapters.inprocess.space import Space
-from mnemic.adapters.stores import chain
 from mnemic.kernel import events as happened
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, StoreTooNew
 from mnemic.kernel.events import Recorded
-from mnemic.kernel.ports import GENESIS_DIGEST, Record
+from mnemic.kernel.ports import Record
 from mnemic.kernel.results import Moment, Verification
 from mnemic.projections.blocks import find
 from mnemic.projections.views import View
@@ -72,17 +71,6 @@ def behind(space: Space, view: View, block_id: str, *, limit: int = 100) -> tupl
 def _check_limit(limit: int) -> None:
     if type(limit) is not int or not 1 <= limit <= LIMIT_MAX:
         raise FieldRefused(f"limit must be from 1 to {LIMIT_MAX}, got {limit!r}", field="limit")
-
-
-def digest_at(space: Space, version: int) -> bytes:
-    """Return the chain digest of the log as it ends with the event at *version*."""
-    head = space.log.head()
-    if head.version == version:
-        return head.digest
-    link = GENESIS_DIGEST
-    for record, _ in space.log.read(upto=version):
-        link = chain.digest(link, record.version, record.topic, record.body)
-    return link
 
 
 def verify(space: Space, progress: Callable[[int, int], None] | None = None) -> Verification:

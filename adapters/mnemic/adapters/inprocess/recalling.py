@@ -58,6 +58,8 @@ def recall(
         if not record:
             return suggested(view, request, packed.result)
     event = _event(request, vector, packed, moment, recipe=records.recipe_name(models))
+    if view.embedder is not None:
+        event = evolve(event, embedder_id=view.embedder.id)
     returned = [row.block for row in packed.answer.rows]
 
     def decide(head: View, at: Moment) -> Written:

@@ -168,6 +168,17 @@ class Space:
         for record, payloads in self.log.read(after, upto):
             yield decode(record, payloads)
 
+    def digest_at(self, version: int) -> bytes:
+        """Return the chain digest of the log as it ends with the event at *version*.
+
+        Raises:
+            LogCorrupt: The log has no such record, or cannot read it.
+        """
+        found = self.log.digest_at(version)
+        if found is None:
+            raise LogCorrupt(f"no record can be read at version {version}", version=version)
+        return found
+
     def event_at(self, version: int) -> Recorded | None:
         """Return the event at *version*, if the log has it."""
         return next(self.recorded(version - 1, version), None) if version >= 0 else None

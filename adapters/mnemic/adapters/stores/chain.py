@@ -37,6 +37,16 @@ def digest(previous: bytes, version: int, topic: str, body: bytes) -> bytes:
     return sha256(previous + seal + topic.encode() + body).digest()
 
 
+def digest_of(row: Row | None) -> bytes | None:
+    """Return the digest of a stored record, or None if it is gone or its types are damaged."""
+    if row is None:
+        return None
+    version, topic, state = row
+    if not isinstance(topic, str) or not isinstance(state, bytes):
+        return None
+    return digest(state[:DIGEST_BYTES], version, topic, state[DIGEST_BYTES:])
+
+
 def verified(rows: Iterable[Row], *, after: int, upto: int, head: Head) -> Iterator[Record]:
     """Yield the records with version in (after, upto], each once its voucher has agreed.
 

@@ -147,6 +147,12 @@ class MemoryLog:
         for record in chain.verified(rows, after=after, upto=end, head=head):
             yield record, self._space.payloads.get(record.version, ())
 
+    def digest_at(self, version: int) -> bytes | None:
+        """Return the chain digest of the record at *version*, from its stored bytes."""
+        if not 0 <= version <= self._space.head.version:
+            return None
+        return chain.digest_of(next(iter(self._recorder.rows(self._name, version, version)), None))
+
     @contextmanager
     def writing(self) -> Generator[None]:
         """Hold the right to append, among the threads of this process. Not re-entrant."""

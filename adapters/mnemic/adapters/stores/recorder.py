@@ -184,6 +184,13 @@ class SpaceRecorder(SQLiteAggregateRecorder):
             row = c.execute(_SELECT_COMMAND, (space, command_id)).fetchone()
             return CommandRow(*row) if row else None
 
+    def records(self, space: int, first: int, last: int) -> list[chain.Row]:
+        """Return the records of *space* from version *first* to *last*, without their payloads."""
+        rows: list[chain.Row] = []
+        with self.datastore.reading() as c:
+            _gather(c, _SELECT_EVENTS, (str(space), first, last), rows)
+        return rows
+
     def batch(self, space: int, first: int, last: int) -> tuple[list[chain.Row], list[PayloadRow]]:
         """Return what stands in *space* from version *first* to *last*: records and payloads.
 

@@ -167,6 +167,12 @@ class SQLiteLog:
             if has_strays:
                 raise chain.damage(head.version + 1, reason="the head row ends before it")
 
+    def digest_at(self, version: int) -> bytes | None:
+        """Return the chain digest of the record at *version*, from its stored bytes."""
+        with named(self._store.path):
+            rows = self._recorder.records(self._number, version, version)
+        return chain.digest_of(rows[0] if rows else None)
+
     def writing(self) -> AbstractContextManager[None]:
         """Hold the right to append, fairly among processes. Not re-entrant."""
         return self._store.writing()

@@ -90,6 +90,11 @@ class StoreContract(Durability):
             chained(records(0, count)) for count in range(2, 8, 2)
         ]
 
+    def test_the_digest_at_a_version_is_what_its_successor_names(self, log: Log) -> None:
+        heads = [log.append(records(version, 1), ()) for version in range(5)]
+        found = [log.digest_at(version) for version in range(-1, 6)]
+        assert found == [None, *(head.digest for head in heads), None]
+
     def test_bytes_come_back_as_they_were(self, log: Log) -> None:
         every = b"{" + bytes(range(256))
         long = Record(1, "thing-noted.1", b"[" + bytes(2**20))

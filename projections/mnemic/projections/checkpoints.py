@@ -1,0 +1,74 @@
+"""Checkpoints: a whole state as arrays, and a state made of them again.
+
+What is here is pure: from a state to its parts and back. Files, digests and the question whether
+a checkpoint belongs to a log are matters of ``mnemic.adapters.checkpoints``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from numpy.typing import NDArray
+
+from mnemic.kernel.events import EmbedderIdentity
+from mnemic.projections.catalogue import Catalogue
+from mnemic.projections.graph import Graph
+from mnemic.projections.index import VectorIndex
+from mnemic.projections.ledger import Ledger
+from mnemic.projections.lexicon import Lexicon
+from mnemic.projections.parts import Parts, nested, packed, unpacked, within
+from mnemic.projections.sequence import Sequence
+from mnemic.projections.state import State
+from mnemic.projections.timeline import Timeline
+
+
+def freeze(state: State) -> Parts:
+    """Return a state at its head as arrays that no later event changes."""
+    identities = list(state.indexes)
+    staged = [
+        [identities.index(identity), list(rows.items())]
+        for identity, rows in state.staged_vectors.items()
+    ]
+    return nested(
+        timeline=state.timeline.frozen(),
+        catalogue=state.catalogue.frozen(),
+        graph=state.graph.frozen(),
+        ledger=state.ledger.frozen(),
+        lexicon=state.lexicon.frozen(),
+        sequence=state.sequence.frozen(),
+        indexes={
+            "embedders": packed([[each.name, each.dimension, each.weights] for each in identities]),
+            "staged": packed(staged),
+            **nested(
+                **{str(at): index.frozen() for at, index in enumerate(state.indexes.values())}
+            ),
+        },
+    )
+
+
+def thaw(parts: Mapping[str, NDArray[Any]]) -> State:
+    """Return the state that ``freeze`` was given.
+
+    Raises:
+        KeyError, ValueError, TypeError, IndexError: They are not the parts of a state of this
+            ``FOLD_VERSION``. Whoever keeps them has to make sure of that, and of every byte.
+    """
+    state = State()
+    state.timeline = Timeline.thawed(within(parts, "timeline"))
+    state.catalogue = Catalogue.thawed(within(parts, "catalogue"))
+    state.graph = Graph.thawed(within(parts, "graph"))
+    state.ledger = Ledger.thawed(within(parts, "ledger"))
+    state.lexicon = Lexicon.thawed(within(parts, "lexicon"))
+    state.sequence = Sequence.thawed(within(parts, "sequence"), state.catalogue)
+    indexes = within(parts, "indexes")
+    identities = [
+        EmbedderIdentity(name=name, dimension=dimension, weights=weights)
+        for name, dimension, weights in unpacked(indexes["embedders"])
+    ]
+    state.indexes = {
+        identity: VectorIndex.thawed(within(indexes, str(at)))
+        for at, identity in enumerate(identities)
+    }
+    state.staged_vectors = {identities[at]: dict(rows) for at, rows in unpacked(indexes["staged"])}
+    return state
