@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from mnemic.kernel.arithmetic import NANO, ln, nano
 from mnemic.kernel.errors import RecipeRetired
 from mnemic.projections.analysis import terms
-from mnemic.projections.lexicon import Lexicon, Mask
+from mnemic.projections.lexicon import Lexicon
+from mnemic.projections.postings import Mask
 from mnemic.projections.term_counts import K1, B
 
 WORDS = st.sampled_from("the bees bee tea teas 3.11 walked walking café night nights mist".split())
@@ -99,20 +100,6 @@ def test_searching_between_additions_changes_nothing(
     assert found(paused, query, alive) == found(lexicon_of(texts), query, alive)
 
 
-@given(documents=DOCUMENTS, query=SENTENCES, settled=st.booleans())
-def test_a_forgotten_document_is_one_that_never_had_a_text(
-    documents: list[tuple[str | None, bool]], query: str, *, settled: bool
-) -> None:
-    forgetful = lexicon_of([text for text, _ in documents])
-    if settled:
-        forgetful.settle()
-    for number, (_, lives) in enumerate(documents):
-        if not lives:
-            forgetful.forget(number)
-    blank = lexicon_of([text if lives else None for text, lives in documents])
-    assert found(forgetful, query) == found(blank, query)
-
-
 @given(DOCUMENTS, SENTENCES, st.lists(st.integers(min_value=0, max_value=15)))
 def test_strengths_of_given_documents_are_those_of_the_search(
     documents: list[tuple[str | None, bool]], query: str, asked: list[int]
@@ -179,36 +166,18 @@ def test_documents_are_numbered_in_order() -> None:
     assert len(lexicon) == 3
 
 
-@pytest.mark.parametrize("settled", [False, True])
-def test_forgetting_leaves_no_trace_of_the_text(*, settled: bool) -> None:
-    lexicon = lexicon_of(["snow fell", "the zanzibar ledger"])
-    if settled:
-        lexicon.settle()
-    assert b"zanzibar" in pickle.dumps(lexicon)
-    lexicon.forget(1)
-    assert b"zanzibar" not in pickle.dumps(lexicon)
-    assert b"ledger" not in pickle.dumps(lexicon)
-
-
-def test_forgetting_twice_is_forgetting_once() -> None:
-    lexicon = lexicon_of(["snow fell", "snow"])
-    lexicon.forget(1)
-    lexicon.search("snow", everyone(2))
-    lexicon.forget(1)
-    assert list(found(lexicon, "snow")) == [0]
-
-
-@pytest.mark.parametrize("document", [-1, 1])
-def test_forgetting_a_document_that_was_never_added_is_refused(document: int) -> None:
-    with pytest.raises(IndexError, match=f"document {document} of 1"):
-        lexicon_of(["snow"]).forget(document)
+def test_of_an_analysed_text_nothing_is_kept_but_its_terms() -> None:
+    lexicon = lexicon_of(["snow fell", "they were whispering in Zanzibar"])
+    assert b"whispering" in pickle.dumps(lexicon)
+    lexicon.settle()
+    assert b"whispering" not in pickle.dumps(lexicon)
+    assert lexicon.terms("whispering") == ["whisper"]
 
 
 def test_what_a_search_returned_stays_as_it_was() -> None:
     lexicon = lexicon_of([*SNOW])
     documents, strengths = lexicon.search("snow", everyone(4))
     before = documents.tolist(), strengths.tolist()
-    lexicon.forget(0)
     lexicon.add("snow again")
     lexicon.search("snow", everyone(5))
     assert (documents.tolist(), strengths.tolist()) == before
@@ -283,16 +252,13 @@ def test_incidences_say_which_document_holds_which_term(
     lexicon.incidences()
     for text in later:
         lexicon.add(text)
-    if texts:
-        lexicon.forget(0)
     documents, numbers = lexicon.incidences()
     groups: dict[int, list[int]] = {}
     for document, number in zip(documents.tolist(), numbers.tolist(), strict=True):
         groups.setdefault(number, []).append(document)
-    kept: list[str | None] = [*texts, *later]
-    kept[: min(1, len(texts))] = [None] * min(1, len(texts))
     expected: dict[str, list[int]] = {}
-    for document, said in enumerate(kept):
+    for document, said in enumerate([*texts, *later]):
         for term in dict.fromkeys(terms(said or "")):
             expected.setdefault(term, []).append(document)
-    assert sorted(groups.values()) == sorted(expected.values())
+    # Terms are numbered in the order of their first use.
+    assert groups == dict(enumerate(expected.values()))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.kernel.identity import BlockId
-from mnemic.projections.columns import Ledgered
+from mnemic.projections.mappings import Ledgered
 from mnemic.projections.returns import Returns
 from mnemic.projections.staging import Refreshed, Staged, Staging, order_of
 

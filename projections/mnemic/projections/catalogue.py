@@ -6,6 +6,10 @@ one entry per time it was learned; everything that is counted or compared lives 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,14 +22,43 @@ from mnemic.kernel.retention import GOOD
 from mnemic.kernel.scoring import UNKNOWN
 from mnemic.kernel.texts import BlockText, Erased
 from mnemic.projections.columns import Names, Series, Versions
+from mnemic.projections.parts import Parts, nested, packed, unpacked, within
+from mnemic.projections.payloads import Payloads
 from mnemic.projections.returns import Returns
 from mnemic.projections.reviews import Reviews
 
 REASONS = ("", "decayed", "superseded", "expired", "forgotten", "erased")
 
 NO_TAGS: tuple[str, ...] = ()
+_NAMES = ("categories", "sources", "zones", "sessions")
 QUESTIONS_MAX = 64
 """Questions about tags whose answers are remembered, the last asked."""
+
+
+_LIFE: Mapping[str, type[np.generic]] = {
+    "status": np.int8,
+    "reason": np.int8,
+    "successor": np.int32,
+    "text": np.int32,
+    "tags": np.int32,
+    "vector": np.int32,
+    "category": np.int32,
+    "source": np.int32,
+    "zone": np.int32,
+    "session": np.int32,
+    "learned": np.int32,
+    "confidence": np.int64,
+    "created_us": np.int64,
+    "expires_us": np.int64,
+    "tier_rate": np.int64,
+}
+_STRENGTH: Mapping[str, type[np.generic]] = {
+    "reinforced_us": np.int64,
+    "reinforcements": np.int32,
+    "rate": np.int64,
+}
+_EVIDENCE: Mapping[str, type[np.generic]] = {"alpha": np.int64, "beta": np.int64}
+_USES: Mapping[str, type[np.generic]] = {"retrievals": np.int32}
 
 
 class Catalogue:
@@ -34,43 +67,79 @@ class Catalogue:
     def __init__(self) -> None:
         self.ids: list[BlockId] = []
         self.numbers: dict[BlockId, int] = {}
-        self.texts: list[BlockText | Erased] = []
+        self.texts: Payloads[BlockText] = Payloads(BlockText)
         """One per learning; its place is the document number of the lexicon too."""
-        self.block_of_text: list[int] = []
-        self.summaries: dict[int, tuple[int, str]] = {}
-        """By text: the version and words of the summary that an analyst gave of it."""
         self.categories = Names()
         self.sources = Names()
         self.zones = Names()
-        self.tag_sets: list[tuple[str, ...]] = [NO_TAGS]
-        self._tag_set_numbers: dict[tuple[str, ...], int] = {NO_TAGS: 0}
         self._sets_with: dict[tuple[str, ...], Series] = {}
         self.sessions = Names("")
         self.waiting: dict[int, None] = {}
         """The inbox at the head, first in first."""
-        self.life = Versions(
-            status=np.int8,
-            reason=np.int8,
-            successor=np.int32,
-            text=np.int32,
-            tags=np.int32,
-            vector=np.int32,
-            category=np.int32,
-            source=np.int32,
-            zone=np.int32,
-            session=np.int32,
-            learned=np.int32,
-            confidence=np.int64,
-            created_us=np.int64,
-            expires_us=np.int64,
-            tier_rate=np.int64,
-        )
-        self.strength = Versions(reinforced_us=np.int64, reinforcements=np.int32, rate=np.int64)
-        self.evidence = Versions(alpha=np.int64, beta=np.int64)
+        self.life = Versions(**_LIFE)
+        self.strength = Versions(**_STRENGTH)
+        self.evidence = Versions(**_EVIDENCE)
         """Outcomes alone: the prior is of the policy in force where one looks."""
-        self.uses = Versions(retrievals=np.int32)
+        self.uses = Versions(**_USES)
         self.returns = Returns()
         self.reviews = Reviews()
+        self._unread = {"tag_sets": packed([NO_TAGS]), "summaries": packed([])}
+        """What is read when somebody asks for it."""
+
+    def frozen(self) -> Parts:
+        """Return all blocks and what they were."""
+        return {
+            "ids": packed(self.ids),
+            "tag_sets": packed(self.tag_sets),
+            "summaries": packed(list(self.summaries.items())),
+            "waiting": np.fromiter(self.waiting, dtype=np.int32, count=len(self.waiting)),
+            **{name: packed(getattr(self, name).words) for name in _NAMES},
+            **nested(
+                texts=self.texts.frozen(),
+                life=self.life.frozen(),
+                strength=self.strength.frozen(),
+                evidence=self.evidence.frozen(),
+                uses=self.uses.frozen(),
+                returns=self.returns.frozen(),
+                reviews=self.reviews.frozen(),
+            ),
+        }
+
+    @classmethod
+    def thawed(cls, parts: Mapping[str, NDArray[Any]]) -> Catalogue:
+        """Return the catalogue that was frozen."""
+        catalogue = cls()
+        catalogue.ids = unpacked(parts["ids"])
+        catalogue.numbers = dict(zip(catalogue.ids, range(len(catalogue.ids)), strict=True))
+        catalogue.texts = Payloads.thawed(within(parts, "texts"), BlockText)
+        catalogue.waiting = dict.fromkeys(parts["waiting"].tolist())
+        catalogue._unread = {name: parts[name] for name in catalogue._unread}
+        for name in _NAMES:
+            setattr(catalogue, name, Names.thawed(unpacked(parts[name])))
+        catalogue.life = Versions.thawed(within(parts, "life"), _LIFE)
+        catalogue.strength = Versions.thawed(within(parts, "strength"), _STRENGTH)
+        catalogue.evidence = Versions.thawed(within(parts, "evidence"), _EVIDENCE)
+        catalogue.uses = Versions.thawed(within(parts, "uses"), _USES)
+        catalogue.returns = Returns.thawed(within(parts, "returns"))
+        catalogue.reviews = Reviews.thawed(within(parts, "reviews"))
+        return catalogue
+
+    @cached_property
+    def tag_sets(self) -> list[tuple[str, ...]]:
+        """Sets of tags by number, each sorted."""
+        return [tuple(tags) for tags in unpacked(self._unread["tag_sets"])]
+
+    @cached_property
+    def _tag_set_numbers(self) -> dict[tuple[str, ...], int]:
+        return {tags: number for number, tags in enumerate(self.tag_sets)}
+
+    @cached_property
+    def summaries(self) -> dict[int, list[tuple[int, str | None]]]:
+        """By text: versions, and the summary of an analyst that stood from each; None for none."""
+        return {
+            text: [(since, words) for since, words in steps]
+            for text, steps in unpacked(self._unread["summaries"])
+        }
 
     def tag_set(self, tags: tuple[str, ...]) -> int:
         """Return the number of a sorted set of tags."""
@@ -98,7 +167,18 @@ class Catalogue:
         """Return the tags of a block at the head, sorted."""
         return self.tag_sets[self.life.value(number, "tags")]
 
+    def summary(self, text: int, version: int) -> str | None:
+        """Return the summary that stood for a text at *version*."""
+        for since, words in reversed(self.summaries.get(text, ())):
+            if since <= version:
+                return words
+        return None
+
     # --- what events do ---------------------------------------------------------------------
+
+    def summarise(self, text: int, version: int, words: str | None) -> None:
+        """Let *words* be the summary of a text from *version* on."""
+        self.summaries.setdefault(text, []).append((version, words))
 
     def learn(self, event: BlockLearned, at: Recorded) -> int:
         """Put a block into the inbox and return its number."""
@@ -112,7 +192,6 @@ class Catalogue:
             self.uses.put(number, version, (0,))
         text = len(self.texts)
         self.texts.append(event.text)
-        self.block_of_text.append(number)
         tags = NO_TAGS if isinstance(event.text, Erased) else event.text.tags
         self.life.put(
             number,
@@ -146,7 +225,7 @@ class Catalogue:
             tags = tuple(sorted({*tags, *promotion.analysis.tags}))
             if promotion.analysis.summary is not None:
                 text = self.life.value(number, "text")
-                self.summaries[text] = (version, promotion.analysis.summary)
+                self.summarise(text, version, promotion.analysis.summary)
         self.life.change(
             number,
             version,
@@ -185,6 +264,12 @@ class Catalogue:
         values = {} if successor is None else {"successor": successor}
         self.life.change(number, version, status=ARCHIVED, reason=REASONS.index(reason), **values)
         self.waiting.pop(number, None)
+
+    def queue_again(self) -> None:
+        """Let the inbox be who is in it, in the order of learning, after blocks were put back."""
+        waiting = np.flatnonzero(self.life.column("status")[self.life.head] == INBOX)
+        learned = self.life.column("learned")[self.life.head[waiting]]
+        self.waiting = dict.fromkeys(waiting[np.argsort(learned, kind="stable")].tolist())
 
     def rezone(self, number: int, version: int, zone: str) -> None:
         self.life.change(number, version, zone=self.zones.number(zone))

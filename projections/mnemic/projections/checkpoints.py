@@ -6,9 +6,11 @@ a checkpoint belongs to a log are matters of ``mnemic.adapters.checkpoints``.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.kernel.events import EmbedderIdentity
@@ -72,3 +74,14 @@ def thaw(parts: Mapping[str, NDArray[Any]]) -> State:
     }
     state.staged_vectors = {identities[at]: dict(rows) for at, rows in unpacked(indexes["staged"])}
     return state
+
+
+def digest(parts: Mapping[str, NDArray[Any]]) -> str:
+    """Return the digest of a state: SHA-256 over its parts, each with name, type and shape."""
+    found = hashlib.sha256()
+    for name in sorted(parts):
+        part = parts[name]
+        # A line ends the header, and the header says how many bytes follow.
+        found.update(f"{name} {part.dtype.str} {part.shape}\n".encode())
+        found.update(np.ascontiguousarray(part).reshape(-1).data)
+    return found.hexdigest()

@@ -7,7 +7,8 @@ Rules of this module:
 2. Keys are small whole numbers handed out in order, so "the row of a key" is one array.
 3. Growing copies into a larger array and leaves the old one as it was: whoever still holds it
    keeps reading a truth that has not moved. ``until`` is the only cell written after its row; it
-   changes from "never" to a version later than any view that can hold the array.
+   changes from "never" to a version later than any view that can hold the array. So it is the
+   only column that is copied where a table is frozen or thawed.
 4. A fold writes row by row, a query reads column by column. So rows gather in a list, which costs
    a fold next to nothing, and move into the arrays together: when somebody reads, or when many
    have gathered.
@@ -15,28 +16,32 @@ Rules of this module:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mnemic.projections.parts import Parts, nested, within
 
 NEVER = np.iinfo(np.int32).max
 """``until`` of a row that still stands."""
 
 Rows = NDArray[np.int32]
-V = TypeVar("V")
 FIRST_CAPACITY = 64
 GATHERED_MAX = 4096
 """Rows that gather before they move into the arrays unasked."""
 
 
-def _grown(array: NDArray[Any], length: int, *, fill: int = 0) -> NDArray[Any]:
+def grown(array: NDArray[Any], length: int, *, fill: int = 0) -> NDArray[Any]:
     """Return *array* if it holds *length* values, else a larger copy."""
     if length <= len(array):
         return array
-    larger = np.full(max(length, 2 * len(array)), fill, dtype=array.dtype)
+    # Zeros cost nothing until they are written over.
+    larger = np.zeros(max(length, 2 * len(array)), dtype=array.dtype)
     larger[: len(array)] = array
+    if fill:
+        larger[len(array) :] = fill
     return larger
 
 
@@ -47,6 +52,13 @@ class Series:
         self._array: NDArray[Any] = np.zeros(FIRST_CAPACITY, dtype=dtype)
         self._settled = 0
         self._gathered: list[int] = []
+
+    @classmethod
+    def thawed(cls, values: NDArray[Any]) -> Series:
+        """Return a series of *values*, which are never written to."""
+        series = cls(values.dtype.type)
+        series._array, series._settled = values, len(values)
+        return series
 
     def append(self, value: int) -> None:
         self._gathered.append(value)
@@ -65,10 +77,23 @@ class Series:
     def _settle(self) -> None:
         if self._gathered:
             length = len(self)
-            self._array = _grown(self._array, length)
+            self._array = grown(self._array, length)
             self._array[self._settled : length] = self._gathered
             self._settled = length
             self._gathered = []
+
+
+Trail: TypeAlias = list[tuple[int, Any]]
+"""Versions, rising, and what stood from each on; None for nothing."""
+
+
+def step(trail: Trail, version: int, value: Any) -> None:
+    """Let *value* stand from *version* on, at the end of a trail; what stood already is no step."""
+    if trail and trail[-1][0] == version:
+        trail.pop()
+    before = trail[-1][1] if trail else None
+    if value != before:
+        trail.append((version, value))
 
 
 class Versions:
@@ -90,6 +115,35 @@ class Versions:
         """Rows closed since the arrays were written, and when."""
         self._moved: list[int] = []
         """Keys whose standing row changed since."""
+        self._ended: tuple[Rows, Rows] | None = None
+        """What ``_endings`` returns, until more rows end."""
+
+    def frozen(self) -> Parts:
+        """Return all row versions."""
+        self._settle()
+        rows = slice(self._settled)
+        return {
+            "key": self._key[rows],
+            "since": self._since[rows],
+            "until": self._until[rows].copy(),
+            **nested(columns={name: column[rows] for name, column in self._columns.items()}),
+        }
+
+    @classmethod
+    def thawed(
+        cls, parts: Mapping[str, NDArray[Any]], columns: Mapping[str, type[np.generic]]
+    ) -> Versions:
+        """Return the table that was frozen, which had these *columns*."""
+        table, values = cls(**columns), within(parts, "columns")
+        table._columns = {name: values[name] for name in columns}
+        table._key, table._since = parts["key"], parts["since"]
+        table._until = parts["until"].copy()
+        table._settled = len(table._key)
+        standing = np.flatnonzero(table._until == NEVER)
+        table._head = np.full(int(table._key.max(initial=-1)) + 1, -1, dtype=np.int32)
+        table._head[table._key[standing]] = standing
+        table._rows = table._head.tolist()
+        return table
 
     # --- writing, row by row ----------------------------------------------------------------
 
@@ -164,11 +218,90 @@ class Versions:
         """
         self._settle()
         since = self._since[: self._settled]
-        count = int(np.searchsorted(since, version, side="right"))
+        count = int(since.searchsorted(np.int32(version), side="right"))
         rows = np.nonzero(self._until[:count] > version)[0]
         standing = np.full(keys, -1, dtype=np.int32)
         standing[self._key[rows]] = rows
         return standing
+
+    def moved(self, standing: Rows, before: int, version: int, keys: int) -> Rows:
+        """Return ``standing(version, keys)``, made from what stood at an earlier version.
+
+        Args:
+            standing: What ``standing`` or ``moved`` returned for *before*; it stays as it is.
+            before: At most *version*.
+            version: As for ``standing``.
+            keys: As for ``standing``.
+        Returns:
+            *standing* itself, where nothing has changed in between.
+        """
+        self._settle()
+        since = self._since[: self._settled]
+        between = np.array((before, version), dtype=np.int32)
+        first, last = since.searchsorted(between, side="right")
+        ended, ends = self._endings()
+        gone = ended[slice(*ends.searchsorted(between, side="right"))]
+        fresh = first + np.flatnonzero(self._until[first:last] > version)
+        if len(standing) == keys and not len(gone) and not len(fresh):
+            return standing
+        moved = np.full(keys, -1, dtype=np.int32)
+        moved[: len(standing)] = standing[:keys]
+        moved[self._key[gone]] = -1
+        moved[self._key[fresh]] = fresh
+        return moved
+
+    def _endings(self) -> tuple[Rows, Rows]:
+        """Return the rows that do not stand any longer, in the order of their ends, and these."""
+        if self._ended is None:
+            until = self._until[: self._settled]
+            rows = np.flatnonzero(until != NEVER).astype(np.int32)
+            rows = rows[np.argsort(until[rows], kind="stable")]
+            self._ended = rows, until[rows]
+        return self._ended
+
+    def changed(self, first: int, last: int) -> list[int]:
+        """Return the keys with a row that came or went from version *first* to *last*, rising."""
+        self._settle()
+        since, until = self._since[: self._settled], self._until[: self._settled]
+        rows = ((first <= since) & (since <= last)) | ((first <= until) & (until <= last))
+        keys: list[int] = np.unique(self._key[: self._settled][rows]).tolist()
+        return keys
+
+    def trails(
+        self, keys: Iterable[int], version: int, seen: Callable[[tuple[int, ...]], Any]
+    ) -> dict[int, Trail]:
+        """Return, by key, what stood from which version on, up to *version*.
+
+        Args:
+            keys: Whose.
+            version: Nothing later is looked at.
+            seen: What counts of the values of a row; a step from like to like is left out.
+        """
+        found: dict[int, Trail] = {key: [] for key in keys}
+        if not found:
+            return found
+        self._settle()
+        among = np.zeros(len(self._rows), dtype=np.bool_)
+        among[list(found)] = True
+        rows = np.nonzero(among[self._key[: self._settled]])[0]
+        for row in rows[self._since[rows] <= version].tolist():
+            since, until = int(self._since[row]), int(self._until[row])
+            if since == until:
+                continue  # replaced before anybody could see it
+            trail = found[int(self._key[row])]
+            step(trail, since, seen(self.stood(row)))
+            if until <= version:
+                step(trail, until, None)
+        return found
+
+    def place(self, name: str) -> int:
+        """Return where a column stands among the values of a row."""
+        return self._place[name]
+
+    def stood(self, row: int) -> tuple[int, ...]:
+        """Return the values of a row version, be it closed or not."""
+        self._settle()
+        return tuple(int(column[row]) for column in self._columns.values())
 
     def touched(self, key: int) -> NDArray[np.int32]:
         """Return the versions at which *key* changed, in order, closings included."""
@@ -182,71 +315,24 @@ class Versions:
         if self._gathered:
             first, last = self._settled, self._settled + len(self._gathered)
             key, since, *values = zip(*self._gathered, strict=True)
-            self._key = _grown(self._key, last)
-            self._since = _grown(self._since, last)
-            self._until = _grown(self._until, last, fill=int(NEVER))
+            self._key = grown(self._key, last)
+            self._since = grown(self._since, last)
+            self._until = grown(self._until, last, fill=int(NEVER))
             self._key[first:last] = key
             self._since[first:last] = since
             for name, column in zip(self._columns, values, strict=True):
-                self._columns[name] = _grown(self._columns[name], last)
+                self._columns[name] = grown(self._columns[name], last)
                 self._columns[name][first:last] = column
             self._settled, self._gathered = last, []
         if self._closed:
             rows, versions = zip(*self._closed, strict=True)
             self._until[list(rows)] = versions
             self._closed = []
+            self._ended = None
         if self._moved:
-            self._head = _grown(self._head, len(self._rows), fill=-1)
+            self._head = grown(self._head, len(self._rows), fill=-1)
             self._head[self._moved] = [self._rows[key] for key in self._moved]
             self._moved = []
-
-
-class Ledgered(Generic[V]):
-    """A small mapping that remembers: for facts too few or too odd for columns."""
-
-    def __init__(self) -> None:
-        self._entries: dict[Any, list[tuple[int, int, V | None]]] = {}
-        """By key: version, place among all puts, and what was put; None where it was dropped."""
-        self._puts = 0
-        self.current: dict[Any, V] = {}
-        """What stands at the head, in the order in which it was last put."""
-
-    def put(self, key: Any, version: int, value: V) -> None:
-        """Let *value* stand for *key* from *version* on."""
-        self._puts += 1
-        self._entries.setdefault(key, []).append((version, self._puts, value))
-        self.current.pop(key, None)
-        self.current[key] = value
-
-    def drop(self, key: Any, version: int) -> None:
-        """Let nothing stand for *key* from *version* on."""
-        if self.current and self.current.pop(key, None) is not None:
-            self._entries[key].append((version, self._puts, None))
-
-    def touched(self, concerned: Callable[[Any], bool]) -> NDArray[np.int32]:
-        """Return the versions at which a key changed that is *concerned*."""
-        versions = [
-            version
-            for key, entries in self._entries.items()
-            if concerned(key)
-            for version, _, _ in entries
-        ]
-        return np.array(versions, dtype=np.int32)
-
-    def at(self, version: int) -> dict[Any, V]:
-        """Return what stood at *version*, in the order in which it was last put.
-
-        One version can put many keys, so the order is that of the puts, not of the versions.
-        """
-        found = []
-        for key, entries in self._entries.items():
-            for since, place, value in reversed(entries):
-                if since <= version:
-                    if value is not None:
-                        found.append((place, key, value))
-                    break
-        found.sort(key=lambda entry: entry[0])
-        return {key: value for _, key, value in found}
 
 
 class Names:
@@ -257,6 +343,14 @@ class Names:
         self._numbers: dict[str, int] = {}
         for word in first:
             self.number(word)
+
+    @classmethod
+    def thawed(cls, words: Iterable[str]) -> Names:
+        """Return the numbers of *words*, which are told apart and in order."""
+        names = cls()
+        names.words = list(words)
+        names._numbers = dict(zip(names.words, range(len(names.words)), strict=True))
+        return names
 
     def number(self, word: str) -> int:
         """Return the number of *word*, a fresh one at its first use."""

@@ -7,13 +7,20 @@ them stand is a question to the rows of the view at hand, so one list serves all
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
 import numpy as np
-from attrs import frozen
+from attrs import astuple, fields, frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel.reading import ORIGINS
 from mnemic.kernel.texts import Erased, Remark
-from mnemic.projections.columns import Ledgered, Names, Series, Versions
+from mnemic.projections.adjacency import Pairs
+from mnemic.projections.columns import Names, Versions
+from mnemic.projections.mappings import Coding, Ledgered
+from mnemic.projections.parts import Parts, nested, packed, unpacked, within
+from mnemic.projections.payloads import Payloads
 from mnemic.projections.staging import Refreshed, Staging
 
 SIMILAR, CO_OCCURS = 0, 1
@@ -42,67 +49,111 @@ class Sighting:
     cosine: int
 
 
+V = TypeVar("V", Pending, Sighting)
+_EDGE: Mapping[str, type[np.generic]] = {
+    "source": np.int32,
+    "relation": np.int32,
+    "origin": np.int32,
+    "weight": np.int64,
+    "anchor_us": np.int64,
+    "count": np.int32,
+    "note": np.int32,
+}
+
+
+def _by_pair(kind: type[V]) -> Coding[V]:
+    """Return how values of *kind* are kept by pair."""
+    names = [field.name for field in fields(kind)]
+
+    def read(plain: list[Any]) -> tuple[tuple[int, int], V]:
+        low, high, *values = plain
+        return (low, high), kind(**dict(zip(names, values, strict=True)))
+
+    return Coding(lambda ends, value: (*ends, *astuple(value)), read)
+
+
+_PENDING = _by_pair(Pending)
+_SIGHTINGS = _by_pair(Sighting)
+_BARRED: Coding[int] = Coding(
+    lambda ends, version: (*ends, version), lambda plain: ((plain[0], plain[1]), plain[2])
+)
+
+
 class Graph:
     """Edges as numbered pairs with row versions."""
 
     def __init__(self) -> None:
-        self._low = Series(np.int32)
-        self._high = Series(np.int32)
-        self._ends: list[tuple[int, int]] = []
-        self.pairs: dict[tuple[int, int], int] = {}
-        self.incident: list[list[int]] = []
+        self.pairs = Pairs()
+        self.incident = self.pairs.incident
+        """By block, every pair it was ever part of."""
         self.relations = Names("similar", "co_occurs")
         self.origins = Names(*ORIGINS)
-        self.notes: list[Remark | Erased] = []
-        self.rows = Versions(
-            source=np.int32,
-            relation=np.int32,
-            origin=np.int32,
-            weight=np.int64,
-            anchor_us=np.int64,
-            count=np.int32,
-            note=np.int32,
-        )
+        self.notes: Payloads[Remark] = Payloads(Remark)
+        self.rows = Versions(**_EDGE)
         self.degrees: list[int] = []
         """Standing edges of each block at the head."""
-        self.pending: Ledgered[Pending] = Ledgered()
-        self.barred: Ledgered[int] = Ledgered()
+        self.pending: Ledgered[Pending] = Ledgered(_PENDING)
+        self.barred: Ledgered[int] = Ledgered(_BARRED)
         """Pairs that were disconnected, and at which version: no automatic edge until connected
         again."""
-        self.sightings: Ledgered[Sighting] = Ledgered()
+        self.sightings: Ledgered[Sighting] = Ledgered(_SIGHTINGS)
         self.staged = Staging()
         self.refreshed = Refreshed()
 
-    def add_block(self) -> None:
-        self.incident.append([])
-        self.degrees.append(0)
+    def frozen(self) -> Parts:
+        """Return all edges and what may become of them."""
+        return {
+            "low": self.low,
+            "high": self.high,
+            "degrees": np.array(self.degrees, dtype=np.int32),
+            "relations": packed(self.relations.words),
+            "origins": packed(self.origins.words),
+            **nested(
+                notes=self.notes.frozen(),
+                rows=self.rows.frozen(),
+                pending=self.pending.frozen(),
+                barred=self.barred.frozen(),
+                sightings=self.sightings.frozen(),
+                staged=self.staged.frozen(),
+                refreshed=self.refreshed.frozen(),
+            ),
+        }
 
-    def pair(self, a: int, b: int) -> int:
-        """Return the number of the pair, a fresh one at its first link."""
-        key = (a, b) if a < b else (b, a)
-        number = self.pairs.get(key)
-        if number is None:
-            number = self.pairs[key] = len(self.pairs)
-            self._ends.append(key)
-            self._low.append(key[0])
-            self._high.append(key[1])
-            self.incident[a].append(number)
-            self.incident[b].append(number)
-        return number
+    @classmethod
+    def thawed(cls, parts: Mapping[str, NDArray[Any]]) -> Graph:
+        """Return the graph that was frozen."""
+        graph = cls()
+        graph.degrees = parts["degrees"].tolist()
+        graph.pairs = Pairs.thawed(parts["low"], parts["high"], len(graph.degrees))
+        graph.incident = graph.pairs.incident
+        graph.relations = Names.thawed(unpacked(parts["relations"]))
+        graph.origins = Names.thawed(unpacked(parts["origins"]))
+        graph.notes = Payloads.thawed(within(parts, "notes"), Remark)
+        graph.rows = Versions.thawed(within(parts, "rows"), _EDGE)
+        graph.pending = Ledgered.thawed(within(parts, "pending"), _PENDING)
+        graph.barred = Ledgered.thawed(within(parts, "barred"), _BARRED)
+        graph.sightings = Ledgered.thawed(within(parts, "sightings"), _SIGHTINGS)
+        graph.staged = Staging.thawed(within(parts, "staged"))
+        graph.refreshed = Refreshed.thawed(within(parts, "refreshed"))
+        return graph
+
+    def add_block(self) -> None:
+        self.incident.add_block()
+        self.degrees.append(0)
 
     @property
     def low(self) -> NDArray[np.int32]:
         """The lower block number of every pair."""
-        return self._low.values
+        return self.pairs.low
 
     @property
     def high(self) -> NDArray[np.int32]:
         """The higher block number of every pair."""
-        return self._high.values
+        return self.pairs.high
 
     def ends(self, pair: int) -> tuple[int, int]:
         """Return the two blocks of a pair, the lower number first."""
-        return self._ends[pair]
+        return int(self.low[pair]), int(self.high[pair])
 
     def row(self, a: int, b: int) -> int:
         """Return the standing row of the pair at the head, or -1."""
@@ -134,7 +185,7 @@ class Graph:
         """Let this edge stand for the pair from *version* on; it is not staged any longer."""
         if self.staged.current:
             self.staged.drop(key(source, target), version)
-        pair = self.pair(source, target)
+        pair = self.pairs.number(source, target)
         if self.rows.row(pair) < 0:
             self.degrees[source] += 1
             self.degrees[target] += 1
@@ -152,16 +203,24 @@ class Graph:
             ),
         )
 
+    def relink(self, pair: int, version: int, values: tuple[int, ...]) -> None:
+        """Let an earlier row of a pair stand again from *version* on."""
+        if self.rows.row(pair) < 0:
+            for end in self.ends(pair):
+                self.degrees[end] += 1
+        self.staged.drop(self.ends(pair), version)
+        self.rows.put(pair, version, values)
+
     def use(self, a: int, b: int, version: int, active_us: int) -> None:
         """Count one more use of the edge and refresh its anchor."""
-        pair = self.pair(a, b)
+        pair = self.pairs.number(a, b)
         count = self.rows.value(pair, "count")
         self.rows.change(pair, version, count=count + 1, anchor_us=active_us)
 
     def unlink(self, a: int, b: int, version: int) -> None:
         """Let no edge stand for the pair from *version* on."""
         if self.row(a, b) >= 0:
-            self.rows.close(self.pair(a, b), version)
+            self.rows.close(self.pairs.number(a, b), version)
             self.degrees[a] -= 1
             self.degrees[b] -= 1
 
@@ -180,7 +239,7 @@ class Graph:
     def move(self, old: int, new: int, other: int, version: int) -> None:
         """Re-attach the edge old-other to new, direction and everything else kept."""
         source, relation, origin, weight, anchor_us, count, note = self.rows.values(
-            self.pair(old, other)
+            self.pairs.number(old, other)
         )
         self.unlink(old, other, version)
         ends = (new, other) if source == old else (other, new)

@@ -8,12 +8,15 @@ chunks of any size, on any BLAS kernel, with any number of threads. Speed alone 
 
 Arrays handed out are read-only views of a prefix. Appending writes behind every such prefix, or
 into a larger copy, so a view taken earlier keeps its contents.
+
+A thawed index keeps the int16 rows it was given until somebody multiplies or appends. Floats of
+them take twice the bytes, and many a space is opened for something else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final, Protocol, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 from attrs import frozen
@@ -23,9 +26,11 @@ from mnemic.kernel import vectors
 from mnemic.kernel.arithmetic import NANO
 from mnemic.kernel.errors import VectorRefused
 from mnemic.kernel.vectors import Vector
+from mnemic.projections.parts import Later, Parts
 
 Integers: TypeAlias = NDArray[np.int64]
 Matrix: TypeAlias = NDArray[np.float32]
+Stored: TypeAlias = NDArray[np.int16]
 
 _ROWS_FIRST: Final = 64
 _CHUNK_COMPONENTS: Final = 2**20
@@ -33,6 +38,7 @@ _CHUNK_COMPONENTS: Final = 2**20
 _ONE_BY_ONE: Final = 8
 """Up to so many queries, products row by row cost less than several threads may."""
 _QUERIES_AT_ONCE: Final = 256
+_NOTHING: Final[Stored] = np.empty((0, 0), dtype=np.int16)
 
 
 class Ids(Protocol):
@@ -83,9 +89,46 @@ class VectorIndex:
         """Start empty; the first vector sets the dimension."""
         self._chunk_components = chunk_components
         self._rows = 0
-        self._matrix: Matrix = np.empty((0, 0), dtype=np.float32)
+        self._dimension = 0
+        self._stored: Stored = _NOTHING
+        """All rows as they were thawed, until there are floats of them."""
+        self._floats = Later(lambda: np.empty((0, 0), dtype=np.float32))
         self._squared_norms: Integers = np.empty(0, dtype=np.int64)
         self._block_of: Integers = np.empty(0, dtype=np.int64)
+
+    # --- freezing ----------------------------------------------------------------------------
+
+    def frozen(self) -> Parts:
+        """Return everything as arrays."""
+        stored, rows = self._stored, self._rows
+        if len(stored) != rows:
+            stored = self._matrix[:rows].astype(np.int16)
+        return {
+            "vectors": stored,
+            "squared_norms": self._squared_norms[:rows].astype(np.int32),
+            "block_of": self._block_of[:rows].astype(np.int32),
+        }
+
+    @classmethod
+    def thawed(cls, parts: Mapping[str, NDArray[Any]]) -> VectorIndex:
+        """Return the index that these arrays were made of."""
+        index, stored = cls(), parts["vectors"]
+        rows = len(stored)
+        if rows:
+            room = rows + rows // 4 + _ROWS_FIRST
+            index._rows, index._dimension = stored.shape
+            index._stored = stored
+            index._floats = Later(lambda: _with_room(stored, room, np.float32))
+            index._squared_norms = _with_room(parts["squared_norms"], room, np.int64)
+            index._block_of = _with_room(parts["block_of"], room, np.int64)
+        return index
+
+    @property
+    def _matrix(self) -> Matrix:
+        """All rows as floats, and room behind them."""
+        matrix = self._floats.value
+        self._stored = _NOTHING
+        return matrix
 
     # --- growth ------------------------------------------------------------------------------
 
@@ -106,7 +149,7 @@ class VectorIndex:
                 recovery="Pass the vector through quantise() first.",
                 squared_norm=squared_norm,
             )
-        if self._rows == len(self._matrix):
+        if self._rows == len(self._block_of):
             self._allocate(2 * self._rows, self.dimension)
         row = self._rows
         self._matrix[row] = vector
@@ -117,14 +160,12 @@ class VectorIndex:
 
     def _allocate(self, capacity: int, dimension: int) -> None:
         """Move to arrays for *capacity* rows; views of the old ones stay valid."""
-        matrix = np.empty((capacity, dimension), dtype=np.float32)
-        squared_norms = np.empty(capacity, dtype=np.int64)
-        block_of = np.empty(capacity, dtype=np.int64)
-        if self._rows:
-            matrix[: self._rows] = self._matrix[: self._rows]
-            squared_norms[: self._rows] = self._squared_norms[: self._rows]
-            block_of[: self._rows] = self._block_of[: self._rows]
-        self._matrix, self._squared_norms, self._block_of = matrix, squared_norms, block_of
+        rows = self._rows
+        held = self._matrix[:rows] if rows else np.empty((0, dimension), dtype=np.float32)
+        matrix = _with_room(held, capacity, np.float32)
+        self._floats, self._dimension = Later(lambda: matrix), dimension
+        self._squared_norms = _with_room(self._squared_norms[:rows], capacity, np.int64)
+        self._block_of = _with_room(self._block_of[:rows], capacity, np.int64)
 
     # --- what is held ------------------------------------------------------------------------
 
@@ -136,7 +177,7 @@ class VectorIndex:
     @property
     def dimension(self) -> int:
         """Components per vector; 0 before the first one."""
-        return self._matrix.shape[1] if self._rows else 0
+        return self._dimension if self._rows else 0
 
     @property
     def block_of(self) -> Integers:
@@ -164,12 +205,31 @@ class VectorIndex:
 
     # --- search ------------------------------------------------------------------------------
 
-    def cosines(self, query: Vector, rows: Integers | None = None) -> Integers:
+    def products(self, queries: Sequence[Vector], rows: int) -> Matrix:
+        """Return the product of each query with each of the first *rows* rows.
+
+        Many questions at once read the matrix once. Products are exact, so they are the same as
+        one by one.
+
+        Args:
+            queries: Quantised vectors of this index's dimension, at least one.
+            rows: At most as many as there are.
+        Returns:
+            Whole numbers, shape (queries, rows).
+        """
+        for query in queries:
+            self._check_size(query)
+        return _product(np.stack(queries).astype(np.float32), self._matrix[:rows])
+
+    def cosines(
+        self, query: Vector, rows: Integers | None = None, *, products: Matrix | None = None
+    ) -> Integers:
         """Return the cosine of *query* with each of *rows*, in their order.
 
         Args:
             query: A quantised vector of this index's dimension.
             rows: Row numbers in any order; None means all rows.
+            products: Those of *query* with the first rows, if they are at hand.
         Returns:
             Nano-units in [-NANO, NANO].
         Raises:
@@ -182,7 +242,10 @@ class VectorIndex:
         if extent == 0:
             return np.empty(0, dtype=np.int64)
         self._check_size(query)
-        dots = self._dots(query.astype(np.float32), rows, extent)
+        if products is None or rows is None or rows.max(initial=-1) >= len(products):
+            dots = self._dots(query.astype(np.float32), rows, extent)
+        else:
+            dots = products[rows]
         norms = self._squared_norms[:extent] if rows is None else self._squared_norms[rows]
         return vectors.cosine_each(dots, vectors.squared_norm(query), norms)
 
@@ -304,7 +367,7 @@ class VectorIndex:
     # --- checks ------------------------------------------------------------------------------
 
     def _check_size(self, vector: Vector) -> None:
-        dimension = self._matrix.shape[1]
+        dimension = self._dimension
         if vector.shape != (dimension,) or vector.dtype != np.int16:
             raise VectorRefused(
                 f"this index holds int16 vectors of size {dimension}, "
@@ -318,6 +381,13 @@ class VectorIndex:
         # Negative rows would silently count from the end, and gathering clips.
         if len(rows) and (rows.min() < 0 or rows.max() >= extent):
             raise IndexError(f"rows {rows.min()} to {rows.max()} of an index with {extent}")
+
+
+def _with_room(held: NDArray[Any], capacity: int, dtype: type[np.generic]) -> NDArray[Any]:
+    """Return a copy of *held* with room for *capacity* rows."""
+    wider = np.empty((capacity, *held.shape[1:]), dtype=dtype)
+    wider[: len(held)] = held
+    return wider
 
 
 def ranked(values: Integers, blocks: Integers, ids: Ids, *, k: int) -> Integers:

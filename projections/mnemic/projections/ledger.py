@@ -2,22 +2,30 @@
 
 Rules of this module:
 
-1. Nothing is ever overwritten: compositions and labels are only added, and a retraction closes a
-   label at its version. So what stood at a version is what was added up to it, less what was
-   retracted up to it.
+1. Nothing is ever overwritten: compositions and labels are only added, and a label remembers the
+   versions at which it ceased to count and counted again. So what stood at a version is what was
+   added up to it, less what was retracted by then.
 2. Members are history. Archiving or erasing a block takes nothing from here but its words.
+3. What a checkpoint kept is read when somebody asks for it: few openings ask for any of it.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from attrs import define, frozen
+import numpy as np
+from attrs import evolve, frozen
+from numpy.typing import NDArray
 
 from mnemic.kernel import identity
 from mnemic.kernel.events import BlocksComposed, CompositionLabelled, LabelRetracted, Recorded
 from mnemic.kernel.identity import CompositionId
+from mnemic.projections.bodies import Bodies
+from mnemic.projections.columns import Series
+from mnemic.projections.filing import Filing
+from mnemic.projections.parts import Parts, nested, packed, unpacked, within
 
 
 @frozen
@@ -35,7 +43,7 @@ class Composed:
     """Numbers of the member blocks, in the order of the event's members; one may stand twice."""
 
 
-@define
+@frozen
 class Labelled:
     """One label as it stands in the log."""
 
@@ -45,26 +53,86 @@ class Labelled:
     active_us: int
     recorded_us: int
     event: CompositionLabelled
-    retracted: int | None = None
-    """Version of its retraction."""
+    turns: tuple[int, ...] = ()
+    """Versions at which it ceased to count, and counted again, in turn."""
+
+    @property
+    def retracted(self) -> int | None:
+        """Version of its retraction; None while it counts."""
+        return self.turns[-1] if len(self.turns) % 2 else None
 
     def counts_at(self, version: int) -> bool:
         """Whether the label had been set by *version* and not been retracted."""
-        if self.version > version:
-            return False
-        return self.retracted is None or self.retracted > version
+        return self.version <= version and bisect_right(self.turns, version) % 2 == 0
 
 
 class Ledger:
     """Compositions by number and by member, and their labels."""
 
     def __init__(self) -> None:
-        self._compositions: list[Composed] = []
+        self._composed = Envelopes()
+        self._compositions = Bodies(BlocksComposed)
+        self._names: list[CompositionId] = []
         self._numbers: dict[CompositionId, int] = {}
-        self._of_block: defaultdict[int, list[int]] = defaultdict(list)
-        self._labels: dict[int, Labelled] = {}
+        self._members = Series(np.int32)
+        self._ends = Series(np.int32)
+        """By composition: where its members end among those of all."""
+        self._of_block = Filing()
+        """Compositions by member."""
+        self._asked: dict[int, Composed] = {}
+        """Compositions that somebody asked for."""
+        self._labelled = Envelopes()
+        self._labels = Bodies(CompositionLabelled)
+        self._label_numbers: dict[int, int] = {}
         """By version."""
-        self._labels_of: defaultdict[int, list[Labelled]] = defaultdict(list)
+        self._subjects = Series(np.int32)
+        """By label: the composition that it speaks of."""
+        self._labels_of = Filing()
+        """Labels by composition."""
+        self._turns: dict[int, tuple[int, ...]] = {}
+        """By label, as in ``Labelled``."""
+        self._labels_asked: dict[int, Labelled] = {}
+
+    def frozen(self) -> Parts:
+        """Return everything as arrays."""
+        return nested(
+            compositions=nested(
+                at=self._composed.frozen(),
+                bodies=self._compositions.frozen(),
+                members={"blocks": self._members.values, "ends": self._ends.values},
+                names={"packed": packed(self._names)},
+            ),
+            labels=nested(
+                at=self._labelled.frozen(),
+                bodies=self._labels.frozen(),
+                subjects={"compositions": self._subjects.values},
+                turns={"packed": packed(sorted(self._turns.items()))},
+            ),
+        )
+
+    @classmethod
+    def thawed(cls, parts: Mapping[str, NDArray[Any]]) -> Ledger:
+        """Return the ledger that these arrays were made of."""
+        ledger, compositions, labels = cls(), within(parts, "compositions"), within(parts, "labels")
+        ledger._composed = Envelopes.thawed(within(compositions, "at"))
+        ledger._compositions = Bodies.thawed(within(compositions, "bodies"), BlocksComposed)
+        ledger._names = unpacked(compositions["names/packed"])
+        ledger._numbers = {name: number for number, name in enumerate(ledger._names)}
+        blocks, ends = compositions["members/blocks"], compositions["members/ends"]
+        ledger._members, ledger._ends = Series.thawed(blocks), Series.thawed(ends)
+        ledger._of_block = Filing(
+            blocks, np.repeat(np.arange(len(ends), dtype=np.int32), np.diff(ends, prepend=0))
+        )
+        ledger._labelled = Envelopes.thawed(within(labels, "at"))
+        ledger._labels = Bodies.thawed(within(labels, "bodies"), CompositionLabelled)
+        versions = ledger._labelled.versions.tolist()
+        ledger._label_numbers = {version: number for number, version in enumerate(versions)}
+        subjects = labels["subjects/compositions"]
+        ledger._subjects = Series.thawed(subjects)
+        ledger._labels_of = Filing(subjects, np.arange(len(subjects), dtype=np.int32))
+        turns = unpacked(labels["turns/packed"])
+        ledger._turns = {number: tuple(versions) for number, versions in turns}
+        return ledger
 
     # --- what events do ---------------------------------------------------------------------
 
@@ -78,23 +146,39 @@ class Ledger:
         """
         number = len(self._compositions)
         name = event.composition_id or identity.composition_id(at.version)
-        self._compositions.append(
-            Composed(number, name, at.version, at.active_us, at.recorded_us, event, tuple(members))
-        )
+        self._composed.append(at)
+        self._compositions.append(event)
+        self._names.append(name)
         self._numbers[name] = number
-        for block in dict.fromkeys(members):
-            self._of_block[block].append(number)
+        for block in members:
+            self._members.append(block)
+            self._of_block.file(block, number)
+        self._ends.append(len(self._members))
 
     def label(self, event: CompositionLabelled, at: Recorded) -> None:
         """Take in a label."""
-        composition = self._numbers[event.composition_id]
-        labelled = Labelled(composition, at.version, at.active_us, at.recorded_us, event)
-        self._labels[at.version] = labelled
-        self._labels_of[composition].append(labelled)
+        number, composition = len(self._labels), self._numbers[event.composition_id]
+        self._labelled.append(at)
+        self._labels.append(event)
+        self._label_numbers[at.version] = number
+        self._subjects.append(composition)
+        self._labels_of.file(composition, number)
 
     def retract(self, event: LabelRetracted, at: Recorded) -> None:
         """Let a label count no longer."""
-        self._labels[event.label_version].retracted = at.version
+        self.turn(event.label_version, at.version)
+
+    def turn(self, label: int, version: int) -> None:
+        """Let the label that was set at version *label* cease to count, or count again."""
+        number = self._label_numbers[label]
+        turns = self._turns[number] = (*self._turns.get(number, ()), version)
+        self._labels_asked[number] = evolve(self._label(number), turns=turns)
+
+    def labels(self, first: int, last: int) -> Iterator[Labelled]:
+        """Yield the labels that were set, retracted or counted again from *first* to *last*."""
+        for number, version in enumerate(self._labelled.versions.tolist()):
+            if any(first <= each <= last for each in (version, *self._turns.get(number, ()))):
+                yield self._label(number)
 
     # --- what stood at a version ------------------------------------------------------------
 
@@ -103,27 +187,103 @@ class Ledger:
         number = (
             self._numbers.get(CompositionId(composition)) if isinstance(composition, str) else None
         )
-        if number is None or self._compositions[number].version > version:
+        if number is None or number >= self._composed.upto(version):
             return None
-        return self._compositions[number]
+        return self._composition(number)
 
     def label_at(self, label: int, version: int) -> Labelled | None:
         """Return the label that was set at version *label*, if that was by *version*."""
-        return self._labels.get(label) if label <= version else None
+        number = self._label_numbers.get(label) if label <= version else None
+        return None if number is None else self._label(number)
 
     def upto(self, version: int) -> Iterator[Composed]:
         """Yield every composition up to *version*, the latest first."""
-        return (each for each in reversed(self._compositions) if each.version <= version)
+        return map(self._composition, reversed(range(self._composed.upto(version))))
 
     def of(self, block: int, version: int) -> list[Composed]:
         """Return the compositions up to *version* that a block is a member of, latest first."""
-        if block not in self._of_block:
-            return []
-        found = (self._compositions[number] for number in reversed(self._of_block[block]))
-        return [each for each in found if each.version <= version]
+        count = self._composed.upto(version)
+        numbers = reversed(self._of_block.under(block))
+        return [self._composition(number) for number in numbers if number < count]
 
     def labels_of(self, composition: int, version: int) -> list[Labelled]:
         """Return the labels of a composition that counted at *version*, in the order of setting."""
-        if composition not in self._labels_of:
-            return []
-        return [each for each in self._labels_of[composition] if each.counts_at(version)]
+        found = map(self._label, self._labels_of.under(composition))
+        return [each for each in found if each.counts_at(version)]
+
+    # --- made when asked for ----------------------------------------------------------------
+
+    def _composition(self, number: int) -> Composed:
+        found = self._asked.get(number)
+        if found is None:
+            ends = self._ends.values
+            members = self._members.values[ends[number - 1] if number else 0 : ends[number]]
+            found = self._asked[number] = Composed(
+                number,
+                self._names[number],
+                *self._composed.of(number),
+                self._compositions[number],
+                tuple(members.tolist()),
+            )
+        return found
+
+    def _label(self, number: int) -> Labelled:
+        found = self._labels_asked.get(number)
+        if found is None:
+            made = Labelled(
+                int(self._subjects.values[number]),
+                *self._labelled.of(number),
+                self._labels[number],
+                self._turns.get(number, ()),
+            )
+            # What ``turn`` put there in the meantime knows more.
+            found = self._labels_asked.setdefault(number, made)
+        return found
+
+
+class Envelopes:
+    """Where and when the events of one kind stand in the log, by their number."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._version = Series(np.int32)
+        self._active_us = Series(np.int64)
+        self._recorded_us = Series(np.int64)
+
+    def frozen(self) -> Parts:
+        """Return everything as arrays."""
+        return {
+            "version": self._version.values,
+            "active_us": self._active_us.values,
+            "recorded_us": self._recorded_us.values,
+        }
+
+    @classmethod
+    def thawed(cls, parts: Mapping[str, NDArray[Any]]) -> Envelopes:
+        """Return the envelopes that these arrays were made of."""
+        envelopes = cls()
+        envelopes._version = Series.thawed(parts["version"])
+        envelopes._active_us = Series.thawed(parts["active_us"])
+        envelopes._recorded_us = Series.thawed(parts["recorded_us"])
+        return envelopes
+
+    def append(self, at: Recorded) -> None:
+        """Add the envelope of the next event."""
+        self._version.append(at.version)
+        self._active_us.append(at.active_us)
+        self._recorded_us.append(at.recorded_us)
+
+    @property
+    def versions(self) -> NDArray[np.int32]:
+        """All versions, rising."""
+        return self._version.values
+
+    def upto(self, version: int) -> int:
+        """Return how many of the events stand at *version* or before."""
+        return int(np.searchsorted(self.versions, version, side="right"))
+
+    def of(self, number: int) -> tuple[int, int, int]:
+        """Return version, active time and wall clock of an event."""
+        columns = (self._version, self._active_us, self._recorded_us)
+        version, active_us, recorded_us = (int(column.values[number]) for column in columns)
+        return version, active_us, recorded_us

@@ -4,7 +4,8 @@
 2. A search sees the documents under its mask and nothing else: how many they are, how long on
    average, and how many hold a term are counted then and there. A search as of an earlier hour is
    therefore a search in the lexicon that stood at that hour, bit for bit.
-3. Texts queue until the first search. Opening a log in order to write analyses nothing.
+3. Texts queue until the first search or checkpoint. Opening a log in order to write analyses
+   nothing.
 4. A document's match is a sum of whole numbers (units of 2**-30), so it does not matter in which
    order terms, postings or documents came.
 
@@ -26,9 +27,9 @@ Lucene, which stays above 0 for a term that most documents hold.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,9 +37,9 @@ from numpy.typing import NDArray
 from mnemic.kernel.arithmetic import Integers, ln, share
 from mnemic.projections import analysis
 from mnemic.projections.columns import Series
+from mnemic.projections.parts import Parts, nested, packed, unpacked, within
+from mnemic.projections.postings import NONE, Mask, Postings, Stock
 from mnemic.projections.term_counts import GRID, K1, WHOLE, TermCounts
-
-Mask = NDArray[np.bool_]
 
 RARITY_DAMPING: Final = 3
 """Terms that a short text is treated as having besides its own."""
@@ -47,8 +48,8 @@ RARITY_DAMPING: Final = 3
 class Lexicon:
     """An inverted index over texts, added one by one and searched under a mask.
 
-    Whoever shares one between threads calls `settle` first, where it writes: until the next `add`
-    or `forget`, searches only read.
+    Whoever shares one between threads calls `settle` first, where it writes: until the next `add`,
+    searches only read.
     """
 
     def __init__(self, analyser: str = analysis.ANALYSER) -> None:
@@ -61,63 +62,90 @@ class Lexicon:
         """
         self.analyser = analyser
         self._analyse = analysis.analyser(analyser)
-        self._texts: list[str | None] = []
+        self._queue: list[str | None] = []
+        """Texts that are not analysed yet. Of the others nothing is kept but their terms."""
         self._lengths: Integers = np.zeros(0, dtype=np.int64)
-        """Terms in each analysed document. The texts beyond it are the queue."""
-        self._postings: dict[str, _Postings] = {}
+        """Terms in each analysed document."""
+        self._postings: dict[str, Postings] = {}
+        """Those of the terms that grew, or were asked for, since the stock was made."""
+        self._stock = Stock()
+        self._stocked = 0
+        """Documents that are in the stock."""
         self._rarity = Series(np.int64)
         self._incidences: tuple[Integers, Integers] | None = None
 
+    def frozen(self) -> Parts:
+        """Return everything as arrays; the queue is analysed for it."""
+        return nested(
+            recipe={"analyser": packed(self.analyser)},
+            stock=self._whole().frozen(),
+            documents={
+                "lengths": self._lengths.astype(np.int32),
+                "rarity": self._rarity.values.astype(np.int32),
+            },
+        )
+
+    @classmethod
+    def thawed(cls, parts: Mapping[str, NDArray[Any]]) -> Lexicon:
+        """Return the lexicon that these arrays were made of.
+
+        Raises:
+            RecipeRetired: This release does not carry its analyser.
+        """
+        lexicon = cls(unpacked(parts["recipe/analyser"]))
+        documents = within(parts, "documents")
+        lexicon._stock = Stock.thawed(within(parts, "stock"))
+        lexicon._lengths = documents["lengths"].astype(np.int64)
+        lexicon._stocked = len(lexicon._lengths)
+        lexicon._rarity = Series.thawed(documents["rarity"].astype(np.int64))
+        return lexicon
+
     def __len__(self) -> int:
-        """Return how many documents were added, forgotten ones included."""
-        return len(self._texts)
+        """Return how many documents were added, erased ones included."""
+        return self._lengths.size + len(self._queue)
 
     def add(self, text: str | None) -> int:
         """Queue *text* and return its document number; None stands for an erased text."""
-        self._texts.append(text)
-        return len(self._texts) - 1
-
-    def forget(self, document: int) -> None:
-        """Drop the text and the postings of *document*; it stays as a document without terms."""
-        if not 0 <= document < len(self._texts):
-            raise IndexError(f"document {document} of {len(self._texts)}")
-        text, self._texts[document] = self._texts[document], None
-        self._incidences = None
-        if text is None or document >= self._lengths.size:
-            return
-        for term in dict.fromkeys(self._analyse(text)):
-            kept = self._postings[term].without(document)
-            if kept.size:
-                self._postings[term] = kept
-            else:
-                del self._postings[term]
-        # A copy, since a search in another thread may be reading.
-        self._lengths = self._lengths.copy()
-        self._lengths[document] = 0
+        self._queue.append(text)
+        return len(self) - 1
 
     def settle(self) -> None:
         """Analyse the queue. Every search does so first."""
-        first = self._lengths.size
-        if first == len(self._texts):
+        if not self._queue:
             return
         self._incidences = None
         fresh: defaultdict[str, list[int]] = defaultdict(list)
         lengths: list[int] = []
-        for document, text in enumerate(self._texts[first:], start=first):
+        for document, text in enumerate(self._queue, start=self._lengths.size):
             terms = self._analyse(text) if text is not None else []
             lengths.append(len(terms))
             counts = Counter(terms)
-            held = [self._held(term) + len(fresh[term]) // 2 for term in counts]
+            held = [self._of(term).size + len(fresh[term]) // 2 for term in counts]
             self._rarity.append(_rarity(document, held))
             for term, count in counts.items():
                 fresh[term] += (document, count)
         for term, pairs in fresh.items():
-            self._postings.setdefault(term, _Postings()).extend(pairs)
+            known = self._of(term)
+            if known is NONE:
+                known = self._postings[term] = Postings()
+            known.extend(pairs)
         self._lengths = np.concatenate((self._lengths, np.array(lengths, dtype=np.int64)))
+        self._queue = []
 
-    def _held(self, term: str) -> int:
-        """Return how many documents hold *term*, the queue left out."""
-        return self._postings.get(term, _NONE).size
+    def _of(self, term: str) -> Postings:
+        """Return the postings of *term*, the queue left out."""
+        found = self._postings.get(term)
+        if found is not None or term not in self._stock:
+            return found or NONE
+        # Two threads may ask at once; the first copy stays, since it may have grown already.
+        return self._postings.setdefault(term, Postings(*self._stock.of(term)))
+
+    def _whole(self) -> Stock:
+        """Return the postings of everything that was added, terms in the order of first use."""
+        self.settle()
+        if self._stocked == self._lengths.size:
+            return self._stock
+        return self._stock.grown(self._postings)
 
     @property
     def rarity(self) -> Integers:
@@ -138,14 +166,13 @@ class Lexicon:
     def incidences(self) -> tuple[Integers, Integers]:
         """Return which document holds which term, as two columns: documents, and terms by number.
 
-        Kept until a document is added or forgotten.
+        Terms are numbered in the order of their first use. Kept until a document is added.
         """
         self.settle()
         if self._incidences is None:
-            held = [postings.documents for postings in self._postings.values()]
-            terms = np.repeat(np.arange(len(held)), [documents.size for documents in held])
-            documents = np.concatenate(held) if held else np.empty(0, dtype=np.int64)
-            self._incidences = documents, terms
+            stock = self._whole()
+            terms = np.repeat(np.arange(len(stock.holders)), stock.holders)
+            self._incidences = stock.documents.astype(np.int64), terms
         return self._incidences
 
     def terms(self, query: str) -> list[str]:
@@ -161,11 +188,11 @@ class Lexicon:
         Raises:
             ValueError: *alive* is longer than the documents added.
         """
-        if alive.size > len(self._texts):
-            raise ValueError(f"a mask of {alive.size} for {len(self._texts)} documents")
+        if alive.size > len(self):
+            raise ValueError(f"a mask of {alive.size} for {len(self)} documents")
         self.settle()
         live = int(np.count_nonzero(alive))
-        found = [self._postings.get(term, _NONE).under(alive) for term in terms]
+        found = [self._of(term).under(alive) for term in terms]
         sizes = (documents.size for documents, _ in found)
         return TermCounts(
             documents=tuple(documents for documents, _ in found),
@@ -208,55 +235,6 @@ class Lexicon:
         found: Integers = np.zeros(documents.shape, dtype=np.int64)
         found[inside] = self.counts(self.terms(query), alive).strengths(documents[inside])
         return found
-
-
-class _Postings:
-    """The documents that hold one term, ascending, each with its count; grows at the end.
-
-    What was handed out stays as it was: growth writes beyond it and `without` copies.
-    """
-
-    __slots__ = ("_rows", "size")
-
-    def __init__(self) -> None:
-        self._rows: Integers = np.empty((2, 0), dtype=np.int64)
-        self.size = 0
-
-    def extend(self, pairs: list[int]) -> None:
-        """Append *pairs*: a document and its count in turn, later than all before."""
-        added = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-        size = self.size + added.shape[1]
-        if size > self._rows.shape[1]:
-            room = np.empty((2, max(size, 2 * self.size)), dtype=np.int64)
-            room[:, : self.size] = self._rows[:, : self.size]
-            self._rows = room
-        self._rows[:, self.size : size] = added
-        self.size = size
-
-    @property
-    def documents(self) -> Integers:
-        """Documents that hold the term, ascending."""
-        return self._rows[0, : self.size]
-
-    def under(self, alive: Mask) -> tuple[Integers, Integers]:
-        """Return the live documents and their counts."""
-        documents, counts = self._rows[:, : self.size]
-        within = int(documents.searchsorted(alive.size))
-        documents, counts = documents[:within], counts[:within]
-        kept = alive[documents]
-        return documents[kept], counts[kept]
-
-    def without(self, document: int) -> _Postings:
-        """Return a copy that has forgotten *document*."""
-        rows = self._rows[:, : self.size]
-        copy = _Postings()
-        copy._rows = rows[:, rows[0] != document]
-        copy.size = copy._rows.shape[1]
-        return copy
-
-
-_NONE: Final = _Postings()
-"""The postings of a term that no document holds."""
 
 
 def _rarity(before: int, held: Sequence[int]) -> int:

@@ -15,8 +15,8 @@ Rules of this module, and of every ``frozen`` and ``thawed`` in this layer:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import orjson
@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 
 Parts: TypeAlias = dict[str, NDArray[Any]]
 """Arrays by name; names nest with a slash."""
+
+V = TypeVar("V")
 
 
 def packed(value: Any) -> NDArray[np.uint8]:
@@ -49,13 +51,21 @@ def within(parts: Mapping[str, NDArray[Any]], name: str) -> Parts:
     return {key[len(prefix) :]: part for key, part in parts.items() if key.startswith(prefix)}
 
 
-def texts(words: list[str | None]) -> Parts:
-    """Return many texts as one stretch of bytes and where each ends; None is not ""."""
-    encoded = [b"" if word is None else word.encode("utf-8", "surrogatepass") for word in words]
-    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
-    missing = np.array([word is None for word in words], dtype=np.bool_)
-    return {
-        "bytes": np.frombuffer(b"".join(encoded), dtype=np.uint8),
-        "ends": ends,
-        "missing": missing,
-    }
+class Later(Generic[V]):
+    """A value that is made when somebody asks for it, and from then on the same for all."""
+
+    def __init__(self, make: Callable[[], V]) -> None:
+        """Remember how to make it."""
+        self._make: Callable[[], V] | None = make
+        self._kept: dict[str, V] = {}
+
+    @property
+    def value(self) -> V:
+        """The value."""
+        make = self._make
+        if make is not None:
+            # Two threads may make one each. The first one kept is everybody's: it may have been
+            # written to by the time the other is ready.
+            self._kept.setdefault("value", make())
+            self._make = None
+        return self._kept["value"]

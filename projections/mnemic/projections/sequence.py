@@ -13,9 +13,11 @@ Rules of this module:
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mnemic.kernel.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.scoring import UNKNOWN
@@ -23,6 +25,7 @@ from mnemic.kernel.texts import BlockText
 from mnemic.projections.analysis import terms
 from mnemic.projections.catalogue import Catalogue
 from mnemic.projections.columns import FIRST_CAPACITY, Names, Rows, Series
+from mnemic.projections.parts import Parts, packed, unpacked
 
 SITTING_GAP_US: Final = 3 * MICROS_PER_HOUR
 """Two texts of a thread further apart than this are of two sittings."""
@@ -44,13 +47,43 @@ class Sequence:
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
         self._authors = Names()
-        self._name_terms: list[frozenset[str]] = []
+        self._name_terms: dict[int, frozenset[str]] = {}
+        """By author, of those that somebody asked about."""
         self._author = Series(np.int32)
         self._links: Rows = np.full((2 * STEPS, FIRST_CAPACITY), NONE, dtype=np.int32)
         self._rows = 0
         """Rows of the catalogue's life that were looked at."""
         self._ends: dict[str, _End] = {}
         """Where each thread ends; the nameless one is called ``""``."""
+
+    def frozen(self) -> Parts:
+        """Return everything but the catalogue as arrays; what was added since is taken in."""
+        self.settle()
+        return {
+            "author": self.author,
+            "authors": packed(self._authors.words),
+            "links": self.links.copy(),
+            "threads": packed(list(self._ends)),
+            "ends": np.array(list(self._ends.values()), dtype=np.int64).reshape(-1, 2),
+        }
+
+    @classmethod
+    def thawed(cls, parts: Mapping[str, NDArray[Any]], catalogue: Catalogue) -> Sequence:
+        """Return what these arrays were made of.
+
+        Args:
+            parts: From ``frozen``.
+            catalogue: As it stood then.
+        """
+        sequence, links = cls(catalogue), parts["links"]
+        sequence._author = Series.thawed(parts["author"])
+        sequence._authors = Names.thawed(unpacked(parts["authors"]))
+        sequence._links = _widened(links, links.shape[1] + FIRST_CAPACITY)
+        sequence._rows = catalogue.life.count
+        sequence._ends = dict(
+            zip(unpacked(parts["threads"]), map(_End._make, parts["ends"].tolist()), strict=True)
+        )
+        return sequence
 
     @property
     def author(self) -> Rows:
@@ -70,7 +103,10 @@ class Sequence:
 
     def name_terms(self, author: int) -> frozenset[str]:
         """Return the terms of an author's name."""
-        return self._name_terms[author]
+        found = self._name_terms.get(author)
+        if found is None:
+            found = self._name_terms[author] = frozenset(terms(self._authors.words[author]))
+        return found
 
     def settle(self) -> None:
         """Take in the documents added since. Every query does so first."""
@@ -85,7 +121,7 @@ class Sequence:
             if isinstance(text, BlockText):
                 author = text.author
                 thread = text.thread or ("" if category[document - first] == message else None)
-            self._author.append(NOBODY if author is None else self._author_number(author))
+            self._author.append(NOBODY if author is None else self._authors.number(author))
             if thread is not None:
                 self._append(thread, document, created_us[document - first])
 
@@ -97,12 +133,6 @@ class Sequence:
         documents, rows = np.unique(life.column("text")[seen : life.count], return_index=True)
         rows = rows[documents >= first] + seen
         return life.column("created_us")[rows].tolist(), life.column("category")[rows].tolist()
-
-    def _author_number(self, author: str) -> int:
-        number = self._authors.number(author)
-        if number == len(self._name_terms):
-            self._name_terms.append(frozenset(terms(author)))
-        return number
 
     def _append(self, thread: str, document: int, created_us: int) -> None:
         """Put a document behind its thread's last, if that was of the same sitting."""

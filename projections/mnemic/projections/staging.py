@@ -11,17 +11,35 @@ Rules of this module:
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import groupby
+from typing import Any
 
+import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from mnemic.kernel.identity import BlockId
 from mnemic.kernel.identity import pair as pair_of_ids
-from mnemic.projections.columns import Ledgered
+from mnemic.projections.columns import Names
+from mnemic.projections.journals import Journal
+from mnemic.projections.mappings import Ledgered
+from mnemic.projections.parts import Parts, nested, packed, unpacked, within
 
 Ends = tuple[int, int]
+_STEPS: Mapping[str, type[np.generic]] = {
+    "low": np.int32,
+    "high": np.int32,
+    "session": np.int32,
+    "before": np.int32,
+}
+_USES: Mapping[str, type[np.generic]] = {
+    "session": np.int32,
+    "low": np.int32,
+    "high": np.int32,
+    "version": np.int32,
+}
 
 
 @frozen
@@ -39,12 +57,40 @@ class Staging(Ledgered[Staged]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._queue: dict[int, dict[Ends, int]] = {}
+        self._steps = Journal(**_STEPS)
+        """For every row its pair, the session it adds, and the row it goes on from, or -1."""
+        self._sessions = Names()
+
+    def _take(self, parts: Mapping[str, NDArray[Any]]) -> None:
+        self._steps = Journal.thawed(within(parts, "steps"), _STEPS)
+        self._sessions = Names.thawed(unpacked(parts["sessions"]))
+
+    def _written(self) -> Parts:
+        sessions = packed(self._sessions.words)
+        return {**nested(steps=self._steps.frozen()), "sessions": sessions}
+
+    def _read(self, row: int) -> tuple[Ends, Staged]:
+        low, high, session, before = self._steps.row(row)
+        sessions = () if before < 0 else self._entry(before)[1].sessions
+        staged = Staged((*sessions, self._sessions.words[session]), self._put_at(row))
+        return (low, high), staged
+
+    @cached_property
+    def _queue(self) -> dict[int, dict[Ends, int]]:
         """By number of sessions: pairs and the versions at which they were staged, oldest first."""
-        self._counts: list[int] = []
-        """The numbers of sessions that occur, rising."""
-        self._with: dict[int, dict[Ends, None]] = {}
+        queue: dict[int, dict[Ends, int]] = {}
+        for ends, staged in self.current.items():
+            queue.setdefault(len(staged.sessions), {})[ends] = staged.version
+        return queue
+
+    @cached_property
+    def _with(self) -> dict[int, dict[Ends, None]]:
         """By block: its pairs."""
+        pairs: dict[int, dict[Ends, None]] = {}
+        for ends in self.current:
+            for end in ends:
+                pairs.setdefault(end, {})[ends] = None
+        return pairs
 
     def stage(self, ends: Ends, version: int, session: str) -> None:
         """Count one more session in which the pair was returned together."""
@@ -53,14 +99,18 @@ class Staging(Ledgered[Staged]):
         self.put(ends, version, Staged((*sessions, session), version))
 
     def put(self, key: Ends, version: int, value: Staged) -> None:
-        """Let *value* stand for a pair from *version* on."""
+        """Let *value* stand for a pair from *version* on.
+
+        Args:
+            key: The pair.
+            version: That of *value* too.
+            value: Goes on from what stands, by one session.
+        """
         self._leave(key)
+        session = self._sessions.number(value.sessions[-1])
+        self._steps.append((*key, session, self._standing.get(key, -1)))
         super().put(key, version, value)
-        count = len(value.sessions)
-        if count not in self._queue:
-            self._queue[count] = {}
-            insort(self._counts, count)
-        self._queue[count][key] = version
+        self._queue.setdefault(len(value.sessions), {})[key] = version
         for end in key:
             self._with.setdefault(end, {})[key] = None
 
@@ -86,7 +136,7 @@ class Staging(Ledgered[Staged]):
         Args:
             ids: Public ids by block number.
         """
-        for count in self._counts:
+        for count in sorted(self._queue):
             yield from _oldest_first(self._queue[count].items(), count, ids)
 
 
@@ -118,22 +168,47 @@ class Refreshed:
     """Which edges a recall has refreshed, by session."""
 
     def __init__(self) -> None:
+        self._uses = Journal(**_USES)
+        self._sessions = Names()
         self._by_session: dict[str, dict[Ends, int]] = {}
+        """Of the sessions that were asked for."""
+
+    def frozen(self) -> Parts:
+        """Return all uses."""
+        return {**nested(uses=self._uses.frozen()), "sessions": packed(self._sessions.words)}
+
+    @classmethod
+    def thawed(cls, parts: Mapping[str, NDArray[Any]]) -> Refreshed:
+        """Return the uses that were frozen."""
+        refreshed = cls()
+        refreshed._uses = Journal.thawed(within(parts, "uses"), _USES)
+        refreshed._sessions = Names.thawed(unpacked(parts["sessions"]))
+        return refreshed
 
     def note(self, ends: Ends, session: str, version: int) -> None:
         """Remember that the edge of a pair was used at *version*."""
-        self._by_session.setdefault(session, {}).setdefault(ends, version)
+        uses = self._of(session)
+        if ends not in uses:
+            uses[ends] = version
+            self._uses.append((self._sessions.number(session), *ends, version))
 
     def by(self, ends: Ends, session: str, version: int) -> bool:
         """Whether the edge of a pair was used in *session* by *version*."""
-        since = self._by_session.get(session, {}).get(ends)
+        since = self._of(session).get(ends)
         return since is not None and since <= version
 
     def at(self, version: int) -> dict[Ends, list[str]]:
         """Return the sessions that had used the edge of each pair by *version*."""
         found: dict[Ends, list[str]] = {}
-        for session, uses in self._by_session.items():
-            for ends, since in uses.items():
-                if since <= version:
-                    found.setdefault(ends, []).append(session)
+        count = int(np.searchsorted(self._uses.column("version"), version, side="right"))
+        for session, low, high, _ in self._uses.rows(count):
+            found.setdefault((low, high), []).append(self._sessions.words[session])
+        return found
+
+    def _of(self, session: str) -> dict[Ends, int]:
+        found = self._by_session.get(session)
+        if found is None:
+            uses = self._uses.about(self._sessions.known(session))
+            found = {(low, high): version for low, high, version in uses}
+            self._by_session[session] = found
         return found

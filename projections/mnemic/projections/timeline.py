@@ -6,14 +6,31 @@ comes down to a version; and the few facts of which one is in force at a time.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from mnemic.kernel.clock import ActiveClock
 from mnemic.kernel.errors import PointOutOfRange
 from mnemic.kernel.events import EmbedderIdentity, Recorded
 from mnemic.kernel.identity import SessionId
 from mnemic.kernel.policy import DEFAULT, Policy
-from mnemic.projections.columns import Ledgered, Names, Series
+from mnemic.projections.columns import Names, Series
+from mnemic.projections.mappings import Coding, Ledgered
+from mnemic.projections.parts import Parts, nested, packed, unpacked, within
+
+_POLICIES: Coding[Policy] = Coding(
+    lambda key, policy: (key, policy.body), lambda plain: (plain[0], Policy.parse(plain[1]))
+)
+_EMBEDDERS: Coding[EmbedderIdentity] = Coding(
+    lambda key, embedder: (key, embedder.name, embedder.dimension, embedder.weights),
+    lambda plain: (
+        plain[0],
+        EmbedderIdentity(name=plain[1], dimension=plain[2], weights=plain[3]),
+    ),
+)
 
 
 class Timeline:
@@ -25,9 +42,12 @@ class Timeline:
         self.kind = Series(np.int16)
         self.kinds = Names()
         self._kind_numbers: dict[type, int] = {}
+        self.session = Series(np.int32)
+        """By version: the number of the session that it happened in, 0 outside of one."""
+        self.session_ids = Names("")
         self.clock = ActiveClock()
-        self.policies: Ledgered[Policy] = Ledgered()
-        self.embedders: Ledgered[EmbedderIdentity] = Ledgered()
+        self.policies: Ledgered[Policy] = Ledgered(_POLICIES)
+        self.embedders: Ledgered[EmbedderIdentity] = Ledgered(_EMBEDDERS)
         self.sessions: Ledgered[int] = Ledgered()
         """Open sessions and the versions at which they started."""
         self.latest_session: Ledgered[SessionId] = Ledgered()
@@ -38,6 +58,58 @@ class Timeline:
         """By block number: the version that erased it."""
         self.space_erased: int | None = None
         """The version that erased the whole space."""
+
+    def frozen(self) -> Parts:
+        """Return where the log stands and stood."""
+        facts = {
+            "kinds": self.kinds.words,
+            "session_ids": self.session_ids.words,
+            "active_us": self.clock.active_us,
+            "counted_us": self.clock.counted_us,
+            "last_us": list(self.clock.last_us.items()),
+            "salt": None if self.salt is None else self.salt.hex(),
+            "erased_blocks": list(self.erased_blocks.items()),
+            "space_erased": self.space_erased,
+        }
+        return {
+            "active_us": self.active_us.values,
+            "recorded_us": self.recorded_us.values,
+            "kind": self.kind.values,
+            "session": self.session.values,
+            "facts": packed(facts),
+            **nested(
+                policies=self.policies.frozen(),
+                embedders=self.embedders.frozen(),
+                sessions=self.sessions.frozen(),
+                latest_session=self.latest_session.frozen(),
+                curated_us=self.curated_us.frozen(),
+            ),
+        }
+
+    @classmethod
+    def thawed(cls, parts: Mapping[str, NDArray[Any]]) -> Timeline:
+        """Return the timeline that was frozen."""
+        timeline, facts = cls(), unpacked(parts["facts"])
+        timeline.active_us = Series.thawed(parts["active_us"])
+        timeline.recorded_us = Series.thawed(parts["recorded_us"])
+        timeline.kind = Series.thawed(parts["kind"])
+        timeline.session = Series.thawed(parts["session"])
+        timeline.kinds = Names.thawed(facts["kinds"])
+        timeline.session_ids = Names.thawed(facts["session_ids"])
+        timeline.clock = ActiveClock(
+            active_us=facts["active_us"],
+            counted_us=facts["counted_us"],
+            last_us=dict(facts["last_us"]),
+        )
+        timeline.policies = Ledgered.thawed(within(parts, "policies"), _POLICIES)
+        timeline.embedders = Ledgered.thawed(within(parts, "embedders"), _EMBEDDERS)
+        timeline.sessions = Ledgered.thawed(within(parts, "sessions"))
+        timeline.latest_session = Ledgered.thawed(within(parts, "latest_session"))
+        timeline.curated_us = Ledgered.thawed(within(parts, "curated_us"))
+        timeline.salt = None if facts["salt"] is None else bytes.fromhex(facts["salt"])
+        timeline.erased_blocks = dict(facts["erased_blocks"])
+        timeline.space_erased = facts["space_erased"]
+        return timeline
 
     @property
     def version(self) -> int:
@@ -67,6 +139,7 @@ class Timeline:
         if number is None:
             number = self._kind_numbers[kind] = self.kinds.number(kind.__name__)
         self.kind.append(number)
+        self.session.append(self.session_ids.number(recorded.session_id or ""))
 
     def start_session(self, session: SessionId, version: int, recorded_us: int) -> None:
         self.clock.start(session, recorded_us)

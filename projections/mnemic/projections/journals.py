@@ -1,0 +1,126 @@
+"""Journals: rows of whole numbers that are only ever added, in the order of the log.
+
+A row is found by its first column. What finds it is made when somebody asks, and again when much
+has been added since; so a fold pays for a journal with one append per row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.projections.columns import FIRST_CAPACITY, GATHERED_MAX, grown
+from mnemic.projections.parts import Parts
+
+_PLACE_BITS = 32
+
+
+class Journal:
+    """Rows of some columns; the first one says what a row is about."""
+
+    def __init__(self, **columns: type[np.generic]) -> None:
+        self._columns: dict[str, NDArray[Any]] = {
+            name: np.zeros(FIRST_CAPACITY, dtype) for name, dtype in columns.items()
+        }
+        self._settled = 0
+        self._gathered: list[tuple[int, ...]] = []
+        self._sorted = 0
+        """How many rows the sorted columns hold."""
+        self._ends: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
+        self._by_key: list[NDArray[Any]] = []
+
+    @classmethod
+    def thawed(
+        cls, parts: Mapping[str, NDArray[Any]], columns: Mapping[str, type[np.generic]]
+    ) -> Journal:
+        """Return the journal that was frozen, which had these *columns*."""
+        journal = cls()
+        journal._columns = {name: parts[name] for name in columns}
+        journal._settled = len(next(iter(journal._columns.values())))
+        return journal
+
+    def frozen(self) -> Parts:
+        """Return all rows."""
+        self._settle()
+        return {name: column[: self._settled] for name, column in self._columns.items()}
+
+    def append(self, row: tuple[int, ...]) -> None:
+        """Add a row, one value per column."""
+        self._gathered.append(row)
+        if len(self._gathered) == GATHERED_MAX:
+            self._settle()
+
+    def __len__(self) -> int:
+        return self._settled + len(self._gathered)
+
+    def row(self, number: int) -> tuple[int, ...]:
+        """Return one row."""
+        if number >= self._settled:
+            return self._gathered[number - self._settled]
+        return tuple(int(column[number]) for column in self._columns.values())
+
+    def rows(self, count: int) -> list[tuple[int, ...]]:
+        """Return the first *count* rows."""
+        self._settle()
+        columns = self._columns.values()
+        return list(zip(*(column[:count].tolist() for column in columns), strict=True))
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return all values of one column."""
+        self._settle()
+        return self._columns[name][: self._settled]
+
+    def about(self, key: int) -> list[tuple[int, ...]]:
+        """Return the rows that begin with *key*, in order, without it."""
+        self._settle()
+        if self._settled - self._sorted > max(self._sorted, GATHERED_MAX):
+            self._sort()
+        found: list[tuple[int, ...]] = []
+        if key + 1 < len(self._ends):
+            first, last = self._ends[key], self._ends[key + 1]
+            found = list(
+                zip(*(column[first:last].tolist() for column in self._by_key), strict=True)
+            )
+        if self._sorted < self._settled:
+            keys, *values = (
+                column[self._sorted : self._settled] for column in self._columns.values()
+            )
+            late = np.flatnonzero(keys == key)
+            found += zip(*(column[late].tolist() for column in values), strict=True)
+        return found
+
+    def _sort(self) -> None:
+        keys, *values = (column[: self._settled] for column in self._columns.values())
+        order, self._ends = grouped(keys)
+        self._by_key = [column[order] for column in values]
+        self._sorted = self._settled
+
+    def _settle(self) -> None:
+        if self._gathered:
+            first, last = self._settled, len(self)
+            values = zip(*self._gathered, strict=True)
+            for name, column in zip(self._columns, values, strict=True):
+                self._columns[name] = grown(self._columns[name], last)
+                self._columns[name][first:last] = column
+            self._settled, self._gathered = last, []
+
+
+def grouped(keys: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the places of each key from 0 on, one key after the other, and where each ends.
+
+    Args:
+        keys: Whole numbers, shape (n,). Range: [0, 2**31).
+
+    Returns:
+        Places, shape (n,), those of one key rising; and ends, shape (keys + 1,): the places of
+        key k are those from ``ends[k]`` to ``ends[k + 1]``.
+    """
+    # A key and its place make one number, and numbers are sorted faster than places are.
+    marked = (keys.astype(np.int64) << _PLACE_BITS) | np.arange(len(keys))
+    marked.sort()
+    ends = np.zeros(int(keys.max(initial=-1)) + 2, dtype=np.int64)
+    np.cumsum(np.bincount(keys, minlength=len(ends) - 1), out=ends[1:])
+    return marked & ((1 << _PLACE_BITS) - 1), ends

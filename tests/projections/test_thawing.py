@@ -1,0 +1,303 @@
+"""Freezing and thawing: wherever a fold is interrupted, what comes of it is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from mnemic.kernel.events import Recorded
+from mnemic.kernel.texts import ERASED, BlockText, Remark
+from mnemic.projections.adjacency import Pairs
+from mnemic.projections.checkpoints import freeze, thaw
+from mnemic.projections.columns import GATHERED_MAX, Names, Series, Versions
+from mnemic.projections.journals import Journal, grouped
+from mnemic.projections.mappings import Ledgered
+from mnemic.projections.parts import Parts
+from mnemic.projections.payloads import Payloads
+from mnemic.projections.returns import Returns
+from mnemic.projections.reviews import Reviews
+from mnemic.projections.staging import Refreshed, Staged, Staging
+from mnemic.projections.state import State
+from mnemic.projections.views import as_of, live
+from tests.agreement.snapshots import (
+    clock_told_by_columns,
+    envelopes_told_by_columns,
+    told_by_view,
+)
+from tests.projections.histories import logs
+
+Kept = dict[str, tuple[str, tuple[int, ...], bytes]]
+SHARES = st.lists(st.floats(min_value=0.0, max_value=1.0), min_size=1, max_size=3).map(sorted)
+
+
+def kept(parts: Mapping[str, NDArray[Any]]) -> Kept:
+    """Return parts as values that can be compared, byte for byte."""
+    return {name: (part.dtype.str, part.shape, part.tobytes()) for name, part in parts.items()}
+
+
+def read_only(parts: Parts) -> Parts:
+    """Return parts as a file would give them: copies that nobody may write to."""
+    copies = {name: part.copy() for name, part in parts.items()}
+    for copy in copies.values():
+        copy.flags.writeable = False
+    return copies
+
+
+def told(state: State, version: int) -> dict[str, Any]:
+    return told_by_view(as_of(state, version))
+
+
+def told_now(state: State) -> dict[str, Any]:
+    return told_by_view(live(state, active_us=state.timeline.clock.active_us, instant_us=0))
+
+
+@given(log=logs(), shares=SHARES, looks=st.integers(min_value=0, max_value=2))
+def test_a_fold_that_was_interrupted_goes_on_as_if_it_had_not_been(
+    log: list[Recorded], shares: list[float], looks: int
+) -> None:
+    whole, state, frozen = State().rebuild(log), State(), []
+    for cut in (round(share * len(log)) for share in shares):
+        state.rebuild(log[state.version + 1 : cut])
+        parts = freeze(state)
+        assert kept(parts) == kept(freeze(State().rebuild(log[:cut])))
+        frozen.append((parts, kept(parts)))
+        state = thaw(read_only(parts))
+        for version in range(cut - 1, -1, -3)[:looks]:  # some of it is made before the fold goes on
+            told(state, version)
+    state.rebuild(log[state.version + 1 :])
+    assert kept(freeze(state)) == kept(freeze(whole))
+    assert [kept(parts) for parts, _ in frozen] == [before for _, before in frozen]
+    assert told_now(state) == told_now(whole)
+    assert clock_told_by_columns(state) == clock_told_by_columns(whole)
+    assert envelopes_told_by_columns(state) == envelopes_told_by_columns(whole)
+
+
+@given(log=logs())
+def test_a_thawed_state_tells_what_the_frozen_one_told_of_every_version(
+    log: list[Recorded],
+) -> None:
+    state = State().rebuild(log)
+    thawed = thaw(read_only(freeze(state)))
+    assert told_now(thawed) == told_now(state)
+    versions = range(0, len(log), max(1, len(log) // 12))
+    assert [told(thawed, version) for version in versions] == [
+        told(state, version) for version in versions
+    ]
+
+
+def test_an_empty_state_thaws_to_an_empty_one() -> None:
+    parts = freeze(State())
+    assert kept(freeze(thaw(read_only(parts)))) == kept(parts)
+
+
+# --- columns ----------------------------------------------------------------------------------
+
+
+def test_a_series_grows_behind_what_was_thawed() -> None:
+    series = Series(np.int32)
+    for value in (3, 1):
+        series.append(value)
+    first = read_only({"values": series.values})["values"]
+    thawed = Series.thawed(first)
+    thawed.append(4)
+    assert (thawed.values.tolist(), first.tolist(), len(thawed)) == ([3, 1, 4], [3, 1], 3)
+
+
+COLUMNS: dict[str, type[np.generic]] = {"weight": np.int64, "note": np.int32}
+
+
+def table() -> Versions:
+    """Three keys: one that stands, one that was closed, one that never was, and the last."""
+    versions = Versions(**COLUMNS)
+    versions.put(0, 1, (10, 11))
+    versions.put(1, 1, (20, 21))
+    versions.put(3, 2, (30, 31))
+    versions.close(1, 3)
+    versions.put(0, 4, (12, 13))
+    return versions
+
+
+def test_a_thawed_table_has_the_rows_of_every_version() -> None:
+    frozen, thawed = table(), Versions.thawed(read_only(table().frozen()), COLUMNS)
+    assert thawed.head.tolist() == frozen.head.tolist() == [3, -1, -1, 2]
+    for version in range(6):
+        assert thawed.standing(version, 4).tolist() == frozen.standing(version, 4).tolist()
+    assert [thawed.row(key) for key in range(5)] == [3, -1, -1, 2, -1]
+    assert thawed.values(0) == (12, 13)
+    assert thawed.touched(1).tolist() == [1, 3]
+
+
+def test_what_a_fold_closes_later_does_not_show_in_parts_frozen_before() -> None:
+    versions = table()
+    parts = versions.frozen()
+    before = kept(parts)
+    thawed = Versions.thawed(parts, COLUMNS)
+    for each in (versions, thawed):
+        each.close(0, 5)
+        each.put(1, 5, (22, 23))
+    assert kept(thawed.frozen()) == kept(versions.frozen())
+    assert kept(parts) == before
+
+
+def test_names_keep_their_numbers() -> None:
+    names = Names.thawed(Names("similar", "supports").words)
+    assert [names.number(word) for word in ("supports", "new", "similar")] == [1, 2, 0]
+    assert (names.known("unheard"), list(names)) == (-1, ["similar", "supports", "new"])
+
+
+# --- journals ---------------------------------------------------------------------------------
+
+NOTED: dict[str, type[np.generic]] = {"key": np.int32, "value": np.int64}
+
+
+@given(keys=st.lists(st.integers(min_value=0, max_value=6), max_size=30))
+def test_places_are_grouped_by_their_keys(keys: list[int]) -> None:
+    places, ends = grouped(np.array(keys, dtype=np.int32))
+    groups = [places[first:last].tolist() for first, last in pairwise(ends.tolist())]
+    expected = [
+        [place for place, each in enumerate(keys) if each == key]
+        for key in range(max(keys, default=-1) + 1)
+    ]
+    assert groups == expected
+
+
+def test_a_journal_finds_rows_added_before_and_after_it_was_sorted() -> None:
+    journal = Journal(**NOTED)
+    for value in range(GATHERED_MAX + 5):
+        journal.append((value % 3, value))
+    expected = [(value,) for value in range(1, GATHERED_MAX + 5, 3)]
+    assert journal.about(1) == expected
+    journal.append((1, -1))
+    journal.append((7, -2))
+    thawed = Journal.thawed(read_only(journal.frozen()), NOTED)
+    for each in (journal, thawed):
+        each.append((1, -3))
+        assert each.about(1) == [*expected, (-1,), (-3,)]
+        assert (each.about(7), each.about(8), each.about(-1)) == ([(-2,)], [], [])
+        assert (each.row(1), each.row(len(each) - 1)) == ((1, 1), (1, -3))
+
+
+# --- mappings ---------------------------------------------------------------------------------
+
+
+def test_a_thawed_mapping_goes_on_in_the_order_of_the_puts() -> None:
+    ledger: Ledgered[int] = Ledgered()
+    for key, version, value in (("a", 0, 1), ("b", 0, 2), ("a", 1, 3)):
+        ledger.put(key, version, value)
+    parts = ledger.frozen()
+    before = kept(parts)
+    thawed: Ledgered[int] = Ledgered.thawed(read_only(parts))
+    for each in (ledger, thawed):
+        each.drop("b", 2)
+        each.drop("never", 2)
+        assert each.at(2) == {"a": 3}
+        each.put("b", 3, 4)
+    assert list(thawed.current.items()) == [("a", 3), ("b", 4)]
+    assert [thawed.at(version) for version in range(4)] == [
+        {"a": 1, "b": 2},
+        {"b": 2, "a": 3},
+        {"a": 3},
+        {"a": 3, "b": 4},
+    ]
+    assert thawed.touched(lambda key: key == "b").tolist() == [0, 3, 2]
+    assert thawed.since("b") == 3
+    assert thawed.trails(2, 2, 3, lambda value: value) == {"b": [(0, 2), (2, None), (3, 4)]}
+    assert kept(thawed.frozen()) == kept(ledger.frozen())
+    assert kept(parts) == before
+
+
+def test_a_thawed_pair_goes_on_from_the_sessions_it_was_staged_in() -> None:
+    staging = Staging()
+    staging.stage((0, 1), 0, "s1")
+    staging.stage((0, 2), 1, "s1")
+    staging.stage((0, 1), 2, "s2")
+    thawed = Staging.thawed(read_only(staging.frozen()))
+    for each in (staging, thawed):
+        each.drop((0, 2), 3)
+        each.stage((0, 1), 4, "s3")
+        each.stage((0, 2), 5, "s3")
+    assert thawed.current == {(0, 1): Staged(("s1", "s2", "s3"), 4), (0, 2): Staged(("s3",), 5)}
+    assert thawed.at(2) == {(0, 2): Staged(("s1",), 1), (0, 1): Staged(("s1", "s2"), 2)}
+    assert thawed.of(2) == [(0, 2)]
+    assert kept(thawed.frozen()) == kept(staging.frozen())
+
+
+def test_an_edge_used_before_thawing_was_used_in_that_session_still() -> None:
+    refreshed = Refreshed()
+    refreshed.note((0, 1), "s1", 3)
+    thawed = Refreshed.thawed(read_only(refreshed.frozen()))
+    for each in (refreshed, thawed):
+        each.note((0, 1), "s1", 5)
+        each.note((0, 1), "s2", 6)
+    assert [thawed.by((0, 1), "s1", version) for version in (2, 3)] == [False, True]
+    assert thawed.at(6) == {(0, 1): ["s1", "s2"]}
+    assert kept(thawed.frozen()) == kept(refreshed.frozen())
+
+
+def test_returns_and_reviews_are_counted_on() -> None:
+    returns, reviews = Returns(), Reviews()
+    returns.note(1, "task", 3)
+    reviews.note(1, 3, 30, 3)
+    reviews.put_back(1, 4, 2)
+    later, counted = (
+        Returns.thawed(read_only(returns.frozen())),
+        Reviews.thawed(read_only(reviews.frozen())),
+    )
+    assert later.counts(1, 9) == {"task": 1}
+    assert [counted.of(1, version) for version in (3, 4)] == [[(3, 30, 3)], []]
+    for some in (returns, later):
+        some.note(1, "self", 5)
+    for others in (reviews, counted):
+        others.note(1, 5, 50, 1)
+    assert later.counts(1, 5) == {"self": 1, "task": 1}
+    assert counted.of(1, 5) == [(5, 50, 1)]
+    assert kept(later.frozen()) == kept(returns.frozen())
+    assert kept(counted.frozen()) == kept(reviews.frozen())
+
+
+# --- payloads and pairs -----------------------------------------------------------------------
+
+
+def test_what_was_said_is_read_when_somebody_asks() -> None:
+    full = BlockText(
+        content="é\x00🧠", tags=("a", "b"), author="Ann", thread="", metadata='{"a":1}', of=("b1",)
+    )
+    texts = Payloads(BlockText)
+    for text in (full, ERASED, BlockText(content="")):
+        texts.append(text)
+    thawed = Payloads.thawed(read_only(texts.frozen()), BlockText)
+    thawed.append(ERASED)
+    assert (thawed[0], thawed[-1], thawed[1:3]) == (full, ERASED, [ERASED, BlockText(content="")])
+    assert (len(thawed), list(thawed)) == (4, [full, ERASED, BlockText(content=""), ERASED])
+    with pytest.raises(IndexError):
+        thawed[4]
+    texts.append(ERASED)
+    assert kept(thawed.frozen()) == kept(texts.frozen())
+
+
+def test_notes_keep_their_owners() -> None:
+    notes = Payloads(Remark)
+    notes.append(Remark(text="why", of=("b1", "b2")))
+    assert list(Payloads.thawed(notes.frozen(), Remark)) == [Remark(text="why", of=("b1", "b2"))]
+
+
+def test_a_pair_has_one_number_before_and_after_thawing() -> None:
+    pairs = Pairs()
+    for _ in range(4):
+        pairs.incident.add_block()
+    assert [pairs.number(a, b) for a, b in ((2, 1), (0, 2), (1, 2))] == [0, 1, 0]
+    parts = read_only({"low": pairs.low, "high": pairs.high})
+    thawed = Pairs.thawed(parts["low"], parts["high"], 4)
+    thawed.incident.add_block()
+    assert [thawed.number(a, b) for a, b in ((2, 0), (4, 2), (2, 1))] == [1, 2, 0]
+    assert (thawed.get((0, 1)), thawed.get((2, 4)), len(thawed)) == (None, 2, 3)
+    assert [thawed.incident[block] for block in range(5)] == [[1], [0], [0, 1, 2], [], [2]]
+    with pytest.raises(KeyError):
+        thawed[0, 3]

@@ -1,0 +1,391 @@
+"""What was frozen and thawed goes on like what never was: words, speech, vectors, the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from mnemic.kernel.arithmetic import NANO
+from mnemic.kernel.errors import RecipeRetired, VectorRefused
+from mnemic.kernel.events import BlocksComposed, CompositionLabelled, Member, Recorded
+from mnemic.kernel.identity import BlockId, CommandId, CompositionId
+from mnemic.kernel.texts import ERASED, CompositionText, Erased, LabelText, MemberText
+from mnemic.kernel.vectors import Vector
+from mnemic.projections.checkpoints import digest
+from mnemic.projections.index import VectorIndex
+from mnemic.projections.ledger import Ledger
+from mnemic.projections.lexicon import Lexicon
+from mnemic.projections.parts import Later, Parts, packed
+from mnemic.projections.sequence import NOBODY, NONE
+from mnemic.projections.sequence import Sequence as Speech
+from tests.projections.talks import Talk
+
+CUTS = st.integers(min_value=0, max_value=12)
+
+
+def filed(parts: Mapping[str, NDArray[Any]]) -> Parts:
+    """Return parts as a file gives them back: nobody can write to them."""
+    return {
+        name: np.frombuffer(part.tobytes(), dtype=part.dtype).reshape(part.shape)
+        for name, part in parts.items()
+    }
+
+
+def told(parts: Mapping[str, NDArray[Any]]) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
+    """Return everything that can be seen of parts."""
+    return {name: (part.dtype.str, part.shape, part.tobytes()) for name, part in parts.items()}
+
+
+# --- words ------------------------------------------------------------------------------------
+
+WORDS = st.sampled_from("the bees bee tea teas 3.11 walked walking café night nights mist".split())
+TEXTS = st.lists(st.none() | st.lists(WORDS, max_size=8).map(" ".join), max_size=12)
+
+
+def lexicon_of(texts: Sequence[str | None]) -> Lexicon:
+    return grown(Lexicon(), texts)
+
+
+def grown(lexicon: Lexicon, texts: Sequence[str | None]) -> Lexicon:
+    for text in texts:
+        lexicon.add(text)
+    return lexicon
+
+
+def answers(lexicon: Lexicon, alive: Sequence[bool] | None = None) -> list[list[int]]:
+    """Return what a lexicon says to a question, of rarity, and of who holds what."""
+    mask = np.ones(len(lexicon), dtype=np.bool_) if alive is None else np.array(alive, np.bool_)
+    found = lexicon.search("bees walking at night, in a café", mask[: len(lexicon)])
+    return [column.tolist() for column in (*found, lexicon.rarity, *lexicon.incidences())]
+
+
+@given(
+    texts=TEXTS,
+    cut=CUTS,
+    asked=st.booleans(),
+    alive=st.lists(st.booleans(), min_size=12, max_size=12),
+)
+def test_a_lexicon_goes_on_after_thawing(
+    texts: list[str | None], cut: int, alive: list[bool], *, asked: bool
+) -> None:
+    thawed = Lexicon.thawed(filed(lexicon_of(texts[:cut]).frozen()))
+    if asked:
+        answers(thawed)
+    whole = lexicon_of(texts)
+    assert answers(grown(thawed, texts[cut:]), alive) == answers(whole, alive)
+    assert told(thawed.frozen()) == told(whole.frozen())
+
+
+@given(texts=TEXTS, first=CUTS, second=CUTS)
+def test_the_parts_of_a_lexicon_do_not_hang_on_when_somebody_searched(
+    texts: list[str | None], first: int, second: int
+) -> None:
+    searched, cuts = Lexicon(), sorted((first, second))
+    for start, end in zip([0, *cuts], [*cuts, len(texts)], strict=True):
+        grown(searched, texts[start:end]).settle()
+    assert told(searched.frozen()) == told(lexicon_of(texts).frozen())
+
+
+def test_the_parts_of_a_lexicon_stay_as_they_were_while_it_grows() -> None:
+    lexicon = Lexicon.thawed(lexicon_of(["bees hum", "tea at night"]).frozen())
+    parts = lexicon.frozen()
+    before = told(parts)
+    answers(grown(lexicon, ["bees, bees", "night bees"] * 40))
+    assert told(parts) == before
+
+
+def test_a_word_said_more_often_than_a_byte_can_count_is_kept() -> None:
+    whole = lexicon_of(["bees " * 300, "bees"])
+    thawed = Lexicon.thawed(filed(whole.frozen()))
+    assert answers(thawed) == answers(whole)
+    assert whole.frozen()["stock/counts"].tolist() == [300, 1]
+
+
+@pytest.mark.parametrize("texts", [[], [None], [""], ["bees"], [None, "bees", None]])
+def test_small_lexicons_freeze_and_thaw(texts: list[str | None]) -> None:
+    whole = lexicon_of(texts)
+    thawed = Lexicon.thawed(filed(whole.frozen()))
+    assert (len(thawed), answers(thawed)) == (len(whole), answers(whole))
+    assert told(thawed.frozen()) == told(whole.frozen())
+
+
+def test_a_lexicon_of_an_analyser_that_is_gone_is_refused() -> None:
+    with pytest.raises(RecipeRetired):
+        Lexicon.thawed({**Lexicon().frozen(), "recipe/analyser": packed("klingon-1")})
+
+
+# --- speech -----------------------------------------------------------------------------------
+
+SPEECHES = st.lists(
+    st.tuples(
+        st.sampled_from((None, "Ann", "Bo the Bold")),
+        st.sampled_from((None, "", "kitchen", "garden")),
+        st.sampled_from(("message", "knowledge")),
+        st.sampled_from((None, 0, 1, 200, 400)),
+    ),
+    max_size=12,
+)
+Said = tuple[str | None, str | None, str, int | None]
+
+
+def say(talk: Talk, speeches: Sequence[Said]) -> None:
+    for author, thread, category, minute in speeches:
+        talk.say("so", author=author, thread=thread, category=category, minute=minute)
+
+
+@given(speeches=SPEECHES, cut=CUTS, settled=st.booleans())
+def test_the_order_of_speech_goes_on_after_thawing(
+    speeches: list[Said], cut: int, *, settled: bool
+) -> None:
+    talk = Talk()
+    say(talk, speeches[:cut])
+    if settled:
+        talk.state.sequence.settle()
+    catalogue = talk.state.catalogue
+    thawed = Speech.thawed(filed(Speech(catalogue).frozen()), catalogue)
+    say(talk, speeches[cut:])
+    whole = talk.state.sequence
+    assert thawed.links.tolist() == whole.links.tolist()
+    assert thawed.author.tolist() == whole.author.tolist()
+    authors = set(whole.author.tolist()) - {NOBODY}
+    assert [thawed.name_terms(each) for each in authors] == [
+        whole.name_terms(each) for each in authors
+    ]
+    assert told(thawed.frozen()) == told(whole.frozen())
+
+
+def test_parts_of_speech_stay_as_they_were_while_it_goes_on() -> None:
+    talk = Talk()
+    say(talk, [("Ann", "kitchen", "message", 0)] * 3)
+    parts = talk.state.sequence.frozen()
+    before = told(parts)
+    say(talk, [("Bo", "kitchen", "message", 1)])
+    assert talk.state.sequence.links[4:, 2].tolist() == [3, NONE, NONE, NONE]
+    assert told(parts) == before
+
+
+# --- vectors ----------------------------------------------------------------------------------
+
+VECTORS = st.lists(st.lists(st.integers(-50, 50), min_size=3, max_size=3), max_size=12).map(
+    lambda rows: [np.array(row, dtype=np.int16) for row in rows]
+)
+QUERY: Vector = np.array([30, -20, 10], dtype=np.int16)
+
+
+class Ids:
+    """Names that run against the numbers, so that ties show."""
+
+    def __getitem__(self, ordinal: int, /) -> str:
+        return f"{1000 - ordinal:016x}"
+
+
+def appended(index: VectorIndex, stored: Sequence[Vector], first: int = 0) -> VectorIndex:
+    for block, vector in enumerate(stored, start=first):
+        index.append(block, vector)
+    return index
+
+
+def nearness(index: VectorIndex) -> list[Any]:
+    """Return all that an index says."""
+    rows = np.arange(index.rows)
+    queries = [QUERY, -QUERY] if index.rows else []
+    pairs = [
+        np.stack((found.queries, found.rows, found.cosines), axis=1).tolist()
+        for found in index.pairs(queries, rows, floor=0)
+    ]
+    return [
+        (index.rows, index.dimension),
+        index.block_of.tolist(),
+        index.squared_norms.tolist(),
+        [index.vector(row).tolist() for row in rows.tolist()],
+        index.cosines(QUERY).tolist(),
+        index.cosines_between(rows, rows[::-1]).tolist(),
+        [each.tolist() for each in index.top(QUERY, None, 3, ids=Ids())],
+        pairs,
+    ]
+
+
+@given(stored=VECTORS, cut=CUTS, asked=st.booleans())
+def test_an_index_goes_on_after_thawing(stored: list[Vector], cut: int, *, asked: bool) -> None:
+    thawed = VectorIndex.thawed(filed(appended(VectorIndex(), stored[:cut]).frozen()))
+    if asked:
+        nearness(thawed)
+    appended(thawed, stored[cut:], first=len(stored[:cut]))
+    whole = appended(VectorIndex(), stored)
+    assert told(thawed.frozen()) == told(whole.frozen())
+    assert nearness(thawed) == nearness(whole)
+    assert told(thawed.frozen()) == told(whole.frozen())
+
+
+def test_an_index_grows_beyond_its_room_after_thawing() -> None:
+    stored = [np.array([row, 1, 2], dtype=np.int16) for row in range(300)]
+    thawed = VectorIndex.thawed(filed(appended(VectorIndex(), stored[:100]).frozen()))
+    appended(thawed, stored[100:], first=100)
+    assert nearness(thawed) == nearness(appended(VectorIndex(), stored))
+
+
+def test_the_parts_of_an_index_stay_as_they_were_while_it_grows() -> None:
+    first = appended(VectorIndex(), [QUERY])
+    thawed = VectorIndex.thawed(first.frozen())
+    parts = [first.frozen(), thawed.frozen()]
+    before = [told(each) for each in parts]
+    for index in (first, thawed):
+        appended(index, [QUERY[::-1]] * 100)
+    assert [told(each) for each in parts] == before
+
+
+def test_a_thawed_index_refuses_what_the_first_one_refused() -> None:
+    thawed = VectorIndex.thawed(appended(VectorIndex(), [QUERY]).frozen())
+    with pytest.raises(VectorRefused, match="vectors of size 3"):
+        thawed.append(1, QUERY[:2])
+    assert nearness(thawed) == nearness(appended(VectorIndex(), [QUERY]))
+
+
+# --- the ledger -------------------------------------------------------------------------------
+
+MEMBER_TEXTS: st.SearchStrategy[MemberText | Erased | None] = st.sampled_from(
+    (None, ERASED, MemberText(preview="tea", metadata='{"tags":[]}', of=(BlockId("b" * 16),)))
+)
+MEMBERS = st.lists(st.tuples(st.integers(0, 3), MEMBER_TEXTS), min_size=1, max_size=3)
+COMPOSED = st.tuples(
+    st.just("compose"),
+    MEMBERS,
+    st.sampled_from((None, ERASED, CompositionText(query="why?", query_hash="ab"))),
+)
+LABELS = st.tuples(
+    st.just("label"),
+    st.integers(0, 12),
+    st.sampled_from((None, ERASED, LabelText(notes="since it worked"))),
+)
+TURNS = st.tuples(st.just("turn"), st.integers(0, 12), st.none())
+SCRIPTS: st.SearchStrategy[list[Any]] = st.lists(st.one_of(COMPOSED, LABELS, TURNS), max_size=12)
+
+
+def at(version: int) -> Recorded:
+    """Return an envelope that the ledger does not look into."""
+    event = CompositionLabelled(composition_id=CompositionId("any"), label="helpful")
+    return Recorded(
+        version=version,
+        active_us=version * 10,
+        recorded_us=1000 - version,
+        command_id=CommandId("c"),
+        event=event,
+    )
+
+
+class Played:
+    """A ledger to which a script happens, one line per version."""
+
+    def __init__(self, ledger: Ledger, lines: Sequence[Any], *, before: Sequence[Any] = ()) -> None:
+        self.ledger = ledger
+        self.names: list[CompositionId] = []
+        self.labels: list[int] = []
+        for version, line in enumerate((*before, *lines)):
+            self.happens(line, version, heard=version >= len(before))
+
+    def happens(self, line: Any, version: int, *, heard: bool) -> None:
+        kind, what, text = line
+        if kind == "compose":
+            name = CompositionId(f"lane\n{version}") if version % 2 else None
+            members = tuple(
+                Member(block_id=BlockId(f"{block:016x}"), role="primary", rank=rank, text=words)
+                for rank, (block, words) in enumerate(what)
+            )
+            event = BlocksComposed(
+                members=members, composition_id=name, text=text, confidence=NANO // 2
+            )
+            self.names.append(name or CompositionId(f"c{version}"))
+            if heard:
+                self.ledger.compose(event, at(version), [block for block, _ in what])
+        elif kind == "label" and self.names:
+            label = CompositionLabelled(
+                composition_id=self.names[what % len(self.names)], label="dead_end", text=text
+            )
+            self.labels.append(version)
+            if heard:
+                self.ledger.label(label, at(version))
+        elif kind == "turn" and self.labels and heard:
+            self.ledger.turn(self.labels[what % len(self.labels)], version)
+
+
+def entries(ledger: Ledger, names: Sequence[CompositionId], last: int) -> list[Any]:
+    """Return what a ledger says at every version."""
+    return [
+        (
+            list(ledger.upto(version)),
+            [ledger.find(name, version) for name in (*names, "nothing")],
+            [ledger.of(block, version) for block in range(5)],
+            [ledger.labels_of(number, version) for number in range(len(names) + 1)],
+            [ledger.label_at(label, version) for label in range(last)],
+            list(ledger.labels(version, version)),
+        )
+        for version in range(-1, last)
+    ]
+
+
+@given(script=SCRIPTS, cut=CUTS, asked=st.booleans())
+def test_a_ledger_goes_on_after_thawing(script: list[Any], cut: int, *, asked: bool) -> None:
+    early = Played(Ledger(), script[:cut])
+    thawed = Ledger.thawed(filed(early.ledger.frozen()))
+    if asked:
+        entries(thawed, early.names, cut)
+    Played(thawed, script[cut:], before=script[:cut])
+    whole = Played(Ledger(), script)
+    last = len(script) + 1
+    assert entries(thawed, whole.names, last) == entries(whole.ledger, whole.names, last)
+    assert told(thawed.frozen()) == told(whole.ledger.frozen())
+
+
+def test_the_parts_of_a_ledger_stay_as_they_were_while_it_grows() -> None:
+    script: list[Any] = [("compose", [(1, None)], None), ("label", 0, None), ("turn", 0, None)]
+    played = Played(Ledger(), script)
+    parts = played.ledger.frozen()
+    before = told(parts)
+    Played(played.ledger, script * 30, before=script)
+    assert told(parts) == before
+
+
+# --- parts ------------------------------------------------------------------------------------
+
+
+def test_a_digest_speaks_for_names_types_shapes_and_bytes() -> None:
+    part = np.arange(6, dtype=np.int32)
+    others: list[Parts] = [
+        {"a": part},
+        {"b": part},
+        {"a": part.astype(np.uint32)},
+        {"a": part.reshape(2, 3)},
+        {"a": part[:5]},
+        {"a": part + 1},
+        {"a": part, "b": part[:0]},
+        {},
+    ]
+    assert len({digest(each) for each in others}) == len(others)
+    assert digest({"a": part, "b": part[::2]}) == digest({"b": part[::2].copy(), "a": part})
+
+
+def test_a_late_value_is_made_when_it_is_asked_for_and_once() -> None:
+    makings = iter([["first"], ["second"]])
+    late = Later(lambda: next(makings))
+    found = late.value
+    assert late.value is found
+    assert (found, next(makings)) == (["first"], ["second"])
+
+
+def test_of_two_values_made_at_once_the_first_kept_is_everybodys() -> None:
+    makings = iter([["slow"], ["quick"]])
+
+    def make() -> list[str]:
+        made = next(makings)
+        if made == ["slow"]:  # and meanwhile another thread asks, and writes to what it gets
+            late.value.append("written")
+        return made
+
+    late = Later(make)
+    assert late.value == ["quick", "written"]
