@@ -11,11 +11,14 @@ from typing import TypeAlias
 
 import pytest
 
+from mnemic.adapters.checkpoints.keeper import TAIL_MIN
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.kernel.errors import StoreFailed, StoreFull
 from mnemic.kernel.results import LearnResult
+from tests.adapters.checkpoints.states import space_of
 
 Limit: TypeAlias = Callable[[SQLiteStore], AbstractContextManager[None]]
 ROOM_PAGES = 12
@@ -37,11 +40,18 @@ def few_pages(store: SQLiteStore) -> Generator[None]:
 @contextmanager
 def small_files(store: SQLiteStore) -> Generator[None]:
     """Let no file of this process have more than a few more pages; lift the limit in the end."""
+    sizes = [file.stat().st_size for file in store.path.parent.iterdir()]
+    with files_of(max(sizes) + ROOM_PAGES * PAGE_BYTES):
+        yield
+
+
+@contextmanager
+def files_of(bytes_max: int) -> Generator[None]:
+    """Let no file of this process grow larger; lift the limit in the end."""
     import resource  # noqa: PLC0415 - there is none on Windows
 
     _, hard = limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    sizes = [file.stat().st_size for file in store.path.parent.iterdir()]
-    resource.setrlimit(resource.RLIMIT_FSIZE, (max(sizes) + ROOM_PAGES * PAGE_BYTES, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_max, hard))
     try:
         yield
     finally:
@@ -83,3 +93,19 @@ def test_a_memory_outlives_a_full_disk_and_loses_nothing(limited: Limit, tmp_pat
         versions = {block.id: block.learned_version for block in memory.blocks(limit=1000).items}
         assert versions == {each.block_id: each.version for each in acknowledged}
         assert memory.verify().sound
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit on files there")
+def test_no_verb_fails_for_want_of_room_for_a_checkpoint(tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    with SyncMemory.open(MemoryStore(), checkpoints=folder) as memory:
+        with files_of(PAGE_BYTES):
+            memory.learn_many([f"fact {number}" for number in range(TAIL_MIN + 1)])
+            space_of(memory).close()  # waits for the one in the background
+            with pytest.raises(StoreFull, match="cannot be written"):
+                memory.checkpoint()
+        (alert,) = memory.status().alerts
+        assert alert.startswith("no checkpoint could be written: ")
+        assert list(folder.iterdir()) == []
+        assert memory.checkpoint().state == "valid"
+        assert memory.status().alerts == ()

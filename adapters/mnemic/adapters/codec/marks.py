@@ -7,7 +7,7 @@ after the other. The n-th place that holds something is slot n.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from types import NoneType
 from typing import Any, cast, get_args
@@ -43,6 +43,20 @@ class Places:
             else:
                 for member in found:
                     inner.swap(member, visit)
+
+    def holders(self, raw: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Yield the event or the part of one that each slot stands in, by slot."""
+        for name, inner in self.of:
+            found = raw.get(name)
+            if found is None:
+                continue
+            if not isinstance(inner, Places):
+                yield raw
+            elif isinstance(found, dict):
+                yield from inner.holders(found)
+            else:
+                for member in found:
+                    yield from inner.holders(member)
 
 
 @cache

@@ -45,6 +45,7 @@ TOPICS: Mapping[str, type] = {
     "composition-labelled.1": events.CompositionLabelled,
     "label-retracted.1": events.LabelRetracted,
     "curated.1": events.Curated,
+    "reverted.1": events.Reverted,
 }
 """The one name under which each kind of event is written today."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -15,8 +16,11 @@ from mnemic.adapters.codec.registry import Kind, Registry
 from mnemic.adapters.codec.sealing import Sealer, payload_id
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, MnemicError, StoreTooNew
 from mnemic.kernel.events import Event, Recorded
+from mnemic.kernel.identity import BLOCK_ID_LENGTH
 from mnemic.kernel.ports import Entropy, PayloadRow, Record
 from mnemic.kernel.texts import ERASED, Payload
+
+BLOCK_ID = re.compile(f"[0-9a-f]{{{BLOCK_ID_LENGTH}}}")
 
 _NEWER = (envelope.UnknownKey, ForbiddenExtraKeysError)
 _DAMAGE = (ValueError, TypeError, LookupError, AttributeError)
@@ -119,18 +123,44 @@ class Codec:
         Raises:
             StoreTooNew, LogCorrupt: As ``decode``.
         """
-        reading = self._reading(record)
-        found: list[str] = []
+        return tuple(enumerate(mark for mark, _ in self._named(record)))
 
-        def note(mark: str, _: type[Payload]) -> str:
-            found.append(payload_id(mark))
+    def kinds(self, record: Record) -> tuple[type[Payload], ...]:
+        """Return what kind of payload *record* names in each slot.
+
+        Raises:
+            StoreTooNew, LogCorrupt: As ``decode``.
+        """
+        return tuple(kind for _, kind in self._named(record))
+
+    def beside(self, record: Record) -> tuple[frozenset[str], ...]:
+        """Return the ids of blocks that stand right beside each payload, by slot.
+
+        Whoever owns a payload is named there, or nowhere in particular.
+
+        Raises:
+            StoreTooNew, LogCorrupt: As ``decode``.
+        """
+        reading = self._reading(record)
+        try:
+            holders = reading.places.holders(_upcast(record, reading)["e"])
+            return tuple(frozenset(_block_ids(holder)) for holder in holders)
+        except (*_NEWER, *_DAMAGE) as error:
+            raise _unreadable(record, error) from error
+
+    def _named(self, record: Record) -> list[tuple[str, type[Payload]]]:
+        reading = self._reading(record)
+        found: list[tuple[str, type[Payload]]] = []
+
+        def note(mark: str, kind: type[Payload]) -> str:
+            found.append((payload_id(mark), kind))
             return mark
 
         try:
             reading.places.swap(_upcast(record, reading)["e"], note)
         except (*_NEWER, *_DAMAGE) as error:
             raise _unreadable(record, error) from error
-        return tuple(enumerate(found))
+        return found
 
     def _reading(self, record: Record) -> _Reading:
         reading = self._readings.get(record.topic)
@@ -170,6 +200,12 @@ class _Opened:
         """
         if self._left:
             raise ValueError(f"the event does not name these payloads: {sorted(self._left)}")
+
+
+def _block_ids(holder: dict[str, Any]) -> Iterator[str]:
+    for value in holder.values():
+        if isinstance(value, str) and BLOCK_ID.fullmatch(value):
+            yield value
 
 
 def _upcast(record: Record, reading: _Reading) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from attrs import frozen
 
 from mnemic.adapters.analysts.absent import NoAnalyst
 from mnemic.adapters.analysts.rules import RulesAnalyst
+from mnemic.adapters.checkpoints.shelf import Wanted, shelf
 from mnemic.adapters.clocks import SystemClock
 from mnemic.adapters.entropy import SystemEntropy
 from mnemic.adapters.inprocess.analysing import TimedAnalyst
@@ -54,6 +55,7 @@ def open_space(  # each argument is one thing that a host may plug in
     actor: str,
     synchronous: str,
     read_only: bool,
+    checkpoints: Wanted = None,
 ) -> tuple[Store | None, Space]:
     """Return an open space, and its store if it was opened here and is ours to close.
 
@@ -79,9 +81,13 @@ def open_space(  # each argument is one thing that a host may plug in
             actor=actor,
             read_only=read_only,
         )
-        opened.fold_again()
+        opened.store = store
+        _keep_checkpoints(opened, store, checkpoints)
+        opened.restore()
         if opened.state.version < 0:
             _begin(opened, policy or DEFAULT)
+        if opened.keeper is not None:
+            opened.keeper.settle()
     except BaseException:
         if owned:
             store.close()
@@ -101,6 +107,15 @@ def _store(path: str | Path | Store, *, synchronous: str, read_only: bool) -> tu
     from mnemic.adapters.stores.sqlite import SQLiteStore
 
     return SQLiteStore(path, synchronous=synchronous, read_only=read_only), True  # type: ignore[arg-type]
+
+
+def _keep_checkpoints(opened: Space, store: Store, wanted: Wanted) -> None:
+    """Give the space somebody who keeps its checkpoints, if there is a place for them."""
+    place = shelf(store, wanted, read_only=opened.read_only)
+    if place is not None:
+        from mnemic.adapters.checkpoints.keeper import Keeper
+
+        opened.keeper = Keeper(opened.log, place, guard=opened.guard, state=lambda: opened.state)
 
 
 def _begin(opened: Space, policy: Policy) -> None:

@@ -6,6 +6,8 @@ Rules of this module:
    scoring) is prepared on a snapshot; under the lock only what is cheap is decided.
 2. The state is only ever advanced by events that stand in the log.
 3. Erasure reaches into the past: whoever has folded words that are erased since folds again.
+4. A checkpoint may spare a fold and never decides anything: when and whether one is written shows
+   in files alone.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import frozen
 
@@ -28,6 +30,7 @@ from mnemic.kernel.errors import (
     CommandIdReused,
     FieldRefused,
     LogCorrupt,
+    MnemicError,
     Refused,
     SpaceErased,
     VersionConflict,
@@ -35,11 +38,14 @@ from mnemic.kernel.errors import (
 )
 from mnemic.kernel.events import Event, Recorded
 from mnemic.kernel.identity import CommandId, SessionId
-from mnemic.kernel.ports import Clock, CommandRow, Entropy, Log, PayloadRow, Record
+from mnemic.kernel.ports import Clock, CommandRow, Entropy, Log, PayloadRow, Record, Store
 from mnemic.kernel.reading import Moment
 from mnemic.projections import views
 from mnemic.projections.state import State
 from mnemic.projections.views import View
+
+if TYPE_CHECKING:
+    from mnemic.adapters.checkpoints.keeper import Keeper
 
 T = TypeVar("T")
 
@@ -106,11 +112,15 @@ class Space:
         self.codec = Codec(entropy)
         self.actor = actor
         self.read_only = read_only
+        self.store: Store | None = None
+        """Where it was opened, for whoever puts a fork beside it."""
         self.session: SessionId | None = None
         self.state = State()
         self.damage: LogCorrupt | None = None
         """What ended the fold early, when opened read-only over a damaged log."""
         self.guard = threading.RLock()
+        self.keeper: Keeper | None = None
+        """Who keeps checkpoints of the state; None: nobody."""
 
     # --- reading ----------------------------------------------------------------------------
 
@@ -120,14 +130,40 @@ class Space:
             if self.damage is not None or self.log.head().version == self.state.version:
                 return False
             fresh = list(self.recorded(self.state.version))
-            if any(
-                isinstance(each.event, happened.BlockErased | happened.SpaceErased)
-                for each in fresh
-            ):
-                self.fold_again()
+            if any(_erases(each) for each in fresh):
+                self._erased()
             else:
                 self.state.rebuild(fresh)
+                self._advanced()
             return bool(fresh)
+
+    def restore(self) -> None:
+        """Take up the newest checkpoint that fits, and fold what came since; else fold all.
+
+        Raises:
+            LogCorrupt: As ``fold_again``; before a checkpoint that fits, nothing is read.
+        """
+        with self.guard:
+            kept = None if self.keeper is None else self.keeper.newest()
+            if kept is None or not self._fold_on(kept):
+                self.fold_again()
+
+    def _fold_on(self, kept: State) -> bool:
+        """Fold the events behind *kept*; say no if that cannot be done without folding all."""
+        assert self.keeper is not None  # noqa: S101 - who else kept it
+        self.state = kept
+        try:
+            with _no_garbage_collection():
+                self._fold_all(_unless_erased(self.recorded(kept.version)))
+        except _WordsErased:
+            self.keeper.passed_over()
+            return False
+        except MnemicError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the log is right, and folding it all must do
+            self.keeper.passed_over(error)
+            return False
+        return True
 
     def fold_again(self) -> None:
         """Fold the whole log into a fresh state.
@@ -138,16 +174,19 @@ class Space:
         """
         with self.guard, _no_garbage_collection():
             self.state = State()
-            source = self.recorded(-1)
-            try:
-                # Decoding a batch, then folding it, keeps each of the two in the processor's
-                # caches: a third less time than event by event.
-                while self._fold(source, BATCH):
-                    pass
-            except LogCorrupt as damage:
-                if not self.read_only:
-                    raise
-                self.damage = damage
+            self._fold_all(self.recorded(-1))
+
+    def _fold_all(self, source: Iterator[Recorded]) -> None:
+        """Fold *source* to its end, or when reading only to its damage."""
+        try:
+            # Decoding a batch, then folding it, keeps each of the two in the processor's
+            # caches: a third less time than event by event.
+            while self._fold(source, BATCH):
+                pass
+        except LogCorrupt as damage:
+            if not self.read_only:
+                raise
+            self.damage = damage
 
     def _fold(self, source: Iterator[Recorded], count: int) -> bool:
         """Fold up to *count* events; say whether there were any.
@@ -278,10 +317,22 @@ class Space:
             erase_all=written.erase_all,
         )
         if written.erase or written.erase_all:
-            self.fold_again()
+            self._erased()
         else:
             self.state.rebuild(stamped)
+            self._advanced()
         return Outcome(written.extra, first, last, written.events)
+
+    def _erased(self) -> None:
+        """Let go of everything that may hold erased words."""
+        if self.keeper is not None:
+            self.keeper.erased()
+        self.fold_again()
+
+    def _advanced(self) -> None:
+        """Take note that the state has grown."""
+        if self.keeper is not None:
+            self.keeper.consider()
 
     def _stamped(self, command: Command, events: Sequence[Event], moment: Moment) -> list[Recorded]:
         command_id = CommandId(command.id or self.entropy.token(8).hex())
@@ -353,8 +404,26 @@ class Space:
             raise SpaceErased(f"space {self.log.name!r} was erased", version=erased)
 
     def close(self) -> None:
-        """Let go of the log."""
+        """Let go of the log, and of nothing that opening could need."""
+        if self.keeper is not None:
+            self.keeper.close()
         self.log.close()
+
+
+class _WordsErased(Exception):
+    """Words that a checkpoint may hold are erased since. Never leaves this module."""
+
+
+def _erases(recorded: Recorded) -> bool:
+    return isinstance(recorded.event, happened.BlockErased | happened.SpaceErased)
+
+
+def _unless_erased(source: Iterator[Recorded]) -> Iterator[Recorded]:
+    """Yield events up to the first that erases words."""
+    for recorded in source:
+        if _erases(recorded):
+            raise _WordsErased
+        yield recorded
 
 
 @contextmanager

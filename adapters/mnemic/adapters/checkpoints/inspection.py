@@ -1,0 +1,100 @@
+"""Whether a checkpoint is whole, and whether it fits a log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from attrs import frozen
+
+from mnemic.adapters.checkpoints import layout
+from mnemic.adapters.checkpoints.folder import version_of
+from mnemic.adapters.checkpoints.layout import FormatUnknown, Manifest, Origin, Torn
+from mnemic.kernel.arithmetic import MICROS_PER_HOUR
+from mnemic.kernel.ports import Log
+from mnemic.kernel.results import Checkpoint
+from mnemic.projections.state import FOLD_VERSION
+
+
+@frozen
+class Misfit:
+    """Why a space is not opened from a checkpoint."""
+
+    state: str
+    """As ``Checkpoint.state`` names it."""
+    problem: str
+
+
+def misfit(file: Path, manifest: Manifest, log: Log, *, erased: int = -1) -> Misfit | None:
+    """Return why a whole checkpoint does not fit; None if it does.
+
+    Args:
+        file: Its name counts.
+        manifest: What it says that it is.
+        log: Of the space.
+        erased: The version at which words were last erased, as far as that is known.
+    """
+    return (
+        _of_another_log(file, manifest.origin, log)
+        or _of_another_fold(manifest.origin)
+        or _of_another_past(manifest.origin, log, erased)
+    )
+
+
+def looked_at(file: Path, log: Log, *, erased: int) -> Checkpoint:
+    """Return what there is to say about a file, read to its last byte. Arguments as ``misfit``."""
+    origin: Origin | None = None
+    size = 0
+    try:
+        size = file.stat().st_size
+        manifest = layout.loaded(file)[0]
+        origin = manifest.origin
+        found = misfit(file, manifest, log, erased=erased)
+    except FormatUnknown as error:
+        found = Misfit("other-fold", str(error))
+    except (Torn, OSError) as error:
+        found = Misfit("torn", str(error))
+    return Checkpoint(
+        name=file.name,
+        state="valid" if found is None else found.state,
+        version=version_of(file) if origin is None else origin.version,
+        hour=None if origin is None else origin.active_us / MICROS_PER_HOUR,
+        bytes=size,
+        release=None if origin is None else origin.release,
+        problem=None if found is None else found.problem,
+    )
+
+
+def seems_valid(file: Path, log: Log, *, erased: int) -> bool:
+    """Say whether a file fits, as far as its head tells. Arguments as ``misfit``."""
+    try:
+        return misfit(file, layout.described(file), log, erased=erased) is None
+    except (Torn, FormatUnknown, OSError):
+        return False
+
+
+def _of_another_log(file: Path, origin: Origin, log: Log) -> Misfit | None:
+    genesis = log.digest_at(0)
+    if origin.space != log.name or genesis is None or origin.genesis != genesis.hex():
+        return Misfit("foreign", "it is of another log")
+    if origin.version != version_of(file):
+        return Misfit("foreign", f"it is named for another version than its {origin.version}")
+    return None
+
+
+def _of_another_fold(origin: Origin) -> Misfit | None:
+    if origin.fold == FOLD_VERSION:
+        return None
+    return Misfit("other-fold", f"fold {origin.fold} made it, and this is fold {FOLD_VERSION}")
+
+
+def _of_another_past(origin: Origin, log: Log, erased: int) -> Misfit | None:
+    head, digest = log.head(), log.digest_at(origin.version)
+    if origin.version > head.version:
+        return Misfit("stale", f"the log ends at version {head.version}")
+    if digest is None or digest.hex() != origin.digest:
+        return Misfit("stale", "the log went another way")
+    if origin.version == head.version and head.digest != digest:
+        return Misfit("stale", "the log's head disagrees with its last record")
+    if origin.version < erased:
+        return Misfit("stale", "words were erased since")
+    return None

@@ -1,0 +1,47 @@
+"""A memory in a file, with a folder for checkpoints beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from mnemic.adapters.checkpoints.shelf import beside
+from mnemic.adapters.clocks import ManualClock
+from mnemic.adapters.embedders.hashing import HashEmbedder
+from mnemic.adapters.entropy import SeededEntropy
+from mnemic.adapters.inprocess import SyncMemory
+
+Open: TypeAlias = Callable[..., SyncMemory]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "agent.db"
+
+
+@pytest.fixture
+def folder(path: Path) -> Path:
+    """Where the checkpoints of the memory at ``path`` stand."""
+    return beside(path)
+
+
+@pytest.fixture
+def opened(path: Path) -> Iterator[Open]:
+    """Open a handle on the file of the test, or on what the test names; all are closed."""
+    handles: list[SyncMemory] = []
+
+    def handle(where: object = path, **host: Any) -> SyncMemory:
+        host.setdefault("clock", ManualClock())
+        host.setdefault("embedder", HashEmbedder(4))
+        host.setdefault("entropy", SeededEntropy(f"handle {len(handles)}"))
+        if isinstance(where, Path):
+            host.setdefault("synchronous", "normal")
+        handles.append(SyncMemory.open(where, **host))  # type: ignore[arg-type]
+        return handles[-1]
+
+    yield handle
+    for memory in handles:
+        memory.close()

@@ -1,0 +1,236 @@
+"""When checkpoints are written, and when they go."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from mnemic.adapters.checkpoints.keeper import TAIL_MIN
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.stores.sqlite import SQLiteStore
+from mnemic.kernel.errors import StoreFailed
+from tests.adapters.checkpoints.conftest import Open
+from tests.adapters.checkpoints.states import restored, restored_from, space_of, told, told_by_log
+
+SECRETS = (b"zanzibar", b"quetzal")
+STAYS = b"harbour"
+
+
+def versions(memory: SyncMemory) -> list[int]:
+    return [each.version for each in memory.checkpoints()]
+
+
+def left(folder: Path) -> set[bytes]:
+    """Return which of the words of this test stand in any file beside the memory's own."""
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    return {
+        word for word in (*SECRETS, STAYS) for file in files if word in file.read_bytes().lower()
+    }
+
+
+# --- by themselves ----------------------------------------------------------------------------
+
+
+def test_long_work_leaves_a_checkpoint_and_a_little_more_work_none(
+    opened: Open, path: Path, folder: Path
+) -> None:
+    with opened() as memory:
+        memory.learn_many([f"thing {number}" for number in range(TAIL_MIN // 2)])
+        assert not folder.exists()
+        memory.learn_many([f"thing {number}" for number in range(TAIL_MIN // 2, TAIL_MIN + 1)])
+    (first,) = folder.iterdir()
+    with opened() as memory:
+        assert versions(memory) == [restored(memory)]
+        memory.learn("one more")
+    assert list(folder.iterdir()) == [first]
+    assert restored_from(path) == TAIL_MIN + 2
+    assert threading.active_count() == 1
+
+
+def test_a_small_memory_leaves_nothing_but_its_file(opened: Open, folder: Path) -> None:
+    with opened() as memory:
+        memory.learn("little")
+        memory.consolidate()
+        assert threading.active_count() == 1
+    assert not folder.exists()
+
+
+# --- on demand --------------------------------------------------------------------------------
+
+
+def test_making_one_twice_makes_one(opened: Open) -> None:
+    with opened() as memory:
+        memory.learn("something")
+        made = memory.checkpoint()
+        assert (memory.checkpoint(), memory.checkpoints()) == (made, (made,))
+        assert (made.state, made.version, made.problem) == ("valid", 2, None)
+        assert str(made).startswith(f"{made.name}: valid, version 2 at 0.00 active hours")
+
+
+def test_the_two_newest_stay_and_what_is_damaged_does_not_count(opened: Open, folder: Path) -> None:
+    with opened() as memory:
+        for number in range(4):
+            memory.learn(f"thing {number}")
+            memory.checkpoint()
+        assert versions(memory) == [5, 4]
+        (folder / memory.checkpoints()[0].name).write_bytes(b"torn")
+        memory.learn("thing 5")
+        memory.checkpoint()
+        assert versions(memory) == [6, 4]
+
+
+def test_dropping_removes_all_and_closing_makes_none_again(opened: Open, folder: Path) -> None:
+    with opened() as memory:
+        memory.learn_many([f"thing {number}" for number in range(TAIL_MIN + 1)])
+        memory.checkpoint()
+        dropped = memory.drop_checkpoints()
+        assert (dropped.dropped, memory.checkpoints()) == (1, ())
+        assert str(dropped) == "Dropped 1 checkpoint; opening folds the log again."
+    assert list(folder.iterdir()) == []
+
+
+def test_what_cannot_be_written_is_refused_when_asked_for_and_noted_otherwise(
+    opened: Open, folder: Path
+) -> None:
+    folder.write_text("not a folder")
+    with opened() as memory:
+        with pytest.raises(StoreFailed, match="cannot be written"):
+            memory.checkpoint()
+        assert memory.status().alerts == ()
+        memory.learn_many([f"thing {number}" for number in range(TAIL_MIN + 1)])
+        space_of(memory).close()  # waits for the attempt
+        (alert,) = memory.status().alerts
+        assert alert.startswith("no checkpoint could be written: ")
+
+
+# --- erasing ----------------------------------------------------------------------------------
+
+
+def fill(memory: SyncMemory) -> str:
+    """Learn some secrets and something else; return the block with the first of them."""
+    block, _, _ = (
+        memory.learn(f"they said {word.decode()} once").block_id for word in (*SECRETS, STAYS)
+    )
+    memory.consolidate()
+    return block
+
+
+def test_erasing_a_block_destroys_every_checkpoint_that_held_it(opened: Open, folder: Path) -> None:
+    with opened() as memory:
+        block = fill(memory)
+        memory.checkpoint()
+        assert left(folder) == {*SECRETS, STAYS}
+        draft = folder / f"{memory.checkpoints()[0].name}.dead.tmp"
+        shutil.copyfile(folder / memory.checkpoints()[0].name, draft)
+        memory.erase(block)
+        assert list(folder.iterdir()) == []
+        memory.checkpoint()
+        assert left(folder) == {SECRETS[1], STAYS}
+    with opened() as memory:
+        assert restored(memory) is not None
+        assert told(memory) == told_by_log(memory)
+
+
+def test_erasing_a_space_destroys_its_checkpoints_and_no_others(
+    opened: Open, path: Path, folder: Path
+) -> None:
+    with (
+        closing(SQLiteStore(path, synchronous="normal")) as store,
+        opened(store) as memory,
+        opened(store, space="b") as other,
+    ):
+        fill(memory)
+        other.learn("the harbour")
+        memory.checkpoint()
+        other.checkpoint()
+        memory.erase_space()
+        assert left(folder) == {STAYS}
+        assert len(other.checkpoints()) == 1
+
+
+def test_who_meets_the_erasure_of_another_destroys_what_came_late(
+    opened: Open, folder: Path
+) -> None:
+    one, other = opened(), opened()
+    block = fill(one)
+    made = folder / other.checkpoint().name
+    copy = made.read_bytes()
+    one.erase(block)
+    made.write_bytes(copy)  # as if the other process had finished it only now
+    assert other.status().version == one.status().version
+    assert left(folder) == set()
+
+
+def test_opening_destroys_what_an_erasure_left_behind(opened: Open, folder: Path) -> None:
+    with opened() as memory:
+        block = fill(memory)
+        made = folder / memory.checkpoint().name
+        copy = made.read_bytes()
+        memory.erase(block)
+        memory.checkpoint()
+    made.write_bytes(copy)  # the eraser was killed before it came to this one
+    with opened() as memory:
+        assert restored(memory) is not None
+        assert left(folder) == {SECRETS[1], STAYS}
+
+
+def test_an_erasure_in_the_tail_leaves_nothing_to_open_from(
+    opened: Open, path: Path, folder: Path
+) -> None:
+    with opened() as memory:
+        block = fill(memory)
+        made = folder / memory.checkpoint().name
+        copy = made.read_bytes()
+        memory.erase(block)
+    made.write_bytes(copy)
+    assert restored_from(path) is None
+    assert left(folder) == {*SECRETS, STAYS}  # whoever only reads removes nothing
+    with opened() as memory:
+        assert restored(memory) is None
+        assert told(memory) == told_by_log(memory)
+        assert list(folder.iterdir()) == []
+
+
+def test_who_wants_no_checkpoints_still_destroys_them(opened: Open, folder: Path) -> None:
+    with opened() as memory:
+        block = fill(memory)
+        memory.checkpoint()
+    with opened(checkpoints=False) as memory:
+        memory.erase(block)
+        assert left(folder) == set()
+
+
+# --- sweeping ---------------------------------------------------------------------------------
+
+
+def test_opening_clears_away_what_belongs_to_nobody(opened: Open, path: Path, folder: Path) -> None:
+    with opened() as memory:
+        fill(memory)
+        name = memory.checkpoint().name
+    with opened(space="other") as memory:
+        memory.learn("the harbour")
+        memory.checkpoint()
+    own = sorted(folder.iterdir())
+    (folder / "gone-0123456789ab-v000000000007.checkpoint").write_bytes(b"of a space that is gone")
+    (folder / f"{name}.dead.tmp").write_bytes(b"half")
+    (folder / "notes.txt").write_bytes(b"of somebody else")
+    with opened():
+        assert sorted(folder.iterdir()) == sorted([*own, folder / "notes.txt"])
+    path.unlink()
+    with opened():
+        assert [file.name for file in folder.iterdir()] == ["notes.txt"]
+
+
+def test_in_a_folder_that_was_named_others_are_left_alone(opened: Open, tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    for file in ("one.db", "other.db"):
+        with opened(tmp_path / file, checkpoints=shared) as memory:
+            memory.learn("the harbour")
+            memory.checkpoint()
+    with opened(tmp_path / "one.db", checkpoints=shared) as memory:
+        assert restored(memory) is not None
+    assert len(list(shared.iterdir())) == 2

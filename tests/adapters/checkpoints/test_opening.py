@@ -1,0 +1,333 @@
+"""Opening from a checkpoint: only from a whole one that fits, and to the same state as without."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from hashlib import blake2b
+from pathlib import Path
+
+import pytest
+
+from mnemic.adapters.checkpoints import layout
+from mnemic.adapters.embedders.hashing import HashEmbedder
+from mnemic.adapters.entropy import SeededEntropy
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.kernel.errors import CheckpointsOff, FieldRefused, LogCorrupt, ViewReadOnly
+from tests.adapters.checkpoints.conftest import Open
+from tests.adapters.checkpoints.states import restored, restored_from, told, told_by_log
+
+STRIDE = 211
+"""A prime, so that damage meets every place of a line."""
+
+
+def play(memory: SyncMemory, name: str) -> None:
+    """Do a bit of everything."""
+    memory.start_session()
+    gate, crane = (
+        memory.learn(f"{name}: {content}", tags=["harbour"]).block_id
+        for content in ("the gate opens at six", "the crane needs oil")
+    )
+    memory.consolidate()
+    memory.connect(gate, crane, "supports", note="both by the water")
+    memory.outcome(memory.recall("gate").block_ids, 0.9)
+    memory.end_session()
+
+
+def states(memory: SyncMemory) -> list[tuple[int, str]]:
+    return [(each.version, each.state) for each in memory.checkpoints()]
+
+
+@pytest.fixture(name="kept")
+def one_is_kept(opened: Open, folder: Path) -> Path:
+    """Return the one checkpoint of a small memory that is closed and has a tail behind it."""
+    with opened() as memory:
+        play(memory, "first")
+        memory.checkpoint()
+        play(memory, "second")
+    (file,) = folder.iterdir()
+    return file
+
+
+# --- what is taken up -------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("kept")
+def test_a_memory_opened_from_a_checkpoint_is_the_one_that_was_closed(opened: Open) -> None:
+    with opened(checkpoints=False) as memory:
+        expected, answer = told(memory), memory.recall("gate", record=False)
+    with opened() as memory:
+        assert restored(memory) == memory.checkpoints()[0].version
+        assert told(memory) == expected == told_by_log(memory)
+        assert memory.recall("gate", record=False) == answer
+        assert states(memory) == [(restored(memory), "valid")]
+        assert memory.status().alerts == ()
+
+
+@pytest.mark.usefixtures("kept")
+def test_what_is_written_after_opening_from_one_is_what_would_have_been_written_without(
+    opened: Open, path: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy.db"
+    shutil.copyfile(path, copy)
+    memories = [opened(file, entropy=SeededEntropy("same")) for file in (path, copy)]
+    assert [restored(memory) is None for memory in memories] == [False, True]
+    for memory in memories:
+        play(memory, "third")
+        memory.curate()
+    assert told(memories[0]) == told(memories[1])
+    assert memories[0].log(limit=1000) == memories[1].log(limit=1000)
+    assert [memory.verify().sound for memory in memories] == [True, True]
+
+
+@pytest.mark.usefixtures("kept")
+def test_every_past_decision_replays_from_a_checkpoint(opened: Open) -> None:
+    with opened() as memory:
+        decisions = [
+            f"d{each.version}" for each in memory.log(limit=1000) if each.kind == "recall-recorded"
+        ]
+        assert len(decisions) == 2
+        assert {memory.replay(each).outcome for each in decisions} == {"reproduced"}
+
+
+def test_the_newest_that_fits_is_taken(opened: Open, kept: Path, folder: Path) -> None:
+    with opened() as memory:
+        second = memory.checkpoint()
+    newest = folder / second.name
+    assert restored_from(folder.parent / "agent.db") == second.version
+    newest.write_bytes(newest.read_bytes()[:-1])
+    with opened() as memory:
+        assert restored(memory) == int(kept.name[-23:-11])
+        assert states(memory) == [(second.version, "torn"), (restored(memory), "valid")]
+
+
+def test_reading_alone_takes_one_up_and_leaves_everything_as_it_is(
+    path: Path, kept: Path, folder: Path
+) -> None:
+    draft = kept.with_name(f"{kept.name}.dead.tmp")
+    draft.write_bytes(b"half")
+    assert restored_from(path) is not None
+    with SyncMemory.open(path, embedder=HashEmbedder(4), read_only=True) as memory:
+        for verb in (memory.checkpoint, memory.drop_checkpoints):
+            with pytest.raises(ViewReadOnly):
+                verb()
+    assert sorted(folder.iterdir()) == [kept, draft]
+
+
+# --- damage -----------------------------------------------------------------------------------
+
+
+def test_every_changed_byte_of_a_real_checkpoint_is_noticed(opened: Open, folder: Path) -> None:
+    with opened() as memory:
+        memory.learn("little")
+        file = folder / memory.checkpoint().name
+    sound = file.read_bytes()
+    with file.open("r+b", buffering=0) as stored:
+        for place, byte in enumerate(sound):
+            stored.seek(place)
+            stored.write(bytes([byte ^ (1 << place % 8)]))
+            with pytest.raises(layout.Torn):
+                layout.loaded(file)
+            stored.seek(place)
+            stored.write(bytes([byte]))
+    layout.loaded(file)
+
+
+def test_a_damaged_checkpoint_is_passed_over(opened: Open, path: Path, kept: Path) -> None:
+    sound = kept.read_bytes()
+    for place in range(0, len(sound), STRIDE):
+        kept.write_bytes(sound[:place] + bytes([sound[place] ^ 0x40]) + sound[place + 1 :])
+        assert restored_from(path) is None, place
+    with opened() as memory:
+        assert [each.state for each in memory.checkpoints()] == ["torn"]
+
+
+def test_a_checkpoint_of_any_other_length_is_passed_over(path: Path, kept: Path) -> None:
+    sound = kept.read_bytes()
+    for length in [*range(0, len(sound), 5 * STRIDE), len(sound) - 1]:
+        kept.write_bytes(sound[:length])
+        assert restored_from(path) is None, length
+    kept.write_bytes(sound + b"\0")
+    assert restored_from(path) is None
+
+
+def test_a_checkpoint_that_makes_no_sense_to_this_release_is_passed_over(
+    opened: Open, path: Path, kept: Path
+) -> None:
+    manifest, parts = layout.loaded(kept)
+    del parts[next(name for name in parts if name.startswith("timeline/"))]
+    kept.write_bytes(b"".join(layout.pieces(manifest.origin, parts)))
+    assert restored_from(path) is None
+    with opened() as memory:
+        (alert,) = memory.status().alerts
+        assert kept.name in alert
+
+
+# --- not this log -----------------------------------------------------------------------------
+
+
+def forge(file: Path, change: Callable[[bytes], bytes], *, layout_format: int = 1) -> None:
+    """Write another manifest into a file, properly sealed."""
+    stored = file.read_bytes()
+    end = layout.described(file).parts[0].offset
+    manifest = change(stored[layout.MANIFEST_AT : end])
+    head = layout.HEAD.pack(layout.MAGIC, layout_format, len(manifest))
+    seal = blake2b(head + manifest, digest_size=layout.SEAL_BYTES).digest()
+    file.write_bytes(head + seal + manifest + stored[end:])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "state"),
+    [
+        (b'"fold":', b'"fold":1', "other-fold"),
+        (b'"space":"default"', b'"space":"others"', "foreign"),
+        (b'"genesis":"', b'"genesis":"0', "foreign"),
+        (b'"version":', b'"version":1', "foreign"),
+        (b'"digest":"', b'"digest":"0', "stale"),
+        (b"{", b"{", "other-fold"),
+    ],
+    ids=["fold", "space", "genesis", "version", "digest", "format"],
+)
+def test_a_checkpoint_of_something_else_is_passed_over(
+    kept: Path, before: bytes, after: bytes, state: str
+) -> None:
+    forge(
+        kept,
+        lambda manifest: manifest.replace(before, after, 1),
+        layout_format=2 if before == after else 1,
+    )
+    path = kept.parent.parent / "agent.db"
+    assert restored_from(path) is None
+    with SyncMemory.open(path, read_only=True) as memory:
+        (found,) = memory.checkpoints()
+        assert (found.state, found.problem is None) == (state, False)
+
+
+def test_a_checkpoint_of_another_log_is_passed_over(
+    opened: Open, path: Path, kept: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.db"
+    with opened(other) as memory:
+        play(memory, "first")
+        theirs = memory.checkpoint()
+        assert theirs.version == int(kept.name[-23:-11])
+    shutil.copyfile(tmp_path / "other.db.checkpoints" / theirs.name, kept)
+    assert restored_from(path) is None
+    with SyncMemory.open(path, read_only=True) as memory:
+        assert states(memory) == [(theirs.version, "foreign")]
+
+
+def test_a_checkpoint_from_before_the_file_was_put_back_is_passed_over(
+    opened: Open, path: Path, tmp_path: Path
+) -> None:
+    with opened() as memory:
+        play(memory, "first")
+    backup = tmp_path / "backup"
+    shutil.copyfile(path, backup)
+    with opened() as memory:
+        play(memory, "second")
+        late = memory.checkpoint().version
+    shutil.copyfile(backup, path)
+    with opened() as memory:
+        assert restored(memory) is None
+        assert told(memory) == told_by_log(memory)
+        assert states(memory) == [(late, "stale")]
+        while memory.status().version < late:
+            memory.learn(f"another way, {memory.status().version}")
+    with opened() as memory:
+        assert restored(memory) is None
+        assert told(memory) == told_by_log(memory)
+        assert states(memory) == [(late, "stale")]
+        made = memory.checkpoint().version
+        assert states(memory)[0] == (made, "valid")
+
+
+@pytest.mark.usefixtures("kept")
+def test_damage_in_the_tail_is_the_log_s_and_found_as_ever(opened: Open, path: Path) -> None:
+    with closing(sqlite3.connect(path)) as c, c:
+        c.execute(
+            "UPDATE stored_events SET state = CAST(state || X'20' AS BLOB) "
+            "WHERE originator_version = (SELECT max(originator_version) - 2 FROM stored_events)"
+        )
+    with pytest.raises(LogCorrupt) as caught:
+        opened()
+    with SyncMemory.open(path, read_only=True) as memory:
+        assert restored(memory) is not None
+        assert memory.status().version + 1 == caught.value.facts["version"]
+
+
+@pytest.mark.usefixtures("kept")
+@pytest.mark.parametrize("change", ["version = version - 1", "digest = zeroblob(32)"])
+def test_a_damaged_head_is_found_whatever_was_kept(opened: Open, path: Path, change: str) -> None:
+    with opened() as memory:
+        memory.checkpoint()
+    with closing(sqlite3.connect(path)) as c, c:
+        c.execute(f"UPDATE spaces SET {change}")  # noqa: S608
+    with pytest.raises(LogCorrupt):
+        opened()
+
+
+# --- where ------------------------------------------------------------------------------------
+
+
+def test_a_store_without_a_file_keeps_checkpoints_in_a_folder_that_is_named(
+    opened: Open, tmp_path: Path
+) -> None:
+    store, folder = MemoryStore(), tmp_path / "kept"
+    with opened(store, checkpoints=folder) as memory:
+        play(memory, "first")
+        made = memory.checkpoint()
+    with opened(store, checkpoints=str(folder)) as memory:
+        assert restored(memory) == made.version
+        assert memory.drop_checkpoints().dropped == 1
+    assert list(folder.iterdir()) == []
+
+
+def test_two_spaces_share_a_folder(opened: Open, tmp_path: Path) -> None:
+    store, folder = MemoryStore(), tmp_path / "kept"
+    for name in ("default", "other"):
+        with opened(store, space=name, checkpoints=folder) as memory:
+            play(memory, name)
+            memory.checkpoint()
+    for name in ("default", "other"):
+        with opened(store, space=name, checkpoints=folder) as memory:
+            assert restored(memory) is not None
+            assert len(memory.checkpoints()) == 1
+    assert len(list(folder.iterdir())) == 2
+
+
+@pytest.mark.parametrize("where", [":memory:", MemoryStore()])
+def test_without_a_place_there_are_none(opened: Open, where: object) -> None:
+    with opened(where) as memory:
+        assert memory.checkpoints() == ()
+        for verb in (memory.checkpoint, memory.drop_checkpoints):
+            with pytest.raises(CheckpointsOff):
+                verb()
+    with pytest.raises(FieldRefused, match="no file that checkpoints could stand beside"):
+        opened(where, checkpoints=True)
+
+
+@pytest.mark.usefixtures("kept")
+def test_who_wants_none_takes_none_up_and_makes_none(opened: Open) -> None:
+    with opened(checkpoints=False) as memory:
+        assert restored(memory) is None
+        with pytest.raises(CheckpointsOff):
+            memory.checkpoint()
+
+
+@pytest.mark.parametrize("wanted", [3, b"kept", ["kept"]])
+def test_a_place_is_a_folder(opened: Open, wanted: object) -> None:
+    with pytest.raises(FieldRefused, match="checkpoints must be a folder"):
+        opened(checkpoints=wanted)
+
+
+def test_a_place_that_cannot_be_one_stops_nothing(opened: Open, folder: Path) -> None:
+    folder.write_text("not a folder")
+    with opened() as memory:
+        play(memory, "first")
+        assert memory.checkpoints() == ()
+        assert memory.verify().sound
+    assert folder.read_text() == "not a folder"
