@@ -134,7 +134,10 @@ def centrality(degrees: Ints) -> Ints:
 
 def edge_pull(weights: Ints, counts: Ints, policy: Policy) -> Ints:
     """Return what each edge adds to the degree of its ends: weight + bonus · ln(1 + count)."""
-    bonus = policy.centrality_count_bonus
+    bonus, most = policy.centrality_count_bonus, int(counts.max(initial=0))
+    if most < counts.size:  # few different counts, each of them worked out once
+        every = np.arange(1, most + 2, dtype=np.float64)
+        return weights + nano_each(bonus * ln_each(every))[counts]
     return weights + nano_each(bonus * ln_each(1.0 + counts.astype(np.float64)))
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,38 +20,28 @@ def expand(view: View, seeds: Ints, pool: Ints) -> dict[int, int]:
     says ``contradicts`` brings nothing in: its other end is a counterpoint, not support.
     """
     graph, ids = view.state.graph, view.state.catalogue.ids
-    pairs = _pairs_at(view, seeds)
+    pairs = view.pairs_at(seeds)
+    relation = view.edge_rows.column("relation", pairs)
+    pairs = pairs[relation != graph.relations.known("contradicts")]
     low, high = graph.low[pairs].astype(np.int64), graph.high[pairs].astype(np.int64)
     seeded = view.mask(seeds)
     seed, other = np.where(seeded[low], (low, high), (high, low))
     leading = ~seeded[other] & view.mask(pool)[other]
     seed, other, weight = seed[leading], other[leading], effective(view, pairs[leading])
-    strongest = np.full(len(seeded), -1, dtype=np.int64)
-    np.maximum.at(strongest, other, weight)
-    reached = np.flatnonzero(strongest >= 0)
+    reached, which = np.unique(other, return_inverse=True)
+    strongest = np.full(len(reached), -1, dtype=np.int64)
+    np.maximum.at(strongest, which, weight)
     count = view.policy.expansions
     if not count or not len(reached):
         return {}
-    best = reached[ranked(strongest[reached], reached, ids, k=count)].tolist()
-    through: dict[int, list[int]] = {number: [] for number in best}
-    for place in np.flatnonzero(weight == strongest[other]).tolist():
-        if (number := int(other[place])) in through:
-            through[number].append(int(seed[place]))
+    best = ranked(strongest, reached, ids, k=count)
+    through: dict[int, list[int]] = {number: [] for number in reached[best].tolist()}
+    is_best = np.zeros(len(reached), dtype=np.bool_)
+    is_best[best] = True
+    leading = is_best[which] & (weight == strongest[which])
+    for number, by in zip(other[leading].tolist(), seed[leading].tolist(), strict=True):
+        through[number].append(by)
     return {number: min(seeds_of, key=ids.__getitem__) for number, seeds_of in through.items()}
-
-
-def _pairs_at(view: View, seeds: Ints) -> Ints:
-    """Return the pairs with a supporting edge at the seeds."""
-    graph, rows = view.state.graph, view.edge_rows.rows
-    incident = chain.from_iterable(map(graph.incident.__getitem__, seeds.tolist()))
-    pairs = np.sort(np.fromiter(incident, dtype=np.int64))
-    # Once, though it may hang on two seeds.
-    pairs = np.concatenate((pairs[:1], pairs[1:][pairs[1:] != pairs[:-1]]))
-    pairs = pairs[pairs < len(rows)]
-    pairs = pairs[rows[pairs] >= 0]
-    relation = view.edge_rows.column("relation", pairs)
-    found: Ints = pairs[relation != graph.relations.known("contradicts")]
-    return found
 
 
 def effective(view: View, pairs: Ints) -> Ints:

@@ -94,7 +94,10 @@ def rank(view: View, inquiry: Inquiry) -> Ranking:
     Source: DOMAIN section 6.
     """
     pool = eligible(view, inquiry.gate)
-    guaranteed = pool[view.tagged(view.life.column("tags", pool), inquiry.frame.always_tags)]
+    guaranteed = pool[:0]
+    if inquiry.frame.always_tags:
+        promised = view.tagged(view.life.column("tags", pool), inquiry.frame.always_tags)
+        guaranteed = pool[promised]
     match, via, numbers = None, {}, pool
     if inquiry.query is not None:
         match = inquiry.recipe.match(view, inquiry.query, inquiry.vector, pool)

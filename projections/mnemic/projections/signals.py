@@ -21,6 +21,9 @@ from mnemic.projections.views import View
 
 Ints = NDArray[np.int64]
 
+FEW = 32
+"""Up to this part of all blocks, their edges are found block by block."""
+
 
 def signals(
     view: View, frame: Frame, numbers: Ints, relevance: Ints | None
@@ -64,13 +67,13 @@ def _centrality(view: View, numbers: Ints) -> Ints:
 
     An edge takes no part until both of its ends are active.
     """
-    pairs, graph = view.pairs(), view.state.graph
-    active = view.mask(view.with_status(ACTIVE))
+    graph, active = view.state.graph, view.mask(view.with_status(ACTIVE))
+    pairs = view.pairs() if len(numbers) > len(active) // FEW else view.pairs_at(numbers)
     pairs = pairs[active[graph.low[pairs]] & active[graph.high[pairs]]]
     pull = edge_pull(
         view.edge_rows.column("weight", pairs), view.edge_rows.column("count", pairs), view.policy
     )
-    total = np.zeros(len(active), dtype=np.int64)
-    np.add.at(total, graph.low[pairs], pull)
-    np.add.at(total, graph.high[pairs], pull)
-    return centrality(total[numbers])
+    # Whole numbers far below 2**53, whose sums a float holds exactly.
+    total = np.bincount(graph.low[pairs], pull, len(active))
+    total += np.bincount(graph.high[pairs], pull, len(active))
+    return centrality(total[numbers].astype(np.int64))

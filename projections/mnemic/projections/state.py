@@ -21,6 +21,7 @@ from mnemic.projections.index import VectorIndex
 from mnemic.projections.ledger import Ledger
 from mnemic.projections.lexicon import Lexicon
 from mnemic.projections.sequence import Sequence
+from mnemic.projections.standing import Past
 from mnemic.projections.timeline import Timeline
 
 FOLD_VERSION = 1
@@ -41,6 +42,8 @@ class State:
         self.indexes: dict[EmbedderIdentity, VectorIndex] = {}
         self.staged_vectors: dict[EmbedderIdentity, dict[int, int]] = {}
         """Rows of a re-embedding under way, by block."""
+        self.past = Past()
+        """What stands at the versions asked for last; no part of the fold."""
 
     @property
     def version(self) -> int:

@@ -28,9 +28,9 @@ WHOLE: Final = 1000
 """Thousandths: how often a term stands in a document itself, times this."""
 
 
-def on_grid(match: NDArray[np.float64]) -> Integers:
+def on_grid(match: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return matches as whole numbers of grid units, whose sums are exact in any order."""
-    return np.rint(match * GRID).astype(np.int64)
+    return np.rint(match * GRID)
 
 
 @frozen(kw_only=True, eq=False)
@@ -61,13 +61,14 @@ class TermCounts:
         documents, counts = [], []
         for holding, own in zip(self.documents, self.counts, strict=True):
             # A neighbour's neighbour is the text itself, so giving is the same as receiving. NONE
-            # is -1 and gives to the place behind the last document.
-            total = np.zeros(links.shape[1] + 1, dtype=np.int64)
-            total[holding] = own * WHOLE
-            np.add.at(total, rows[:, holding], parts * own)
-            reached = np.flatnonzero(total[:-1])
+            # is -1 and gives to the place before the first document.
+            given = np.concatenate((holding, rows.take(holding, axis=1).ravel()))
+            amount = np.concatenate((own * WHOLE, (parts * own).ravel()))
+            # Sums of whole numbers far below 2**53, exact as floats.
+            total = np.bincount(given + 1, amount)[1:]
+            reached = np.flatnonzero(total > 0)
             documents.append(reached)
-            counts.append(total[reached] // WHOLE)
+            counts.append(total[reached].astype(np.int64) // WHOLE)
         return evolve(self, documents=tuple(documents), counts=tuple(counts))
 
     def strengths(self, documents: Integers) -> Integers:
@@ -76,13 +77,17 @@ class TermCounts:
         Returns:
             Nano-units in [0, NANO].
         """
-        drag = K1 * ((1.0 - B) + B * (self.lengths / self.mean_length))
-        matches = np.zeros(len(self.lengths), dtype=np.int64)
+        matches: list[NDArray[np.float64]] = []
         reach = 0
-        for holding, thousandths, bound in zip(
+        for held_by, thousandths, bound in zip(
             self.documents, self.counts, self.bounds, strict=True
         ):
             counts = thousandths / float(WHOLE)
-            matches[holding] += on_grid((bound * counts) / (counts + drag[holding]))
+            drag = K1 * ((1.0 - B) + B * (self.lengths[held_by] / self.mean_length))
+            matches.append(on_grid((bound * counts) / (counts + drag)))
             reach += round(bound * GRID)
-        return nano_each(matches[documents] / max(reach, 1))
+        if not matches:
+            return np.zeros(documents.shape, dtype=np.int64)
+        holding, match = np.concatenate(self.documents), np.concatenate(matches)
+        total = np.bincount(holding, match, len(self.lengths))
+        return nano_each(total[documents] / max(reach, 1))

@@ -7,8 +7,9 @@ the past finds its rows by a mask and stays true for ever. Every query runs on e
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -34,16 +35,18 @@ from mnemic.kernel.reading import (
     PendingFacts,
 )
 from mnemic.kernel.scoring import UNKNOWN
+from mnemic.kernel.stretch import Stretch
 from mnemic.kernel.texts import BlockText, Erased
 from mnemic.kernel.vectors import Vector
-from mnemic.projections.columns import Rows, Versions
 from mnemic.projections.graph import Pending, Sighting, key
 from mnemic.projections.index import VectorIndex
 from mnemic.projections.ledger import Composed, Labelled
 from mnemic.projections.linking import LinkRule, link_candidates, near_matches
 from mnemic.projections.overlay import Overlay
 from mnemic.projections.staging import Staged, order_of
+from mnemic.projections.standing import Slice, Standing
 from mnemic.projections.state import State
+from mnemic.projections.stretches import stretch_of
 
 Ints = NDArray[np.int64]
 
@@ -64,57 +67,33 @@ class Point:
         return self.active_us / MICROS_PER_HOUR
 
 
-class Slice:
-    """One table at one version: at the head as it moves, or at rows that were found by a mask."""
+@frozen(eq=False)
+class Products:
+    """What questions give when multiplied with the first vectors of an index, all at once."""
 
-    def __init__(self, table: Versions, rows: Rows | None) -> None:
-        self._table = table
-        self._rows = rows
-
-    @property
-    def rows(self) -> Rows:
-        """The standing row of every key, -1 where there is none."""
-        return self._table.head if self._rows is None else self._rows
-
-    def get(self, name: str, key: int) -> int:
-        """Return one value of one key."""
-        if self._rows is None:
-            return self._table.value(key, name)
-        return int(self._table.column(name)[self._rows[key]])
-
-    def column(self, name: str, keys: Ints) -> Ints:
-        """Return one value for each of *keys*."""
-        return self._table.column(name)[self.rows[keys]].astype(np.int64, copy=False)
-
-    def stands(self, key: int) -> bool:
-        """Whether a row of *key* stands."""
-        if self._rows is None:
-            return self._table.row(key) >= 0
-        return key < len(self._rows) and bool(self._rows[key] >= 0)
+    embedder: EmbedderIdentity | None
+    of: Mapping[bytes, NDArray[np.float32]]
+    """By the bytes of a question's vector."""
 
 
 class View:
     """The read side of a space at a point. Implements ``mnemic.kernel.reading.Reading``."""
 
     def __init__(self, state: State, point: Point, *, live: bool) -> None:
+        standing = Standing(state, None) if live else state.past.at(state, point.version)
         self._state = state
+        self._standing = standing
+        self._blocks = standing.blocks
+        self._pairs = standing.pairs
         self.point = point
         self.live = live
-        catalogue, graph, version = state.catalogue, state.graph, point.version
-        blocks, pairs = len(catalogue.ids), len(graph.pairs)
-
-        def at(table: Versions, keys: int) -> Slice:
-            return Slice(table, None if live else table.standing(version, keys))
-
-        self.life = at(catalogue.life, blocks)
-        self.strength = at(catalogue.strength, blocks)
-        self.evidence = at(catalogue.evidence, blocks)
-        self.uses = at(catalogue.uses, blocks)
-        self.edge_rows = at(graph.rows, pairs)
-        self._blocks = blocks
-        self._pairs = pairs
-        self._past: dict[Any, dict[Any, Any]] = {}
-        """What stood in the ledgers that were asked: a view of the past asks each once."""
+        self.life = standing.life
+        self.strength = standing.strength
+        self.evidence = standing.evidence
+        self.uses = standing.uses
+        self.edge_rows = standing.edge_rows
+        self.products: Products | None = None
+        """Of questions that are about to be asked, if somebody has worked them out."""
         self.policy: Policy = self._in_force("policies", "policy") or DEFAULT
         self.embedder: EmbedderIdentity | None = self._in_force("embedders", "embedder")
 
@@ -212,7 +191,9 @@ class View:
         return np.flatnonzero(self.life.rows[: self._blocks] >= 0)
 
     def with_status(self, status: int) -> Ints:
-        """Return the numbers of the blocks with *status*, rising."""
+        """Return the numbers of the blocks with *status*, rising; not to be written to."""
+        if status == ACTIVE:
+            return self._standing.alive().numbers
         known = self.known()
         found: Ints = known[self.life.column("status", known) == status]
         return found
@@ -229,8 +210,12 @@ class View:
 
     def documents(self, numbers: Ints) -> tuple[NDArray[np.bool_], Ints]:
         """Return which documents of the lexicon are active blocks', and those of *numbers*."""
-        alive = np.zeros(len(self._state.lexicon), dtype=np.bool_)
-        alive[self.life.column("text", self.with_status(ACTIVE))] = True
+        among = self._standing.alive()
+        # Texts added later than the last of these are not looked at.
+        alive = np.zeros(int(among.texts.max(initial=-1)) + 1, dtype=np.bool_)
+        alive[among.texts] = True
+        if numbers is among.numbers:
+            return alive, among.texts
         return alive, self.life.column("text", numbers)
 
     def inbox(self) -> list[int]:
@@ -332,6 +317,16 @@ class View:
         """Return the numbers of the pairs with a standing edge, rising."""
         return np.flatnonzero(self.edge_rows.rows[: self._pairs] >= 0)
 
+    def pairs_at(self, numbers: Ints) -> Ints:
+        """Return the numbers of the pairs with a standing edge at any of *numbers*, rising."""
+        rows, incident = self.edge_rows.rows, self._state.graph.incident
+        found = chain.from_iterable(map(incident.__getitem__, numbers.tolist()))
+        pairs = np.sort(np.fromiter(found, dtype=np.int64))
+        # Once, though it may hang on two of them.
+        pairs = np.concatenate((pairs[:1], pairs[1:][pairs[1:] != pairs[:-1]]))
+        pairs = pairs[pairs < len(rows)]
+        return pairs[rows[pairs] >= 0]
+
     def standing(self) -> EdgeColumns:
         """Return the standing edges as columns."""
         pairs, graph = self.pairs(), self._state.graph
@@ -407,6 +402,11 @@ class View:
             if self.status(pair.block) == ACTIVE and self.status(pair.other) == ACTIVE
         ]
 
+    def sighted(self) -> Ints:
+        """Return the blocks of every near-duplicate pair recorded by now, shape (pairs, 2)."""
+        version = self._state.version if self.live else self.point.version
+        return self._state.past.sighted(self._state.graph.sightings, version)
+
     def open_sessions(self) -> dict[SessionId, int]:
         """Return the open sessions and the versions at which they started."""
         return dict(self._mapping(self._state.timeline.sessions))
@@ -416,12 +416,7 @@ class View:
         return self._mapping(self._state.timeline.latest_session).get("session")
 
     def _mapping(self, ledgered: Any) -> dict[Any, Any]:
-        if self.live:
-            current: dict[Any, Any] = ledgered.current
-            return current
-        if ledgered not in self._past:
-            self._past[ledgered] = ledgered.at(self.point.version)
-        return self._past[ledgered]
+        return self._standing.mapping(ledgered)
 
     def _ledgered(self, ledgered: Any) -> list[Any]:
         return list(self._mapping(ledgered).values())
@@ -458,6 +453,11 @@ class View:
             found.event.composition_id, found.event.label, found.counts_at(self.point.version)
         )
 
+    def stretch(self, first: int, last: int) -> Stretch:
+        """Return what the events from *first* to *last* changed. Range: 1 to the view's version."""
+        before, after = as_of(self._state, first - 1), as_of(self._state, last)
+        return stretch_of(self, before, after)
+
     # --- vectors ----------------------------------------------------------------------------
 
     @property
@@ -466,6 +466,24 @@ class View:
         if self.embedder is None:
             return VectorIndex()
         return self._state.indexes.get(self.embedder, VectorIndex())
+
+    def multiplied(self, products: Products) -> View:
+        """Return this view with products at hand that somebody has worked out before."""
+        other = copy(self)
+        other.products = products
+        return other
+
+    def vector_rows(self) -> int:
+        """Return how many rows of the index hold every vector of an active block."""
+        return int(self.life.column("vector", self.with_status(ACTIVE)).max(initial=-1)) + 1
+
+    def cosines(self, vector: Vector, numbers: Ints) -> Ints:
+        """Return the cosine of *vector* with that of each of the active blocks *numbers*."""
+        rows, products = self.life.column("vector", numbers), self.products
+        dots = None
+        if products is not None and products.embedder == self.embedder:
+            dots = products.of.get(vector.tobytes())
+        return self.index.cosines(vector, rows, products=dots)
 
     def near(
         self, vectors: Sequence[Vector], categories: Sequence[str], floor: int

@@ -16,7 +16,8 @@ from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.kernel.errors import MnemicError
 from mnemic.kernel.events import RecallRecorded
-from mnemic.kernel.results import RecallResult
+from mnemic.kernel.identity import PolicyId
+from mnemic.kernel.results import RecallResult, SuspectCount
 
 Open: TypeAlias = Callable[..., SyncMemory]
 Busy: TypeAlias = Callable[[SyncMemory], list[RecallResult]]
@@ -127,21 +128,30 @@ def with_hour(event: RecallRecorded) -> RecallRecorded:
     return evolve(event, asked_us=event.asked_us + 86_400_000_000)
 
 
-FORGERIES: list[tuple[Change, bool, int]] = [
-    (with_signal, False, 1),
-    (with_score, False, 1),
-    (with_other_block, False, 1),
-    (without_last, False, 1),
-    (with_digest, False, 0),
-    (with_hour, True, 2),
+def with_policy(event: RecallRecorded) -> RecallRecorded:
+    return evolve(event, policy_id=PolicyId("0" * 16), asked_us=event.asked_us + 86_400_000_000)
+
+
+def with_embedder(event: RecallRecorded) -> RecallRecorded:
+    return evolve(event, embedder_id="0" * 16, asked_us=event.asked_us + 86_400_000_000)
+
+
+Changes: TypeAlias = list[str]
+FORGERIES: list[tuple[Change, Changes, str]] = [
+    (with_signal, ["signals"], "record"),
+    (with_score, ["score"], "record"),
+    (with_other_block, ["entered"], "record"),
+    (without_last, ["entered"], "record"),
+    (with_digest, [], "record"),
+    (with_hour, ["score", "score"], "state"),
+    (with_policy, ["score", "score"], "policy"),
+    (with_embedder, ["score", "score"], "embedder"),
 ]
 
 
-@pytest.mark.parametrize(
-    ("change", "recombines", "differences"), FORGERIES, ids=lambda value: str(value)[:25]
-)
-def test_a_forged_decision_differs_and_says_where(
-    opened: Open, store: MemoryStore, change: Change, differences: int, *, recombines: bool
+@pytest.mark.parametrize(("change", "changes", "suspect"), FORGERIES)
+def test_a_forged_decision_differs_and_says_where_and_why(
+    opened: Open, store: MemoryStore, change: Change, *, changes: Changes, suspect: str
 ) -> None:
     memory = opened()
     memory.learn("the harbour gate")
@@ -151,10 +161,13 @@ def test_a_forged_decision_differs_and_says_where(
     other = opened(forged(store, str(found.decision_id), change))
     assert other.verify().sound
     replayed = other.replay(str(found.decision_id))
-    assert (replayed.outcome, replayed.recombines) == ("differs", recombines)
-    assert len(replayed.differences) == differences
+    assert (replayed.outcome, replayed.suspect) == ("differs", suspect)
+    assert replayed.recombines == (suspect != "record")
+    assert [each.change for each in replayed.differences] == changes
     assert replayed.cause
-    assert {each.rank for each in replayed.differences} <= {1, 2}
+    counted = other.replay_all()
+    assert (counted.differs, counted.differences) == (1, (evolve(replayed, recall=None),))
+    assert counted.suspects == (SuspectCount(suspect=suspect, decisions=1),)
 
 
 def test_a_decision_of_an_unknown_recipe_says_so(opened: Open, store: MemoryStore) -> None:

@@ -38,6 +38,7 @@ import numpy as np
 from mnemic.kernel.arithmetic import NANO, nano, weighted_each
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.vectors import Vector
+from mnemic.projections.columns import Rows
 from mnemic.projections.recipes import dates
 from mnemic.projections.recipes.match import Curve, Ints, Match, nth_best
 from mnemic.projections.recipes.plain import cosine
@@ -75,15 +76,15 @@ def match(view: View, query: str, vector: Vector | None, pool: Ints) -> Match:
     policy, lexicon, sequence = view.policy, view.state.lexicon, view.state.sequence
     alive, documents = view.documents(pool)
     asked = lexicon.terms(query)
-    speaking = np.flatnonzero(np.bincount(sequence.author[alive] + 1)) - 1
+    speaking = np.flatnonzero(np.bincount(sequence.author[: len(alive)][alive] + 1)) - 1
     names, authors = _named(sequence, speaking, frozenset(asked))
     about = [term for term in asked if term not in names] or asked
     counts = lexicon.counts(about, alive).spread(sequence.links, SPREAD)
     parts = (
         counts.strengths(documents),
         cosine(view, vector, pool),
-        np.where(np.isin(sequence.author[documents], authors), NANO, 0),
-        dates.closeness(query, view.life.column("created_us", pool)),
+        _said(sequence.author, authors, documents),
+        _dated(view, query, pool),
         lexicon.rarity[documents],
     )
     strength = weighted_each(weights(policy)[:-1], parts)
@@ -111,19 +112,37 @@ def reference_rank(policy: Policy, eligible: int) -> int:
 
 def _corrected(view: View, pool: Ints, strength: Ints) -> Ints:
     """Return what each block of the pool loses to a newer near-duplicate in it."""
+    lost, ends = np.zeros_like(strength), view.sighted()
+    if not len(ends):
+        return lost
     among = view.mask(pool)
-    ends = np.array([(each.block, each.other) for each in view.sightings()], dtype=np.int64)
-    ends = ends.reshape(-1, 2)
     places = np.searchsorted(pool, ends[among[ends].all(axis=1)])
-    learned = view.life.column("learned", pool)
-    places = np.take_along_axis(places, learned[places].argsort(axis=1), axis=1)
-    older, newer = places.T
+    learned = view.life.column("learned", pool[places.ravel()]).reshape(-1, 2)
+    turn = learned.argsort(axis=1)
+    older, newer = np.take_along_axis(places, turn, axis=1).T
+    learned_older, learned_newer = np.take_along_axis(learned, turn, axis=1).T
     # The newest first, so that of several versions each stands below the next.
-    order = np.lexsort((-learned[older], -learned[newer]))
-    left: list[int] = strength.tolist()
+    order = np.lexsort((-learned_older, -learned_newer))
+    concerned = np.unique(places)
+    left = dict(zip(concerned.tolist(), strength[concerned].tolist(), strict=True))
     for old, new in zip(older[order].tolist(), newer[order].tolist(), strict=True):
         left[old] = min(left[old], max(0, left[new] - CORRECTION))
-    return strength - np.array(left, dtype=np.int64)
+    lost[concerned] = strength[concerned] - np.fromiter(left.values(), dtype=np.int64)
+    return lost
+
+
+def _dated(view: View, query: str, pool: Ints) -> Ints:
+    """Return how close each block of the pool lies to the dates that the question names."""
+    if not any(dates.named(query)):
+        return np.zeros(len(pool), dtype=np.int64)
+    return dates.closeness(query, view.life.column("created_us", pool))
+
+
+def _said(author: Rows, authors: list[int], documents: Ints) -> Ints:
+    """Return one whole where one of *authors* said a document."""
+    if not authors:
+        return np.zeros(len(documents), dtype=np.int64)
+    return np.where(np.isin(author[documents], authors), NANO, 0)
 
 
 def _named(

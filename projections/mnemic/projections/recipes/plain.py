@@ -50,4 +50,5 @@ def cosine(view: View, vector: Vector | None, pool: Ints) -> Ints:
     """Return the cosine of each block's vector with the question's, at least 0."""
     if vector is None or not len(pool):
         return np.zeros(len(pool), dtype=np.int64)
-    return np.maximum(0, view.index.cosines(vector, view.life.column("vector", pool)))
+    cosines: Ints = np.maximum(0, view.cosines(vector, pool))
+    return cosines
