@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
+from itertools import takewhile
 
 import numpy as np
 from attrs import evolve, frozen
 
 from mnemic.kernel import identity
 from mnemic.kernel.arithmetic import product
-from mnemic.kernel.events import SIGNALS, Answer, AnswerRow
-from mnemic.kernel.identity import DecisionId
-from mnemic.kernel.policy import Policy
+from mnemic.kernel.decisions import exploring
+from mnemic.kernel.events import SIGNALS, Answer, AnswerRow, Exploration
+from mnemic.kernel.identity import BlockId, DecisionId
+from mnemic.kernel.policy import Frame, Policy
 from mnemic.kernel.ports import TokenCounter
 from mnemic.kernel.reading import ACTIVE, ARCHIVED, EdgeFacts
 from mnemic.kernel.results import (
@@ -48,6 +50,8 @@ class Limits:
     """None: the policy's, or the number of guaranteed blocks if that is larger."""
     token_budget: int
     counter: TokenCounter
+    explored: Exploration | None = None
+    """What chance decided about the last place; it holds wherever the pool is large enough."""
 
     def most(self, policy: Policy, guaranteed: int) -> int:
         """Return how many blocks may go in, when the frame guarantees so many."""
@@ -61,6 +65,8 @@ class Packed:
     answer: Answer
     result: RecallResult
     """Without its decision id, which comes with the record."""
+    explored: Exploration | None = None
+    """What chance decided, among those that could stand in the last place."""
 
 
 def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Packed:
@@ -69,6 +75,7 @@ def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Pack
     Guaranteed blocks go first, then the others by score, each if it still fits the budget.
     """
     line = lines(view)
+    explored, by_chance = _settled(view, ranking, limits, line)
     places, dropped = _choose(view, ranking, limits, line)
     answer = _answer(view, ranking, places)
     chosen = answer.rows
@@ -78,10 +85,11 @@ def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Pack
     against += _disputed(view, disputes)
     text = _text([line(row.block) for row in chosen], against, limits)
     tokens = [limits.counter.count(line(row.block)) for row in chosen]
+    blocks = map(partial(_scored, view, inquiry), chosen, tokens)
     result = RecallResult(
         query=inquiry.query,
         frame=inquiry.frame.name,
-        blocks=tuple(map(partial(_scored, view, inquiry), chosen, tokens)),
+        blocks=tuple(evolve(each, was_explored=each.id == by_chance) for each in blocks),
         dropped=(*dropped, *_never_scored(view, inquiry, chosen)),
         counterpoints=tuple(block_result(view, number) for number in counter),
         text=text,
@@ -92,8 +100,9 @@ def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Pack
         hour=view.point.hour,
         digest=digest_of(view, answer),
         policy_id=view.policy.id,
+        propensity=unit(exploring.propensity(explored)),
     )
-    return Packed(answer=answer, result=result)
+    return Packed(answer=answer, result=result, explored=explored)
 
 
 def select(view: View, ranking: Ranking, limits: Limits) -> Answer:
@@ -126,8 +135,22 @@ def choices(
 ) -> Iterator[tuple[int, str | None]]:
     """Yield every place in the order of letting in, and what keeps it out: None lets it in.
 
-    Reasons are ``top_k`` and ``token_budget``.
+    Reasons are ``top_k``, ``token_budget`` and ``explored``: chance gave its place to another.
     """
+    in_turn = _in_turn(policy, ranking, limits, line)
+    if limits.explored is None or limits.explored.drawn == 0:
+        return in_turn
+    pool = contenders(policy, ranking, limits, line)
+    if limits.explored.drawn >= len(pool):
+        return in_turn
+    decided = {pool[0]: "explored", pool[limits.explored.drawn]: None}
+    return ((place, decided.get(place, reason)) for place, reason in in_turn)
+
+
+def _in_turn(
+    policy: Policy, ranking: Ranking, limits: Limits, line: Line
+) -> Iterator[tuple[int, str | None]]:
+    """Yield what ``choices`` does, as it is where chance has no say."""
     room = limits.most(policy, len(ranking.guaranteed))
     left = limits.token_budget - limits.counter.count(HEADING + "\n")
     for place in ranking.order():
@@ -139,6 +162,45 @@ def choices(
                 left -= cost
                 room -= 1
         yield place, reason
+
+
+def contenders(policy: Policy, ranking: Ranking, limits: Limits, line: Line) -> list[int]:
+    """Return the places that could be the last of an answer: whose turn it is, then the next ones.
+
+    Of the next ``runners_up`` places those that would fit in its stead. A guaranteed block gives
+    its place to nobody: where only such come in, there is nothing to choose.
+
+    Source: specs/reference/recall.py, "expected_choice".
+    """
+    open_places = takewhile(
+        lambda each: each[1] != "top_k", _in_turn(policy, ranking, limits, line)
+    )
+    chosen = [place for place, reason in open_places if reason is None]
+    if not chosen or int(ranking.numbers[chosen[-1]]) in ranking.guaranteed:
+        return []
+
+    def cost(place: int) -> int:
+        return limits.counter.count(line(int(ranking.numbers[place])) + "\n")
+
+    *before, last = chosen
+    left = limits.token_budget - limits.counter.count(HEADING + "\n") - sum(map(cost, before))
+    order = ranking.order()
+    behind = order.index(last) + 1
+    following = order[behind : behind + policy.runners_up]
+    return [last, *(place for place in following if cost(place) <= left)]
+
+
+def _settled(
+    view: View, ranking: Ranking, limits: Limits, line: Line
+) -> tuple[Exploration | None, BlockId | None]:
+    """Return what chance decides among those that can stand last, and the block it let in."""
+    pool = [] if limits.explored is None else contenders(view.policy, ranking, limits, line)
+    if limits.explored is None or not pool:
+        return None, None
+    explored = exploring.among(limits.explored, len(pool))
+    if explored.drawn == 0:
+        return explored, None
+    return explored, view.id(int(ranking.numbers[pool[explored.drawn]]))
 
 
 def _choose(
@@ -300,3 +362,13 @@ def relevance_parts(policy: Policy, recipe: Recipe, row: AnswerRow) -> tuple[Con
 
 def _optional(value: int) -> float | None:
     return None if value < 0 else unit(value)
+
+
+def contested(view: View, frame: Frame, answer: Answer) -> int | None:
+    """Return the block in the place that chance may give away: the last that is not guaranteed."""
+    numbers = np.array([row.block for row in answer.rows], dtype=np.int64)
+    if not len(numbers):
+        return None
+    guaranteed = view.tagged(view.life.column("tags", numbers), frame.always_tags)
+    open_places = numbers[~guaranteed]
+    return int(open_places[-1]) if len(open_places) else None

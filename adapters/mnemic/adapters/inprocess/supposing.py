@@ -1,0 +1,284 @@
+"""what_if: a past decision answered again from the state it read, with something about it changed.
+
+Rules of this module:
+
+1. The state is the one the decision read, and chance decides as it did: only what is supposed is
+   otherwise. Nothing is written.
+2. The recorded side is computed again too, so that both sides can be compared block by block, and
+   says so when it does not come out as it was recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from attrs import evolve, frozen
+
+from mnemic.adapters.inprocess import asking, records
+from mnemic.adapters.inprocess.asking import Request
+from mnemic.adapters.inprocess.opening import Models
+from mnemic.adapters.inprocess.rerunning import Decision
+from mnemic.adapters.inprocess.space import Space
+from mnemic.kernel.errors import DecisionSealed, EmbedderMismatch, FieldRefused, PolicyRefused
+from mnemic.kernel.events import SIGNALS, AnswerRow
+from mnemic.kernel.identity import BlockId
+from mnemic.kernel.policy import Policy
+from mnemic.kernel.results import Contribution, Move, RecallResult, Shift, WhatIf, unit
+from mnemic.kernel.texts import BlockText
+from mnemic.kernel.vectors import Vector
+from mnemic.projections import answering
+from mnemic.projections.retrieval import Inquiry, Ranking, rank
+from mnemic.projections.views import View
+
+DIGITS = 9
+"""Of a difference of two numbers of whole nano-units."""
+
+
+@frozen(kw_only=True)
+class Supposition:
+    """What is taken to have been otherwise; None: as it was."""
+
+    policy: Policy | None = None
+    query: str | None = None
+    """Empty: nothing was asked, and blocks rank without relevance."""
+    frame: str | None = None
+    top_k: int | None = None
+
+    def checked(self) -> Supposition:
+        """Return it, if it supposes anything that makes sense.
+
+        Raises:
+            FieldRefused: Nothing is supposed.
+            PolicyRefused: The policy is none.
+        """
+        if not self.names:
+            raise FieldRefused(
+                "nothing is supposed to have been otherwise",
+                recovery="Give at least one of policy, query, frame and top_k.",
+            )
+        if self.policy is not None and not isinstance(self.policy, Policy):
+            raise PolicyRefused(f"not a policy: {self.policy!r:.100}")
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What is otherwise."""
+        given = {
+            "policy": self.policy,
+            "query": self.query,
+            "frame": self.frame,
+            "top_k": self.top_k,
+        }
+        return tuple(name for name, value in given.items() if value is not None)
+
+    def of(self, request: Request) -> Request:
+        """Return what would have been asked.
+
+        Raises:
+            FieldRefused: Naming the field.
+        """
+        changes = {"query": self.query, "frame": self.frame, "top_k": self.top_k}
+        given = {name: value for name, value in changes.items() if value is not None}
+        return evolve(request, **given).checked()  # type: ignore[arg-type]
+
+
+@frozen(kw_only=True, eq=False)
+class Side:
+    """One of the two answers, with the ranking that it is taken from."""
+
+    view: View
+    inquiry: Inquiry
+    ranking: Ranking
+    result: RecallResult
+
+    def row(self, number: int) -> AnswerRow | None:
+        """Return how a block was scored here, if it was."""
+        place = self.ranking.place(number)
+        return None if place is None else self.ranking.row(place)
+
+    def rank_of(self, block: BlockId) -> int | None:
+        """Return the place of a block in the answer, from 1."""
+        ids = self.result.block_ids
+        return ids.index(block) + 1 if block in ids else None
+
+    def contributions(self, row: AnswerRow) -> tuple[Contribution, ...]:
+        """Return what each signal adds to a score here."""
+        weights = self.inquiry.frame.weights(asked=self.inquiry.query is not None)
+        return answering.contributions(SIGNALS, weights, row.signals)
+
+    def parts(self, row: AnswerRow) -> tuple[Contribution, ...]:
+        """Return what each part adds to the strength of a match here."""
+        return answering.relevance_parts(self.view.policy, self.inquiry.recipe, row)
+
+
+Weighed = Callable[[Side, AnswerRow], tuple[Contribution, ...]]
+"""What a score or a match is made of on one side."""
+
+
+def what_if(space: Space, models: Models, identifier: str, supposed: Supposition) -> WhatIf:
+    """Return a past decision beside what it would have been.
+
+    Raises:
+        DecisionNotFound, RecipeRetired, DecisionSealed: It cannot be answered again.
+        FieldRefused, PolicyRefused, FrameUnknown: What is supposed makes no sense.
+        EmbedderMismatch, VectorRefused: The embedder cannot read a new question as it was read
+            then.
+    """
+    supposed = supposed.checked()
+    with space.guard:
+        space.catch_up()
+        recorded, event = records.decision(space, identifier)
+        models = records.as_then(event, models)
+        view = records.view_of(space, event)
+        if records.is_sealed(view, event):
+            raise DecisionSealed(
+                f"{identifier} saw words that are erased since, and cannot be answered again",
+                decision_id=identifier,
+            )
+        request = records.request_of(recorded, event)
+    vector = then_vector = records.vector_of(event)
+    asked = supposed.of(request)
+    if asked.query != request.query:
+        vector = _embedded(view, asked, models, identifier)
+    with space.guard:
+        under = view if supposed.policy is None else view.under(supposed.policy)
+        before = _side(view, request, then_vector, models)
+        after = _side(under, asked, vector, models)
+        return _beside(before, after, supposed, Decision(recorded=recorded, event=event))
+
+
+def _embedded(view: View, asked: Request, models: Models, identifier: str) -> Vector | None:
+    """Return the vector of another question, by the model that ruled then.
+
+    Raises:
+        EmbedderMismatch: It is another one by now.
+    """
+    try:
+        return asking.question_vector(view, asked, models)
+    except EmbedderMismatch as error:
+        raise EmbedderMismatch(
+            f"another question to {identifier} needs the embedder of that time: {error.message}",
+            recovery="Leave out query: what was asked then has its vector in the record.",
+            **error.facts,
+        ) from error
+
+
+def _side(view: View, request: Request, vector: Vector | None, models: Models) -> Side:
+    inquiry = asking.inquiry(view, request, vector, models.recipe)
+    ranking = rank(view, inquiry)
+    packed = answering.pack(view, inquiry, ranking, asking.limits(request, inquiry.frame, models))
+    return Side(view=view, inquiry=inquiry, ranking=ranking, result=packed.result)
+
+
+def _beside(before: Side, after: Side, supposed: Supposition, decision: Decision) -> WhatIf:
+    identifier, event = decision.id, decision.event
+    warnings: tuple[str, ...] = ()
+    if before.result.digest != event.digest:
+        warnings = (f"The recorded answer does not come out again: see replay({identifier!r}).",)
+    numbers = before.view.state.catalogue.numbers
+    found = dict.fromkeys((*after.result.block_ids, *before.result.block_ids))
+    pairs = [_Pair(before, after, block, numbers[block]) for block in found]
+    signals = _apart([pair.differences(Side.contributions) for pair in pairs])
+    parts = _apart([pair.differences(Side.parts) for pair in pairs])
+    return WhatIf(
+        decision_id=identifier,
+        version=event.read_version,
+        hour=before.view.point.hour,
+        supposed=supposed.names,
+        recorded=answering.decided(before.result, identifier),
+        answer=after.result,
+        moves=tuple(
+            pair.move(of_score, of_match)
+            for pair, of_score, of_match in zip(pairs, signals, parts, strict=True)
+        ),
+        warnings=warnings,
+    )
+
+
+class _Pair:
+    """One block on both sides."""
+
+    def __init__(self, before: Side, after: Side, block: BlockId, number: int) -> None:
+        self._sides = (before, after)
+        self._block = block
+        self._number = number
+        self._was, self._now = before.row(number), after.row(number)
+
+    def differences(self, of: Weighed) -> dict[str, tuple[float, float]]:
+        """Return what each name adds before and after; nothing of a block scored on one side."""
+        if self._was is None or self._now is None:
+            return {}
+        before, after = self._sides
+        was = {each.signal: each.contribution for each in of(before, self._was)}
+        now = {each.signal: each.contribution for each in of(after, self._now)}
+        return {name: (was.get(name, 0.0), now.get(name, 0.0)) for name in {**was, **now}}
+
+    def move(self, shifts: tuple[Shift, ...], parts: tuple[Shift, ...]) -> Move:
+        """Return what became of the block."""
+        before, after = self._sides
+        text = before.view.text(self._number)
+        rank_before, rank_after = before.rank_of(self._block), after.rank_of(self._block)
+        return Move(
+            block_id=self._block,
+            content=text.content if isinstance(text, BlockText) else "[erased]",
+            change=_change(rank_before, rank_after),
+            rank_before=rank_before,
+            rank_after=rank_after,
+            score_before=None if self._was is None else unit(self._was.score),
+            score_after=None if self._now is None else unit(self._now.score),
+            shifts=shifts,
+            parts=parts,
+            cause=self._cause(shifts, rank_before, rank_after),
+        )
+
+    def _cause(self, shifts: Sequence[Shift], before: int | None, after: int | None) -> str:
+        """Say in half a line what moved it: the signal that sets it apart most that way."""
+        if self._was is None:
+            return "it was no candidate before"
+        if self._now is None:
+            return "it is no candidate any more"
+        score = f"score {unit(self._was.score):.3f} to {unit(self._now.score):.3f}"
+        if before == after:
+            return score
+        way = 1 if before is None or (after is not None and after < before) else -1
+        largest = max(shifts, key=lambda shift: way * shift.apart, default=None)
+        if largest is None or way * largest.apart <= 0.0:
+            return f"{score}, by what became of the others and of the room"
+        return f"{score}, set apart most by {largest.name} ({largest.apart:+.3f})"
+
+
+def _apart(differences: Sequence[Mapping[str, tuple[float, float]]]) -> list[tuple[Shift, ...]]:
+    """Return the shifts of each block, what sets it apart from the others first."""
+    deltas: dict[str, list[float]] = {}
+    for each in differences:
+        for name, (was, now) in each.items():
+            deltas.setdefault(name, []).append(now - was)
+    means = {name: sum(found) / len(found) for name, found in deltas.items()}
+    return [
+        tuple(
+            sorted(
+                (_shift(name, was, now, means[name]) for name, (was, now) in each.items()),
+                key=lambda shift: (-abs(shift.apart), -abs(shift.delta)),
+            )
+        )
+        for each in differences
+    ]
+
+
+def _shift(name: str, was: float, now: float, mean: float) -> Shift:
+    delta = now - was
+    return Shift(
+        name=name,
+        before=was,
+        after=now,
+        delta=round(delta, DIGITS),
+        apart=round(delta - mean, DIGITS),
+    )
+
+
+def _change(before: int | None, after: int | None) -> str:
+    if before == after:
+        return "stayed"
+    if before is None:
+        return "entered"
+    return "left" if after is None else "moved"

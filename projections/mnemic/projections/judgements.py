@@ -1,0 +1,136 @@
+"""What became of the blocks of a decision, told by what happened after it.
+
+Rules of this module:
+
+1. Nothing up to the decision itself counts, and nothing beyond the horizon.
+2. What names the decision weighs first: it speaks of these blocks as an answer to this question.
+   Only a block that no such word was said of is judged by what was said of it otherwise.
+3. What names another decision speaks of another question, and is not heard.
+4. A label that was taken back was never meant.
+
+Source: DOMAIN section 9; specs/backtests.toml, rule "gain".
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from attrs import frozen
+
+from mnemic.kernel.arithmetic import NANO, share
+from mnemic.kernel.events import CompositionLabelled, OutcomeRecorded, Recorded
+from mnemic.kernel.identity import decision_version
+from mnemic.projections.frontier.outcomes import CLOSED, DUPLICATE, SUCCESS
+from mnemic.projections.views import View
+
+FAILURE: Final = CLOSED | DUPLICATE
+"""Labels that speak against a composition and its members."""
+
+
+@frozen(kw_only=True)
+class Evidence:
+    """How something went, as one event tells it."""
+
+    version: int
+    active_us: int
+    blocks: tuple[int, ...]
+    """Numbers, each once."""
+    signal: int
+    """Nano-units, [0, 1]."""
+    weight: int = NANO
+    decision: int | None = None
+    """Version of the decision that it names."""
+
+
+def evidence(view: View, recorded: Recorded) -> Evidence | None:
+    """Return what an event tells of blocks, as *view* reads it; None where it tells nothing.
+
+    Args:
+        view: At the end of the log: it knows the members of compositions and what was taken back.
+        recorded: Any event.
+    """
+    event = recorded.event
+    if isinstance(event, OutcomeRecorded):
+        numbers = (view.number(block) for block in event.block_ids)
+        named = None if event.decision_id is None else decision_version(event.decision_id)
+        return Evidence(
+            version=recorded.version,
+            active_us=recorded.active_us,
+            blocks=tuple(number for number in numbers if number is not None),
+            signal=event.signal,
+            weight=event.weight,
+            decision=named,
+        )
+    if isinstance(event, CompositionLabelled) and event.label in SUCCESS | FAILURE:
+        composed = view.composition(event.composition_id)
+        if composed is None or not _counts(view, recorded.version):
+            return None
+        return Evidence(
+            version=recorded.version,
+            active_us=recorded.active_us,
+            blocks=tuple(dict.fromkeys(composed.members)),
+            signal=NANO if event.label in SUCCESS else 0,
+        )
+    return None
+
+
+def _counts(view: View, label: int) -> bool:
+    found = view.state.ledger.label_at(label, view.point.version)
+    return found is not None and found.counts_at(view.point.version)
+
+
+class Judgements:
+    """Evidence, ready to be asked about any decision.
+
+    Args:
+        found: In the order of the log.
+        horizon_us: How long after a decision something still speaks of it, active microseconds.
+    """
+
+    def __init__(self, found: Iterable[Evidence], *, horizon_us: int) -> None:
+        self._horizon_us = horizon_us
+        self._of_decision: defaultdict[int, list[Evidence]] = defaultdict(list)
+        self._of_block: defaultdict[int, list[Evidence]] = defaultdict(list)
+        for each in found:
+            if each.decision is not None:
+                self._of_decision[each.decision].append(each)
+                continue
+            for block in each.blocks:
+                self._of_block[block].append(each)
+
+    def gains(self, version: int, active_us: int, blocks: Collection[int]) -> dict[int, int]:
+        """Return how well each of *blocks* served a decision; what nobody judged is left out.
+
+        Args:
+            version: Of the decision's event.
+            active_us: Its active time.
+            blocks: Numbers.
+
+        Returns:
+            By number, nano-units in [0, 1]: the mean of all signals, each by its weight.
+        """
+        until_us = active_us + self._horizon_us
+        named = _between(self._of_decision.get(version, []), version, until_us)
+        gains = {}
+        for block in blocks:
+            said = [each for each in named if block in each.blocks]
+            gain = _mean(said or _between(self._of_block.get(block, []), version, until_us))
+            if gain is not None:
+                gains[block] = gain
+        return gains
+
+
+def _between(found: list[Evidence], version: int, until_us: int) -> list[Evidence]:
+    """Return what came behind *version*, up to *until_us*."""
+    first = bisect_right(found, version, key=lambda each: each.version)
+    last = bisect_right(found, until_us, lo=first, key=lambda each: each.active_us)
+    return found[first:last]
+
+
+def _mean(said: Iterable[Evidence]) -> int | None:
+    weighed = [(each.signal * each.weight, each.weight) for each in said]
+    whole = sum(weight for _, weight in weighed)
+    return share(sum(part for part, _ in weighed), whole * NANO) if whole else None
