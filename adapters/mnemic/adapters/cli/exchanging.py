@@ -1,0 +1,165 @@
+"""Commands that carry a memory away, or prove something about it: receipt, export, import, fork."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mnemic.adapters.cli.failures import Exit
+from mnemic.adapters.cli.invocation import Flag, Invocation, Run
+from mnemic.adapters.tokens import counter_named
+from mnemic.kernel.errors import FieldRefused, StoreFailed
+
+if TYPE_CHECKING:
+    from mnemic.kernel.results import Receipt
+
+RECEIPT_MAX = 2**24
+"""Longer than any receipt, in bytes."""
+
+
+def receipt(decision: str, /, *, run: Run) -> int:
+    """Print the receipt of a recorded recall, as JSON: proof for later, without words.
+
+    ```
+    mnemic receipt d45 > d45.json
+    mnemic verify --receipt d45.json
+    ```
+
+    Args:
+        decision: A recorded recall, like d45; `mnemic log` lists them.
+        run: This invocation.
+    """
+    with run.memory(read_only=True) as memory:
+        made = memory.receipt(decision)
+    run.write_json(made.to_dict())
+    return Exit.OK
+
+
+def check_receipt(run: Invocation, given: Path, export: Path | None, *, replay: bool) -> int:
+    """Compare a receipt with the memory, or with an export without opening any store."""
+    claimed = _read(given)
+    if export is not None:
+        from mnemic.adapters.exchange import receipts
+
+        with run.progress("verifying") as progress:
+            check = receipts.verify(
+                claimed,
+                export,
+                replay=replay,
+                tokens=counter_named(run.counter),
+                progress=progress,
+            )
+    else:
+        with (
+            run.memory(read_only=True, warning=False) as memory,
+            run.progress("verifying") as progress,
+        ):
+            check = memory.verify_receipt(claimed, replay=replay, progress=progress)
+    run.show(check)
+    return Exit.OK if check.holds and check.replayed != "differs" else Exit.CORRUPT
+
+
+def _read(path: Path) -> Receipt:
+    """Return the receipt in a file.
+
+    Raises:
+        StoreFailed: It cannot be read.
+        FieldRefused: It holds none.
+    """
+    from mnemic.kernel.results import Receipt
+
+    try:
+        with path.open("rb") as source:
+            document = json.loads(source.read(RECEIPT_MAX))
+    except OSError as error:
+        raise StoreFailed(f"{path}: {error.strerror}", path=str(path)) from error
+    except (ValueError, RecursionError) as error:
+        raise FieldRefused(
+            f"{path} is no receipt: {error}",
+            recovery="Give the file that `mnemic receipt` wrote, unchanged.",
+            field="receipt",
+        ) from error
+    return Receipt.from_dict(document)
+
+
+def export(file: Path, /, *, upto: int | None = None, no_words: Flag = False, run: Run) -> int:
+    """Write the log as CloudEvents, one to a line, and its vectors to FILE.vectors beside it.
+
+    The files hold all words, and the keys that vouch for them: keep them as safe as the store.
+
+    Args:
+        file: Where to; it must not exist.
+        upto: Last version; all if not given.
+        no_words: Leave words and vectors out; then the file is good for checking the chain and
+            receipts, and for nothing else.
+        run: This invocation.
+    """
+    with (
+        run.memory(read_only=True, warning=False) as memory,
+        run.progress("exporting") as progress,
+    ):
+        result = memory.export(file, upto=upto, words=not no_words, progress=progress)
+    run.show(result)
+    return Exit.OK
+
+
+def import_(file: Path, /, *, run: Run) -> int:
+    """Make a space of an export: same versions, digests and words. --db and --space say where.
+
+    Everything is checked before anything is written. Exit code 4 if the export is damaged.
+
+    Args:
+        file: What `mnemic export` wrote; the vectors stand beside it.
+        run: This invocation.
+    """
+    from mnemic.adapters.inprocess import SyncMemory
+
+    with run.progress("importing") as progress:
+        result = SyncMemory.import_space(file, run.path, space=run.space, progress=progress)
+    run.show(result)
+    return Exit.OK
+
+
+def fork(
+    name: str,
+    /,
+    *,
+    into: Path | None = None,
+    hour: float | None = None,
+    version: int | None = None,
+    at: str | None = None,
+    decision: str | None = None,
+    run: Run,
+) -> int:
+    """Begin a new space with the past of this one, up to a point or to now.
+
+    ```
+    mnemic fork trial --hour 12.5
+    mnemic --space trial recall "When is the demo?"
+    ```
+
+    The two live on alone: what is erased in one stays in the other.
+
+    Args:
+        name: The new space.
+        into: Another file, made if it is not there; then nothing is written to this one, and of a
+            damaged log what stands before the damage can be saved.
+        hour: Active hours: everything up to and including it.
+        version: A version of the log.
+        at: A wall-clock instant, ISO 8601: the last version recorded by then.
+        decision: What a recorded recall read, like d45.
+        run: This invocation.
+    """
+    with run.memory(read_only=into is not None) as memory, run.progress("copying") as progress:
+        result = memory.fork(
+            name,
+            into=into,
+            hour=hour,
+            version=version,
+            at=at,
+            decision=decision,
+            progress=progress,
+        )
+    run.show(result)
+    return Exit.OK

@@ -1,0 +1,147 @@
+"""Writing an export: one file of lines, and one of vectors beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from hashlib import sha256
+from pathlib import Path
+from typing import IO
+
+from attrs import evolve
+
+from mnemic.adapters.codec import Codec
+from mnemic.adapters.exchange import files
+from mnemic.adapters.exchange.copying import Parcel, Progress, parcels
+from mnemic.adapters.exchange.lines import Lines, Place, Written
+from mnemic.adapters.exchange.manifest import Manifest
+from mnemic.adapters.stores import chain
+from mnemic.kernel.ports import GENESIS_DIGEST, Log, PayloadRow
+from mnemic.kernel.texts import Embedding
+
+PROGRESS_EVERY = 1000
+
+
+class ErasedMeanwhile(Exception):
+    """Somebody erased words while they were being exported. Never leaves the doors."""
+
+
+def vectors_path(path: Path) -> Path:
+    """Return where the vectors of the export at *path* stand."""
+    return path.with_name(f"{path.name}.vectors")
+
+
+def export(
+    log: Log,
+    path: Path,
+    manifest: Manifest,
+    codec: Codec,
+    *,
+    again: Callable[[], Manifest],
+    progress: Progress | None = None,
+) -> Manifest:
+    """Write the beginning of *log* to *path*, and return the manifest with everything counted.
+
+    Memory use does not grow with the log. Files appear once they are whole, the vectors first.
+
+    Args:
+        log: What to export.
+        path: A file that does not exist.
+        manifest: What it will say of itself, uncounted.
+        codec: Reads the events.
+        again: Gives the manifest once more, at the end.
+        progress: Called now and then with the events written and those there are.
+
+    Raises:
+        ErasedMeanwhile: It is another one by then; there are no files.
+        FieldRefused: One of the files exists.
+        LogCorrupt: The log cannot be read as far as it should, or ends otherwise.
+        StoreFull, StoreFailed: The files cannot be written.
+    """
+    beside = vectors_path(path)
+    for each in (path, beside)[: 1 + manifest.words]:
+        files.checked_new(each)
+    with files.named(path), ExitStack() as stack:
+        out = stack.enter_context(files.appearing(path))
+        vectors = stack.enter_context(files.appearing(beside)) if manifest.words else None
+        writer = _Writer(manifest, codec, out, vectors)
+        room = manifest.room()
+        out.write(b" " * room + b"\n")
+        total = manifest.version + 1
+        for parcel in parcels(log, manifest.version, codec):
+            writer.write(parcel)
+            done = parcel.record.version + 1
+            if progress is not None and (done % PROGRESS_EVERY == 0 or done == total):
+                progress(done, total)
+        counted = writer.counted()
+        if again() != manifest:
+            raise ErasedMeanwhile
+        out.seek(0)
+        out.write(counted.line().ljust(room))
+        return counted
+
+
+class _Writer:
+    """Writes the lines after the first, and keeps count."""
+
+    def __init__(
+        self, manifest: Manifest, codec: Codec, out: IO[bytes], vectors: IO[bytes] | None
+    ) -> None:
+        self._manifest = manifest
+        self._codec = codec
+        self._lines = Lines(manifest)
+        self._out = out
+        self._vectors = vectors
+        self._link = GENESIS_DIGEST
+        self._version = -1
+        self._payloads = self._vector_count = self._vector_bytes = 0
+        self._sum, self._vector_sum = sha256(), sha256()
+
+    def write(self, parcel: Parcel) -> None:
+        """Write one event and its payloads; without words, the event alone."""
+        rows = parcel.payloads if self._manifest.words else ()
+        written = Written(
+            record=parcel.record,
+            previous=self._link,
+            payloads=len(rows),
+            recorded_us=parcel.recorded.recorded_us,
+            command=parcel.command if self._manifest.words else None,
+        )
+        self._line(self._lines.event(written))
+        kinds = self._codec.kinds(parcel.record) if rows else ()
+        for row in rows:
+            place = self._place(row) if kinds[row.slot] is Embedding else None
+            self._line(self._lines.payload(row, place))
+        self._payloads += len(rows)
+        self._link, self._version = written.digest, parcel.record.version
+
+    def _line(self, line: bytes) -> None:
+        ended = line + b"\n"
+        self._sum.update(ended)
+        self._out.write(ended)
+
+    def _place(self, row: PayloadRow) -> Place:
+        assert self._vectors is not None, "payloads are written with words only"  # noqa: S101
+        place = Place(self._vector_bytes, len(row.data))
+        self._vectors.write(row.data)
+        self._vector_sum.update(row.data)
+        self._vector_bytes += place.size
+        self._vector_count += 1
+        return place
+
+    def counted(self) -> Manifest:
+        """Return the manifest with all counts.
+
+        Raises:
+            LogCorrupt: The log did not end as the manifest says.
+        """
+        if (self._version, self._link.hex()) != (self._manifest.version, self._manifest.chain):
+            raise chain.damage(self._version + 1, reason="the log ends otherwise")
+        return evolve(
+            self._manifest,
+            payloads=self._payloads,
+            vectors=self._vector_count,
+            vectors_bytes=self._vector_bytes,
+            vectors_sha256=self._vector_sum.hexdigest(),
+            sha256=self._sum.hexdigest(),
+        )

@@ -1,0 +1,52 @@
+"""Where a copy goes: a store that is there, or a new file that appears once the copy is whole."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from mnemic.adapters.exchange import files
+from mnemic.adapters.exchange.copying import vacant
+from mnemic.adapters.stores.sqlite import SQLiteStore
+from mnemic.kernel.errors import FieldRefused, SpaceExists, StoreFailed
+from mnemic.kernel.ports import Log, Store
+
+
+@contextmanager
+def target(into: str | Path | Store, space: str) -> Generator[Log]:
+    """Open the log of a space that has nothing in it yet, for a ``with`` block.
+
+    In a file that does not exist nothing is seen before the block ends well. In a store that does,
+    a copy that is killed half-way leaves the beginning of the space behind.
+
+    Raises:
+        SpaceExists: The space has events.
+        FieldRefused: *into* is neither a path nor a store.
+        NotAStore, StoreTooNew, StoreFailed: The file cannot be opened.
+    """
+    if not isinstance(into, str | Path):
+        if not callable(getattr(into, "log", None)):
+            raise FieldRefused(f"neither a path nor a store: {into!r:.100}", field="into")
+        yield vacant(into, space)
+        return
+    path = Path(into)
+    if path.exists():
+        with closing(SQLiteStore(path)) as store:
+            yield vacant(store, space)
+        return
+    if not path.parent.is_dir():
+        raise StoreFailed(
+            f"there is no folder {path.parent}",
+            recovery=f"Make the folder {path.parent}, or name another path.",
+            path=str(path),
+        )
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
+        aside = Path(folder) / path.name
+        with closing(SQLiteStore(aside)) as store:
+            yield store.log(space)
+        if path.exists():
+            raise SpaceExists(f"{path} was made meanwhile", space=space)
+        with files.named(path):
+            files.settle(aside, path)

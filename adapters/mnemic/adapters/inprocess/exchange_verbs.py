@@ -1,0 +1,365 @@
+"""Verbs that carry a memory away, or prove something about it: receipts, export, import, fork."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve
+
+from mnemic.adapters.clocks import SystemClock
+from mnemic.adapters.entropy import SystemEntropy
+from mnemic.adapters.exchange import copying, exporting, importing, receipts
+from mnemic.adapters.exchange.copying import Parcel, Progress
+from mnemic.adapters.exchange.importing import Hands
+from mnemic.adapters.exchange.manifest import Manifest
+from mnemic.adapters.exchange.reading import Export
+from mnemic.adapters.exchange.targets import target
+from mnemic.adapters.inprocess import records
+from mnemic.adapters.inprocess.host import Date, Host
+from mnemic.adapters.inprocess.replaying import replay as replay_again
+from mnemic.adapters.inprocess.snapshot import view_at
+from mnemic.adapters.inprocess.space import Space
+from mnemic.kernel.decisions.learning import checked_name
+from mnemic.kernel.errors import FieldRefused, LogCorrupt, SpaceErased, StoreBusy
+from mnemic.kernel.identity import BlockId
+from mnemic.kernel.ports import Clock, Entropy, Head, Log, Store
+from mnemic.kernel.results import ExportResult, ForkResult, ImportResult, Receipt, ReceiptCheck
+from mnemic.projections import views
+
+EXPORT_TRIES = 3
+"""Exports that an erasure by somebody else may spoil before it is called off."""
+
+
+class ExchangeVerbs(Host):
+    """What a host takes out of a memory, and brings back."""
+
+    # --- receipts ---------------------------------------------------------------------------
+
+    def receipt(self, decision_id: str) -> Receipt:
+        """Return what a third party needs to check a decision later. It holds no words.
+
+        Raises:
+            DecisionNotFound: No recorded recall has this id.
+        """
+        space = self._open()
+        with space.guard:
+            space.catch_up()
+            recorded, _ = records.decision(space, decision_id)
+            made = receipts.receipt_of(
+                recorded,
+                space=space.log.name,
+                ids=space.state.catalogue.ids,
+                digest_at=space.digest_at,
+            )
+        assert made is not None  # noqa: S101 - a decision is a recorded recall
+        return made
+
+    def verify_receipt(
+        self,
+        receipt: Receipt | Mapping[str, Any],
+        *,
+        replay: bool = False,
+        progress: Progress | None = None,
+    ) -> ReceiptCheck:
+        """Walk the chain up to a decision, and compare its receipt with the log, field by field.
+
+        A forged or foreign one gets a verdict, not an error. For an exported file without a store
+        there is ``mnemic.adapters.exchange.receipts.verify``.
+
+        Args:
+            receipt: What ``receipt`` gave, or its ``to_dict``.
+            replay: Also compute the decision again.
+            progress: Called now and then with the events walked and those to walk.
+
+        Raises:
+            FieldRefused: It is no receipt.
+        """
+        claimed = receipt if isinstance(receipt, Receipt) else Receipt.from_dict(receipt)
+        space = self._open()
+        name = space.log.name
+        try:
+            with space.guard:
+                space.catch_up()
+                found = _receipt_at(space, claimed.version, progress)
+            check = receipts.compared(claimed, found, space=name)
+        except LogCorrupt as error:
+            return ReceiptCheck(
+                decision_id=claimed.decision_id, verdict="damaged", space=name, problem=str(error)
+            )
+        if not replay or not check.holds:
+            return check
+        return evolve(
+            check,
+            replayed=receipts.replayed(
+                partial(replay_again, space, self._models), claimed.decision_id
+            ),
+        )
+
+    # --- export and import ------------------------------------------------------------------
+
+    def export(
+        self,
+        path: str | Path,
+        *,
+        upto: int | None = None,
+        words: bool = True,
+        progress: Progress | None = None,
+    ) -> ExportResult:
+        """Write the log to a file of CloudEvents, one to a line, and its vectors beside it.
+
+        The files hold the words and the keys that vouch for them; keep them as safe as the store.
+
+        Args:
+            path: A file that does not exist; the vectors go to the same name and ``.vectors``.
+            upto: Last version; None: all.
+            words: Whether the words and vectors are in it. Without, the chain and receipts can be
+                checked by somebody who must not read them; nothing can be imported from it.
+            progress: Called now and then with the events written and those there are.
+
+        Raises:
+            FieldRefused: A file exists, or an argument is none.
+            PointOutOfRange: There is no such version.
+            SpaceErased: The space was erased after that version, and its words are asked for.
+            LogCorrupt: The log is damaged before that version.
+            StoreBusy: Others erase all the time.
+            StoreFull, StoreFailed: The files cannot be written.
+        """
+        space = self._open()
+        space.catch_up()
+        last = space.state.version if upto is None else upto
+        if upto is None and space.damage is not None:
+            raise space.damage
+        for _ in range(EXPORT_TRIES):
+            manifest = _manifest(space, last, words=words)
+            with suppress(exporting.ErasedMeanwhile):
+                counted = exporting.export(
+                    space.log,
+                    Path(path),
+                    manifest,
+                    space.codec,
+                    again=lambda: _manifest(space, last, words=words),
+                    progress=progress,
+                )
+                return _exported(Path(path), counted)
+        raise StoreBusy(f"words of {space.log.name!r} were erased during {EXPORT_TRIES} exports")
+
+    @staticmethod
+    def import_space(
+        path: str | Path,
+        into: str | Path | Store,
+        *,
+        space: str | None = None,
+        actor: str = "import",
+        clock: Clock | None = None,
+        entropy: Entropy | None = None,
+        progress: Progress | None = None,
+    ) -> ImportResult:
+        """Make a space of an export: same versions, same digests, same words, same keys.
+
+        The whole export is checked before anything is written.
+
+        Args:
+            path: The file of lines.
+            into: A store, or its file, which is made if it is not there.
+            space: Name of the new space; None: the one that was exported.
+            actor: Who writes what a copy may have to add.
+            clock: When; None: the system's.
+            entropy: None: the system's.
+            progress: Called now and then with the looks taken and those to take: two per event.
+
+        Raises:
+            ExportCorrupt: The files are not what was written; the facts name line and version.
+            FieldRefused: It was exported without words, or an argument is none.
+            SpaceExists: The space has events.
+            StoreTooNew, StoreFull, StoreFailed, VersionConflict: See each.
+        """
+        hands = Hands(
+            clock=clock or SystemClock(),
+            entropy=entropy or SystemEntropy(),
+            actor=checked_name("actor", actor),
+        )
+        export = Export(path)
+        importing.check_words(export)
+        name = checked_name("space", export.manifest.space if space is None else space)
+        last = importing.check(export, progress=progress)
+        with target(into, name) as log:
+            head = importing.write(export, last, log, hands, progress=progress)
+        return ImportResult(
+            space=name,
+            version=head.version,
+            chain=head.digest.hex(),
+            events=head.version + 1,
+            payloads=export.manifest.payloads,
+            erasures=tuple(BlockId(block) for block in export.manifest.erased),
+            exported_as=export.manifest.space,
+        )
+
+    # --- fork -------------------------------------------------------------------------------
+
+    def fork(
+        self,
+        space: str,
+        *,
+        into: str | Path | Store | None = None,
+        hour: float | None = None,
+        version: int | None = None,
+        at: Date = None,
+        decision: str | None = None,
+        progress: Progress | None = None,
+    ) -> ForkResult:
+        """Begin a new space with the past of this one: the same chain up to a point.
+
+        From there on both live alone: other writes, another policy. What is erased in one stays in
+        the other. Words that are erased by now are not copied. It is not opened; open it by name.
+
+        Args:
+            space: Its name; nothing may stand there yet.
+            into: Another store, or its file, made if it is not there; None: the same store.
+            hour: Up to and including this active hour.
+            version: Up to this version.
+            at: Up to this instant.
+            decision: Up to what a recorded recall read. No point at all: up to now.
+            progress: Called now and then with the events copied and those to copy.
+
+        Raises:
+            SpaceExists: Something stands there.
+            PointOutOfRange, DecisionNotFound, FieldRefused: There is no such point.
+            SpaceErased: This space has no words any more.
+            LogCorrupt, StoreFull, StoreFailed, VersionConflict: See each.
+        """
+        name, original = checked_name("space", space), self._open()
+        original.catch_up()
+        original.check_kept()
+        point = (hour, version, at, decision)
+        upto = original.state.version
+        if any(given is not None for given in point):
+            found = view_at(
+                original, hour=hour, version=version, at=at, decision=decision, now=None
+            )
+            upto = found.point.version
+        with target(self._target(into), name) as log:
+            result = _fork(original, upto, log, progress)
+        return evolve(result, into=str(into) if isinstance(into, str | Path) else None)
+
+    def _target(self, into: str | Path | Store | None) -> str | Path | Store:
+        """Return where a fork goes.
+
+        Raises:
+            FieldRefused: Nothing was named, and this memory does not know its own store.
+        """
+        own = into if into is not None else self._space.store
+        if own is None:
+            raise FieldRefused("name a store to fork into", field="into")
+        return own
+
+
+def _receipt_at(space: Space, version: int, progress: Progress | None) -> Receipt | None:
+    """Return the receipt that the log gives for the decision at *version*, read afresh.
+
+    Raises:
+        LogCorrupt: It cannot be read as far as that.
+    """
+    if version > space.state.version and space.damage is not None:
+        raise space.damage
+    recorded = space.event_at(version) if 0 <= version <= space.state.version else None
+    if recorded is None:
+        return None
+    digests = receipts.Digests()
+    for record, _ in space.log.read(-1, version):
+        digests.add(record)
+        if progress is not None and record.version % receipts.PROGRESS_EVERY == 0:
+            progress(record.version + 1, version + 1)
+    return receipts.receipt_of(
+        recorded,
+        space=space.log.name,
+        ids=space.state.catalogue.ids,
+        digest_at=digests.at,
+    )
+
+
+def _manifest(space: Space, last: int, *, words: bool) -> Manifest:
+    """Return what an export up to version *last* will say of itself, uncounted.
+
+    Raises:
+        FieldRefused, PointOutOfRange, SpaceErased, LogCorrupt: See ``export``.
+    """
+    if type(last) is not int:
+        raise FieldRefused(f"upto must be a version, got {last!r:.40}", field="upto")
+    erased = _erased_after(space, last)
+    gone = space.state.timeline.space_erased
+    if words and gone is not None and gone > last:
+        raise SpaceErased(f"space {space.log.name!r} was erased", version=gone)
+    return Manifest(
+        space=space.log.name,
+        genesis=space.digest_at(0).hex(),
+        version=last,
+        chain=space.digest_at(last).hex(),
+        words=words,
+        erased=erased if words else (),
+    )
+
+
+def _erased_after(space: Space, version: int) -> tuple[BlockId, ...]:
+    """Return the blocks known at *version* whose words were erased after it.
+
+    Raises:
+        PointOutOfRange: There is no such version.
+    """
+    with space.guard:
+        space.catch_up()
+        view = views.as_of(space.state, space.state.timeline.checked_version(version))
+        return tuple(view.id(number) for number in records.erased_since(view))
+
+
+def _exported(path: Path, counted: Manifest) -> ExportResult:
+    beside = exporting.vectors_path(path) if counted.words else None
+    return ExportResult(
+        path=str(path),
+        vectors_path=None if beside is None else str(beside),
+        space=counted.space,
+        version=counted.version,
+        chain=counted.chain,
+        events=counted.version + 1,
+        payloads=counted.payloads,
+        vectors=counted.vectors,
+        bytes=path.stat().st_size + counted.vectors_bytes,
+        words=counted.words,
+    )
+
+
+def _fork(original: Space, upto: int, log: Log, progress: Progress | None) -> ForkResult:
+    """Copy the log up to version *upto* into an empty one, erasures included."""
+    payloads = 0
+    last: Parcel | None = None
+
+    def counting() -> Iterator[Parcel]:
+        nonlocal payloads, last
+        for last in copying.parcels(original.log, upto, original.codec):
+            payloads += len(last.payloads)
+            yield last
+
+    head = copying.fill(log, counting(), total=upto + 1, progress=progress)
+    assert last is not None  # noqa: S101 - an open space has a first event
+    copying.check_copy(log, Head(upto, original.digest_at(upto)))
+    erased = _erased_after(original, upto)  # only now: others may have erased meanwhile
+    copying.erase_again(
+        log,
+        erased,
+        last.recorded,
+        clock=original.clock,
+        entropy=original.entropy,
+        actor=original.actor,
+    )
+    return ForkResult(
+        space=log.name,
+        version=head.version,
+        chain=head.digest.hex(),
+        events=head.version + 1,
+        payloads=payloads,
+        erasures=erased,
+        forked_from=original.log.name,
+    )

@@ -1,0 +1,152 @@
+"""A damaged export is refused, and the refusal says where."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from mnemic.adapters.exchange.exporting import vectors_path
+from mnemic.adapters.exchange.reading import Export
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.kernel.errors import ExportCorrupt
+
+Lines = list[bytes]
+Harm = Callable[[Lines, int], Lines]
+
+HARMS: dict[str, Harm] = {
+    "removed": lambda lines, at: lines[:at] + lines[at + 1 :],
+    "doubled": lambda lines, at: [*lines[: at + 1], *lines[at:]],
+    "swapped": lambda lines, at: [*lines[:at], lines[at + 1], lines[at], *lines[at + 2 :]],
+    "cut": lambda lines, at: [*lines[:at], lines[at][: len(lines[at]) // 2]],
+    "emptied": lambda lines, at: [*lines[:at], b"\n", *lines[at + 1 :]],
+    "spaced": lambda lines, at: [*lines[:at], lines[at].replace(b":", b": ", 1), *lines[at + 1 :]],
+    "no text": lambda lines, at: [*lines[:at], b"\xff\xfe\n", *lines[at + 1 :]],
+    "a number": lambda lines, at: [*lines[:at], b"17\n", *lines[at + 1 :]],
+}
+
+
+def refusal(path: Path) -> ExportCorrupt:
+    """Walk an export that is damaged, and return what is said of it."""
+    with pytest.raises(ExportCorrupt) as caught:
+        for _ in Export(path).entries():
+            pass
+    return caught.value
+
+
+@pytest.mark.parametrize("harm", HARMS)
+def test_harm_to_any_line_is_found_where_it_is(exported: Path, harm: str) -> None:
+    lines = exported.read_bytes().splitlines(keepends=True)
+    found: list[Any] = []
+    wanted: list[int] = []
+    for at in range(len(lines) - (harm == "swapped")):
+        exported.write_bytes(b"".join(HARMS[harm](lines, at)))
+        found.append(refusal(exported).facts["line"])
+        wanted.append(at + 1 + (harm == "doubled"))
+    late = {at - line for at, line in zip(found, wanted, strict=True)}
+    assert late <= {0, 1}, "the first of several payloads is missed when the second comes"
+
+
+def test_any_changed_byte_of_any_line_is_found(exported: Path) -> None:
+    """But for the spaces that fill the first line: they mean nothing."""
+    whole = exported.read_bytes()
+    filler = range(whole.index(b"}} ") + 2, whole.index(b"\n"))
+    for at in [*range(0, filler.start, 7), *range(filler.stop, len(whole), 41)]:
+        exported.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        assert refusal(exported).code == "export-corrupt"
+
+
+def test_any_changed_byte_of_the_vectors_is_found(exported: Path) -> None:
+    beside = vectors_path(exported)
+    whole = beside.read_bytes()
+    for at in range(0, len(whole), 29):
+        beside.write_bytes(whole[:at] + bytes([whole[at] ^ 16]) + whole[at + 1 :])
+        facts = refusal(exported).facts
+        assert facts.keys() == {"line", "version"}
+
+
+@pytest.mark.parametrize("change", [lambda raw: raw[:-1], lambda raw: raw + b"x", lambda _: b""])
+def test_vectors_that_are_too_short_or_too_long_are_found(
+    exported: Path, change: Callable[[bytes], bytes]
+) -> None:
+    beside = vectors_path(exported)
+    beside.write_bytes(change(beside.read_bytes()))
+    assert "file of vectors" in refusal(exported).message
+
+
+def test_missing_vectors_are_named(exported: Path) -> None:
+    vectors_path(exported).unlink()
+    assert "vectors of" in refusal(exported).message
+
+
+@pytest.mark.parametrize("first", [b"", b"{}\n", b"[]\n", b'{"data": {}}\n', b"x" * 1000])
+def test_a_file_that_is_no_export_is_refused(tmp_path: Path, first: bytes) -> None:
+    path = tmp_path / "log.ndjson"
+    path.write_bytes(first)
+    assert refusal(path).facts == {"line": 1}
+
+
+def test_a_form_of_later_releases_is_refused_by_its_number(exported: Path) -> None:
+    lines = exported.read_bytes().splitlines(keepends=True)
+    lines[0] = lines[0].replace(b'"format":1', b'"format":2')
+    exported.write_bytes(b"".join(lines))
+    assert "it has form 2, this release reads 1" in refusal(exported).message
+
+
+def forged(path: Path, lines: Lines) -> None:
+    """Write an export whose manifest vouches for *lines*, as somebody would who knows the form."""
+    manifest = json.loads(lines[0])
+    data = manifest["data"]
+    data["sha256"] = sha256(b"".join(lines[1:])).hexdigest()
+    data["payloads"] = sum(b"mnemic.payload.1" in line for line in lines)
+    manifest["digest"] = sha256(orjson.dumps(data)).hexdigest()
+    path.write_bytes(orjson.dumps(manifest) + b"\n" + b"".join(lines[1:]))
+
+
+def test_words_that_somebody_left_out_are_missed(exported: Path) -> None:
+    """Even when everything adds up: nobody erased them."""
+    lines = exported.read_bytes().splitlines(keepends=True)
+    place = next(at for at, line in enumerate(lines) if b"block-learned.1" in line)
+    lines[place] = lines[place].replace(b'"payloads":1', b'"payloads":0')
+    version = json.loads(lines[place])["version"]
+    del lines[place + 1]
+    forged(exported, lines)
+    found = refusal(exported)
+    assert (found.facts, "nobody erased" in found.message) == ({"version": version}, True)
+
+
+def test_words_that_somebody_changed_are_not_believed(exported: Path) -> None:
+    lines = exported.read_bytes().splitlines(keepends=True)
+    place = next(at for at, line in enumerate(lines) if b"block-learned.1" in line)
+    payload = json.loads(lines[place + 1])
+    payload["data"]["data"] = payload["data"]["data"].replace("eyJ", "eyI", 1)
+    lines[place + 1] = orjson.dumps(payload) + b"\n"
+    forged(exported, lines)
+    found = refusal(exported)
+    assert (found.facts["line"], "MAC" in found.message) == (place + 1, True)
+
+
+def test_a_time_that_the_event_does_not_bear_is_not_believed(exported: Path) -> None:
+    lines = exported.read_bytes().splitlines(keepends=True)
+    lines[1] = lines[1].replace(b'"time":"2026', b'"time":"2025')
+    forged(exported, lines)
+    assert refusal(exported).facts == {"line": 2, "version": 0}
+
+
+def test_an_export_that_changes_between_the_two_looks_leaves_no_file(
+    exported: Path, tmp_path: Path
+) -> None:
+    beside = vectors_path(exported)
+
+    def somebody(done: int, todo: int) -> None:
+        if done == 1 and todo:
+            exported.write_bytes(exported.read_bytes()[:-9] + b"12345678\n")
+
+    with pytest.raises(ExportCorrupt):
+        SyncMemory.import_space(exported, tmp_path / "new.db", progress=somebody)
+    assert sorted(tmp_path.iterdir()) == [exported, beside]
