@@ -181,6 +181,9 @@ class Player:
         match command:
             case commands.Learn():
                 return memory.learn, self._lesson(command)
+            case commands.Revert():
+                first, last = commands.stretch(command, self._head())
+                return memory.revert, {"from_version": first, "to_version": last}
             case commands.LearnMany(lessons=lessons):
                 return memory.learn_many, {"lessons": [self._lesson(each) for each in lessons]}
             case commands.Outcome():
@@ -199,6 +202,10 @@ class Player:
             case _:
                 pass
         return getattr(memory, VERBS[type(command)]), given
+
+    def _head(self) -> int:
+        status = self.memory.status()
+        return int(status["version"] if isinstance(status, dict) else status.version)
 
     def _lesson(self, lesson: commands.Learn) -> dict[str, Any]:
         given = attrs.asdict(lesson)

@@ -18,6 +18,7 @@ FIRST: dict[str, tuple[str, ...]] = {
     "block": ("block_id",),
     "connect": ("source", "target", "relation"),
     "connect_by_query": ("source_query", "target_query", "relation"),
+    "diff": ("before", "after"),
     "disconnect": ("source", "target"),
     "erase": ("block_id",),
     "explain": ("decision_id", "block_id"),
@@ -26,7 +27,9 @@ FIRST: dict[str, tuple[str, ...]] = {
     "outcome": ("block_ids", "signal"),
     "recall": ("query",),
     "replay": ("decision_id",),
+    "revert": ("from_version", "to_version"),
     "revise": ("block_id", "content", "reason"),
+    "what_if": ("decision_id",),
     "why_not": ("decision_id", "block_id"),
 }
 """What may stand in front of the named arguments of a verb."""
@@ -34,12 +37,13 @@ OPTIONS = {"decision_id": "decision", "reason": "reason", "tags": "tag", "token_
 """Options that the command line calls otherwise, or that are arguments of the verb."""
 LACKS = frozenset(
     """
-    adopt_policy clock command_id connects edges embedder end_session learn_many
-    near_duplicates pending_connections read_only reembed rezone session start_session
+    adopt_policy backtest checkpoint checkpoints clock command_id connects drop_checkpoints edges
+    embedder end_session learn_many near_duplicates pending_connections read_only reembed rezone
+    session start_session
     """.split()
 )
 """Verbs and abilities of ``SyncMemory`` that the command line has not got, or has in its own way
-(``connects`` and ``learn_many`` read files)."""
+(``connects`` and ``learn_many`` read files, ``checkpoints`` lists, makes and drops them)."""
 
 
 class CommandLine:
@@ -94,8 +98,8 @@ def tokens(verb: str, args: tuple[Any, ...], named: Mapping[str, Any]) -> list[s
     for name in FIRST.get(verb, ()):
         if name not in {"signal", "reason"} and given.get(name) is not None:
             value = given.pop(name)
-            texts += [value] if isinstance(value, str) else value
-    if verb == "why_not" or verb.startswith("connect_by"):
+            texts += list(value) if isinstance(value, list | tuple) else [str(value)]
+    if verb in {"what_if", "why_not"} or verb.startswith("connect_by"):
         verb = verb.replace("_", "-")
     return [verb, *spelled(given), "--", *texts]
 

@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.kernel.arithmetic import NANO
 from mnemic.kernel.errors import Refused
-from mnemic.kernel.events import SIGNALS
+from mnemic.kernel.events import SIGNALS, Exploration
 from mnemic.kernel.identity import BlockId
 from mnemic.kernel.policy import DEFAULT
 from mnemic.kernel.tokens import EstimatedTokens
 from mnemic.kernel.vectors import Vector, quantise
 from mnemic.projections.analysis import terms
-from mnemic.projections.answering import HEADING, Limits, pack
+from mnemic.projections.answering import HEADING, Limits, pack, select
 from mnemic.projections.recipes import recipe
 from mnemic.projections.retrieval import NOT_COMPUTED, Inquiry, Ranking, rank
 from mnemic.projections.views import View, as_of
@@ -186,17 +187,26 @@ def agree(view: View, plain: PlainState, ask: Ask) -> None:
     expected = ranked_by_reference(view, plain, ask)
     assert told_by_columns(view, inquiry, ranking) == told_by_reference(expected)
     budget = inquiry.frame.token_budget if ask.budget is None else ask.budget
-    limits = Limits(top_k=ask.top_k, token_budget=budget, counter=COUNTER)
-    result = pack(view, inquiry, ranking, limits).result
-    choice = expected_choice(
-        plain,
-        expected,
-        top_k=ask.top_k,
-        budget=budget - COUNTER.count(f"{HEADING}\n"),
-        cost=costs(view, inquiry, ranking),
-    )
-    scored = [(each.id, each.reason) for each in result.dropped if each.score is not None]
-    assert (list(result.block_ids), scored) == (choice.chosen, choice.dropped)
+    cost = costs(view, inquiry, ranking)
+    for drawn in (0, 1, 3):
+        # As if twenty could stand in the last place, and chance had named one of them.
+        luck = Exploration(rate=NANO, pool=20, drawn=drawn)
+        limits = Limits(top_k=ask.top_k, token_budget=budget, counter=COUNTER, explored=luck)
+        packed = pack(view, inquiry, ranking, limits)
+        choice = expected_choice(
+            plain,
+            expected,
+            top_k=ask.top_k,
+            budget=budget - COUNTER.count(f"{HEADING}\n"),
+            cost=cost,
+            drawn=drawn,
+        )
+        scored = [
+            (each.id, each.reason) for each in packed.result.dropped if each.score is not None
+        ]
+        assert (list(packed.result.block_ids), scored) == (choice.chosen, choice.dropped)
+        assert select(view, ranking, limits) == packed.answer
+        assert (0 if packed.explored is None else packed.explored.pool) == len(choice.pool)
 
 
 ASKED = st.lists(questions(), min_size=3, max_size=6)

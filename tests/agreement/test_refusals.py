@@ -95,6 +95,19 @@ REFUSED: dict[str, tuple[str, Bad]] = {
     "adopt no policy": ("policy-refused", lambda m, _: m.adopt_policy("loose")),  # type: ignore[arg-type]
     "look back beyond the end": ("point-out-of-range", lambda m, _: m.as_of(version=999)),
     "look back at two points": ("field-refused", lambda m, _: m.as_of(version=1, hour=0.0)),
+    "revert the first event": ("point-out-of-range", lambda m, _: m.revert(0, 1)),
+    "revert beyond the end": ("point-out-of-range", lambda m, _: m.revert(2, 999)),
+    "revert backwards": ("field-refused", lambda m, _: m.revert(3, 2)),
+    "revert half a version": ("field-refused", lambda m, _: m.revert(1.5, 2)),  # type: ignore[arg-type]
+    "revert for too long a reason": (
+        "note-too-long",
+        lambda m, _: m.revert(2, 3, reason="x" * 501),
+    ),
+    "compare backwards": ("field-refused", lambda m, _: m.diff(3, 2)),
+    "compare with no point": ("field-refused", lambda m, _: m.diff("soon")),
+    "compare beyond the end": ("point-out-of-range", lambda m, _: m.diff(1, 999)),
+    "compare with no decision": ("decision-not-found", lambda m, _: m.diff("d0")),
+    "draw no stretches": ("field-refused", lambda m, _: m.timeline(bins=0)),
     "replay what was never decided": ("decision-not-found", lambda m, _: m.replay("d0")),
 }
 

@@ -21,6 +21,7 @@ from mnemic.kernel.ports import Log
 from mnemic.specs.reference import decisions as expected
 from mnemic.specs.reference.fold import PlainState
 from mnemic.specs.reference.records import Pair, pair
+from mnemic.specs.reference.reverting import expected_revert
 from mnemic.specs.reference.room import PlainRoom
 from mnemic.specs.reference.upkeep import expected_curate
 
@@ -117,6 +118,8 @@ class Witness:
                 self._judge_outcome(event, now_us)
             case happened.Curated() as event:
                 assert event == expected_curate(plain, now_us, recorded.recorded_us)
+            case happened.Reverted(first=first, last=last, reason=reason) as event:
+                assert event == attrs.evolve(expected_revert(plain, first, last), reason=reason)
             case _:
                 pass
 

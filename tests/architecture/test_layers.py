@@ -59,7 +59,7 @@ LAYERS = {
         inner=frozenset({"kernel", "projections", "adapters"}),
         libraries=frozenset(
             """
-            anyio attrs bpe_openai cattrs cyclopts eventsourcing filelock markdown_it
+            anyio attrs bpe_openai cattrs cyclopts eventsourcing filelock markdown_it matplotlib
             numpy onnxruntime orjson rich scipy tokenizers urllib3 wordllama
             """.split()
         ),

@@ -66,3 +66,22 @@ def test_an_entry_that_is_no_json_is_damage_too(tmp_path: Path) -> None:
     (folder / "000000.json").write_bytes(b"{")
     with pytest.raises(LogCorrupt, match=r"000000\.json cannot be read"):
         FolderStore(tmp_path).log("home")
+
+
+def test_a_memory_moves_into_a_folder_and_forks_there(tmp_path: Path) -> None:
+    with SyncMemory.open(":memory:") as memory:
+        memory.learn("the harbour gate opens at six", command_id="once")
+        decision = str(memory.recall("when does the gate open?").decision_id)
+        memory.export(tmp_path / "log.ndjson")
+        receipt = memory.receipt(decision)
+    store = FolderStore(tmp_path / "folder")
+    SyncMemory.import_space(tmp_path / "log.ndjson", store)
+    with SyncMemory.open(store) as copy:
+        assert copy.verify_receipt(receipt, replay=True).replayed == "reproduced"
+        assert copy.learn("the harbour gate opens at six", command_id="once").action == "created"
+        copy.fork("trial", decision=decision)
+    with SyncMemory.open(store, space="trial") as trial:
+        assert trial.verify().sound
+        assert [block.content for block in trial.blocks().items] == [
+            "the harbour gate opens at six"
+        ]

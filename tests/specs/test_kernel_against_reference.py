@@ -26,6 +26,7 @@ from mnemic.kernel.decisions import (
     feedback,
     learning,
     promotion,
+    reverting,
 )
 from mnemic.kernel.errors import Refused
 from mnemic.kernel.events import Answer, AnswerRow, Event, Recorded
@@ -39,6 +40,7 @@ from mnemic.projections.views import View, as_of, live
 from mnemic.specs.reference import decisions as expected
 from mnemic.specs.reference.erasure import erased
 from mnemic.specs.reference.fold import PlainState, fold
+from mnemic.specs.reference.reverting import expected_revert
 from mnemic.specs.reference.upkeep import expected_curate
 from mnemic.specs.strategies import commands, episodes
 from mnemic.specs.strategies.clocks import START_US
@@ -161,6 +163,14 @@ class Shell:
                 self.happen(archiving.decide_forget(self.view, self.block(block), None))
             case commands.Erase(block=block):
                 self.happen(archiving.decide_erase(self.view, self.block(block)))
+            case commands.Revert():
+                first, last = commands.stretch(command, self.plain.version)
+                reverted = reverting.decide_revert(
+                    self.view, first, last, head=self.plain.version, reason=None
+                )
+                assert reverted == expected_revert(self.plain, first, last)
+                if reverting.changes(reverted):
+                    self.happen(reverted)
             case commands.StartSession():
                 if self.session is None:
                     session = SessionId(f"s{len(self.log)}")

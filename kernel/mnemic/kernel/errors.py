@@ -206,6 +206,14 @@ class DecisionNotFound(Refused):
     default_recovery = "Use a decision id from a recorded recall; `mnemic log` lists them."
 
 
+class DecisionSealed(Refused):
+    """Words that a decision could see are erased since: nobody can ask that state again."""
+
+    code = "decision-sealed"
+    status = 410
+    default_recovery = "Ask replay() or explain(): the stored signals of its answer still stand."
+
+
 class CompositionNotFound(Refused):
     code = "composition-not-found"
     status = 404
@@ -244,6 +252,14 @@ class PointOutOfRange(Refused):
     default_recovery = "Name a point between the first and the last event; status() shows both."
 
 
+class SpaceExists(Refused):
+    """A copy was to be written over something."""
+
+    code = "space-exists"
+    status = 409
+    default_recovery = "Give the copy a name of its own, or another file; nothing is overwritten."
+
+
 class SessionState(Refused):
     code = "session-state"
     status = 409
@@ -254,6 +270,14 @@ class ViewReadOnly(Refused):
     code = "view-read-only"
     status = 405
     default_recovery = "Open the space without read_only to write; a view of the past never writes."
+
+
+class CheckpointsOff(Refused):
+    """A checkpoint was to be made or dropped where there is no place for any."""
+
+    code = "checkpoints-off"
+    status = 409
+    default_recovery = "Open the space for writing and name a folder: open(..., checkpoints=...)."
 
 
 class GuideUnknown(Refused):
@@ -283,6 +307,14 @@ class LogCorrupt(Corrupt):
     """The log is damaged at ``version``; everything before it is sound."""
 
     code = "log-corrupt"
+
+
+class ExportCorrupt(Corrupt):
+    """An exported file is not what was written, from the fact ``line`` on."""
+
+    code = "export-corrupt"
+    status = 422
+    default_recovery = "Export again, or copy the files again; both belong together."
 
 
 class NotAStore(Corrupt):

@@ -517,6 +517,67 @@ class Curated:
     edges_after: int = 0
 
 
+# --- taking back ----------------------------------------------------------------------------
+
+
+@frozen(kw_only=True)
+class Objection:
+    """Something that a revert left as it is, and why."""
+
+    what: str
+    """``life``, ``strength``, ``evidence``, ``uses``, ``edge``, ``pending``, ``barred``, ``label``
+    or ``policy``."""
+    of: tuple[str, ...]
+    """The block, the pair, the label or the policy."""
+    why: str
+    """``touched`` later, ``archived`` (an end is), ``no-room``, ``linked`` (the pair has an edge),
+    ``erased``, or ``no-vector`` (of the embedder in force)."""
+    version: int | None = None
+    """Which event touched it."""
+
+
+@frozen(kw_only=True)
+class Reverted:
+    """What a stretch of the log changed was put back, as far as nothing later had touched it.
+
+    To put back is to let stand what stood at the version before *first*; of a block that nobody had
+    learned by then, nothing counts. Applied in this order: the policy; edges, pending connections
+    and bars that go; blocks, of which those that are archived by it lose what ties them; edges,
+    pending connections and bars that come back; labels.
+    """
+
+    first: int
+    """The stretch, as versions."""
+    last: int
+    reason: Remark | Erased | None = None
+    policy_id: PolicyId | None = None
+    policy: str | None = None
+    """Canonical JSON of the policy that is in force again."""
+    unlinked: tuple[Pair, ...] = ()
+    """Edges that go."""
+    cancelled: tuple[Pair, ...] = ()
+    """Pending connections that go."""
+    unbarred: tuple[Pair, ...] = ()
+    forgotten: tuple[BlockId, ...] = ()
+    """Archived: the stretch learned them."""
+    lives: tuple[BlockId, ...] = ()
+    """What a block is: status, tags, zone and the like are put back."""
+    strength: tuple[BlockId, ...] = ()
+    evidence: tuple[BlockId, ...] = ()
+    """Outcomes and reviews."""
+    uses: tuple[BlockId, ...] = ()
+    linked: tuple[Pair, ...] = ()
+    """Edges that are put back."""
+    deferred: tuple[Pair, ...] = ()
+    """Pending connections that are put back, at the end of the queue, in this order."""
+    barred: tuple[Pair, ...] = ()
+    retracted: tuple[int, ...] = ()
+    """Labels that cease to count, by version."""
+    recounted: tuple[int, ...] = ()
+    """Labels that count again, by version."""
+    left: tuple[Objection, ...] = ()
+
+
 Event = (
     SpaceOpened
     | PolicyAdopted
@@ -541,6 +602,7 @@ Event = (
     | CompositionLabelled
     | LabelRetracted
     | Curated
+    | Reverted
 )
 
 

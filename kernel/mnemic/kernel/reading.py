@@ -7,7 +7,7 @@ in the order of first learning), since numbers index arrays.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from attrs import frozen
@@ -18,6 +18,9 @@ from mnemic.kernel.identity import BlockId, CompositionId
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.texts import BlockText, Erased
 from mnemic.kernel.vectors import Vector
+
+if TYPE_CHECKING:
+    from mnemic.kernel.stretch import Stretch
 
 Ints = NDArray[np.int64]
 
@@ -202,6 +205,10 @@ class Reading(EdgeReading, Protocol):
     def composition_event(self, composition_id: object) -> BlocksComposed | None: ...
     def label(self, label_version: int) -> LabelFacts | None: ...
     def standing(self) -> EdgeColumns: ...
+
+    def stretch(self, first: int, last: int) -> Stretch:
+        """Return what the events from version *first* to *last* changed."""
+        ...
 
     def near(
         self, vectors: Sequence[Vector], categories: Sequence[str], floor: int

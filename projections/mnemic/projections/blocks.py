@@ -70,8 +70,7 @@ def block_result(view: View, number: int) -> Block:
 
 
 def _summary(view: View, number: int) -> str | None:
-    version, words = view.state.catalogue.summaries.get(view.life.get("text", number), (0, None))
-    return words if version <= view.point.version else None
+    return view.state.catalogue.summary(view.life.get("text", number), view.point.version)
 
 
 def find(view: View, block_id: str) -> int:

@@ -23,6 +23,7 @@ from mnemic.kernel.policy import Policy
 from mnemic.kernel.retention import AGAIN, GOOD
 from mnemic.kernel.texts import Erased
 from mnemic.projections.graph import Pending, Sighting, key
+from mnemic.projections.reversals import put_back
 
 if TYPE_CHECKING:
     from mnemic.projections.state import State
@@ -138,7 +139,7 @@ def _connected(state: State, event: happened.EdgeConnected, at: Recorded) -> Non
     for pair in event.displaced:
         graph.unlink(numbers[pair[0]], numbers[pair[1]], at.version)
     if event.note is None and event.action != "created":
-        note = graph.rows.value(graph.pair(source, target), "note")
+        note = graph.rows.value(graph.pairs[key(source, target)], "note")
     else:
         note = graph.note(event.note)
     if graph.pending.current or graph.barred.current:
@@ -312,5 +313,6 @@ HANDLERS: dict[type, Callable[[State, Any, Recorded], None]] = {
     happened.CompositionLabelled: _labelled,
     happened.LabelRetracted: _retracted,
     happened.Curated: _curated,
+    happened.Reverted: put_back,
 }
 """Complete over ``Event``; a test says so."""

@@ -34,6 +34,7 @@ from mnemic.kernel.arithmetic import NANO
 from mnemic.kernel.policy import POLICIES, Policy
 
 TABLES = (
+    "backtests",
     "clock",
     "connecting",
     "decay",

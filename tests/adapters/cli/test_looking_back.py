@@ -90,6 +90,19 @@ def test_a_decision_is_replayed(revised: Shell) -> None:
     assert "Ines moved the demo to Thursday." in shown
 
 
+def test_every_decision_is_replayed_at_once(revised: Shell) -> None:
+    told = revised("replay", "--all", "--json")
+    assert (told.exit, told.document["decisions"], told.document["reproduced"]) == (0, 1, 1)
+    assert revised("replay", "--all").out == "Reproduced 1 of 1 decision.\n"
+    assert revised("replay", "--all", "--after", "9").out == "No decisions.\n"
+
+
+@pytest.mark.parametrize("which", [(), ("d9", "--all")])
+def test_one_decision_or_all_must_be_named(revised: Shell, which: tuple[str, ...]) -> None:
+    told = revised("replay", *which, "--json")
+    assert (told.exit, told.error["code"]) == (1, "field-refused")
+
+
 def test_a_decision_that_saw_erased_words_is_sealed_and_that_is_no_failure(revised: Shell) -> None:
     first = revised("blocks", "--limit", "1", "--json").document["items"][0]["id"]
     revised("erase", first)

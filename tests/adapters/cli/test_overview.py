@@ -14,7 +14,7 @@ Shell = Callable[..., Any]
 
 COMMANDS = """
 ingest learn revise forget erase recall outcome connect disconnect status blocks block log replay
-as-of consolidate curate verify compose label retract-label ledger frontier
+as-of consolidate curate verify compose label retract-label ledger frontier what-if backtest policy
 """.split()
 SLOW = ("numpy", "scipy", "eventsourcing", "wordllama", "mnemic.adapters.inprocess")
 

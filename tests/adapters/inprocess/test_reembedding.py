@@ -102,3 +102,89 @@ def test_a_block_promoted_meanwhile_is_embedded_too(memory: SyncMemory) -> None:
     memory.consolidate()
     assert memory.reembed(NEW).staged == 7
     assert memory.recall("tide", record=False).blocks[0].content == "a late note about the tide"
+
+
+def test_another_handle_goes_on_with_what_is_staged(memory: SyncMemory, store: MemoryStore) -> None:
+    with pytest.raises(VectorRefused):
+        memory.reembed(StoppingEmbedder(NEW, times=2))
+    memory.close()
+    with SyncMemory.open(store, embedder=OLD) as again:
+        assert again.reembed(NEW).staged == 2
+        assert again.status().embedder == NEW.identity.name
+
+
+def test_nothing_is_unreachable_after_any_chunk(memory: SyncMemory) -> None:
+    asked: list[tuple[int, str | None]] = []
+
+    def ask(done: int, _: int) -> None:
+        found = memory.recall(f"lamp {done - 1}", top_k=1, record=False)
+        asked.append((done, found.blocks[0].content))
+
+    memory.reembed(NEW, progress=ask)
+    assert asked == [
+        (done, f"note {done - 1} is about oil and lamp {done - 1}") for done in (4, 8, 10)
+    ]
+
+
+def test_learning_forgetting_and_deciding_go_on_meanwhile(
+    memory: SyncMemory, store: MemoryStore
+) -> None:
+    decisions: list[str] = []
+
+    def live(done: int, _: int) -> None:
+        with SyncMemory.open(store, embedder=OLD) as beside:
+            beside.learn(f"a late note about tide {done}")
+            beside.consolidate()
+            beside.forget(beside.blocks(status="active").items[0].id)
+            decisions.append(beside.recall(QUESTION).decision_id or "")
+
+    def once(done: int, todo: int) -> None:
+        if done <= 8:
+            live(done, todo)
+
+    memory.reembed(NEW, progress=once)
+    assert memory.status().active == 10
+    found = memory.recall("a late note about tide 8", top_k=1, record=False)
+    assert found.blocks[0].content == "a late note about tide 8"
+    assert [memory.replay(decision).outcome for decision in decisions] == ["reproduced"] * 2
+    assert memory.verify().sound
+
+
+def test_views_before_and_after_each_read_their_own_embedder(
+    memory: SyncMemory, store: MemoryStore
+) -> None:
+    before = memory.status().version
+    then = memory.as_of(version=before).recall(QUESTION)
+    memory.reembed(NEW)
+    after = memory.status().version
+    assert memory.as_of(version=before).status().embedder == OLD.identity.name
+    assert memory.as_of(version=after - 1).block(then.block_ids[0]).status == "active"
+    with pytest.raises(EmbedderMismatch):
+        memory.as_of(version=before).recall(QUESTION)
+    assert memory.as_of(version=before).recall(None).block_ids
+    assert (
+        memory.as_of(version=after).recall(QUESTION).digest
+        == memory.recall(QUESTION, record=False).digest
+    )
+    with SyncMemory.open(store, read_only=True, embedder=NEW) as reader:
+        assert reader.as_of(version=after).recall(QUESTION).block_ids
+
+
+def test_there_and_back_again_every_decision_is_reproduced(memory: SyncMemory) -> None:
+    first = memory.recall(QUESTION)
+    memory.reembed(NEW)
+    second = memory.recall(QUESTION)
+    memory.reembed(OLD)
+    third = memory.recall(QUESTION)
+    decisions = [each.decision_id or "" for each in (first, second, third)]
+    assert [memory.replay(each).outcome for each in decisions] == ["reproduced"] * 3
+    assert memory.recall(QUESTION, record=False).block_ids == first.block_ids
+
+
+def test_a_stopped_move_may_be_given_up_for_another(memory: SyncMemory) -> None:
+    with pytest.raises(VectorRefused):
+        memory.reembed(StoppingEmbedder(NEW, times=1))
+    other = HashEmbedder(48)
+    assert memory.reembed(other).staged == 10
+    assert memory.recall(QUESTION, record=False).block_ids
+    assert memory.reembed(NEW).staged == 6

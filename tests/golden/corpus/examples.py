@@ -34,6 +34,7 @@ from mnemic.kernel.events import (
     Matched,
     Member,
     NearDuplicate,
+    Objection,
     OutcomeRecorded,
     Penalty,
     PolicyAdopted,
@@ -41,6 +42,7 @@ from mnemic.kernel.events import (
     RecallRecorded,
     Recorded,
     RefusedBlock,
+    Reverted,
     RunnerUp,
     SessionEnded,
     SessionStarted,
@@ -426,5 +428,34 @@ EXAMPLES: dict[str, dict[str, Recorded]] = {
             )
         ),
         "bare": bare(Curated()),
+    },
+    "reverted.1": {
+        "full": full(
+            Reverted(
+                first=7,
+                last=31,
+                reason=Remark(text="The wrong lamp."),
+                policy_id=POLICY,
+                policy='{"name":"lamp"}',
+                unlinked=((A, B),),
+                cancelled=((A, C),),
+                unbarred=((A, D),),
+                forgotten=(A,),
+                lives=(B, C),
+                strength=(B,),
+                evidence=(C, D),
+                uses=(D,),
+                linked=((B, C),),
+                deferred=((C, D), (B, D)),
+                barred=((B, D),),
+                retracted=(30,),
+                recounted=(4, 9),
+                left=(
+                    Objection(what="life", of=(D,), why="touched", version=40),
+                    Objection(what="edge", of=(C, D), why="no-room"),
+                ),
+            )
+        ),
+        "bare": bare(Reverted(first=1, last=2)),
     },
 }

@@ -13,7 +13,10 @@ from typing import Annotated
 from cyclopts import App, CycloptsError, Group, Parameter, UnknownOptionError
 
 from mnemic.adapters.cli import (
+    comparing,
     connecting,
+    exchanging,
+    experiments,
     explaining,
     ledger,
     past,
@@ -84,8 +87,17 @@ for title, commands in {
     ),
     "Compose": (ledger.compose, ledger.label, ledger.retract_label, ledger.ledger, ledger.frontier),
     "Look": (reading.status, reading.blocks, reading.block, reading.log, reading.guide),
-    "Look back": (explaining.explain, explaining.why_not, past.replay),
-    "Keep in order": (upkeep.consolidate, upkeep.curate, upkeep.verify),
+    "Look back": (
+        explaining.explain,
+        explaining.why_not,
+        past.replay,
+        comparing.timeline,
+        comparing.diff,
+    ),
+    "Suppose": (experiments.what_if, experiments.backtest, experiments.policy),
+    "Carry away": (exchanging.receipt, exchanging.export, exchanging.import_, exchanging.fork),
+    "Keep in order": (upkeep.consolidate, upkeep.curate, upkeep.verify, upkeep.checkpoints),
+    "Move on, or back": (comparing.revert, upkeep.reembed),
 }.items():
     group = Group.create_ordered(title)
     for place, each in enumerate(commands):

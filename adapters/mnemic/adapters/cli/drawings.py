@@ -14,6 +14,7 @@ from mnemic.adapters.cli.invocation import plain
 from mnemic.kernel.identity import BlockId, short
 from mnemic.kernel.results import (
     Block,
+    Checkpoint,
     ConnectByQueryResult,
     Contribution,
     Difference,
@@ -33,6 +34,7 @@ ERASED = "[erased]"
 BAR_LENGTH = 16
 """Cells of a bar that stands for a contribution of the largest weight."""
 DROPPED_SHOWN = 3
+BYTES_PER_MB = 1_000_000
 BAR_STEPS = " ▏▎▍▌▋▊▉█"
 
 
@@ -195,18 +197,19 @@ def _footer(result: RecallResult) -> Text:
 
 def differences(found: Iterable[Difference]) -> Table:
     """Draw where a replay and its record part."""
-    drawn = table("#", "recorded", "score", "replayed", "score now", right=("#",))
+    drawn = table("block", "change", "recorded", "score", "replayed", "score now")
     for each in found:
         drawn.add_row(
-            str(each.rank),
-            *_place(each.recorded, each.recorded_score),
-            *_place(each.replayed, each.replayed_score),
+            short(each.block_id),
+            each.change,
+            *_place(each.recorded_rank, each.recorded_score),
+            *_place(each.replayed_rank, each.replayed_score),
         )
     return drawn
 
 
-def _place(block: BlockId | None, score: float | None) -> tuple[str, str]:
-    return ("-" if block is None else short(block), "-" if score is None else f"{score:.9f}")
+def _place(rank: int | None, score: float | None) -> tuple[str, str]:
+    return ("-" if rank is None else f"#{rank}", "-" if score is None else f"{score:.9f}")
 
 
 # --- blocks and edges -----------------------------------------------------------------------
@@ -338,6 +341,23 @@ def status(result: Status) -> Iterator[RenderableType]:
     )
     for alert in result.alerts:
         yield Text(plain(alert), style="yellow")
+
+
+def checkpoints(found: Sequence[Checkpoint]) -> RenderableType:
+    """Draw the files that a space can be opened from, or could not."""
+    if not found:
+        return Text("No checkpoints.", style="dim")
+    drawn = table("version", "hour", "size", "state", "release", "", right=("version", "size"))
+    for each in found:
+        drawn.add_row(
+            str(each.version),
+            "" if each.hour is None else f"{each.hour:.3f}",
+            f"{each.bytes / BYTES_PER_MB:.1f} MB",
+            Text(each.state, style="green" if each.state == "valid" else "yellow"),
+            each.release or "",
+            Text(plain(each.problem or each.name), style="dim"),
+        )
+    return drawn
 
 
 def log(moments: Iterable[Moment]) -> Table:

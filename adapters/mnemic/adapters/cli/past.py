@@ -16,6 +16,7 @@ from mnemic.adapters.cli.conditions import conditions
 from mnemic.adapters.cli.failures import Exit
 from mnemic.adapters.cli.invocation import Flag, Invocation, Run
 from mnemic.adapters.cli.ledger import Size, show_frontier, show_ledger
+from mnemic.kernel.errors import FieldRefused
 
 if TYPE_CHECKING:
     from mnemic.adapters.inprocess.snapshot import SyncView
@@ -200,6 +201,24 @@ def ledger(
 
 
 @as_of.command
+def timeline(*, bins: int = 24, after: int | None = None, limit: int = 20, then: Then) -> int:
+    """Draw when everything up to there had happened.
+
+    Args:
+        bins: Into how many equal stretches the active hours are cut, 1 to 1000.
+        after: List the sessions that started behind this version.
+        limit: Most sessions, 1 to 1000.
+        then: The point.
+    """
+    from mnemic.adapters.cli import chronicles
+
+    with then.view() as view:
+        result = view.timeline(bins=bins, after=after, limit=limit)
+    then.invocation.show(result, *chronicles.timeline(result))
+    return Exit.OK
+
+
+@as_of.command
 def frontier(
     *,
     mode: str = "default",
@@ -225,16 +244,32 @@ def frontier(
     return Exit.OK
 
 
-def replay(decision: str, /, *, explain: Flag = False, run: Run) -> int:
-    """Compute a recorded recall again from the state it read, and compare.
+def replay(
+    decision: str | None = None,
+    /,
+    *,
+    all_: Annotated[bool, Parameter(name="--all", negative=())] = False,
+    after: int | None = None,
+    upto: int | None = None,
+    explain: Flag = False,
+    run: Run,
+) -> int:
+    """Compute a recorded recall again from the state it read, and compare; or every one.
 
-    Exit code 4 if it comes out otherwise than it was recorded.
+    Exit code 4 if something comes out otherwise than it was recorded.
 
     Args:
         decision: A recorded recall, like d45; `mnemic log` lists them.
+        all_: Every recorded recall.
+        after: With --all: only those behind this version.
+        upto: With --all: only those up to this version.
         explain: Show what each signal adds to each score, and what was left out.
         run: This invocation.
     """
+    if all_ == (decision is not None):
+        raise FieldRefused("name one decision, or --all of them", field="decision")
+    if decision is None:
+        return _replay_all(run, after=after, upto=upto)
     from mnemic.adapters.cli import drawings
 
     with run.memory(read_only=True) as memory:
@@ -246,3 +281,15 @@ def replay(decision: str, /, *, explain: Flag = False, run: Run) -> int:
         drawn.extend(drawings.recalled(result.recall, explained=explain))
     run.show(result, *drawn)
     return REPLAY_EXITS[result.outcome]
+
+
+def _replay_all(run: Invocation, *, after: int | None, upto: int | None) -> int:
+    from mnemic.adapters.cli import drawings
+
+    with run.memory(read_only=True) as memory, run.progress("replaying") as progress:
+        result = memory.replay_all(after=after, upto=upto, progress=progress)
+    drawn: list[RenderableType] = [Text(result.summary)]
+    for each in result.differences:
+        drawn += [Text(each.summary), drawings.differences(each.differences)]
+    run.show(result, *drawn)
+    return Exit.OK if result.is_exact else Exit.CORRUPT

@@ -28,6 +28,7 @@ def recall(
     where: tuple[str, ...] = (),
     suggest: Flag = False,
     record: bool = True,
+    explore: float = 0.0,
     explain: Flag = False,
     run: Run,
 ) -> int:
@@ -44,6 +45,8 @@ def recall(
             metadata.KEY.
         suggest: Name up to three pairs that are worth connecting.
         record: Whether the decision is recorded and counts as a retrieval.
+        explore: How probable it is that the last place goes to one of those next in line, so that
+            backtests can tell what was missed; 0 to 1.
         explain: Show what each signal adds to each score, and what was left out.
         run: This invocation.
     """
@@ -56,6 +59,7 @@ def recall(
             where=conditions(where),
             suggest=suggest,
             record=record,
+            explore=explore,
         )
     show_recall(run, result, explain=explain)
     return Exit.OK

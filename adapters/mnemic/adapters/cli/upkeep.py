@@ -1,9 +1,15 @@
-"""Commands that keep a memory in order: consolidate, curate, verify."""
+"""Commands that keep a memory in order: consolidate, curate, verify, checkpoints."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Literal
+
+from mnemic.adapters.cli.exchanging import check_receipt
 from mnemic.adapters.cli.failures import Exit
 from mnemic.adapters.cli.invocation import Flag, Run
+from mnemic.adapters.embedders.shipped import EmbedderName
+from mnemic.kernel.errors import FieldRefused
 
 
 def consolidate(*, limit: int | None = None, relink: Flag = False, run: Run) -> int:
@@ -32,12 +38,27 @@ def curate(*, run: Run) -> int:
     return Exit.OK
 
 
-def verify(*, run: Run) -> int:
+def verify(
+    *,
+    receipt: Path | None = None,
+    export: Path | None = None,
+    replay: Flag = False,
+    run: Run,
+) -> int:
     """Walk the whole log: every digest, every event, every payload. Exit code 4 on damage.
 
+    With a receipt, compare that with the log instead; exit code 4 if it does not hold.
+
     Args:
+        receipt: A file that `mnemic receipt` wrote.
+        export: Compare the receipt with this exported file; no store is opened.
+        replay: Also compute the decision of the receipt again.
         run: This invocation.
     """
+    if receipt is not None:
+        return check_receipt(run, receipt, export, replay=replay)
+    if export is not None or replay:
+        raise FieldRefused("there is no receipt to check", field="receipt")
     with (
         run.memory(read_only=True, warning=False) as memory,
         run.progress("verifying") as progress,
@@ -45,3 +66,44 @@ def verify(*, run: Run) -> int:
         result = memory.verify(progress)
     run.show(result)
     return Exit.OK if result.sound else Exit.CORRUPT
+
+
+def checkpoints(action: Literal["list", "make", "drop"] = "list", /, *, run: Run) -> int:
+    """List, make or drop the files that make opening a long log quick.
+
+    They stand in a folder beside the store and hold nothing that the log does not.
+
+    Args:
+        action: list what there is and whether it is any good, make one now, or drop all.
+        run: This invocation.
+    """
+    if action == "list":
+        from mnemic.adapters.cli import drawings
+
+        with run.memory(read_only=True) as memory:
+            found = memory.checkpoints()
+        document = {"checkpoints": [each.to_dict() for each in found]}
+        run.show_document(document, drawings.checkpoints(found))
+        return Exit.OK
+    with run.memory() as memory:
+        result = memory.checkpoint() if action == "make" else memory.drop_checkpoints()
+    run.show(result)
+    return Exit.OK
+
+
+def reembed(model: EmbedderName, /, *, run: Run) -> int:
+    """Move the memory to another embedder, in chunks; the old one rules until all are ready.
+
+    Stop it when you like and call it again: it goes on where it was. The past keeps the embedder
+    that it had.
+
+    Args:
+        model: bundled, or minilm (an extra).
+        run: This invocation.
+    """
+    from mnemic.adapters.embedders.shipped import embedder_named
+
+    with run.memory() as memory, run.progress("embedding") as progress:
+        result = memory.reembed(embedder_named(model), progress=progress)
+    run.show(result)
+    return Exit.OK

@@ -10,6 +10,7 @@ from attrs import evolve, frozen
 from mnemic.adapters.inprocess.consolidation import embed, embedder_of
 from mnemic.adapters.inprocess.opening import Models, check_embedder
 from mnemic.kernel.errors import FieldRefused
+from mnemic.kernel.events import Exploration
 from mnemic.kernel.identity import SessionId
 from mnemic.kernel.policy import Frame
 from mnemic.kernel.vectors import Vector
@@ -38,6 +39,10 @@ class Request:
     """In which it is asked."""
     suggest: bool = False
     """Whether connections are suggested beside the answer. It never enters the record."""
+    explore: float = 0.0
+    """How probable it is that chance has a say in the last place. Range: [0, 1]."""
+    explored: Exploration | None = None
+    """What chance decided, once it has."""
 
     def checked(self) -> Request:
         """Return the request, with its filter in plain form, if it makes sense.
@@ -66,6 +71,10 @@ class Request:
             raise FieldRefused(
                 f"suggest must be true or false, got {self.suggest!r}", field="suggest"
             )
+        explore = self.explore
+        ok = isinstance(explore, int | float) and not isinstance(explore, bool)
+        if not ok or not 0.0 <= explore <= 1.0:
+            raise FieldRefused(f"explore must be from 0 to 1, got {explore!r}", field="explore")
         where = Where.parse(self.where).plain()
         return evolve(self, query=(self.query or "").strip() or None, where=where or None)
 
@@ -86,7 +95,12 @@ def inquiry(view: View, request: Request, vector: Vector | None, recipe: Recipe)
 def limits(request: Request, frame: Frame, models: Models) -> Limits:
     """Return how much an answer may hold."""
     budget = frame.token_budget if request.token_budget is None else request.token_budget
-    return Limits(top_k=request.top_k, token_budget=budget, counter=models.tokens)
+    return Limits(
+        top_k=request.top_k,
+        token_budget=budget,
+        counter=models.tokens,
+        explored=request.explored,
+    )
 
 
 def question_vector(view: View, request: Request, models: Models) -> Vector | None:

@@ -250,6 +250,11 @@ def _outranked(
     case: Case, row: AnswerRow, reason: str | None, limits: answering.Limits
 ) -> tuple[str, int | None]:
     """Say what kept a scored block out, and the score that it would have needed."""
+    if reason == "explored":
+        return (
+            "It was its turn, and chance gave the last place to another to see how it does.",
+            None,
+        )
     if reason == "token_budget":
         tokens = limits.counter.count(answering.lines(case.view)(row.block))
         return f"Its {tokens} tokens did not fit what was left of {limits.token_budget}.", None

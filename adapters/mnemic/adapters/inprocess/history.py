@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 import numpy as np
 
+from mnemic.adapters.codec.erasures import Erasures
 from mnemic.adapters.inprocess.moments import moment
 from mnemic.adapters.inprocess.space import Space
-from mnemic.kernel import events as happened
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, StoreTooNew
-from mnemic.kernel.events import Recorded
-from mnemic.kernel.ports import Record
 from mnemic.kernel.results import Moment, Verification
 from mnemic.projections.blocks import find
 from mnemic.projections.views import View
 
 LIMIT_MAX = 1000
-_BLOCK_IDS = re.compile(rb'"([0-9a-f]{16})"')
 PROGRESS_EVERY = 1000
 
 
@@ -79,12 +75,12 @@ def verify(space: Space, progress: Callable[[int, int], None] | None = None) -> 
     The walk reads the store afresh and does not touch the folded state.
     """
     events = payloads = 0
-    walk = _Erasures()
+    walk = Erasures(space.codec)
     head = space.log.head()
     try:
         for record, rows in space.log.read():
             recorded = space.codec.decode(record, rows)
-            walk.see(record, recorded, {row.slot for row in rows}, space)
+            walk.see(record, recorded, {row.slot for row in rows})
             events, payloads = events + 1, payloads + len(rows)
             if progress is not None and events % PROGRESS_EVERY == 0:
                 progress(events, head.version + 1)
@@ -114,35 +110,3 @@ def _damaged(space: Space, version: int, problem: str, payloads: int) -> Verific
         problem=problem,
         payloads=payloads,
     )
-
-
-class _Erasures:
-    """Which payloads are missing, and which erasures in the log account for that."""
-
-    def __init__(self) -> None:
-        self._missing: list[tuple[int, frozenset[str]]] = []
-        self._erased: dict[str, int] = {}
-        self._space_erased = False
-        self.missing_count = 0
-
-    def see(self, record: Record, recorded: Recorded, slots: set[int], space: Space) -> None:
-        """Take in one event and the payload slots that are there."""
-        event = recorded.event
-        if isinstance(event, happened.SpaceErased):
-            self._space_erased = True
-        if isinstance(event, happened.BlockErased):
-            self._erased[event.block_id] = recorded.version
-        gone = [slot for slot, _ in space.codec.references(record) if slot not in slots]
-        if gone:
-            named = frozenset(found.decode() for found in _BLOCK_IDS.findall(record.body))
-            self._missing.append((recorded.version, named))
-            self.missing_count += len(gone)
-
-    def unasked(self) -> int | None:
-        """Return the first version with a payload missing that no erasure accounts for."""
-        if self._space_erased:
-            return None
-        for version, named in self._missing:
-            if not any(self._erased.get(block, -1) > version for block in named):
-                return version
-        return None

@@ -65,6 +65,16 @@ def _verb(
     return verb
 
 
+def _apart(call: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """Return the async twin of a verb that needs no open memory."""
+
+    async def verb(*args: P.args, **keywords: P.kwargs) -> T:
+        return await to_thread.run_sync(partial(call, *args, **keywords))
+
+    update_wrapper(verb, call)
+    return verb
+
+
 class View(_Threaded):
     """The memory as it was. See ``SyncView``."""
 
@@ -77,6 +87,7 @@ class View(_Threaded):
     composed_with = _verb(SyncView.composed_with)
     composition = _verb(SyncView.composition)
     deep_reference = _verb(SyncView.deep_reference)
+    diff = _verb(SyncView.diff)
     edges = _verb(SyncView.edges)
     frontier = _verb(SyncView.frontier)
     history = _verb(SyncView.history)
@@ -86,6 +97,7 @@ class View(_Threaded):
     pending_connections = _verb(SyncView.pending_connections)
     recall = _verb(SyncView.recall)
     status = _verb(SyncView.status)
+    timeline = _verb(SyncView.timeline)
 
     @property
     def version(self) -> int:
@@ -108,8 +120,11 @@ class Memory(_Threaded, Guided):
 
     adopt_policy = _verb(SyncMemory.adopt_policy)
     analogies = _verb(SyncMemory.analogies)
+    backtest = _verb(SyncMemory.backtest)
     block = _verb(SyncMemory.block)
     blocks = _verb(SyncMemory.blocks)
+    checkpoint = _verb(SyncMemory.checkpoint)
+    checkpoints = _verb(SyncMemory.checkpoints)
     compare = _verb(SyncMemory.compare)
     compose = _verb(SyncMemory.compose)
     composed_graph = _verb(SyncMemory.composed_graph)
@@ -121,16 +136,21 @@ class Memory(_Threaded, Guided):
     consolidate = _verb(SyncMemory.consolidate)
     curate = _verb(SyncMemory.curate)
     deep_reference = _verb(SyncMemory.deep_reference)
+    diff = _verb(SyncMemory.diff)
     disconnect = _verb(SyncMemory.disconnect)
     dream = consolidate
+    drop_checkpoints = _verb(SyncMemory.drop_checkpoints)
     edges = _verb(SyncMemory.edges)
     end_session = _verb(SyncMemory.end_session)
     erase = _verb(SyncMemory.erase)
     erase_space = _verb(SyncMemory.erase_space)
     explain = _verb(SyncMemory.explain)
+    export = _verb(SyncMemory.export)
     forget = _verb(SyncMemory.forget)
+    fork = _verb(SyncMemory.fork)
     frontier = _verb(SyncMemory.frontier)
     history = _verb(SyncMemory.history)
+    import_space = staticmethod(_apart(SyncMemory.import_space))
     label = _verb(SyncMemory.label)
     learn = _verb(SyncMemory.learn)
     learn_many = _verb(SyncMemory.learn_many)
@@ -140,14 +160,20 @@ class Memory(_Threaded, Guided):
     outcome = _verb(SyncMemory.outcome)
     pending_connections = _verb(SyncMemory.pending_connections)
     recall = _verb(SyncMemory.recall)
+    receipt = _verb(SyncMemory.receipt)
     reembed = _verb(SyncMemory.reembed)
     replay = _verb(SyncMemory.replay)
+    replay_all = _verb(SyncMemory.replay_all)
     retract_label = _verb(SyncMemory.retract_label)
+    revert = _verb(SyncMemory.revert)
     revise = _verb(SyncMemory.revise)
     rezone = _verb(SyncMemory.rezone)
     start_session = _verb(SyncMemory.start_session)
     status = _verb(SyncMemory.status)
+    timeline = _verb(SyncMemory.timeline)
     verify = _verb(SyncMemory.verify)
+    verify_receipt = _verb(SyncMemory.verify_receipt)
+    what_if = _verb(SyncMemory.what_if)
     why_not = _verb(SyncMemory.why_not)
 
     def __init__(self, opening: Callable[[], SyncMemory]) -> None:

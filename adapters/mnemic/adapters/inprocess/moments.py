@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +12,7 @@ from mnemic.kernel.identity import short
 from mnemic.kernel.results import Moment, plural, unit
 from mnemic.kernel.texts import BlockText, Question, Remark
 from mnemic.projections.blocks import iso
+from mnemic.projections.chronicle import kind_of
 
 ERASED = "[erased]"
 
@@ -24,15 +24,11 @@ def moment(recorded: Recorded) -> Moment:
         version=recorded.version,
         hour=recorded.active_us / MICROS_PER_HOUR,
         recorded_at=iso(recorded.recorded_us),
-        kind=_kebab(type(recorded.event).__name__),
+        kind=kind_of(type(recorded.event).__name__),
         actor=recorded.actor,
         session_id=recorded.session_id,
         detail="" if tell is None else tell(recorded.event),
     )
-
-
-def _kebab(name: str) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower()
 
 
 def _learned(event: happened.BlockLearned) -> str:
@@ -87,6 +83,12 @@ def _curated(event: happened.Curated) -> str:
     return f"{len(event.archived)} archived, {plural(gone, 'edge')} gone"
 
 
+def _reverted(event: happened.Reverted) -> str:
+    """Return what was taken back, and why."""
+    stretch = f"versions {event.first} to {event.last}"
+    return f"{stretch}: {event.reason.text}" if isinstance(event.reason, Remark) else stretch
+
+
 DETAILS: dict[type, Callable[[Any], str]] = {
     happened.BlockLearned: _learned,
     happened.BlocksPromoted: _promoted,
@@ -103,6 +105,7 @@ DETAILS: dict[type, Callable[[Any], str]] = {
     happened.CompositionLabelled: _labelled,
     happened.LabelRetracted: _retracted,
     happened.Curated: _curated,
+    happened.Reverted: _reverted,
     happened.PolicyAdopted: lambda event: event.policy_id,
     happened.EmbedderAdopted: lambda event: event.embedder.name,
 }

@@ -6,19 +6,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from mnemic.adapters.inprocess import history, records
+from mnemic.adapters.inprocess.points import NOW, Point, view_of_point
 from mnemic.adapters.inprocess.space import Space
 from mnemic.kernel.results import (
     Analogy,
     Block,
     ComposedNeighbour,
     Composition,
+    DiffResult,
     Edge,
     Frontier,
     Moment,
     Page,
     Status,
+    Timeline,
 )
-from mnemic.projections import blocks, compositions, likeness
+from mnemic.projections import blocks, chronicle, compositions, differences, likeness
 from mnemic.projections.frontier.queue import frontier
 from mnemic.projections.views import View
 
@@ -185,6 +188,47 @@ class Queries(ABC):
                 size=size,
                 until=None if decision is None else now,
             )
+
+    def diff(self, before: Point, after: Point = NOW, *, limit: int = 50) -> DiffResult:
+        """Return what is otherwise at one point than at an earlier one.
+
+        Blocks, edges, evidence, labels and policies are compared as they stand at both points, so
+        what came and went in between shows in ``events`` alone.
+
+        Args:
+            before: A version (``120``), active hours (``"12.5h"``), a decision (``"d45"``, as it
+                read the memory), a wall-clock instant (ISO 8601, or a datetime), or ``"now"``.
+            after: The same, and not earlier; a difference is never told backwards.
+            limit: Most entries of each list; ``totals`` counts them all. Range: 1 to 1000.
+
+        Raises:
+            FieldRefused: A point or the limit is none, or *after* is the earlier one.
+            PointOutOfRange, DecisionNotFound: There is no such point.
+        """
+        with self._space.guard:
+            now = self._view()
+            points = [
+                view_of_point(self._space, now, name, point)
+                for name, point in (("before", before), ("after", after))
+            ]
+            return differences.difference(points[0], points[1], limit=limit)
+
+    def timeline(
+        self, *, bins: int | None = None, after: int | None = None, limit: int = 100
+    ) -> Timeline:
+        """Return when everything happened: by active hours, by wall clock and by session.
+
+        Args:
+            bins: Into how many equal stretches the active hours are cut; None: 24. Range: 1 to
+                1000.
+            after: Sessions that started behind this version (``next_after`` of the page before).
+            limit: Most sessions of the page. Range: 1 to 1000.
+
+        Raises:
+            FieldRefused: An argument is none of these.
+        """
+        with self._space.guard:
+            return chronicle.timeline(self._view(), bins=bins, after=after, limit=limit)
 
     def status(self) -> Status:
         """Return counts, the clock, and what is in force."""

@@ -1,4 +1,4 @@
-"""Verbs around decisions: recall, outcome, explain, why_not, replay."""
+"""Verbs around decisions: recall, outcome, explain, why_not, replay, replay_all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,14 @@ from mnemic.adapters.inprocess.space import Command, Written
 from mnemic.kernel.decisions.feedback import Feedback, decide_outcome
 from mnemic.kernel.errors import FieldRefused, NothingToScore
 from mnemic.kernel.reading import Moment
-from mnemic.kernel.results import Explanation, OutcomeResult, RecallResult, ReplayResult, WhyNot
+from mnemic.kernel.results import (
+    Explanation,
+    OutcomeResult,
+    RecallResult,
+    ReplayResult,
+    ReplaySummary,
+    WhyNot,
+)
 from mnemic.projections import compositions
 from mnemic.projections.views import View
 
@@ -36,6 +43,7 @@ class RecallVerbs(Host):
         where: Mapping[str, Any] | None = None,
         suggest: bool = False,
         record: bool = True,
+        explore: float = 0.0,
         command_id: str | None = None,
     ) -> RecallResult:
         """Return what bears on a question, best first, with every signal of every block.
@@ -50,6 +58,10 @@ class RecallVerbs(Host):
             suggest: Whether to look for pairs that are worth connecting; they stand in
                 ``suggested_connections``, at most 3, the surest first.
             record: Whether the decision is recorded, and counts as a retrieval.
+            explore: How probable it is that the last place goes to one of the pool: to whose turn
+                it is, or to one of those next in line, all alike. The record says how probable
+                its answer was, so that ``backtest`` can correct for what was never shown. Range:
+                [0, 1]; above 0 only where recorded.
             command_id: See the class.
 
         Raises:
@@ -64,7 +76,14 @@ class RecallVerbs(Host):
             where=where,
             session=space.session,
             suggest=suggest,
+            explore=explore,
         ).checked()
+        if request.explore and (space.read_only or not record):
+            raise FieldRefused(
+                f"explore={explore!r} of a recall that is not recorded",
+                recovery="Leave out explore, or record: unrecorded chance teaches nobody.",
+                field="explore",
+            )
         before = recalling.answered(space, self._models, request, command_id)
         if before is not None:
             self._crumbs.recall(before.block_ids)
@@ -174,6 +193,30 @@ class RecallVerbs(Host):
             DecisionNotFound, RecipeRetired: See each.
         """
         return replaying.replay(self._open(), self._models, decision_id)
+
+    def replay_all(
+        self,
+        *,
+        after: int | None = None,
+        upto: int | None = None,
+        progress: replaying.Progress | None = None,
+    ) -> ReplaySummary:
+        """Compute every past decision again from the state it read, and count what came of it.
+
+        No model is asked and nothing is written.
+
+        Args:
+            after: Only decisions behind this version.
+            upto: Only decisions up to this version.
+            progress: Called with decisions done and decisions to do.
+
+        Raises:
+            FieldRefused: A version is no whole number.
+            LogCorrupt: At the first decision that cannot be read.
+        """
+        return replaying.replay_all(
+            self._open(), self._models, after=after, upto=upto, progress=progress
+        )
 
 
 def _named(block_ids: object) -> list[str]:

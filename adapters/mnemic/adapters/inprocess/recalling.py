@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from attrs import asdict, evolve
 
 from mnemic.adapters.inprocess import records
-from mnemic.adapters.inprocess.asking import Request, answer, question_vector
+from mnemic.adapters.inprocess.asking import (
+    Request,
+    answer,
+    inquiry,
+    limits,
+    question_vector,
+)
 from mnemic.adapters.inprocess.opening import Models
 from mnemic.adapters.inprocess.space import Command, Space, Written
+from mnemic.kernel.arithmetic import nano
+from mnemic.kernel.decisions import exploring
 from mnemic.kernel.decisions.coretrieval import decide_effects
 from mnemic.kernel.events import RecallRecorded
 from mnemic.kernel.identity import DecisionId, decision_id
@@ -19,6 +28,7 @@ from mnemic.kernel.texts import Embedding, Question
 from mnemic.kernel.vectors import Vector, pack
 from mnemic.projections import answering, views
 from mnemic.projections.answering import Packed
+from mnemic.projections.retrieval import rank
 from mnemic.projections.suggesting import suggest
 from mnemic.projections.views import View
 
@@ -54,6 +64,8 @@ def recall(
     with space.guard:
         moment = space.moment()
         view = space.live(moment)
+        if nano(request.explore):
+            request = _explored(space, view, request, vector=vector, models=models)
         packed = answer(view, request, vector, models)
         if not record:
             return suggested(view, request, packed.result)
@@ -71,6 +83,19 @@ def recall(
         outcome = space.execute(_command(request, command_id), decide)
         result = answering.decided(packed.result, decision_id(outcome.last))
         return _as_recorded(space, request, outcome.last, result)
+
+
+def _explored(
+    space: Space, view: View, request: Request, *, vector: Vector | None, models: Models
+) -> Request:
+    """Return *request* with what chance decides about the last place of its answer."""
+    asked = inquiry(view, request, vector, models.recipe)
+    room = limits(request, asked.frame, models)
+    pool = answering.contenders(view.policy, rank(view, asked), room, answering.lines(view))
+    if not pool:
+        return request
+    luck = space.entropy.token(exploring.DRAW)
+    return evolve(request, explored=exploring.drawn(luck, nano(request.explore), len(pool)))
 
 
 def suggested(view: View, request: Request, result: RecallResult) -> RecallResult:
@@ -104,13 +129,15 @@ def _answered_before(space: Space, models: Models, identifier: DecisionId) -> Re
 
 
 def _command(request: Request, command_id: str | None) -> Command:
-    arguments = {
+    arguments: dict[str, Any] = {
         "query": request.query,
         "frame": request.frame,
         "top_k": request.top_k,
         "token_budget": request.token_budget,
         "where": dict(request.where or {}),
     }
+    if request.explore:
+        arguments["explore"] = request.explore  # not in ids of commands that leave chance no say
     return Command("recall", arguments, command_id)
 
 
@@ -133,4 +160,6 @@ def _event(
         frame=request.frame,
         top_k=request.top_k,
         token_budget=request.token_budget,
+        propensity=exploring.propensity(packed.explored),
+        explored=packed.explored,
     )

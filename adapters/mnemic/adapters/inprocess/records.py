@@ -96,6 +96,7 @@ def request_of(recorded: Recorded, event: RecallRecorded) -> Request:
         token_budget=event.token_budget,
         where=None if asked.where is None else json.loads(asked.where),
         session=recorded.session_id,
+        explored=event.explored,
     )
 
 

@@ -8,18 +8,23 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from mnemic.adapters.checkpoints.shelf import Wanted
 from mnemic.adapters.inprocess import history
 from mnemic.adapters.inprocess.analysing import TIMEOUT_S
 from mnemic.adapters.inprocess.block_verbs import BlockVerbs
 from mnemic.adapters.inprocess.breadcrumbs import Breadcrumbs
+from mnemic.adapters.inprocess.checkpoint_verbs import CheckpointVerbs
 from mnemic.adapters.inprocess.composed_graph import ComposedGraph
 from mnemic.adapters.inprocess.consolidation import Progress
 from mnemic.adapters.inprocess.deliberating import ReferenceVerbs
 from mnemic.adapters.inprocess.edge_verbs import EdgeVerbs
+from mnemic.adapters.inprocess.exchange_verbs import ExchangeVerbs
+from mnemic.adapters.inprocess.experiment_verbs import ExperimentVerbs
 from mnemic.adapters.inprocess.guiding import Guided
 from mnemic.adapters.inprocess.host import Date
 from mnemic.adapters.inprocess.opening import open_space
 from mnemic.adapters.inprocess.recall_verbs import RecallVerbs
+from mnemic.adapters.inprocess.revert_verbs import RevertVerbs
 from mnemic.adapters.inprocess.snapshot import SyncView, view_at
 from mnemic.adapters.inprocess.space import Command, Written
 from mnemic.kernel.arithmetic import MICROS_PER_HOUR
@@ -42,7 +47,18 @@ from mnemic.kernel.results import CurateResult, SessionResult, Verification
 from mnemic.projections.views import View
 
 
-class SyncMemory(BlockVerbs, EdgeVerbs, RecallVerbs, ComposedGraph, ReferenceVerbs, Guided):
+class SyncMemory(
+    BlockVerbs,
+    EdgeVerbs,
+    RecallVerbs,
+    ComposedGraph,
+    ReferenceVerbs,
+    ExchangeVerbs,
+    ExperimentVerbs,
+    CheckpointVerbs,
+    RevertVerbs,
+    Guided,
+):
     """One space of memory. Open it with ``SyncMemory.open`` and close it, or use ``with``.
 
     Every writing verb takes ``command_id``: repeat a command with the same id, after a time-out
@@ -65,6 +81,7 @@ class SyncMemory(BlockVerbs, EdgeVerbs, RecallVerbs, ComposedGraph, ReferenceVer
         actor: str = "agent",
         synchronous: str = "full",
         read_only: bool = False,
+        checkpoints: Wanted = None,
     ) -> Self:
         """Open a space, and make it if it is not there.
 
@@ -85,6 +102,8 @@ class SyncMemory(BlockVerbs, EdgeVerbs, RecallVerbs, ComposedGraph, ReferenceVer
             synchronous: ``full``: an acknowledged command survives a power cut. ``normal``: it
                 survives a killed process.
             read_only: Never write; a damaged log opens up to its first bad record.
+            checkpoints: A folder for files that make opening a long log quick; None: beside the
+                file, and none for other stores; False: none.
 
         Raises:
             NotAStore, StoreTooNew, StoreFailed, LogCorrupt, EmbedderMismatch: See each.
@@ -98,6 +117,7 @@ class SyncMemory(BlockVerbs, EdgeVerbs, RecallVerbs, ComposedGraph, ReferenceVer
             actor=actor,
             synchronous=synchronous,
             read_only=read_only,
+            checkpoints=checkpoints,
         )
         try:
             return cls(

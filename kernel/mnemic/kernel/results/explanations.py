@@ -73,7 +73,7 @@ class WhyNot(Result):
     block_id: BlockId
     stage: str
     """``returned``, ``not-learned``, ``inbox``, ``archived``, ``superseded``, ``expired``,
-    ``filter``, ``candidates``, ``top_k``, ``token_budget`` or ``sealed``."""
+    ``filter``, ``candidates``, ``top_k``, ``token_budget``, ``explored`` or ``sealed``."""
     detail: str
     """The stage in a sentence, with the numbers that decided."""
     successor_id: BlockId | None = None

@@ -56,6 +56,8 @@ class ScoredBlock(Result):
     was_expanded: bool = False
     expanded_via: BlockId | None = None
     """The block whose edge brought it in."""
+    was_explored: bool = False
+    """Whether chance let it in, in the stead of the one whose turn it was."""
     tokens: int
 
     @property
@@ -76,8 +78,9 @@ class Dropped(Result):
     score: float | None = None
     """None where it was never scored."""
     reason: str
-    """``top_k``, ``token_budget``, ``superseded`` by a returned block, or ``filter``: the frame
-    promises it and the caller's filter shut it out."""
+    """``top_k``, ``token_budget``, ``explored`` (chance gave its place to another), ``superseded``
+    by a returned block, or ``filter``: the frame promises it and the caller's filter shut it
+    out."""
     superseded_by: BlockId | None = None
 
     @property
@@ -135,6 +138,8 @@ class RecallResult(Result):
     digest: str
     """Of the ordered ids and scores."""
     policy_id: PolicyId
+    propensity: float = 1.0
+    """How probable this answer was; below 1 only where chance had a say (``explore``)."""
     warnings: tuple[str, ...] = ()
     suggested_connections: tuple[SuggestedConnection, ...] = ()
     """The surest first; empty unless asked for with ``suggest=True``."""
@@ -156,20 +161,23 @@ class RecallResult(Result):
 
 @frozen(kw_only=True, str=False)
 class Difference(Result):
-    """One place where a replay and its record part."""
+    """What became of one block where a replay and its record part."""
 
-    rank: int
-    """From 1."""
-    recorded: BlockId | None
+    block_id: BlockId
+    change: str
+    """``entered``, ``left``, ``moved``, ``score`` (same place, other score) or ``signals`` (same
+    score, made of other signals)."""
+    recorded_rank: int | None
+    """From 1; None: the record has not got it."""
     recorded_score: float | None
-    replayed: BlockId | None
+    replayed_rank: int | None
     replayed_score: float | None
 
     @property
     def summary(self) -> str:
-        was = "-" if self.recorded is None else short(self.recorded)
-        now = "-" if self.replayed is None else short(self.replayed)
-        return f"#{self.rank}: recorded {was}, replayed {now}"
+        was = "-" if self.recorded_rank is None else f"#{self.recorded_rank}"
+        now = "-" if self.replayed_rank is None else f"#{self.replayed_rank}"
+        return f"{short(self.block_id)} {self.change}: recorded {was}, replayed {now}"
 
 
 @frozen(kw_only=True, str=False)
@@ -188,6 +196,12 @@ class ReplayResult(Result):
     """Whether the stored signals add up to the stored scores and digest."""
     differences: tuple[Difference, ...] = ()
     cause: str | None = None
+    """In a sentence; None where it was reproduced."""
+    suspect: str | None = None
+    """What the cause comes down to where it differs: ``policy`` or ``embedder`` (the view has
+    another one than the record names), ``record`` (what is stored does not agree with itself), or
+    ``state`` (it does, so what it read must read otherwise today: by another release's fold or
+    recipe, or by a log that was written over)."""
     recall: RecallResult | None = None
     """The answer as computed again; None when sealed."""
 

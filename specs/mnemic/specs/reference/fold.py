@@ -22,6 +22,8 @@ from mnemic.kernel.texts import AnalysisText, BlockText, Embedding, Erased, Rema
 from mnemic.specs.reference.clock import PlainClock
 from mnemic.specs.reference.erasure import erased
 from mnemic.specs.reference.records import (
+    LIFE,
+    STRENGTH,
     Pair,
     PlainBlock,
     PlainComposition,
@@ -196,6 +198,8 @@ class PlainState:
                 self._score(event, recorded)
             case happened.Curated() as event:
                 self._curate(event, now)
+            case happened.Reverted() as event:
+                self._put_back(event, recorded.version)
             case _:
                 assert_never(recorded.event)
 
@@ -282,6 +286,9 @@ class PlainState:
         """Put a block away, with its edges, pending connections and staged pairs."""
         self.blocks[block].status = "archived"
         self.blocks[block].reason = reason
+        self._isolate(block)
+
+    def _isolate(self, block: BlockId) -> None:
         for kept in (self.edges, self.pending, self.staged):
             for ends in [ends for ends in kept if block in ends]:
                 del kept[ends]
@@ -437,6 +444,61 @@ class PlainState:
             )
         for block in (*event.constitutional, *event.reinforced):
             self._reinforce(block, now)
+
+    # --- taking back ----------------------------------------------------------------------------
+
+    def _put_back(self, event: happened.Reverted, version: int) -> None:
+        """Let stand what stood before the stretch, wherever the event says so."""
+        then = fold(self.log[: event.first])
+        if event.policy is not None:
+            self._adopt_policy(Policy.parse(event.policy))
+        for ends in event.unlinked:
+            self._drop_edge(ends)
+        for ends in event.cancelled:
+            del self.pending[ends]
+        self.barred.difference_update(event.unbarred)
+        self._put_back_blocks(event, then)
+        for ends in event.linked:
+            self.put_edge(copy.copy(then.edges[ends]))
+        for ends in event.deferred:
+            self.pending.pop(ends, None)
+            self.pending[ends] = copy.copy(then.pending[ends])
+        self.barred.update(event.barred)
+        for composition in self.compositions.values():
+            for set_at, label in composition.labels.items():
+                if set_at in event.retracted:
+                    label.retracted = version
+                if set_at in event.recounted:
+                    label.retracted = None
+
+    def _put_back_blocks(self, event: happened.Reverted, then: PlainState) -> None:
+        for block in event.lives:
+            self._take(block, then.blocks[block], LIFE)
+            if then.embedder == self.embedder:
+                self.blocks[block].vector = then.blocks[block].vector
+            for vectors in self.vectors_staged.values():
+                vectors.pop(block, None)
+        for block in event.forgotten:
+            self.archive(block, "forgotten")
+        prior, prior_then = (nano(each.policy.outcome_prior) for each in (self, then))
+        unknown = PlainBlock(number=-1, alpha=prior_then, beta=prior_then)
+        for block in event.strength:
+            self._take(block, then.blocks.get(block, unknown), STRENGTH)
+        for block in event.evidence:
+            before, now = then.blocks.get(block, unknown), self.blocks[block]
+            now.alpha, now.beta = (
+                each - prior_then + prior for each in (before.alpha, before.beta)
+            )
+            now.reviews = list(before.reviews)
+        for block in event.uses:
+            self._take(block, then.blocks.get(block, unknown), ("retrievals",))
+        for block in event.lives:
+            if self.blocks[block].status == "archived":
+                self._isolate(block)
+
+    def _take(self, block: BlockId, source: PlainBlock, fields: Iterable[str]) -> None:
+        for name in fields:
+            setattr(self.blocks[block], name, getattr(source, name))
 
 
 def fold(log: Iterable[Recorded]) -> PlainState:

@@ -226,7 +226,9 @@ class PlainChoice:
 
     chosen: list[BlockId]
     dropped: list[tuple[BlockId, str]]
-    """Each with ``top_k`` or ``token_budget``, the first few."""
+    """Each with ``top_k``, ``token_budget`` or ``explored``, the first few."""
+    pool: list[BlockId]
+    """Who could stand in the last place: whose turn it is, then the next ones that fit there."""
 
 
 def expected_choice(
@@ -236,6 +238,7 @@ def expected_choice(
     top_k: int | None,
     budget: int,
     cost: Callable[[BlockId], int],
+    drawn: int = 0,
 ) -> PlainChoice:
     """Return what of a ranking is let in: guaranteed blocks first, each if it still fits.
 
@@ -245,6 +248,7 @@ def expected_choice(
         top_k: None: the policy's, or as many as are guaranteed if that is more.
         budget: Tokens for all blocks together.
         cost: Tokens of a block.
+        drawn: Who of the pool stands in the last place; whose turn it is, if they are fewer.
     """
     guaranteed = [row.block for row in ranking if row.guaranteed]
     others = [row.block for row in ranking if not row.guaranteed]
@@ -259,7 +263,22 @@ def expected_choice(
         else:
             budget -= cost(block)
             chosen.append(block)
+    pool: list[BlockId] = []
+    if chosen and chosen[-1] in others:
+        last = chosen[-1]
+        following = others[others.index(last) + 1 :][: state.policy.runners_up]
+        pool = [last, *(block for block in following if cost(block) <= budget + cost(last))]
+    if 0 < drawn < len(pool):
+        came, went = pool[drawn], pool[0]
+        chosen = [came if block == went else block for block in chosen]
+        reasons = dict(dropped) | {went: "explored"}
+        dropped = [
+            (block, reasons[block])
+            for block in [*guaranteed, *others]
+            if block in reasons and block != came
+        ]
     return PlainChoice(
         chosen=[row.block for row in ranking if row.block in chosen],
         dropped=dropped[: state.policy.runners_up],
+        pool=pool,
     )

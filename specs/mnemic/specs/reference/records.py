@@ -63,6 +63,17 @@ class PlainBlock:
     """Packed int16; None before promotion and once erased."""
 
 
+STRENGTH = ("reinforced_us", "reinforcements", "rate")
+"""Fields of a block that a reinforcement or a penalty changes."""
+LIFE = tuple(
+    name
+    for name in attrs.fields_dict(PlainBlock)
+    if name
+    not in {"number", "alpha", "beta", "retrievals", "reviews", "frames", "vector", *STRENGTH}
+)
+"""Fields of a block that say what it is."""
+
+
 @define(kw_only=True)
 class PlainEdge:
     """The one edge of an unordered pair, with the direction in which it was asserted."""

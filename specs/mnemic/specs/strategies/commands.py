@@ -130,6 +130,16 @@ class Erase:
 
 
 @frozen(kw_only=True)
+class Revert:
+    """``revert``."""
+
+    back: int
+    """How many events before the last one the stretch ends."""
+    length: int
+    """How many events it takes in, as far as there are so many behind the first."""
+
+
+@frozen(kw_only=True)
 class Compose:
     """``compose``."""
 
@@ -199,6 +209,7 @@ Command = (
     | Curate
     | Forget
     | Erase
+    | Revert
     | StartSession
     | EndSession
     | MoveClock
@@ -299,10 +310,26 @@ def commands(*, learning: bool = True) -> st.SearchStrategy[Command]:
         st.builds(Curate),
         st.builds(Forget, block=blocks()),
         st.builds(Erase, block=blocks()),
+        reverts(),
         st.builds(StartSession),
         st.builds(EndSession),
         st.builds(MoveClock, by_us=clocks.steps()),
     )
+
+
+def reverts() -> st.SearchStrategy[Revert]:
+    """Reverts of a stretch near the end, at the very end more often than not."""
+    return st.builds(
+        Revert,
+        back=st.sampled_from((0, 0, 0, 1, 3, 8)),
+        length=st.sampled_from((1, 1, 2, 4, 9)),
+    )
+
+
+def stretch(command: Revert, head: int) -> tuple[int, int]:
+    """Return the versions that a revert names, in a log that ends at *head*."""
+    last = max(1, head - command.back)
+    return max(1, last - command.length + 1), last
 
 
 NAMES = ("lane", "other lane", "c0 is mine")

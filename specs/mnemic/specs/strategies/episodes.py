@@ -98,23 +98,27 @@ def full_end(draw: st.DrawFn, past: Past) -> list[Command]:
 
 @st.composite
 def confirmation(draw: st.DrawFn, past: Past) -> list[Command]:
-    """Two blocks are tied, time passes, and they are used again."""
+    """Two blocks are tied, time passes, and they are used again, and once more."""
     a, b = draw(past.pairs())
     ties: tuple[Command, ...] = (
         commands.Outcome(blocks=(a, b), signal=0.9),
         commands.Connect(source=a, target=b),
     )
-    used = commands.Outcome(blocks=(b, a, b), signal=draw(near(0.5)))
+    used, more = (commands.Outcome(blocks=(b, a, b), signal=draw(near(0.5))) for _ in range(2))
     pause = commands.MoveClock(by_us=draw(st.sampled_from(PAUSES)))
-    return [draw(st.sampled_from(ties)), pause, used]
+    return [draw(st.sampled_from(ties)), pause, used, more]
 
 
 @st.composite
 def hair_s_breadth(draw: st.DrawFn, past: Past) -> list[Command]:
     """A weight and a signal one nano-unit from where a sweep and an outcome turn."""
     a, b = draw(past.pairs())
-    tie = commands.Connect(source=a, target=b, weight=draw(near(0.1)), if_exists="update")
-    return [tie, commands.Outcome(blocks=(a,), signal=draw(near(0.2))), commands.Curate()]
+    tie, again = (
+        commands.Connect(source=a, target=b, weight=draw(near(0.1)), if_exists="update")
+        for _ in range(2)
+    )
+    scored = commands.Outcome(blocks=(a,), signal=draw(near(0.2)))
+    return [tie, scored, commands.Curate(), again, commands.Curate()]
 
 
 @st.composite

@@ -199,6 +199,16 @@ def answers(draw: st.DrawFn) -> e.Answer:
     return e.Answer(rows=rows, runners_up=runners)
 
 
+explorations = st.integers(1, 21).flatmap(
+    lambda pool: st.builds(
+        e.Exploration,
+        rate=st.integers(1, NANO),
+        pool=st.just(pool),
+        drawn=st.integers(0, pool - 1),
+    )
+)
+
+
 @st.composite
 def recalls(draw: st.DrawFn) -> e.RecallRecorded:
     """Return recalls whose pairs are mostly pairs of returned blocks."""
@@ -226,6 +236,8 @@ def recalls(draw: st.DrawFn) -> e.RecallRecorded:
             token_budget=st.none() | counts,
             retriever=st.sampled_from(["exact", "ann"]),
             propensity=fractions,
+            explored=st.none() | explorations,
+            embedder_id=st.just("") | _hex16,
             staged=touched,
             linked=touched,
             refreshed=touched,
@@ -352,6 +364,33 @@ EVENTS: Mapping[type, Strategy[Any]] = {
         constitutional=tuples(block_ids),
         reinforced=tuples(block_ids),
         edges_after=counts,
+    ),
+    e.Reverted: built(
+        e.Reverted,
+        {"first": versions, "last": versions},
+        reason=st.none() | remarks,
+        policy_id=st.none() | policy_ids,
+        policy=st.none() | labels,
+        unlinked=tuples(pairs),
+        cancelled=tuples(pairs),
+        unbarred=tuples(pairs),
+        forgotten=tuples(block_ids),
+        lives=tuples(block_ids),
+        strength=tuples(block_ids),
+        evidence=tuples(block_ids),
+        uses=tuples(block_ids),
+        linked=tuples(pairs),
+        deferred=tuples(pairs),
+        barred=tuples(pairs),
+        retracted=tuples(versions),
+        recounted=tuples(versions),
+        left=tuples(
+            built(
+                e.Objection,
+                {"what": names, "of": tuples(labels), "why": names},
+                version=st.none() | versions,
+            )
+        ),
     ),
 }
 """A strategy for every member of ``Event``."""

@@ -1,0 +1,211 @@
+"""When things happened, what changed, and what was taken back, as pictures for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from mnemic.adapters.cli.drawings import BAR_STEPS, ERASED, short_id, table
+from mnemic.adapters.cli.invocation import plain, plural
+from mnemic.kernel.identity import short
+from mnemic.kernel.results import (
+    Block,
+    CompositionLabel,
+    DiffResult,
+    Edge,
+    EdgeChange,
+    EvidenceChange,
+    PolicyStep,
+    RevertResult,
+    Timeline,
+)
+
+BAR = 24
+"""Characters of the longest bar."""
+LENGTH = 60
+"""Characters of a block, or of a value of a policy, that one line shows."""
+
+# --- timeline -------------------------------------------------------------------------------
+
+
+def timeline(result: Timeline) -> Iterator[RenderableType]:
+    """Draw a bar per stretch of active hours, and the sessions."""
+    yield Text(result.summary)
+    yield Text(f"{_minute(result.from_at)} to {_minute(result.to_at)} UTC", style="dim")
+    most = max(each.events for each in result.bins)
+    drawn = table(
+        "hours",
+        "version",
+        "sessions",
+        "decisions",
+        "events",
+        "",
+        right=("hours", "version", "sessions", "decisions", "events"),
+    )
+    for each in result.bins:
+        drawn.add_row(
+            _hours(each.from_hour, each.to_hour),
+            "" if each.from_version is None else str(each.from_version),
+            _count(each.kinds.get("session-started", 0)),
+            _count(each.kinds.get("recall-recorded", 0)),
+            str(each.events),
+            Text(bar(each.events, most), style="cyan"),
+        )
+    yield drawn
+    if result.sessions:
+        yield _sessions(result)
+    if result.next_after is not None:
+        yield Text(f"Go on with --after {result.next_after}.", style="dim")
+
+
+def _sessions(result: Timeline) -> Table:
+    drawn = table("session", "versions", "hours", "started (UTC)", "events", right=("events",))
+    for each in result.sessions:
+        drawn.add_row(
+            Text(short(each.session_id), style="cyan"),
+            f"{each.start_version} - {each.end_version}",
+            _hours(each.from_hour, each.to_hour),
+            _minute(each.started_at),
+            f"{each.events}" if each.ended else f"{each.events}, not ended",
+        )
+    return drawn
+
+
+def bar(count: int, most: int) -> str:
+    """Return a bar for *count*, where *most* fills the width; something always shows."""
+    eighths = max(round(8 * BAR * count / most), 1) if count else 0
+    return "█" * (eighths // 8) + BAR_STEPS[eighths % 8].strip()
+
+
+def _hours(start: float, end: float) -> str:
+    """Return a stretch of active hours, finer where it is short."""
+    digits = 2 if end - start >= 0.1 else 4  # noqa: PLR2004 - 0.1 shows in two digits
+    return f"{start:.{digits}f} - {end:.{digits}f}"
+
+
+def _minute(instant: str) -> str:
+    return instant[:16].replace("T", " ")
+
+
+def _count(count: int) -> str:
+    return str(count) if count else ""
+
+
+# --- difference -----------------------------------------------------------------------------
+
+
+def difference(result: DiffResult) -> Iterator[RenderableType]:
+    """Draw what is otherwise, one heading per list that has anything in it."""
+    yield Text(f"From {result.before.summary} to {result.after.summary}", style="bold")
+    events = sum(result.events.values())
+    counts = [
+        plural(count, noun)
+        for count, noun in (
+            (events, "event"),
+            (result.sessions, "session"),
+            (result.decisions, "decision"),
+            (result.outcomes, "outcome"),
+        )
+    ]
+    yield Text(", ".join(counts) + " in between", style="dim")
+    for name, lines in (
+        ("learned", _blocks(result.learned)),
+        ("reactivated", _blocks(result.reactivated)),
+        ("promoted", _blocks(result.promoted)),
+        ("superseded", _superseded(result.superseded)),
+        ("archived", _archived(result.archived)),
+        ("rezoned", (Text(plain(each.summary)) for each in result.rezoned)),
+        ("edges_formed", _edges(result.edges_formed)),
+        ("edges_removed", _edges(result.edges_removed)),
+        ("edges_changed", _changes(result.edges_changed)),
+        ("edges_faded", _changes(result.edges_faded)),
+        ("evidence", _evidence(result.evidence)),
+        ("compositions", (Text(plain(each)) for each in result.compositions)),
+        ("labels_set", _labels(result.labels_set)),
+        ("labels_retracted", _labels(result.labels_retracted)),
+        ("policies", _policies(result.policies)),
+    ):
+        yield from _section(result, name, list(lines))
+    if result.embedder is not None:
+        before, after = (name or "none" for name in result.embedder)
+        yield Text.assemble(("Embedder ", "bold"), plain(f"{before} → {after}"))
+    if result.embedder is None and not any(result.totals.values()):
+        yield Text("Nothing is otherwise.")
+
+
+def _section(result: DiffResult, name: str, lines: list[Text]) -> Iterator[RenderableType]:
+    total = result.totals[name]
+    if not total:
+        return
+    yield Text.assemble((name.replace("_", " ").capitalize(), "bold"), f" {total}")
+    for line in lines:
+        yield Text.assemble("  ", line)
+    if total > len(lines):
+        yield Text(f"  … and {total - len(lines)} more", style="dim")
+
+
+def _blocks(blocks: Iterable[Block]) -> Iterator[Text]:
+    for block in blocks:
+        yield Text.assemble(short_id(block.id), " ", _said(block))
+
+
+def _said(block: Block) -> str:
+    """Return how a block begins."""
+    said = ERASED if block.content is None else plain(block.content)
+    return said if len(said) <= LENGTH else f"{said[: LENGTH - 1]}…"
+
+
+def _superseded(blocks: Iterable[Block]) -> Iterator[Text]:
+    for block, line in zip(blocks, _blocks(blocks), strict=True):
+        yield line.append(f" by {short(block.superseded_by or '?')}", style="yellow")
+
+
+def _archived(blocks: Iterable[Block]) -> Iterator[Text]:
+    for block, line in zip(blocks, _blocks(blocks), strict=True):
+        reason = "back in use since" if block.archive_reason is None else block.archive_reason
+        yield line.append(f" {reason}", style="yellow")
+
+
+def _edges(edges: Iterable[Edge]) -> Iterator[Text]:
+    return (Text(plain(edge.summary)) for edge in edges)
+
+
+def _changes(changes: Iterable[EdgeChange]) -> Iterator[Text]:
+    for each in changes:
+        used = each.after.reinforcement_count - each.before.reinforcement_count
+        times = f", used {plural(used, 'time')}" if used > 0 else ""
+        yield Text(plain(f"{each.summary}{times}"))
+
+
+def _evidence(changes: Iterable[EvidenceChange]) -> Iterator[Text]:
+    return (Text(each.summary) for each in changes)
+
+
+def _labels(labels: Iterable[CompositionLabel]) -> Iterator[Text]:
+    for each in labels:
+        yield Text(plain(f"{each.label_id} {each.label} of {each.composition_id} by {each.source}"))
+
+
+def _policies(steps: Iterable[PolicyStep]) -> Iterator[Text]:
+    for step in steps:
+        yield Text(plain(step.summary))
+        for name, (before, after) in step.changes.items():
+            yield Text(plain(f"  {name}: {before!s:.{LENGTH}} → {after!s:.{LENGTH}}"))
+
+
+# --- revert ---------------------------------------------------------------------------------
+
+
+def reverted(result: RevertResult) -> Iterator[RenderableType]:
+    """Draw what a revert did, and what it left."""
+    yield Text(plain(result.summary))
+    if result.version is not None:
+        yield Text(f"Written as version {result.version}; revert that to undo it.", style="dim")
+    for conflict in result.conflicts:
+        yield Text(f"  {plain(conflict.summary)}", style="yellow")
+    if result.kept:
+        kept = ", ".join(f"{count} {kind}" for kind, count in result.kept.items())
+        yield Text(f"Stays, as history: {kept}", style="dim")

@@ -1,0 +1,78 @@
+"""What is otherwise at one point than at another, told from two whole states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mnemic.kernel.arithmetic import nano
+from mnemic.kernel.identity import BlockId, label_id
+from mnemic.specs.reference.fold import PlainState
+from mnemic.specs.reference.records import Pair, PlainBlock, PlainEdge
+
+Edges = dict[Pair, PlainEdge]
+
+
+def expected_difference(before: PlainState, after: PlainState) -> dict[str, list[Any]]:
+    """Return what each list of a difference should name, in order.
+
+    Args:
+        before: The log folded up to the earlier point.
+        after: The same log folded up to the later one.
+    """
+    was, now = before.blocks, after.blocks
+
+    def blocks(wanted: Callable[[PlainBlock | None, PlainBlock], bool]) -> list[BlockId]:
+        return [block for block in after.order if wanted(was.get(block), now[block])]
+
+    def again(then: PlainBlock | None, each: PlainBlock) -> bool:
+        return then is not None and each.learned_version > before.version
+
+    def became(status: str) -> Callable[[PlainBlock | None, PlainBlock], bool]:
+        return lambda then, each: (
+            each.status == status and (then is None or then.status != status or again(then, each))
+        )
+
+    archived = blocks(became("archived"))
+    return {
+        "learned": blocks(lambda then, _: then is None),
+        "reactivated": blocks(again),
+        "promoted": blocks(became("active")),
+        "superseded": [block for block in archived if now[block].reason == "superseded"],
+        "archived": [block for block in archived if now[block].reason != "superseded"],
+        "rezoned": blocks(lambda then, each: then is not None and then.zone != each.zone),
+        "evidence": [
+            block for block in after.order if _outcomes(before, block) != _outcomes(after, block)
+        ],
+        "edges_formed": sorted({*after.edges} - {*before.edges}),
+        "edges_removed": sorted({*before.edges} - {*after.edges}),
+        "edges_changed": sorted(
+            ends
+            for ends in {*before.edges} & {*after.edges}
+            if before.edges[ends] != after.edges[ends]
+        ),
+        "compositions": [name for name in after.compositions if name not in before.compositions],
+        "labels_set": _labels(after, without=before),
+        "labels_retracted": _labels(before, without=after),
+    }
+
+
+def _outcomes(state: PlainState, block: BlockId) -> tuple[int, int]:
+    if block not in state.blocks:
+        return 0, 0
+    prior, each = nano(state.policy.outcome_prior), state.blocks[block]
+    return each.alpha - prior, each.beta - prior
+
+
+def _labels(state: PlainState, *, without: PlainState) -> list[str]:
+    """Return the labels that count in one state and not in another, in the order of setting."""
+    return [label_id(version) for version in sorted(_counting(state) - _counting(without))]
+
+
+def _counting(state: PlainState) -> set[int]:
+    return {
+        version
+        for each in state.compositions.values()
+        for version, label in each.labels.items()
+        if label.retracted is None
+    }
