@@ -1,9 +1,9 @@
 """Is what was answered then answered again now? And would a date filter do?
 
-Conversations are learned session by session, at their own dates. After each session come the
-questions whose evidence has just been heard, and one whose evidence has not: at least 500 in
-all, every one recorded. When everything is learned, each decision is replayed from the finished
-log.
+Conversations are learned session by session, at their own dates. Every question is asked three
+times: a session before its evidence has been heard, when it just has been, and a session later.
+That makes at least 2,000 in all, every one recorded. When everything is learned, each decision is
+replayed from the finished log.
 
 * ``reproduced``: replays that give the same blocks, scores and digest. Target: all.
 * ``filtered``: the shortcut that replay is not. The finished index is asked again at the same
@@ -26,11 +26,12 @@ from rich.console import Console
 from rich.progress import track
 
 from mnemic.adapters.clocks import ManualClock
+from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import SyncMemory
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TOP_K = 10
-LEAST = 500
+LEAST = 2000
 """Questions below which the answer means little."""
 
 
@@ -38,7 +39,6 @@ LEAST = 500
 class Decision:
     """One recorded answer."""
 
-    id: str
     question: str
     asked_at: datetime
     blocks: tuple[str, ...]
@@ -59,16 +59,17 @@ class Fidelity:
 
 
 def schedule(conversation: Conversation) -> Iterator[tuple[list[Turn], list[Question]]]:
-    """Yield each session with what is asked at its end: what is due, and one too early."""
+    """Yield each session with what is asked at its end: due before, due now, and due next."""
     session_of = {turn.id: turn.session for turn in conversation.turns}
     due: dict[int, list[Question]] = {}
     for question in conversation.questions:
         last = max(session_of[turn] for turn in question.evidence)
         due.setdefault(last, []).append(question)
-    for turns in conversation.sessions():
-        number = turns[0].session
-        later = [each for last in sorted(due) if last > number for each in due[last]]
-        yield turns, due.get(number, []) + later[:1]
+    sessions = conversation.sessions()
+    asked = [due.get(turns[0].session, []) for turns in sessions]
+    for place, turns in enumerate(sessions):
+        near = asked[max(0, place - 1) : place + 2]
+        yield turns, [question for questions in near for question in questions]
 
 
 @contextmanager
@@ -76,7 +77,8 @@ def lived(conversation: Conversation, path: Path) -> Generator[tuple[SyncMemory,
     """Live through a conversation, and hold the memory with all that it was asked."""
     clock = ManualClock()
     decisions = []
-    with SyncMemory.open(path, clock=clock, synchronous="normal") as memory:
+    entropy = SeededEntropy(conversation.id)
+    with SyncMemory.open(path, clock=clock, entropy=entropy, synchronous="normal") as memory:
         for turns, questions in schedule(conversation):
             clock.set(datetime.fromisoformat(turns[-1].at).replace(tzinfo=UTC))
             clock.advance(minutes=10)
@@ -91,10 +93,7 @@ def lived(conversation: Conversation, path: Path) -> Generator[tuple[SyncMemory,
 def _decided(memory: SyncMemory, clock: ManualClock, question: str) -> Decision:
     asked_at = EPOCH + timedelta(microseconds=clock.now_us())
     answer = memory.recall(question, top_k=TOP_K)
-    assert answer.decision_id is not None
-    return Decision(
-        id=answer.decision_id, question=question, asked_at=asked_at, blocks=answer.block_ids
-    )
+    return Decision(question=question, asked_at=asked_at, blocks=answer.block_ids)
 
 
 def filtered(memory: SyncMemory, decision: Decision) -> tuple[str, ...]:
@@ -108,7 +107,7 @@ def measured(conversation: Conversation, folder: Path) -> Fidelity:
     """Return how faithfully the decisions about *conversation* can be told again."""
     with lived(conversation, folder / f"{conversation.id}.db") as (memory, decisions):
         start = time.perf_counter()
-        outcomes = [memory.replay(decision.id).outcome for decision in decisions]
+        replayed = memory.replay_all()
         seconds = time.perf_counter() - start
         answers = [filtered(memory, decision) for decision in decisions]
         shares = [
@@ -117,8 +116,8 @@ def measured(conversation: Conversation, folder: Path) -> Fidelity:
         ]
         return Fidelity(
             conversation=conversation.id,
-            decisions=len(decisions),
-            reproduced=outcomes.count("reproduced"),
+            decisions=replayed.decisions,
+            reproduced=replayed.reproduced,
             filtered=sum(
                 answer == decision.blocks
                 for answer, decision in zip(answers, decisions, strict=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 import second_thoughts
 
@@ -22,7 +25,7 @@ def test_from_the_bad_answer_to_a_better_policy(told: str) -> None:
             "d216 confirmed by default. Replayed: reproduced.",
             "in d216: top_k.",
             "The rule stood there: Dogs must be signed in two hours ahead",
-            "seasoned: d216 with another policy: 1 entered, 1 left, 0 moved.",
+            "seasoned: d216 with another policy: 1 entered, 1 left, 0 moved;",
             "One step, not a life",
             "Adopted: seasoned",
             "Reproduced d216 as of version 215",
@@ -34,6 +37,13 @@ def test_from_the_bad_answer_to_a_better_policy(told: str) -> None:
 def test_after_second_thoughts_the_question_is_answered_by_the_rule(told: str) -> None:
     afterwards = told[told.index("Adopted: ") :]
     assert "Dogs must be signed in two hours ahead, with their vaccination card." in afterwards
+
+
+def test_what_the_readme_quotes_is_what_it_tells(told: str) -> None:
+    readme = (Path(__file__).parent.parent.parent / "README.md").read_text(encoding="utf-8")
+    quoted = "".join(re.findall(r"```text\n(.*?)```", readme, re.DOTALL)).splitlines()
+    assert len(quoted) >= 10
+    assert [line for line in quoted if line.rstrip() not in told] == []
 
 
 def test_the_story_is_the_same_every_time(told: str, capsys: pytest.CaptureFixture[str]) -> None:

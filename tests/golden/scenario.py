@@ -26,7 +26,7 @@ from mnemic.kernel.policy import Policy
 HERE = Path(__file__).parent
 SOURCE = HERE.parent.parent / "examples" / "fortnight.jsonl"
 LOGS = HERE / "logs"
-LATEST = "0.2.0"
+LATEST = "0.3.0"
 """The release whose log this scenario plays afresh, byte for byte."""
 QUESTION = "how long does a gauge wait before it resends?"
 STEPS = 130
@@ -69,7 +69,9 @@ class Player:
         self._blocks[step.get("key", learned.block_id)] = learned.block_id
 
     def _recall(self, step: dict[str, Any]) -> None:
-        recalled = self._memory.recall(step["query"], top_k=step.get("top_k"))
+        # Chance has a say in every second one, so that its draws are in the log.
+        explore = 0.5 if len(self._decisions) % 2 else 0.0
+        recalled = self._memory.recall(step["query"], top_k=step.get("top_k"), explore=explore)
         assert recalled.decision_id is not None
         self._decisions[step["key"]] = recalled.decision_id
 
@@ -97,6 +99,16 @@ class Player:
     def _curate(self, _: dict[str, Any]) -> None:
         self._memory.curate()
 
+    def think_again(self) -> None:
+        """Put a few blocks together, say what came of it, and take the last of it back."""
+        recalled = self._memory.recall(QUESTION, explore=1.0)
+        lane = self._memory.compose(list(recalled.block_ids), query=QUESTION).composition_id
+        self._memory.label(lane, "helpful")
+        first = self._memory.status().version + 1
+        self._memory.learn("Nobody has touched the gauges since spring.")
+        self._memory.label(lane, "accepted")
+        self._memory.revert(first, self._memory.status().version, reason="a mix-up")
+
 
 def play() -> tuple[MemoryStore, SyncMemory]:
     """Play the scenario and return the store and the memory, still open."""
@@ -112,6 +124,7 @@ def play() -> tuple[MemoryStore, SyncMemory]:
     lines = SOURCE.read_text(encoding="utf-8").splitlines()
     for line in lines[:STEPS]:
         player.play(json.loads(line))
+    player.think_again()
     return store, memory
 
 

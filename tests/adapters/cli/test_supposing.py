@@ -34,7 +34,7 @@ def test_what_if_shows_both_answers_side_by_side(asked: tuple[Shell, str], singl
     shell, decision = asked
     ran = shell("what-if", decision, "--policy", str(single))
     assert ran.exit == 0
-    assert f"{decision} with another policy: 0 entered, 2 left, 0 moved." in ran.out
+    assert f"{decision} with another policy: 0 entered, 2 left, 0 moved;" in ran.out
     assert "Ines moved the demo to Thursday." in ran.out
     told = shell("what-if", decision, "--policy", str(single), "--json").document
     assert len(told["answer"]["blocks"]) == 1

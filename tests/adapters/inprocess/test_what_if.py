@@ -63,6 +63,7 @@ def test_another_policy_on_the_same_state(harbour: SyncMemory) -> None:
     assert entered.score_before is not None
     gate = told.moves[1]
     assert gate.score_after is not None
+    assert entered.score_after is not None
     assert entered.score_after > gate.score_after
     apart = {shift.name: shift.apart for shift in entered.shifts}
     # Usefulness spoke for the lamp, and what had spoken for the gate went.

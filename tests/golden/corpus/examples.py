@@ -29,6 +29,7 @@ from mnemic.kernel.events import (
     EmbedderAdopted,
     EmbedderIdentity,
     Event,
+    Exploration,
     LabelRetracted,
     Link,
     Matched,
@@ -320,6 +321,26 @@ EXAMPLES: dict[str, dict[str, Recorded]] = {
                 staged=((2, 7), (2, 31_415)),
                 linked=((7, 31_415),),
                 refreshed=((2, 99),),
+            )
+        ),
+        "explored": full(
+            RecallRecorded(
+                asked=Question(query="Who polished the lens?"),
+                vector=None,
+                answer=Answer(
+                    rows=(AnswerRow(7, 781_250_000, (901_234_567, 951_229_425, *SAME, -1, 845)),),
+                    runners_up=(RunnerUp(4, 600_000_000),),
+                ),
+                digest="fedcba9876543210",
+                policy_id=POLICY,
+                recipe="recall-2",
+                read_version=41,
+                read_us=144_000_000_000,
+                asked_us=1_767_225_600_000_001,
+                top_k=1,
+                propensity=25_000_000,
+                explored=Exploration(rate=100_000_000, pool=4, drawn=2),
+                embedder_id="0011223344556677",
             )
         ),
         "bare": bare(

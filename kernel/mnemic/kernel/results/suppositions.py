@@ -50,9 +50,9 @@ class Move(Result):
 
     @property
     def summary(self) -> str:
-        was = "-" if self.rank_before is None else f"#{self.rank_before}"
-        now = "-" if self.rank_after is None else f"#{self.rank_after}"
-        return f"{short(self.block_id)} {self.change} {was} to {now}: {self.cause}"
+        ranks = (self.rank_before, self.rank_after)
+        places = " to ".join(f"#{rank}" for rank in dict.fromkeys(ranks) if rank is not None)
+        return f"{short(self.block_id)} {self.change} {places}: {self.cause}"
 
 
 @frozen(kw_only=True, str=False)
@@ -102,5 +102,4 @@ class WhatIf(Result):
         if not changes:
             return f"{head}: the same {plural(len(self.moves), 'block')} in the same order."
         counts = f"{len(self.entered)} entered, {len(self.left)} left, {len(self.moved)} moved"
-        told = changes[0]
-        return f"{head}: {counts}. {told.summary[:1].upper()}{told.summary[1:]}."
+        return f"{head}: {counts}; {changes[0].summary}."
