@@ -9,7 +9,9 @@ so whether to adopt it.
 
     python examples/second_thoughts.py
 
-Clock and entropy are seeded, so it tells the same story every time.
+Clock and entropy are seeded, so it tells the same story every time. It is a story: the month is
+made up, its seed is one in which the gap is clear, and the ideas are judged by the questions that
+they were chosen on. It shows how to find out, not which weights are better.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from tests.projections.talks import Talk
 
 def nearby(talk: Talk) -> list[list[int]]:
     """Return the documents beside each, from the furthest before to the furthest behind."""
-    links = talk.state.sequence.links.T.tolist()
+    links = talk.state.sequence.links.tolist()
     found = [[*reversed(row[:STEPS]), *row[STEPS:]] for row in links]
     return [[each for each in row if each != NONE] for row in found]
 

@@ -10,7 +10,7 @@ from mnemic.projections.sequence import NONE, STEPS
 from mnemic.projections.term_counts import TermCounts
 
 SHARES = (600, 360, 216, 130)
-ALONE = np.full((2 * STEPS, 0), NONE, dtype=np.int32)
+ALONE = np.full((0, 2 * STEPS), NONE, dtype=np.int32)
 
 
 def numbers(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -19,10 +19,10 @@ def numbers(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 
 def in_a_row(documents: int) -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
     """Return the links of one long sitting."""
-    links = np.full((2 * STEPS, documents), NONE, dtype=np.int32)
+    links = np.full((documents, 2 * STEPS), NONE, dtype=np.int32)
     for step in range(1, STEPS + 1):
-        links[step - 1, step:] = np.arange(documents)[:-step]
-        links[STEPS + step - 1, :-step] = np.arange(documents)[step:]
+        links[step:, step - 1] = np.arange(documents)[:-step]
+        links[:-step, STEPS + step - 1] = np.arange(documents)[step:]
     return links
 
 
@@ -73,7 +73,7 @@ def test_what_comes_from_both_sides_adds_up() -> None:
 
 def test_without_neighbours_nothing_spreads() -> None:
     lexicon = lexicon_of("bees", "honey")
-    alone = np.full((2 * STEPS, 2), NONE, dtype=np.int32)
+    alone = np.full((2, 2 * STEPS), NONE, dtype=np.int32)
     counts = lexicon.counts(["bee", "honey"], everyone(lexicon))
     assert table(counts.spread(alone, SHARES)) == table(counts) == [{0: 1000}, {1: 1000}]
 

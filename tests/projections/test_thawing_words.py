@@ -166,7 +166,7 @@ def test_parts_of_speech_stay_as_they_were_while_it_goes_on() -> None:
     parts = talk.state.sequence.frozen()
     before = told(parts)
     say(talk, [("Bo", "kitchen", "message", 1)])
-    assert talk.state.sequence.links[4:, 2].tolist() == [3, NONE, NONE, NONE]
+    assert talk.state.sequence.links[2, 4:].tolist() == [3, NONE, NONE, NONE]
     assert told(parts) == before
 
 

@@ -158,6 +158,25 @@ def no_folder(path: Path) -> Generator[Call]:
     yield partial(opened, path / "nowhere" / "agent.db")
 
 
+@contextmanager
+def no_place_for_checkpoints(path: Path) -> Generator[Call]:
+    store(path)
+    with opened(path, checkpoints=False) as memory:
+        yield memory.checkpoint
+
+
+@contextmanager
+def cut_export(path: Path) -> Generator[Call]:
+    """The last line of an exported log got lost."""
+    store(path)
+    copied = path.with_name("log.ndjson")
+    with opened(path) as memory:
+        memory.export(copied)
+    lines = copied.read_bytes().splitlines(keepends=True)
+    copied.write_bytes(b"".join(lines[:-1]))
+    yield partial(SyncMemory.import_space, copied, path.with_name("other.db"))
+
+
 SCENES: dict[str, Scene] = {
     "collision": collision,
     "broken-model": broken_model,
@@ -171,4 +190,6 @@ SCENES: dict[str, Scene] = {
     "full-disk": full_disk,
     "held-file": held_file,
     "no-folder": no_folder,
+    "no-place-for-checkpoints": no_place_for_checkpoints,
+    "cut-export": cut_export,
 }

@@ -244,8 +244,9 @@ class Versions:
         fresh = first + np.flatnonzero(self._until[first:last] > version)
         if len(standing) == keys and not len(gone) and not len(fresh):
             return standing
-        moved = np.full(keys, -1, dtype=np.int32)
-        moved[: len(standing)] = standing[:keys]
+        moved = np.empty(keys, dtype=np.int32)
+        moved[: len(standing)] = standing
+        moved[len(standing) :] = -1
         moved[self._key[gone]] = -1
         moved[self._key[fresh]] = fresh
         return moved

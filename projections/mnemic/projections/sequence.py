@@ -13,7 +13,7 @@ Rules of this module:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -47,10 +47,12 @@ class Sequence:
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
         self._authors = Names()
-        self._name_terms: dict[int, frozenset[str]] = {}
-        """By author, of those that somebody asked about."""
+        self._name_terms: list[frozenset[str]] = []
+        """By author, of those known when somebody last asked."""
+        self._named_by: dict[str, list[int]] = {}
+        """By term: the authors of these who have it in their names."""
         self._author = Series(np.int32)
-        self._links: Rows = np.full((2 * STEPS, FIRST_CAPACITY), NONE, dtype=np.int32)
+        self._links: Rows = np.full((FIRST_CAPACITY, 2 * STEPS), NONE, dtype=np.int32)
         self._rows = 0
         """Rows of the catalogue's life that were looked at."""
         self._ends: dict[str, _End] = {}
@@ -78,7 +80,7 @@ class Sequence:
         sequence, links = cls(catalogue), parts["links"]
         sequence._author = Series.thawed(parts["author"])
         sequence._authors = Names.thawed(unpacked(parts["authors"]))
-        sequence._links = _widened(links, links.shape[1] + FIRST_CAPACITY)
+        sequence._links = _widened(links, len(links) + FIRST_CAPACITY)
         sequence._rows = catalogue.life.count
         sequence._ends = dict(
             zip(unpacked(parts["threads"]), map(_End._make, parts["ends"].tolist()), strict=True)
@@ -93,20 +95,37 @@ class Sequence:
 
     @property
     def links(self) -> Rows:
-        """Neighbours of each document in its sitting, shape (2 * STEPS, documents).
+        """Neighbours of each document in its sitting, shape (documents, 2 * STEPS).
 
-        The first half holds the documents one step before, two steps and so on; the second half
-        those behind. ``NONE`` stands beyond the ends of the sitting.
+        The first half of a row holds the documents one step before, two steps and so on; the second
+        half those behind. ``NONE`` stands beyond the ends of the sitting. They stand together,
+        since whoever asks about a document asks for all of them.
         """
         self.settle()
-        return self._links[:, : len(self._author)]
+        return self._links[: len(self._author)]
 
     def name_terms(self, author: int) -> frozenset[str]:
         """Return the terms of an author's name."""
-        found = self._name_terms.get(author)
-        if found is None:
-            found = self._name_terms[author] = frozenset(terms(self._authors.words[author]))
-        return found
+        self._name()
+        return self._name_terms[author]
+
+    def authors_named(self, words: Iterable[str]) -> list[int]:
+        """Return the numbers of the authors with one of *words* in their names, rising.
+
+        All of them, whenever they spoke.
+        """
+        self.settle()
+        self._name()
+        named = self._named_by
+        return sorted({author for word in words for author in named.get(word, ())})
+
+    def _name(self) -> None:
+        """Work out the terms of the names that came since somebody asked."""
+        for author in range(len(self._name_terms), len(self._authors.words)):
+            own = frozenset(terms(self._authors.words[author]))
+            self._name_terms.append(own)
+            for term in own:
+                self._named_by.setdefault(term, []).append(author)
 
     def settle(self) -> None:
         """Take in the documents added since. Every query does so first."""
@@ -140,9 +159,9 @@ class Sequence:
         if end is not None and not end.is_long_before(created_us):
             before = end.document
             for step in range(STEPS):
-                self._links[step, document] = before
-                self._links[STEPS + step, before] = document
-                before = int(self._links[0, before])
+                self._links[document, step] = before
+                self._links[before, STEPS + step] = document
+                before = int(self._links[before, 0])
                 if before == NONE:
                     break
         dated = created_us if created_us != UNKNOWN or end is None else end.created_us
@@ -165,8 +184,8 @@ class _End(NamedTuple):
 
 def _widened(links: Rows, documents: int) -> Rows:
     """Return *links* if there is room for so many documents, else a larger copy."""
-    if documents <= links.shape[1]:
+    if documents <= len(links):
         return links
-    wider = np.full((2 * STEPS, max(documents, 2 * links.shape[1])), NONE, dtype=np.int32)
-    wider[:, : links.shape[1]] = links
+    wider = np.full((max(documents, 2 * len(links)), 2 * STEPS), NONE, dtype=np.int32)
+    wider[: len(links)] = links
     return wider

@@ -55,15 +55,17 @@ class TermCounts:
             links: As ``Sequence.links``.
             shares: What a word counts one step away, two steps and so on, in thousandths.
         """
-        steps = len(links) // 2
-        rows = np.concatenate((links[: len(shares)], links[steps : steps + len(shares)]))
-        parts = np.array((*shares, *shares), dtype=np.int64)[:, None]
+        steps = links.shape[1] // 2
+        if len(shares) < steps:
+            reach = range(len(shares))
+            links = links[:, [*reach, *(steps + step for step in reach)]]
+        parts = np.array((*shares, *shares), dtype=np.int64)
         documents, counts = [], []
         for holding, own in zip(self.documents, self.counts, strict=True):
             # A neighbour's neighbour is the text itself, so giving is the same as receiving. NONE
             # is -1 and gives to the place before the first document.
-            given = np.concatenate((holding, rows.take(holding, axis=1).ravel()))
-            amount = np.concatenate((own * WHOLE, (parts * own).ravel()))
+            given = np.concatenate((holding, links.take(holding, axis=0).ravel()))
+            amount = np.concatenate((own * WHOLE, (own[:, None] * parts).ravel()))
             # Sums of whole numbers far below 2**53, exact as floats.
             total = np.bincount(given + 1, amount)[1:]
             reached = np.flatnonzero(total > 0)

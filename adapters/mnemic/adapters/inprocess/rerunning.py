@@ -9,7 +9,8 @@ the vectors once for many questions; each view comes of the one before (``projec
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from itertools import islice
 from typing import Final
 
@@ -112,14 +113,33 @@ def reruns(
     The space has to be caught up. Its guard is held while one is worked on, and not in between.
     Decisions in the order of the log are the quickest.
     """
+    with ThreadPoolExecutor(1, thread_name_prefix="mnemic-products") as ahead:
+        for together, products in _multiplied_ahead(space, asked, ahead):
+            for decision in together:
+                with space.guard:
+                    found = rerun(space, models, decision, policies, products=products.result())
+                yield found
+
+
+def _multiplied_ahead(
+    space: Space, asked: Iterable[Decision], ahead: Executor
+) -> Iterator[tuple[Sequence[Decision], Future[Products | None]]]:
+    """Yield decisions in groups with what multiplies their questions.
+
+    The next group's products are made while the last one's decisions are answered. They are exact
+    and of vectors that no longer change, so it does not matter when.
+    """
     source = iter(asked)
-    while together := list(islice(source, TOGETHER)):
+
+    def following() -> tuple[Sequence[Decision], Future[Products | None]]:
+        together = list(islice(source, TOGETHER))
         with space.guard:
-            products = _multiplied(space, together)
-        for decision in together:
-            with space.guard:
-                found = rerun(space, models, decision, policies, products=products)
-            yield found
+            return together, ahead.submit(_multiplication(space, together))
+
+    upcoming = following()
+    while upcoming[0]:
+        current, upcoming = upcoming, following()
+        yield current
 
 
 def rerun(
@@ -163,11 +183,13 @@ def _answer(view: View, models: Models, decision: Decision, policy: Policy | Non
     return answering.select(under, rank(under, asked), limits(request, asked.frame, models))
 
 
-def _multiplied(space: Space, together: Sequence[Decision]) -> Products | None:
-    """Return the questions of *together* multiplied with the vectors that the latest one saw.
+def _multiplication(space: Space, together: Sequence[Decision]) -> Callable[[], Products | None]:
+    """Return what multiplies the questions of *together* with the vectors that the latest one saw.
 
-    Those that were asked of another embedder's vectors go without.
+    Those that were asked of another embedder's vectors go without. It needs no guard.
     """
+    if not together:
+        return lambda: None
     latest = max(together, key=lambda decision: decision.event.read_version)
     view = records.view_of(space, latest.event)
     index, rows = view.index, view.vector_rows()
@@ -177,6 +199,10 @@ def _multiplied(space: Space, together: Sequence[Decision]) -> Products | None:
         if vector is not None and vector.size == index.dimension:
             fitting[vector.tobytes()] = vector
     if not fitting or not rows:
-        return None
-    dots = index.products(list(fitting.values()), rows)
-    return Products(view.embedder, dict(zip(fitting, dots, strict=True)))
+        return lambda: None
+
+    def multiply() -> Products:
+        dots = index.products(list(fitting.values()), rows)
+        return Products(view.embedder, dict(zip(fitting, dots, strict=True)))
+
+    return multiply

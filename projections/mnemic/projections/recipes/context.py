@@ -34,6 +34,7 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mnemic.kernel.arithmetic import NANO, nano, weighted_each
 from mnemic.kernel.policy import Policy
@@ -76,8 +77,8 @@ def match(view: View, query: str, vector: Vector | None, pool: Ints) -> Match:
     policy, lexicon, sequence = view.policy, view.state.lexicon, view.state.sequence
     alive, documents = view.documents(pool)
     asked = lexicon.terms(query)
-    speaking = np.flatnonzero(np.bincount(sequence.author[: len(alive)][alive] + 1)) - 1
-    names, authors = _named(sequence, speaking, frozenset(asked))
+    authors = _named(sequence, alive, asked)
+    names = frozenset().union(*map(sequence.name_terms, authors))
     about = [term for term in asked if term not in names] or asked
     counts = lexicon.counts(about, alive).spread(sequence.links, SPREAD)
     parts = (
@@ -85,7 +86,7 @@ def match(view: View, query: str, vector: Vector | None, pool: Ints) -> Match:
         cosine(view, vector, pool),
         _said(sequence.author, authors, documents),
         _dated(view, query, pool),
-        lexicon.rarity[documents],
+        lexicon.rarity.take(documents),
     )
     strength = weighted_each(weights(policy)[:-1], parts)
     corrected = _corrected(view, pool, strength)
@@ -113,10 +114,13 @@ def reference_rank(policy: Policy, eligible: int) -> int:
 def _corrected(view: View, pool: Ints, strength: Ints) -> Ints:
     """Return what each block of the pool loses to a newer near-duplicate in it."""
     lost, ends = np.zeros_like(strength), view.sighted()
-    if not len(ends):
+    if not len(ends) or not len(pool):
         return lost
-    among = view.mask(pool)
-    places = np.searchsorted(pool, ends[among[ends].all(axis=1)])
+    # Asked of the few, not by a mask of all.
+    places = np.searchsorted(pool[:-1], ends)
+    places = places[(pool[places] == ends).all(axis=1)]
+    if not len(places):
+        return lost
     learned = view.life.column("learned", pool[places.ravel()]).reshape(-1, 2)
     turn = learned.argsort(axis=1)
     older, newer = np.take_along_axis(places, turn, axis=1).T
@@ -145,16 +149,10 @@ def _said(author: Rows, authors: list[int], documents: Ints) -> Ints:
     return np.where(np.isin(author[documents], authors), NANO, 0)
 
 
-def _named(
-    sequence: Sequence, authors: Ints, asked: frozenset[str]
-) -> tuple[frozenset[str], list[int]]:
-    """Return the terms of all known authors' names, and the authors that a question names.
-
-    Args:
-        sequence: Who said what.
-        authors: Numbers of everyone who said something that is alive.
-        asked: The terms of the question.
-    """
-    known = {author: sequence.name_terms(author) for author in authors.tolist() if author >= 0}
-    names = frozenset().union(*known.values())
-    return names, [author for author, terms in known.items() if terms & asked]
+def _named(sequence: Sequence, alive: NDArray[np.bool_], asked: list[str]) -> list[int]:
+    """Return the authors that a question names, of those who said something that is alive."""
+    named = sequence.authors_named(asked)
+    if not named:
+        return []
+    speaking = set(np.unique(sequence.author[: len(alive)][alive]).tolist())
+    return [author for author in named if author in speaking]
