@@ -8,7 +8,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 # Before anyone imports them: whose asserts should tell what they saw.
-pytest.register_assert_rewrite("tests.agreement.witnesses", "tests.agreement.agents")
+pytest.register_assert_rewrite(
+    "tests.agreement.witnesses", "tests.agreement.agents", "tests.crash.reports"
+)
 
 # No deadline, and no complaint about slow generation: both would judge the machine, not the code.
 # "ci" draws the same examples every time, so that a red run can be repeated; "long" draws new ones,

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-KEEPERS = Path(__file__).with_name("keepers.py")
+from tests.crash.reports import report
+
+keepers = partial(report, Path(__file__).with_name("keepers.py"))
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="agents are forked")
-
-
-def keepers(verb: str, folder: Path, *numbers: int) -> dict[str, Any]:
-    command = [sys.executable, str(KEEPERS), verb, str(folder), *map(str, numbers)]
-    environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join([str(Path.cwd()), *sys.path]),
-        "OPENBLAS_NUM_THREADS": "1",  # no threads beside a fork
-    }
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    return json.loads(done.stdout)  # type: ignore[no-any-return]
 
 
 def test_whoever_dies_over_a_checkpoint_leaves_the_one_before(tmp_path: Path) -> None:

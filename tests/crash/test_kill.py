@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-WRITERS = Path(__file__).with_name("writers.py")
+from tests.crash.reports import report
+
+writers = partial(report, Path(__file__).with_name("writers.py"))
 VERBS = ["connect", "consolidate", "curate", "learn", "outcome", "recall"]
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="agents are forked")
-
-
-def writers(verb: str, folder: Path, *numbers: int) -> dict[str, Any]:
-    command = [sys.executable, str(WRITERS), verb, str(folder), *map(str, numbers)]
-    environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join(sys.path),
-        "OPENBLAS_NUM_THREADS": "1",  # no threads beside a fork
-    }
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    return json.loads(done.stdout)  # type: ignore[no-any-return]
 
 
 def test_every_acknowledged_command_survives_fifty_kills_of_its_agent(tmp_path: Path) -> None:

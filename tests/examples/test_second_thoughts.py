@@ -22,7 +22,7 @@ def test_from_the_bad_answer_to_a_better_policy(told: str) -> None:
             "48 questions answered, 9 of them badly.",
             "3 dogs on the early crossing, and one must have been sick.",
             "Receipt for d216 of default: 1 block",
-            "d216 confirmed by default. Replayed: reproduced.",
+            "d216 confirmed by the log of default. Replayed: reproduced.",
             "in d216: top_k.",
             "The rule stood there: Dogs must be signed in two hours ahead",
             "seasoned: d216 with another policy: 1 entered, 1 left, 0 moved;",

@@ -12,7 +12,8 @@ from mnemic.kernel import vectors
 from mnemic.kernel.arithmetic import NANO
 from mnemic.kernel.errors import VectorRefused
 from mnemic.kernel.vectors import Vector
-from mnemic.projections.index import Integers, VectorIndex, ranked
+from mnemic.projections.index import Integers, VectorIndex
+from mnemic.projections.order import ranked
 
 # Few directions and small numbers, so that equal cosines are the rule.
 COARSE = st.lists(st.integers(-2, 2), min_size=3, max_size=3).map(

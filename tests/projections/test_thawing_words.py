@@ -21,7 +21,7 @@ from mnemic.projections.checkpoints import digest
 from mnemic.projections.index import VectorIndex
 from mnemic.projections.ledger import Ledger
 from mnemic.projections.lexicon import Lexicon
-from mnemic.projections.parts import Later, Parts, packed
+from mnemic.projections.parts import Lazy, Parts, packed
 from mnemic.projections.sequence import NOBODY, NONE
 from mnemic.projections.sequence import Sequence as Speech
 from tests.projections.talks import Talk
@@ -372,7 +372,7 @@ def test_a_digest_speaks_for_names_types_shapes_and_bytes() -> None:
 
 def test_a_late_value_is_made_when_it_is_asked_for_and_once() -> None:
     makings = iter([["first"], ["second"]])
-    late = Later(lambda: next(makings))
+    late = Lazy(lambda: next(makings))
     found = late.value
     assert late.value is found
     assert (found, next(makings)) == (["first"], ["second"])
@@ -387,5 +387,5 @@ def test_of_two_values_made_at_once_the_first_kept_is_everybodys() -> None:
             late.value.append("written")
         return made
 
-    late = Later(make)
+    late = Lazy(make)
     assert late.value == ["quick", "written"]

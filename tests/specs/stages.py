@@ -7,7 +7,8 @@ afresh must tell the same state. So one row is a test of the door, the kernel an
 ``given`` of such a row:
 
 * ``steps``     ``[verb, words..., {options}]``; besides the verbs of `SyncMemory` there is
-  ``["wait", {hours = 2}]``, which moves the wall clock
+  ``["wait", {hours = 2}]``, which moves the wall clock, and ``["mark", "one"]``, which
+  remembers a place in the log: ``["revert", "one", "two"]`` is of what lies between
 * ``active``    blocks that are learned and consolidated before the first step
 * ``crowd``     ``[hub, count, cosine]``: that many more of them, around one that is named before
 * ``texts``     what a block or a question says; without an entry it says its own name
@@ -74,6 +75,7 @@ class Stage:
         self.texts: Mapping[str, str] = given.get("texts", {})
         self.digits = row.digits
         self.ids: dict[str, str] = {}
+        self.marks: dict[str, int] = {}
         self.clock, self.store = ManualClock(), MemoryStore()
         bundled = given.get("embedder") == "bundled"
         self.embedder: Embedder = BundledEmbedder() if bundled else _script(row)
@@ -125,6 +127,10 @@ class Stage:
         match verb, words:
             case "wait", ():
                 return self.clock.advance(**more)
+            case "mark", (name,):
+                return self.marks.setdefault(name, self.version)
+            case "revert", (start, end):
+                words = (self.marks[start] + 1, self.marks[end])
             case "learn", (name,):
                 learned = self.memory.learn(self.said(name), **more)
                 assert HEX.fullmatch(learned.block_id)

@@ -139,15 +139,15 @@ def test_gains_are_those_of_the_reference(told: list[ranking.Said], first: int) 
 # --- measures -----------------------------------------------------------------------------------
 
 
-def sides(measure: Measure | None) -> list[int]:
+def sides(measure: Measure | None) -> list[int | None]:
     return [] if measure is None else [measure.judged, measure.floor, measure.ceiling]
 
 
-def told_by(measured: Measured) -> dict[str, list[int]]:
+def told_by(measured: Measured) -> dict[str, list[int | None]]:
     return {name: sides(getattr(measured, name)) for name in ("ndcg", "hit", "reward")}
 
 
-def plainly(measured: ranking.PlainMeasured) -> dict[str, list[int]]:
+def plainly(measured: ranking.PlainMeasured) -> dict[str, list[int | None]]:
     return {name: list(getattr(measured, name) or ()) for name in ("ndcg", "hit", "reward")}
 
 
@@ -156,7 +156,9 @@ def test_how_good_an_answer_was(row: Row) -> None:
     places = [None if gain < 0 else nano(gain) for gain in row.given["places"]]
     judged = [nano(gain) for gain in row.given["judged"]]
     found = told_by(measures.measure(places, judged, k=row.given["k"]))
-    assert found == {name: [nano(x) for x in said] for name, said in row.then.items()}
+    assert found == {
+        name: [None if each < 0 else nano(each) for each in told] for name, told in row.then.items()
+    }
     assert plainly(ranking.measured(places, judged, row.given["k"])) == found
 
 
@@ -169,7 +171,9 @@ def test_measures_are_those_of_the_reference_and_lie_within_their_bounds(
     measured = measures.measure(places, judged, k=k)
     assert told_by(measured) == plainly(ranking.measured(places, judged, k))
     for each in (measured.ndcg, measured.hit, measured.reward):
-        assert each is None or 0 <= each.floor <= each.judged <= each.ceiling <= NANO
+        if each is not None:
+            middle = each.floor if each.judged is None else each.judged
+            assert 0 <= each.floor <= middle <= each.ceiling <= NANO
 
 
 @given(
@@ -186,7 +190,7 @@ def test_whatever_the_unjudged_are_worth_the_bounds_hold_it(
     complete = measures.measure(whole, judged, k=len(places))
     for name in ("ndcg", "hit", "reward"):
         bounds, true = getattr(known, name), getattr(complete, name)
-        assert bounds is None or bounds.floor <= min(NANO, true.judged) <= bounds.ceiling
+        assert bounds is None or bounds.floor <= min(NANO, true.judged or 0) <= bounds.ceiling
 
 
 @pytest.mark.parametrize("rank", [*range(1, 101), 1000])

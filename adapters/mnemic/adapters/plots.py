@@ -18,6 +18,7 @@ from mnemic.kernel.results import Backtest, PolicyScore
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 FORMATS: Final = (".png", ".svg", ".pdf")
 INCHES: Final = (9.0, 5.0)
@@ -50,13 +51,7 @@ class PlottedBacktest(Backtest):
             FieldRefused: It ends in something else.
             Unavailable: The extra is not installed, or the file cannot be written.
         """
-        file = Path(path)
-        if file.suffix.lower() not in FORMATS:
-            raise FieldRefused(
-                f"cannot draw {file.name!r}",
-                recovery=f"Name a file that ends in one of {', '.join(FORMATS)}.",
-                field="path",
-            )
+        file = drawable(path)
         figure = _figure(self)
         try:
             figure.savefig(file, dpi=150)
@@ -69,19 +64,38 @@ class PlottedBacktest(Backtest):
         return file
 
 
-def _figure(found: Backtest) -> Any:
+def drawable(path: str | Path) -> Path:
+    """Return where a picture goes; to be asked before the work that it is to show.
+
+    Raises:
+        FieldRefused: It ends in something that cannot be drawn.
+        Unavailable: The extra is not installed.
+    """
+    file = Path(path)
+    if file.suffix.lower() not in FORMATS:
+        raise FieldRefused(
+            f"cannot draw {file.name!r}",
+            recovery=f"Name a file that ends in one of {', '.join(FORMATS)}.",
+            field="path",
+        )
     if find_spec("matplotlib") is None:
         raise Unavailable(
             "the package matplotlib, which draws, is not installed",
             recovery="Install mnemic[plots], or use table and to_dict().",
             package="matplotlib",
         )
+    return file
+
+
+def _figure(found: Backtest) -> Any:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=INCHES, layout="constrained")
     axes = figure.add_subplot()
-    for place, score in enumerate(found.scores):
+    lines = [
         _line(axes, score, COLOURS[place % len(COLOURS)], dashed=place == 0)
+        for place, score in enumerate(found.scores)
+    ]
     axes.set_xlabel("active hours")
     axes.set_ylabel(NAMES[found.objective])
     axes.set_ylim(-0.02, 1.02)
@@ -92,7 +106,11 @@ def _figure(found: Backtest) -> Any:
         fontsize=10,
     )
     if any(score.windows for score in found.scores):
-        axes.legend(loc="best", frameon=False)
+        legend = axes.legend(lines, [str(place) for place in range(len(lines))], frameon=False)
+        for text, score in zip(legend.get_texts(), found.scores, strict=True):
+            # Afterwards, and as it is: "_" in front would hide a name, "$" be read as a formula.
+            text.set_parse_math(False)
+            text.set_text(score.name)
     figure.supxlabel(
         "One step on the memory as it stood. Bands: 95 % by resampling sessions. "
         "Faint: the unjudged counted 0 and 1.",
@@ -102,11 +120,12 @@ def _figure(found: Backtest) -> Any:
     return figure
 
 
-def _line(axes: Axes, score: PolicyScore, colour: str, *, dashed: bool) -> None:
+def _line(axes: Axes, score: PolicyScore, colour: str, *, dashed: bool) -> Line2D:
+    """Draw one policy, and return its line."""
     told = [(window, window.estimate) for window in score.windows if window.estimate is not None]
     hours = [(window.from_hour + window.to_hour) / 2 for window, _ in told]
     estimates = [estimate for _, estimate in told]
-    axes.plot(
+    (line,) = axes.plot(
         hours,
         [each.mean for each in estimates],
         color=colour,
@@ -114,7 +133,6 @@ def _line(axes: Axes, score: PolicyScore, colour: str, *, dashed: bool) -> None:
         markersize=3.5,
         linestyle="--" if dashed else "-",
         zorder=3 if dashed else 2,
-        label=score.name,
     )
     axes.fill_between(
         hours,
@@ -126,3 +144,4 @@ def _line(axes: Axes, score: PolicyScore, colour: str, *, dashed: bool) -> None:
     )
     for bound in ([each.floor for each in estimates], [each.ceiling for each in estimates]):
         axes.plot(hours, bound, color=colour, alpha=0.5, linewidth=0.9, linestyle=":")
+    return line

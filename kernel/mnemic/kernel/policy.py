@@ -348,7 +348,14 @@ class Policy:
             PolicyRefused: Not a policy, or a field this release does not know.
         """
         try:
-            policy = cls(**json.loads(body))
+            given = json.loads(body)
+            for name in sorted({*given} - {each.name for each in attrs.fields(cls)}):
+                raise PolicyRefused(
+                    f"no policy has a field {name!r}",
+                    recovery="Correct its name; `mnemic policy` shows every field there is.",
+                    field=name,
+                )
+            policy = cls(**given)
         except (TypeError, ValueError) as error:
             raise PolicyRefused(f"not a policy: {error}") from error
         # The id is that of the adopted bytes, not of the bytes this release would write.

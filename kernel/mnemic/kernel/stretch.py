@@ -36,6 +36,7 @@ class Stretch:
     uses: Mapping[int, Later]
     edges: Mapping[Ends, Later]
     pending: Mapping[Ends, Later]
+    """Also what began to wait in the stretch and became an edge after it."""
     barred: Mapping[Ends, Later]
     labels: Mapping[int, Later]
     """By the version that set it."""
@@ -43,8 +44,10 @@ class Stretch:
     """Under the one key ``policy``."""
     spoken: Mapping[int, int]
     """Blocks of ``life`` of which something was said after the stretch: an outcome, or a connection
-    that an agent or an outcome made and that stands. With the first version that did."""
+    that an agent or an outcome made or renewed and that stands. With the first version that did."""
     successions: tuple[tuple[int, int], ...]
     """Blocks that were superseded at the end of the stretch and not before it, and by which."""
+    succeeded: frozenset[int]
+    """Blocks of ``life`` that another one took the place of after the stretch."""
     unvectored: frozenset[int]
     """Blocks of ``life`` without a vector of the embedder in force, should they be active again."""

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.decay import edge_rates, effective_weights
 from mnemic.kernel.reading import NO_ANCHOR
-from mnemic.projections.index import ranked
+from mnemic.projections.order import ranked
 from mnemic.projections.views import View
 
 Ints = NDArray[np.int64]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.projections.parts import Later
+from mnemic.projections.parts import Lazy
 
 _EMPTY = np.empty(0, dtype=np.int32)
 
@@ -23,7 +23,7 @@ class Filing:
             keys: Whole numbers >= 0, in the order of filing.
             numbers: What was filed under each.
         """
-        self._before = Later(lambda: _sorted(keys, numbers))
+        self._before = Lazy(lambda: _sorted(keys, numbers))
         self._since: defaultdict[int, list[int]] = defaultdict(list)
 
     def file(self, key: int, number: int) -> None:

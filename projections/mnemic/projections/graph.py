@@ -23,9 +23,6 @@ from mnemic.projections.parts import Parts, nested, packed, unpacked, within
 from mnemic.projections.payloads import Payloads
 from mnemic.projections.staging import Refreshed, Staging
 
-SIMILAR, CO_OCCURS = 0, 1
-"""Relation numbers of the classes that can be displaced; anything above never is."""
-
 
 @frozen(kw_only=True)
 class Pending:

@@ -26,7 +26,8 @@ from mnemic.kernel import vectors
 from mnemic.kernel.arithmetic import NANO
 from mnemic.kernel.errors import VectorRefused
 from mnemic.kernel.vectors import Vector
-from mnemic.projections.parts import Later, Parts
+from mnemic.projections.order import Ids, ranked
+from mnemic.projections.parts import Lazy, Parts
 
 Integers: TypeAlias = NDArray[np.int64]
 Matrix: TypeAlias = NDArray[np.float32]
@@ -39,14 +40,6 @@ _ONE_BY_ONE: Final = 8
 """Up to so many queries, products row by row cost less than several threads may."""
 _QUERIES_AT_ONCE: Final = 256
 _NOTHING: Final[Stored] = np.empty((0, 0), dtype=np.int16)
-
-
-class Ids(Protocol):
-    """Public ids by block ordinal; only the few that decide a tie are looked up."""
-
-    def __getitem__(self, ordinal: int, /) -> str:
-        """Return the id of the block with *ordinal*."""
-        ...
 
 
 @frozen(kw_only=True, eq=False)
@@ -92,7 +85,7 @@ class VectorIndex:
         self._dimension = 0
         self._stored: Stored = _NOTHING
         """All rows as they were thawed, until there are floats of them."""
-        self._floats = Later(lambda: np.empty((0, 0), dtype=np.float32))
+        self._floats = Lazy(lambda: np.empty((0, 0), dtype=np.float32))
         self._squared_norms: Integers = np.empty(0, dtype=np.int64)
         self._block_of: Integers = np.empty(0, dtype=np.int64)
 
@@ -118,7 +111,7 @@ class VectorIndex:
             room = rows + rows // 4 + _ROWS_FIRST
             index._rows, index._dimension = stored.shape
             index._stored = stored
-            index._floats = Later(lambda: _with_room(stored, room, np.float32))
+            index._floats = Lazy(lambda: _with_room(stored, room, np.float32))
             index._squared_norms = _with_room(parts["squared_norms"], room, np.int64)
             index._block_of = _with_room(parts["block_of"], room, np.int64)
         return index
@@ -163,7 +156,7 @@ class VectorIndex:
         rows = self._rows
         held = self._matrix[:rows] if rows else np.empty((0, dimension), dtype=np.float32)
         matrix = _with_room(held, capacity, np.float32)
-        self._floats, self._dimension = Later(lambda: matrix), dimension
+        self._floats, self._dimension = Lazy(lambda: matrix), dimension
         self._squared_norms = _with_room(self._squared_norms[:rows], capacity, np.int64)
         self._block_of = _with_room(self._block_of[:rows], capacity, np.int64)
 
@@ -388,35 +381,6 @@ def _with_room(held: NDArray[Any], capacity: int, dtype: type[np.generic]) -> ND
     wider = np.empty((capacity, *held.shape[1:]), dtype=dtype)
     wider[: len(held)] = held
     return wider
-
-
-def ranked(values: Integers, blocks: Integers, ids: Ids, *, k: int) -> Integers:
-    """Return the positions of the *k* best, in the order (value descending, id ascending).
-
-    Args:
-        values: What is ranked.
-        blocks: Ordinals, one per value.
-        ids: Public ids by ordinal, looked up for equal values only.
-        k: How many at most, >= 1.
-    """
-    positions = np.arange(len(values))
-    if k < len(values):
-        # Everything that reaches the k-th value stays in, since the order of a partition among
-        # equals is anyone's guess; the ids then decide.
-        kth = len(values) - k
-        positions = np.flatnonzero(values >= np.partition(values, kth)[kth])
-    positions = positions[np.argsort(-values[positions], kind="stable")]
-    ordered = values[positions]
-    tie = ordered[1:] == ordered[:-1]
-    if tie.any():
-        starts = np.flatnonzero(np.concatenate(((True,), ~tie)))
-        lengths = np.diff(starts, append=len(ordered))
-        for start in np.flatnonzero(lengths > 1).tolist():
-            among = slice(int(starts[start]), int(starts[start] + lengths[start]))
-            tied = positions[among].tolist()
-            tied.sort(key=lambda position: ids[int(blocks[position])])
-            positions[among] = tied
-    return positions[:k]
 
 
 def _in_place(alive: int, extent: int, queries: int) -> bool:

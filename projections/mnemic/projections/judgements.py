@@ -6,7 +6,7 @@ Rules of this module:
 2. What names the decision weighs first: it speaks of these blocks as an answer to this question.
    Only a block that no such word was said of is judged by what was said of it otherwise.
 3. What names another decision speaks of another question, and is not heard.
-4. A label that was taken back was never meant.
+4. What was taken back was never meant: a label by its retraction, an outcome by a revert.
 
 Source: DOMAIN section 9; specs/backtests.toml, rule "gain".
 """
@@ -21,8 +21,8 @@ from typing import Final
 from attrs import frozen
 
 from mnemic.kernel.arithmetic import NANO, share
-from mnemic.kernel.events import CompositionLabelled, OutcomeRecorded, Recorded
-from mnemic.kernel.identity import decision_version
+from mnemic.kernel.events import CompositionLabelled, OutcomeRecorded, Recorded, Reverted
+from mnemic.kernel.identity import BlockId, decision_version
 from mnemic.projections.frontier.outcomes import CLOSED, DUPLICATE, SUCCESS
 from mnemic.projections.views import View
 
@@ -45,16 +45,45 @@ class Evidence:
     """Version of the decision that it names."""
 
 
-def evidence(view: View, recorded: Recorded) -> Evidence | None:
+class TakenBack:
+    """Of which blocks reverts took outcomes back.
+
+    Args:
+        reverts: All of a log behind the first outcome that is asked about, in order.
+    """
+
+    def __init__(self, reverts: Iterable[Recorded]) -> None:
+        self._of_block: defaultdict[BlockId, list[tuple[int, int]]] = defaultdict(list)
+        for recorded in reverts:
+            if isinstance(recorded.event, Reverted):
+                for block in recorded.event.evidence:
+                    self._of_block[block].append((recorded.version, recorded.event.first))
+
+    def holds(self, block: BlockId, version: int) -> bool:
+        """Whether an outcome for a block at *version* counts no longer at the end of the log.
+
+        Read backwards, a revert leads to what stood before its stretch: nothing between the two
+        counts, be it an outcome or an earlier revert.
+        """
+        behind: int | None = None
+        for at, first in reversed(self._of_block.get(block, ())):
+            if at > version and (behind is None or at < behind):
+                behind = first
+        return behind is not None and version >= behind
+
+
+def evidence(view: View, recorded: Recorded, taken_back: TakenBack) -> Evidence | None:
     """Return what an event tells of blocks, as *view* reads it; None where it tells nothing.
 
     Args:
-        view: At the end of the log: it knows the members of compositions and what was taken back.
+        view: At the end of the log: it knows the members of compositions and which labels count.
         recorded: Any event.
+        taken_back: Outcomes that do not count.
     """
     event = recorded.event
     if isinstance(event, OutcomeRecorded):
-        numbers = (view.number(block) for block in event.block_ids)
+        meant = (b for b in event.block_ids if not taken_back.holds(b, recorded.version))
+        numbers = map(view.number, meant)
         named = None if event.decision_id is None else decision_version(event.decision_id)
         return Evidence(
             version=recorded.version,

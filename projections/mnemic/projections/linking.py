@@ -25,7 +25,8 @@ from mnemic.kernel import arithmetic
 from mnemic.kernel.arithmetic import MICROS_PER_HOUR, NANO, nano
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.vectors import Vector
-from mnemic.projections.index import Ids, Integers, Neighbourhood, VectorIndex, ranked
+from mnemic.projections.index import Integers, Neighbourhood, VectorIndex
+from mnemic.projections.order import Ids, ranked
 
 _BLOCKS_AT_ONCE: Final = 256
 _PAIRS_HELD: Final = 2**18

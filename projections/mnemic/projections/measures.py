@@ -32,8 +32,8 @@ HIT: Final = NANO // 2
 class Measure:
     """One measure of one answer. Nano-units, [0, 1]."""
 
-    judged: int
-    """Of what is judged."""
+    judged: int | None
+    """Of what is judged; None where only the bounds can be told."""
     floor: int
     """With the unjudged counted 0."""
     ceiling: int
@@ -52,7 +52,7 @@ class Measured:
     hit: Measure | None
     """None where nothing of any answer is judged."""
     reward: Measure | None
-    """None where no place of this answer is judged."""
+    """None where nothing of any answer is judged, and of an empty answer."""
 
 
 @cache
@@ -80,7 +80,7 @@ def measure(places: Sequence[int | None], judged: Iterable[int], *, k: int) -> M
         judged=len(known),
         ndcg=_ndcg(places, known, best[:k]),
         hit=_hit(places, known) if best else None,
-        reward=_reward(places, known) if known else None,
+        reward=_reward(places, known) if best and places else None,
     )
 
 
@@ -109,7 +109,7 @@ def _hit(places: Sequence[int | None], known: list[int]) -> Measure:
 def _reward(places: Sequence[int | None], known: list[int]) -> Measure:
     total, unjudged = sum(known), len(places) - len(known)
     return Measure(
-        share(total, NANO * len(known)),
+        share(total, NANO * len(known)) if known else None,
         share(total, NANO * len(places)),
         share(total + NANO * unjudged, NANO * len(places)),
     )

@@ -51,7 +51,7 @@ def within(parts: Mapping[str, NDArray[Any]], name: str) -> Parts:
     return {key[len(prefix) :]: part for key, part in parts.items() if key.startswith(prefix)}
 
 
-class Later(Generic[V]):
+class Lazy(Generic[V]):
     """A value that is made when somebody asks for it, and from then on the same for all."""
 
     def __init__(self, make: Callable[[], V]) -> None:

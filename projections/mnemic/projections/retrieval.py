@@ -19,7 +19,7 @@ from mnemic.kernel.policy import Frame
 from mnemic.kernel.scoring import composites
 from mnemic.kernel.vectors import Vector
 from mnemic.projections.expansion import expand
-from mnemic.projections.index import ranked
+from mnemic.projections.order import ranked
 from mnemic.projections.recipes import Match, Recipe
 from mnemic.projections.signals import signals
 from mnemic.projections.views import View

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from mnemic.kernel.events import RecallRecorded
 from mnemic.kernel.reading import ACTIVE, ARCHIVED
-from mnemic.kernel.stretch import Later, Stretch
+from mnemic.kernel.stretch import Ends, Later, Stretch
 from mnemic.kernel.texts import Remark
 from mnemic.projections.catalogue import REASONS
 from mnemic.projections.columns import Trail, step
@@ -26,6 +27,8 @@ class _Trails:
         self._first, self._last, self._now = first, last, view.point.version
         state = view.state
         self._catalogue, self._graph = catalogue, graph = state.catalogue, state.graph
+        self._timeline = state.timeline
+        self._recall = state.timeline.kinds.known(RecallRecorded.__name__)
         self._notes = graph.notes
         tables = (catalogue.life, catalogue.strength, catalogue.evidence, catalogue.uses)
         blocks = sorted({key for table in tables for key in table.changed(first, last)})
@@ -50,6 +53,16 @@ class _Trails:
                 found[key] = next((since for since, _ in trail if since > self._last), None)
         return found
 
+    def admitted(self, view: View) -> dict[Ends, Later]:
+        """Return what waits at the end of the stretch alone, and has become an edge since when."""
+        found: dict[Ends, Later] = {}
+        for ends, trail in self.pending.items():
+            before, now = at(trail, self._first - 1), at(trail, self._now)
+            waited = at(trail, self._last) is not None and before is None and now is None
+            if waited and view.is_linked(*ends):
+                found[ends] = next(since for since, _ in trail if since > self._last)
+        return found
+
     def spoken(self, numbers: Iterable[int]) -> dict[int, int]:
         """Return the first later version at which something was said of each block."""
         graph = self._graph
@@ -58,19 +71,24 @@ class _Trails:
         trails = graph.rows.trails(pairs, self._now, self._edge)
         later: dict[int, list[int]] = {}
         for pair, trail in trails.items():
-            edge = at(trail, self._now)
-            if edge is not None and trail[-1][0] > self._last and edge[2] in self._meant():
+            edge, since = at(trail, self._now), self._meant_since(trail)
+            if edge is not None and since > self._last and edge[2] in self._meant():
                 for end in graph.ends(pair):
-                    later.setdefault(end, []).append(trail[-1][0])
+                    later.setdefault(end, []).append(since)
         waiting = graph.pending.trails(self._last + 1, self._now, self._now, self._waiting)
         for ends, trail in waiting.items():
             if trail and trail[-1][0] > self._last and trail[-1][1] is not None:
                 for end in ends:
                     later.setdefault(end, []).append(trail[-1][0])
         for number in wanted:
-            since = [version for version, _ in self.evidence[number] if version > self._last]
-            later.setdefault(number, []).extend(since)
+            scored = [version for version, _ in self.evidence[number] if version > self._last]
+            later.setdefault(number, []).extend(scored)
         return {number: min(later[number]) for number in sorted(wanted) if later[number]}
+
+    def _meant_since(self, trail: Trail) -> int:
+        """Return the last step of an edge that was no recall's: to be used is not to be meant."""
+        kinds = self._timeline.kind.values
+        return max((since for since, _ in trail if kinds[since] != self._recall), default=-1)
 
     def _meant(self) -> set[int]:
         return {self._graph.origins.known(origin) for origin in _SPOKEN}
@@ -123,12 +141,17 @@ def stretch_of(view: View, before: View, after: View) -> Stretch:
         evidence=trails.changed(trails.evidence),
         uses=trails.changed(trails.uses),
         edges={graph.ends(pair): later for pair, later in trails.changed(trails.pairs).items()},
-        pending=trails.changed(trails.pending),
+        pending={**trails.changed(trails.pending), **trails.admitted(view)},
         barred=trails.changed(trails.barred),
         labels=_labels(view, first, last),
         policy=_with_something_before(trails.changed(trails.policy), trails.policy, first),
         spoken=trails.spoken(life),
         successions=_successions(after, life),
+        succeeded=frozenset(
+            number
+            for number, later in life.items()
+            if later is not None and _is_superseded(view, number)
+        ),
         unvectored=_unvectored(view, before, life),
     )
 
@@ -167,14 +190,16 @@ def _with_something_before(
 
 
 def _successions(after: View, numbers: Iterable[int]) -> tuple[tuple[int, int], ...]:
-    reason = REASONS.index("superseded")
     return tuple(
         (number, after.life.get("successor", number))
         for number in numbers
-        if after.life.stands(number)
-        and after.status(number) == ARCHIVED
-        and after.life.get("reason", number) == reason
+        if after.life.stands(number) and _is_superseded(after, number)
     )
+
+
+def _is_superseded(view: View, number: int) -> bool:
+    reason = REASONS.index("superseded")
+    return view.status(number) == ARCHIVED and view.life.get("reason", number) == reason
 
 
 def _unvectored(view: View, before: View, numbers: Iterable[int]) -> frozenset[int]:

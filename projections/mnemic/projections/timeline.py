@@ -168,7 +168,15 @@ class Timeline:
             PointOutOfRange: No event was.
         """
         found = np.nonzero(self.recorded_us.values <= recorded_us)[0]
-        return self._checked(int(found[-1]) if found.size else -1, "at", recorded_us)
+        if not found.size:
+            raise PointOutOfRange(
+                "no event was recorded at or before that instant; the log ends at version "
+                f"{self.version}",
+                point="at",
+                asked=recorded_us,
+                head=self.version,
+            )
+        return int(found[-1])
 
     def checked_version(self, version: int) -> int:
         """Return *version* if the log has it.

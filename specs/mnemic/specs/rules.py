@@ -50,6 +50,7 @@ TABLES = (
     "recall",
     "refusals",
     "retention",
+    "reverting",
     "scoring",
     "transitions",
 )

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from numpy.typing import NDArray
 
 from mnemic.adapters.checkpoints import layout
 from mnemic.adapters.checkpoints.layout import FormatUnknown, Origin, Torn
+from tests.adapters.checkpoints.forging import forge
 
 ORIGIN = Origin(
     space="home",
@@ -44,16 +43,6 @@ def file(tmp_path: Path) -> Path:
 def written(file: Path, parts: dict[str, NDArray[Any]] = PARTS, origin: Origin = ORIGIN) -> Path:
     file.write_bytes(b"".join(layout.pieces(origin, parts)))
     return file
-
-
-def forge(file: Path, change: Callable[[bytes], bytes], *, layout_format: int = 1) -> None:
-    """Write another manifest into a file, and seal it as if it had always been there."""
-    stored = file.read_bytes()
-    end = layout.described(file).parts[0].offset
-    manifest = change(stored[layout.MANIFEST_AT : end])
-    head = layout.HEAD.pack(layout.MAGIC, layout_format, len(manifest))
-    seal = blake2b(head + manifest, digest_size=layout.SEAL_BYTES).digest()
-    file.write_bytes(head + seal + manifest + stored[end:])
 
 
 def told(parts: dict[str, NDArray[Any]]) -> dict[str, tuple[str, list[Any]]]:

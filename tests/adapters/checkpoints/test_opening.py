@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
-from hashlib import blake2b
 from pathlib import Path
 
 import pytest
@@ -18,6 +16,7 @@ from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.kernel.errors import CheckpointsOff, FieldRefused, LogCorrupt, ViewReadOnly
 from tests.adapters.checkpoints.conftest import Open
+from tests.adapters.checkpoints.forging import forge
 from tests.adapters.checkpoints.states import restored, restored_from, told, told_by_log
 
 STRIDE = 211
@@ -167,16 +166,6 @@ def test_a_checkpoint_that_makes_no_sense_to_this_release_is_passed_over(
 
 
 # --- not this log -----------------------------------------------------------------------------
-
-
-def forge(file: Path, change: Callable[[bytes], bytes], *, layout_format: int = 1) -> None:
-    """Write another manifest into a file, properly sealed."""
-    stored = file.read_bytes()
-    end = layout.described(file).parts[0].offset
-    manifest = change(stored[layout.MANIFEST_AT : end])
-    head = layout.HEAD.pack(layout.MAGIC, layout_format, len(manifest))
-    seal = blake2b(head + manifest, digest_size=layout.SEAL_BYTES).digest()
-    file.write_bytes(head + seal + manifest + stored[end:])
 
 
 @pytest.mark.parametrize(

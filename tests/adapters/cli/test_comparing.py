@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from mnemic.adapters.cli.chronicles import stretch
+
 Shell = Callable[..., Any]
 
 
@@ -32,6 +34,26 @@ def test_a_timeline_is_drawn_with_bars(changed: tuple[Shell, int]) -> None:
     assert shown.exit == 0
     assert "█" in shown.out
     assert f"{head(shell) + 1} events in " in shown.out
+
+
+def test_a_timeline_fits_into_a_terminal_of_eighty_columns(
+    changed: tuple[Shell, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert "…" not in changed[0]("timeline").out
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "shown"),
+    [
+        (1200.0, 1250.5, "1200.00 - 1250.50"),
+        (0.0, 0.004, "0.0000 - 0.0040"),
+        (0.000002, 0.000004, "0.000002 - 0.000004"),
+        (3.0, 3.0, "3.00 - 3.00"),
+    ],
+)
+def test_hours_are_told_apart_however_short(start: float, end: float, shown: str) -> None:
+    assert stretch(start, end) == shown
 
 
 def test_a_timeline_as_json_is_that_of_the_memory(changed: tuple[Shell, int]) -> None:
@@ -91,6 +113,14 @@ def test_a_revert_is_tried_first_and_then_done(changed: tuple[Shell, int]) -> No
     assert "Stays, as history: 1 recall-recorded" in done.out
     first = shell("recall", "When is the demo?", "--json").document["blocks"][0]
     assert first["content"] == "Ines moved the demo to Thursday."
+
+
+def test_a_revert_names_what_it_would_touch(changed: tuple[Shell, int]) -> None:
+    shell, before = changed
+    shown = shell("revert", str(before + 1), str(head(shell)), "--dry-run").out
+    forgotten, back = shown.split("Forgotten 1\n")[1].split("Put back ")
+    assert forgotten.endswith("The demo is on Friday.\n")
+    assert "Ines moved the demo to Thursday." in back
 
 
 def test_a_revert_shows_what_it_left(changed: tuple[Shell, int]) -> None:

@@ -40,7 +40,7 @@ def test_a_true_receipt_is_confirmed(asked: tuple[Shell, str], receipt: Path) ->
     told = shell("verify", "--receipt", str(receipt), "--replay")
     assert (told.exit, told.out) == (
         0,
-        f"{decision} confirmed by default. Replayed: reproduced.\n",
+        f"{decision} confirmed by the log of default. Replayed: reproduced.\n",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from mnemic.adapters.cli import main
 from mnemic.adapters.cli.failures import Exit, failure
 from mnemic.kernel import errors
 
@@ -62,6 +64,14 @@ def test_an_error_is_one_json_document_if_asked_for(told: Shell) -> None:
         (["recall", "--bogus"], "mnemic recall"),
         (["outcome", "abc"], "mnemic outcome"),
         (["as-of", "--hour", "noon"], "mnemic as-of"),
+        (["as-of", "--version", "1", "bogus"], "mnemic as-of"),
+        (["as-of", "--version", "1", "recall", "--bogus"], "mnemic as-of recall"),
+        (["revert", "1.5", "2"], "mnemic revert"),
+        (["revert", "1", "2e0"], "mnemic revert"),
+        (["fork", "trial", "--version", "2.5"], "mnemic fork"),
+        (["export", "log.ndjson", "--upto", "0x3"], "mnemic export"),
+        (["replay", "--all", "--after", "1.2"], "mnemic replay"),
+        (["as-of", "--version", "1.5", "status"], "mnemic as-of"),
     ],
 )
 def test_a_wrong_command_line_exits_with_2_and_points_to_help(
@@ -125,6 +135,43 @@ def test_only_ingest_and_learn_make_a_store(shell: Shell, store: Path, tokens: l
     assert (failed.exit, failed.error["code"]) == (5, "store-failed")
     assert "mnemic learn" in failed.error["recovery"]
     assert list(store.parent.iterdir()) == []
+
+
+LONG = "n" * 300
+"""More than any file may be called."""
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        ["export", LONG],
+        ["fork", "trial", "--into", LONG],
+        ["import", LONG],
+        ["backtest", LONG],
+        ["backtest", "--plot", f"{LONG}.svg"],
+        ["verify", "--receipt", LONG],
+    ],
+    ids=lambda tokens: tokens[0],
+)
+def test_a_name_that_the_system_does_not_take_is_no_bug_of_ours(
+    told: Shell, tokens: list[str]
+) -> None:
+    failed = told(*tokens, "--json")
+    assert (failed.exit, bool(failed.error["recovery"])) == (5, True)
+
+
+@pytest.mark.parametrize("tokens", [["status"], ["learn", "x"]], ids=lambda tokens: tokens[0])
+def test_a_store_of_such_a_name_is_not_there(
+    tokens: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--db", LONG, *tokens, "--json"]) == 5
+    assert json.loads(capsys.readouterr().err)["code"] == "store-failed"
+
+
+@pytest.mark.parametrize("path", [".", "/"])
+def test_a_folder_is_no_place_for_an_export(told: Shell, path: str) -> None:
+    assert told("export", path, "--json").error["code"] == "field-refused"
+    assert told("import", path, "--json").exit == 5
 
 
 @pytest.mark.parametrize("tokens", [["status"], ["recall", "x"]], ids=lambda tokens: tokens[0])

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
+from mnemic.adapters.cli import trials
 from mnemic.kernel.policy import DEFAULT
+from mnemic.kernel.results import Backtest, Estimate, Gap, PolicyScore
 
 Shell = Callable[..., Any]
 
@@ -85,6 +89,71 @@ def test_a_backtest_draws(asked: tuple[Shell, str], single: Path, tmp_path: Path
     assert "active hours" in drawn.read_text(encoding="utf-8") or drawn.stat().st_size > 0
 
 
+def test_a_table_with_intervals_fits_into_eighty_columns() -> None:
+    told = Estimate(mean=0.5, low=0.25, high=1.0, floor=0.125, ceiling=0.875, decisions=9)
+    gap = Gap(mean=-0.25, low=-0.5, high=0.0, decisions=9)
+    scores = tuple(
+        PolicyScore(
+            name=name,
+            policy_id=None,
+            answered=9,
+            unanswered=0,
+            places=9,
+            judged=9,
+            ndcg=told,
+            hit=told,
+            reward=told,
+            ndcg_gap=gap,
+            hit_gap=gap,
+            reward_gap=gap,
+            corrected=None,
+            windows=(),
+            digest="",
+        )
+        for name in ("recorded", "patient")
+    )
+    found = Backtest(
+        objective="ndcg",
+        horizon_hours=24.0,
+        seed=0,
+        from_hour=0.0,
+        to_hour=9.0,
+        decisions=9,
+        judged=9,
+        told_apart=9,
+        sessions=9,
+        explored=0,
+        left_out={},
+        scores=scores,
+        caveats=(),
+    )
+    screen = Console(width=80, file=StringIO(), color_system=None)
+    screen.print(*trials.tested(found), sep="\n")
+    shown = screen.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert [line.split() for line in shown[1:2] + shown[-2:]] == [
+        "policy ndcg hit reward ndcg gap bounds judged".split(),
+        "patient 0.500 0.500 0.500 -0.250 0.125 100%".split(),
+        "0.25-1.00 0.25-1.00 0.25-1.00 -0.500 to +0.000 to 0.875".split(),
+    ]
+
+
+@pytest.mark.parametrize("name", ["picture.txt", "picture"])
+def test_what_cannot_be_drawn_is_refused_before_anything_is_computed(
+    asked: tuple[Shell, str], single: Path, name: str
+) -> None:
+    ran = asked[0]("backtest", str(single), "--plot", name, "--json")
+    assert (ran.exit, ran.out, ran.error["code"]) == (1, "", "field-refused")
+
+
+def test_the_table_is_shown_when_the_picture_cannot_be_written(
+    asked: tuple[Shell, str], single: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    ran = asked[0]("backtest", str(single), "--plot", str(tmp_path / "gone" / "x.png"))
+    assert ran.exit == 5
+    assert "1 judged within 24 active hours" in ran.out
+
+
 def test_a_stretch_of_hours_can_be_named(asked: tuple[Shell, str], single: Path) -> None:
     shell, _ = asked
     told = shell("backtest", str(single), "--from", "5", "--to", "6", "--json").document
@@ -142,6 +211,26 @@ def test_two_files_of_one_name_are_refused(told: Shell, single: Path, tmp_path: 
     twin.write_text("{}", encoding="utf-8")
     ran = told("backtest", str(single), str(twin), "--json")
     assert (ran.exit, ran.error["code"]) == (1, "field-refused")
+
+
+def test_the_name_of_what_was_recorded_is_taken(told: Shell, tmp_path: Path) -> None:
+    (tmp_path / "recorded.json").write_text("{}", encoding="utf-8")
+    ran = told("backtest", str(tmp_path / "recorded.json"), "--json")
+    assert (ran.exit, ran.error["recovery"]) == (
+        1,
+        "Call the file otherwise: what was recorded goes by that name in the table.",
+    )
+
+
+def test_a_field_that_no_policy_has_is_named_and_the_way_to_those_there_are(
+    told: Shell, tmp_path: Path
+) -> None:
+    file = tmp_path / "odd.json"
+    file.write_text('{"half_life": 5}', encoding="utf-8")
+    assert told("policy", "adopt", str(file)).err.splitlines() == [
+        "error policy-refused: no policy has a field 'half_life'",
+        "Correct its name; `mnemic policy` shows every field there is.",
+    ]
 
 
 def test_a_recall_can_explore(told: Shell) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
+from attrs import evolve
 
 from mnemic.adapters.exchange.exporting import vectors_path
+from mnemic.adapters.exchange.manifest import read
 from mnemic.adapters.exchange.reading import Export
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.kernel.errors import ExportCorrupt
@@ -68,6 +70,40 @@ def test_any_changed_byte_of_the_vectors_is_found(exported: Path) -> None:
         beside.write_bytes(whole[:at] + bytes([whole[at] ^ 16]) + whole[at + 1 :])
         facts = refusal(exported).facts
         assert facts.keys() == {"line", "version"}
+
+
+MISFITS: tuple[Any, ...] = (None, True, 1, 1.0, -1, 2**70, "x", [], {}, ["a"])
+"""Of every type that JSON knows."""
+
+
+def misfits(document: Any) -> Iterator[Any]:
+    """Yield a document once for each of its values and each misfit in the value's place."""
+    inside = document.items() if isinstance(document, dict) else enumerate(document)
+    for key, value in list(inside):
+        for misfit in [*MISFITS, *(misfits(value) if isinstance(value, dict | list) else ())]:
+            if type(misfit) is not type(value) or misfit != value:
+                document[key] = misfit
+                yield document
+        document[key] = value
+
+
+def test_a_value_of_any_other_type_anywhere_is_refused(exported: Path) -> None:
+    lines = exported.read_bytes().splitlines(keepends=True)
+    kinds = {parsed["type"]: at for at, parsed in enumerate(map(orjson.loads, lines))}
+    for at in sorted(kinds.values()):
+        for number, document in enumerate(misfits(json.loads(lines[at]))):
+            if number % 3 == 0:
+                line = json.dumps(document, separators=(",", ":")).encode() + b"\n"
+                exported.write_bytes(b"".join([*lines[:at], line, *lines[at + 1 :]]))
+                assert refusal(exported).code == "export-corrupt"
+
+
+@pytest.mark.parametrize("erased", ["ffffffffffffffff", "nobody"])
+def test_an_erasure_of_what_nobody_learned_is_not_believed(exported: Path, erased: str) -> None:
+    first, rest = exported.read_bytes().split(b"\n", 1)
+    forged = evolve(read(first), erased=(erased,))
+    exported.write_bytes(forged.line() + b"\n" + rest)
+    assert "nobody learned" in refusal(exported).message
 
 
 @pytest.mark.parametrize("change", [lambda raw: raw[:-1], lambda raw: raw + b"x", lambda _: b""])

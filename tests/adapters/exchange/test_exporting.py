@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from base64 import b64decode
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from mnemic.kernel.errors import (
     StoreFailed,
 )
 from mnemic.kernel.ports import GENESIS_DIGEST
+from tests.adapters.exchange.damage import damage
 
 CORE = frozenset("specversion id source type subject time datacontenttype data data_base64".split())
 """Names that CloudEvents 1.0 knows."""
@@ -96,6 +96,18 @@ def test_without_words_it_holds_none(memory: SyncMemory, tmp_path: Path) -> None
     assert not any(word in bodies for word in (b"harbour", b"Ann", b"gate", b"rota"))
 
 
+@pytest.mark.parametrize("name", ["log.ndjson", "log.ndjson.vectors"])
+def test_what_somebody_else_makes_meanwhile_is_not_overwritten_either(
+    memory: SyncMemory, tmp_path: Path, name: str
+) -> None:
+    def make(_done: int, _total: int) -> None:
+        (tmp_path / name).write_text("theirs")
+
+    with pytest.raises(FieldRefused, match="exists"):
+        memory.export(tmp_path / "log.ndjson", progress=make)
+    assert {file.name: file.read_text() for file in tmp_path.iterdir()} == {name: "theirs"}
+
+
 @pytest.mark.parametrize("version", [0, 1, 5])
 def test_it_may_end_early(memory: SyncMemory, tmp_path: Path, version: int) -> None:
     result = memory.export(tmp_path / "part.ndjson", upto=version)
@@ -158,9 +170,7 @@ def test_a_damaged_log_is_exported_up_to_its_damage(tmp_path: Path) -> None:
     with SyncMemory.open(path) as memory:
         memory.learn("one")
         memory.learn("two")
-    with sqlite3.connect(path) as file:
-        file.execute("UPDATE stored_events SET topic = 'x' WHERE originator_version = 3")
-    file.close()
+    damage(path, 3)
     with SyncMemory.open(path, read_only=True) as memory:
         with pytest.raises(LogCorrupt):
             memory.export(tmp_path / "all.ndjson")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,11 @@ from mnemic.kernel.errors import (
     PointOutOfRange,
     SpaceErased,
     SpaceExists,
+    StoreFailed,
 )
 from mnemic.kernel.policy import Policy
 from tests.adapters.exchange.conftest import Open
+from tests.adapters.exchange.damage import damage
 
 
 def digests(store: MemoryStore, space: str, upto: int) -> list[bytes | None]:
@@ -134,6 +135,13 @@ def test_it_may_go_into_another_file(memory: SyncMemory, opened: Open, tmp_path:
         memory.fork("trial", into=path)
 
 
+def test_a_folder_that_takes_nothing_is_no_bug_of_ours(memory: SyncMemory, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    for into in (tmp_path / "file" / "new.db", tmp_path / ("n" * 300)):
+        with pytest.raises(StoreFailed):
+            memory.fork("trial", into=into)
+
+
 def test_commands_are_remembered_in_the_fork_too(memory: SyncMemory, opened: Open) -> None:
     memory.fork("trial", version=8)
     trial = opened(space="trial")
@@ -179,11 +187,40 @@ def test_what_stands_before_damage_can_be_saved(tmp_path: Path) -> None:
     with SyncMemory.open(path) as memory:
         memory.learn("one")
         memory.learn("two")
-    with sqlite3.connect(path) as file:
-        file.execute("UPDATE stored_events SET topic = 'x' WHERE originator_version = 3")
-    file.close()
+    damage(path, 3)
     with SyncMemory.open(path, read_only=True) as memory:
         memory.fork("default", into=tmp_path / "saved.db")
     with SyncMemory.open(tmp_path / "saved.db") as saved:
         assert saved.verify().sound
         assert [each.content for each in saved.blocks().items] == ["one"]
+
+
+def test_a_fork_of_a_space_that_is_erased_meanwhile_keeps_no_words(
+    memory: SyncMemory, store: MemoryStore, opened: Open
+) -> None:
+    def erase(_done: int, _total: int) -> None:
+        memory.erase_space()
+
+    with pytest.raises(SpaceErased):
+        memory.fork("copy", progress=erase)
+    with opened(store, space="copy") as copy:
+        assert [block.content for block in copy.blocks().items] == [None] * 6
+        assert copy.verify().sound
+        with pytest.raises(SpaceErased):
+            copy.learn("once more")
+
+
+def test_a_new_file_that_somebody_else_makes_meanwhile_is_left_alone(
+    memory: SyncMemory, tmp_path: Path
+) -> None:
+    place = tmp_path / "copy.db"
+
+    def make(_done: int, _total: int) -> None:
+        place.write_text("theirs")
+
+    with pytest.raises(SpaceExists, match="meanwhile"):
+        memory.fork("copy", into=place, progress=make)
+    assert ([file.name for file in tmp_path.iterdir()], place.read_text()) == (
+        [place.name],
+        "theirs",
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.kernel.errors import DecisionNotFound, ExportCorrupt, FieldRefused
 from mnemic.kernel.results import Receipt, ReceiptCheck, ReceiptDifference
 from tests.adapters.exchange.conftest import Open
+from tests.adapters.exchange.damage import damage
 
 FORGERIES: dict[str, Any] = {
     "space": "another",
@@ -159,9 +159,7 @@ def test_a_log_damaged_before_the_decision_cannot_confirm_it(tmp_path: Path) -> 
     with SyncMemory.open(path) as memory:
         memory.learn("one")
         receipt = memory.receipt(str(memory.recall("one").decision_id))
-    with sqlite3.connect(path) as file:
-        file.execute("UPDATE stored_events SET topic = 'x' WHERE originator_version = 2")
-    file.close()
+    damage(path, 2)
     with SyncMemory.open(path, read_only=True) as memory:
         check = memory.verify_receipt(receipt)
     assert (check.verdict, "version 2" in str(check.problem)) == ("damaged", True)

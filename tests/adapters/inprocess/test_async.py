@@ -89,6 +89,12 @@ def test_every_verb_is_there_with_its_arguments_and_its_words(sync: type, other:
         assert inspect.iscoroutinefunction(twins[name])
 
 
+async def test_the_policy_in_force_is_awaited() -> None:
+    async with Memory.open(":memory:", **host()) as memory:
+        await memory.adopt_policy(Policy(name="other"))
+        assert (await memory.policy()).name == "other"
+
+
 SCRIPT: Script = [
     ("start_session", lambda _: {}),
     ("learn", lambda _: {"content": "the harbour gate", "tags": ["harbour"]}),

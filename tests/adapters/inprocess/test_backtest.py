@@ -15,11 +15,11 @@ from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.inprocess.resampling import intervals, random_words
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.kernel.errors import FieldRefused, PolicyRefused
 from mnemic.kernel.policy import DEFAULT, ELFMEM, Frame, Policy
 from mnemic.kernel.results import RECORDED, Backtest, PolicyScore, RecallResult
+from mnemic.projections.resampling import intervals, random_words
 
 Open: TypeAlias = Callable[..., SyncMemory]
 Busy: TypeAlias = Callable[[SyncMemory], list[RecallResult]]
@@ -252,6 +252,13 @@ def test_it_can_be_drawn(judged: SyncMemory, tmp_path: Path, name: str, begins: 
     assert drawn.read_bytes().startswith(begins)
 
 
+@pytest.mark.parametrize("name", ["_aside", r"$\frac{$", "a$b$"])
+def test_a_name_is_drawn_as_it_is(judged: SyncMemory, tmp_path: Path, name: str) -> None:
+    pytest.importorskip("matplotlib")
+    drawn = judged.backtest({name: WIDE}).plot(tmp_path / "b.svg")
+    assert f"<!-- {name} -->" in drawn.read_text(encoding="utf-8")
+
+
 def test_nothing_at_all_can_be_drawn_too(memory: SyncMemory, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     assert memory.backtest([]).plot(tmp_path / "empty.png").stat().st_size > 0
@@ -335,10 +342,14 @@ class Step:
     which: int
 
 
+KINDS = (
+    *("learn", "recall", "good", "bad", "adopt", "session", "forget", "link"),
+    *("compose", "label", "retract", "curate", "revise", "rezone", "revert", "reembed"),
+)
 STEPS = st.lists(
     st.builds(
         Step,
-        st.sampled_from(("learn", "recall", "good", "bad", "adopt", "session", "forget", "link")),
+        st.sampled_from(KINDS),
         st.integers(min_value=0, max_value=9),
     ),
     max_size=14,
@@ -387,7 +398,7 @@ class Life:
             found = self.decided[which % len(self.decided)]
             if which % 2:
                 self.memory.outcome(decision_id=found.decision_id, signal=signal)
-            else:
+            elif found.block_ids:
                 self.memory.outcome(list(found.block_ids[:1]), signal)
 
     def adopt(self, which: int) -> None:
@@ -408,6 +419,44 @@ class Life:
         if len(blocks) < 4:
             return
         self.memory.connect(blocks[0].id, blocks[1 + which % 3].id, "supports")
+
+    def compose(self, which: int) -> None:
+        blocks = self.memory.blocks(status="active").items
+        if blocks:
+            self.memory.compose([block.id for block in blocks[which % len(blocks) :][:2]])
+
+    def label(self, which: int) -> None:
+        composed = self.memory.ledger()
+        if composed:
+            label = ("helpful", "dead_end", "accepted")[which % 3]
+            self.memory.label(composed[which % len(composed)].id, label)
+
+    def retract(self, _: int) -> None:
+        labels = [label for each in self.memory.ledger() for label in each.labels]
+        if labels:
+            self.memory.retract_label(labels[-1].label_id)
+
+    def curate(self, which: int) -> None:
+        self.clock.advance(minutes=5 * which)
+        self.memory.curate()
+
+    def revise(self, which: int) -> None:
+        blocks = self.memory.blocks(status="active").items
+        if blocks:
+            block = blocks[which % len(blocks)]
+            self.memory.revise(block.id, f"{block.content} by {WORDS[which]}", "seen again")
+
+    def rezone(self, which: int) -> None:
+        blocks = self.memory.blocks(status="active").items
+        if blocks:
+            self.memory.rezone(blocks[which % len(blocks)].id, f"zone {which % 2}")
+
+    def revert(self, which: int) -> None:
+        head = self.memory.status().version
+        self.memory.revert(max(1, head - which), max(1, head - which // 2))
+
+    def reembed(self, which: int) -> None:
+        self.memory.reembed(HashEmbedder(16 + which % 2))
 
 
 @settings(max_examples=max(10, settings().max_examples // 4))

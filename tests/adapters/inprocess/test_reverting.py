@@ -78,7 +78,7 @@ def test_a_whole_session_is_as_if_it_had_not_been(memory: SyncMemory, ids: list[
     assert (result.action, result.version, result.conflicts) == ("reverted", head(memory), ())
     assert result.summary == (
         f"Reverted versions {stretch[0]} to {stretch[1]}: 3 blocks put back, 1 edge put back, "
-        "1 bar put back, 1 label put back, the policy put back."
+        "1 bar put back, 1 label retracted, the policy put back."
     )
 
 
@@ -241,6 +241,25 @@ def test_being_returned_is_no_word_about_a_block(memory: SyncMemory, ids: list[B
         memory.recall("pitch", record=False).block_ids
         == memory.recall("pitch", record=False, top_k=len(ids)).block_ids
     )
+
+
+def test_an_edge_that_a_recall_used_is_no_word_about_its_ends(
+    memory: SyncMemory, ids: list[BlockId]
+) -> None:
+    def badly() -> None:
+        tide = memory.learn("the tide turns at noon", category="message").block_id
+        memory.consolidate()
+        memory.connect(tide, ids[0], "supports")
+
+    before = state(memory, ids)
+    stretch = after(memory, badly)
+    memory.end_session()
+    memory.start_session()
+    memory.recall("lamp oil, noon tide")
+    assert [edge.reinforcement_count for edge in memory.edges(ids[0])] == [1]
+    result = memory.revert(*stretch)
+    assert (len(result.forgotten), result.conflicts) == (1, ())
+    assert state(memory, ids)[1:] == before[1:]
 
 
 def test_an_edge_without_room_stays_away(memory: SyncMemory, ids: list[BlockId]) -> None:

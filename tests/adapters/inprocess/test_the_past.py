@@ -14,7 +14,7 @@ from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.inprocess.snapshot import SyncView
 from mnemic.adapters.stores.memory import MemoryStore
-from mnemic.kernel.errors import MnemicError
+from mnemic.kernel.errors import MnemicError, PointOutOfRange
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.ports import Analysis, Passage
 from mnemic.kernel.results import RecallResult
@@ -252,6 +252,14 @@ def test_the_first_version_is_an_empty_memory(opened: Open, busy: Busy) -> None:
     assert view.recall("harbour").blocks == ()
     assert (view.status().version, view.status().decisions, view.status().exact) == (0, 0, True)
     assert memory.status().exact is False
+
+
+def test_an_instant_before_the_first_event_is_not_told_in_microseconds(memory: SyncMemory) -> None:
+    with pytest.raises(PointOutOfRange) as caught:
+        memory.as_of(at="2020-01-01T09:00")
+    assert caught.value.message == (
+        "no event was recorded at or before that instant; the log ends at version 1"
+    )
 
 
 POINTS: list[tuple[dict[str, Any], str]] = [

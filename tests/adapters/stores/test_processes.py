@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-NURSERY = Path(__file__).with_name("nursery.py")
+from tests.crash.reports import report
+
+nursery = partial(report, Path(__file__).with_name("nursery.py"))
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")
-
-
-def nursery(verb: str, folder: Path, *numbers: int) -> dict[str, Any]:
-    command = [sys.executable, str(NURSERY), verb, str(folder), *map(str, numbers)]
-    environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join(sys.path),
-        "OPENBLAS_NUM_THREADS": "1",  # no threads beside a fork
-    }
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    return json.loads(done.stdout)  # type: ignore[no-any-return]
 
 
 def test_nothing_acknowledged_is_lost_when_a_writer_is_killed(tmp_path: Path) -> None:

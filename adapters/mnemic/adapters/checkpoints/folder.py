@@ -10,6 +10,7 @@ can be removed.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
@@ -25,9 +26,14 @@ UNFINISHED = ".tmp"
 SLUG_MAX = 24
 MARK_BYTES = 6
 ZEROS = bytes(2**16)
+PRIVATE = 0o600
+"""Permissions of a file that only its owner may read: checkpoints hold words."""
 
 _PLAIN = re.compile(r"[^a-z0-9]+")
 _VERSION = re.compile(r"-v([0-9]+)\.checkpoint")
+_BINARY = getattr(os, "O_BINARY", 0)
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY
+_THE_FILE_ITSELF = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | _BINARY
 
 
 class Abandoned(Exception):
@@ -92,18 +98,25 @@ class Folder:
 
     # --- writing ------------------------------------------------------------------------------
 
-    def write(self, version: int, pieces: Iterable[memoryview | bytes]) -> Path:
+    def write(
+        self, version: int, pieces: Iterable[memoryview | bytes], *, mode: int = PRIVATE
+    ) -> Path:
         """Write the checkpoint at *version*: the whole of it, or nothing.
+
+        Args:
+            version: Its name.
+            pieces: Its bytes.
+            mode: Who may read and write it.
 
         Raises:
             OSError: The disk is full, the folder cannot be written, ...
             Abandoned: Whoever makes the pieces says so, or the file was taken away meanwhile.
         """
-        self.path.mkdir(exist_ok=True)
+        self._make(mode)
         place = self.place(version)
         draft = place.with_name(f"{place.name}.{secrets.token_hex(4)}{UNFINISHED}")
         try:
-            self._draft(draft, pieces)
+            self._draft(draft, pieces, mode)
             try:
                 draft.replace(place)
             except FileNotFoundError as error:
@@ -114,9 +127,19 @@ class Folder:
         _sync_folder(self.path)
         return place
 
+    def _make(self, mode: int) -> None:
+        """Make the folder unless it is there; whoever may read its files may list them."""
+        with suppress(FileExistsError):
+            self.path.mkdir(mode=0o700)
+            self.path.chmod(mode | ((mode >> 2) & 0o111))
+        if not self.path.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, "not a folder", str(self.path))
+
     @staticmethod
-    def _draft(draft: Path, pieces: Iterable[memoryview | bytes]) -> None:
-        with draft.open("xb") as file:
+    def _draft(draft: Path, pieces: Iterable[memoryview | bytes], mode: int) -> None:
+        with os.fdopen(os.open(draft, _NEW, PRIVATE), "wb") as file:
+            if os.name == "posix":
+                os.fchmod(file.fileno(), mode)
             with suppress(OSError):  # some file systems know no locks; then nobody sweeps, either
                 lock_descriptor(file.fileno(), blocking=False)  # until it is closed
             for piece in pieces:
@@ -139,8 +162,11 @@ def remove(file: Path) -> bool:
 
 
 def destroy(file: Path) -> bool:
-    """Overwrite a file with zeros and remove it; say whether it is gone."""
-    with suppress(OSError), file.open("r+b", buffering=0) as stored:
+    """Overwrite a file with zeros and remove it; say whether it is gone.
+
+    Of a link that bears its name the link goes: what it points to was never written here.
+    """
+    with suppress(OSError), os.fdopen(os.open(file, _THE_FILE_ITSELF), "r+b", 0) as stored:
         left = os.fstat(stored.fileno()).st_size
         while left > 0:
             left -= stored.write(ZEROS[:left])

@@ -5,7 +5,7 @@ Rules of this module:
 1. The log is right. A checkpoint is taken up only if it is whole, of this fold and this log, and
    the log's own digest at its version is the one it names.
 2. No verb fails for the sake of a checkpoint, but those that are about checkpoints. What went wrong
-   is kept in ``trouble``, for ``status()`` to tell.
+   is kept for ``status()`` to tell: the last ``trouble``, and erased words as long as they stay.
 3. The state is looked at under the space's guard; files are written off every lock of the space,
    by one thread at most. That thread needs the guard before its file and after it, never between,
    so whoever holds the guard may wait for the file.
@@ -71,6 +71,8 @@ class Keeper:
         """The version of the checkpoint that the space was opened from."""
         self.trouble: str | None = None
         """What went wrong last, in a sentence."""
+        self._undead: set[Path] = set()
+        """Files that hold erased words and could not be removed."""
 
     # --- opening ------------------------------------------------------------------------------
 
@@ -192,11 +194,15 @@ class Keeper:
                 yield piece
 
         with self._filing:
-            file = folder.write(origin.version, pieces())
+            file = folder.write(origin.version, pieces(), mode=self._shelf.mode)
         with self._guard:
-            if self._erased_since(origin.version):
-                self._destroy([file])
-            else:
+            stays = False  # nor does it if the log cannot say whether it may
+            try:
+                stays = not self._erased_since(origin.version)
+            finally:
+                if not stays:
+                    self._destroy([file])
+            if stays:
                 self._sweep(folder)
         return file
 
@@ -244,11 +250,19 @@ class Keeper:
 
         Raises:
             CheckpointsOff: There is no place for any.
+            StoreFailed: One cannot be removed.
         """
-        self._needed()
+        folder = self._needed()
         with self._guard:
             count = self._clear(lambda files: [remove(file) for file in files])
             self._kept = _size(self._state())  # or closing would write it again
+        left = [file.name for file in folder.files()]
+        if left:
+            raise StoreFailed(
+                f"{', '.join(left)} could not be removed",
+                recovery=f"Remove it by hand from {folder.path}.",
+                path=str(folder.path),
+            )
         return count
 
     def _clear(self, away: Callable[[list[Path]], object]) -> int:
@@ -262,12 +276,21 @@ class Keeper:
         return len(files)
 
     def _destroy(self, files: Iterable[Path]) -> None:
-        left = [file.name for file in files if not destroy(file)]
-        if left:
-            self.trouble = (
-                f"{', '.join(left)} could not be removed and may hold erased words: "
-                "remove it by hand"
-            )
+        self._undead.update(file for file in files if not destroy(file))
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """The names of files that may hold erased words, since they could not be removed."""
+        return tuple(sorted(file.name for file in self._undead if file.exists()))
+
+    @property
+    def alerts(self) -> tuple[str, ...]:
+        """What a host should know, in sentences."""
+        found = () if self.trouble is None else (self.trouble,)
+        if not self.left:
+            return found
+        names = ", ".join(self.left)
+        return *found, f"{names} could not be removed and may hold erased words: remove it by hand"
 
     # --- looking ------------------------------------------------------------------------------
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 
 from attrs import frozen
 
+from mnemic.adapters.checkpoints.folder import PRIVATE
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.ports import Store
 
+READ_AND_WRITE = 0o666
 Wanted = str | Path | bool | None
 """What a host says: a folder; False: none; None: beside the file, if the store is one."""
 
@@ -19,6 +23,8 @@ class Shelf:
 
     path: Path
     store: Store
+    file: Path | None
+    """Of the store; None: it is not one file."""
     is_own: bool
     """Whether nobody else keeps anything there, so that what belongs to no space can go."""
     reads: bool
@@ -28,6 +34,12 @@ class Shelf:
     destroys: bool
     """Whether they go when words are erased: also for a host that wants none, since others of the
     same store may have made some."""
+
+    @property
+    def mode(self) -> int:
+        """Who may read them: whoever may read the store's file; their owner if it has none."""
+        file = self.file
+        return PRIVATE if file is None else stat.S_IMODE(file.stat().st_mode) & READ_AND_WRITE
 
 
 def shelf(store: Store, wanted: Wanted, *, read_only: bool) -> Shelf | None:
@@ -42,11 +54,10 @@ def shelf(store: Store, wanted: Wanted, *, read_only: bool) -> Shelf | None:
             recovery="Give a folder, None for one beside the file, or False for none.",
             field="checkpoints",
         )
-    may_write = not read_only
+    may_write, file = not read_only, _file(store)
     if isinstance(wanted, str | Path):
-        folder, is_own = Path(wanted), False
+        folder, is_own = Path(wanted).absolute(), False  # wherever the process goes next
     else:
-        file = _file(store)
         if file is None and wanted:
             raise FieldRefused(
                 "this store has no file that checkpoints could stand beside",
@@ -59,6 +70,7 @@ def shelf(store: Store, wanted: Wanted, *, read_only: bool) -> Shelf | None:
     return Shelf(
         path=folder,
         store=store,
+        file=file,
         is_own=is_own,
         reads=wanted is not False,
         writes=may_write and wanted is not False,
@@ -67,7 +79,12 @@ def shelf(store: Store, wanted: Wanted, *, read_only: bool) -> Shelf | None:
 
 
 def beside(file: Path) -> Path:
-    """Return the folder for the checkpoints of a store in one file."""
+    """Return the folder for the checkpoints of a store in one file.
+
+    One folder for all paths to the file: whoever erases must find what those kept who came by a
+    link, or have gone to another working directory since.
+    """
+    file = Path(os.path.realpath(file))
     return file.with_name(f"{file.name}.checkpoints")
 
 
@@ -77,4 +94,4 @@ def _file(store: Store) -> Path | None:
         return None  # spares whoever brings another store the import
     from mnemic.adapters.stores.sqlite import SQLiteStore
 
-    return store.path if isinstance(store, SQLiteStore) else None
+    return Path(os.path.realpath(store.path)) if isinstance(store, SQLiteStore) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -10,7 +10,7 @@ from rich.text import Text
 
 from mnemic.adapters.cli.drawings import BAR_STEPS, ERASED, short_id, table
 from mnemic.adapters.cli.invocation import plain, plural
-from mnemic.kernel.identity import short
+from mnemic.kernel.identity import BlockId, short
 from mnemic.kernel.results import (
     Block,
     CompositionLabel,
@@ -23,8 +23,10 @@ from mnemic.kernel.results import (
     Timeline,
 )
 
-BAR = 24
-"""Characters of the longest bar."""
+BAR = 16
+"""Characters of the longest bar: what 80 columns leave beside hours in the thousands."""
+LISTED = 20
+"""Blocks or pairs of a revert that are drawn; the JSON has them all."""
 LENGTH = 60
 """Characters of a block, or of a value of a policy, that one line shows."""
 
@@ -47,7 +49,7 @@ def timeline(result: Timeline) -> Iterator[RenderableType]:
     )
     for each in result.bins:
         drawn.add_row(
-            _hours(each.from_hour, each.to_hour),
+            stretch(each.from_hour, each.to_hour),
             "" if each.from_version is None else str(each.from_version),
             _count(each.kinds.get("session-started", 0)),
             _count(each.kinds.get("recall-recorded", 0)),
@@ -67,7 +69,7 @@ def _sessions(result: Timeline) -> Table:
         drawn.add_row(
             Text(short(each.session_id), style="cyan"),
             f"{each.start_version} - {each.end_version}",
-            _hours(each.from_hour, each.to_hour),
+            stretch(each.from_hour, each.to_hour),
             _minute(each.started_at),
             f"{each.events}" if each.ended else f"{each.events}, not ended",
         )
@@ -80,9 +82,10 @@ def bar(count: int, most: int) -> str:
     return "█" * (eighths // 8) + BAR_STEPS[eighths % 8].strip()
 
 
-def _hours(start: float, end: float) -> str:
-    """Return a stretch of active hours, finer where it is short."""
-    digits = 2 if end - start >= 0.1 else 4  # noqa: PLR2004 - 0.1 shows in two digits
+def stretch(start: float, end: float) -> str:
+    """Return a stretch of active hours, as fine as it takes to tell its ends apart."""
+    coarse = [digits for digits in (2, 4) if start == end or end - start >= 10 ** (1 - digits)]
+    digits = coarse[0] if coarse else 6
     return f"{start:.{digits}f} - {end:.{digits}f}"
 
 
@@ -128,7 +131,7 @@ def difference(result: DiffResult) -> Iterator[RenderableType]:
         ("labels_retracted", _labels(result.labels_retracted)),
         ("policies", _policies(result.policies)),
     ):
-        yield from _section(result, name, list(lines))
+        yield from _listed(name.replace("_", " ").capitalize(), result.totals[name], lines)
     if result.embedder is not None:
         before, after = (name or "none" for name in result.embedder)
         yield Text.assemble(("Embedder ", "bold"), plain(f"{before} → {after}"))
@@ -136,15 +139,15 @@ def difference(result: DiffResult) -> Iterator[RenderableType]:
         yield Text("Nothing is otherwise.")
 
 
-def _section(result: DiffResult, name: str, lines: list[Text]) -> Iterator[RenderableType]:
-    total = result.totals[name]
+def _listed(title: str, total: int, lines: Iterable[Text]) -> Iterator[RenderableType]:
+    """Draw a heading and what stands below it, unless that is nothing."""
     if not total:
         return
-    yield Text.assemble((name.replace("_", " ").capitalize(), "bold"), f" {total}")
-    for line in lines:
-        yield Text.assemble("  ", line)
-    if total > len(lines):
-        yield Text(f"  … and {total - len(lines)} more", style="dim")
+    yield Text.assemble((title, "bold"), f" {total}")
+    shown = [Text.assemble("  ", line) for line in lines]
+    yield from shown
+    if total > len(shown):
+        yield Text(f"  … and {total - len(shown)} more", style="dim")
 
 
 def _blocks(blocks: Iterable[Block]) -> Iterator[Text]:
@@ -167,6 +170,11 @@ def _archived(blocks: Iterable[Block]) -> Iterator[Text]:
     for block, line in zip(blocks, _blocks(blocks), strict=True):
         reason = "back in use since" if block.archive_reason is None else block.archive_reason
         yield line.append(f" {reason}", style="yellow")
+
+
+def _pairs(pairs: Iterable[tuple[BlockId, BlockId]]) -> Iterator[Text]:
+    for pair in pairs:
+        yield Text(" - ").join(map(short_id, pair))
 
 
 def _edges(edges: Iterable[Edge]) -> Iterator[Text]:
@@ -199,9 +207,25 @@ def _policies(steps: Iterable[PolicyStep]) -> Iterator[Text]:
 # --- revert ---------------------------------------------------------------------------------
 
 
-def reverted(result: RevertResult) -> Iterator[RenderableType]:
-    """Draw what a revert did, and what it left."""
+def reverted(result: RevertResult, look: Callable[[BlockId], Block]) -> Iterator[RenderableType]:
+    """Draw what a revert did, or would do, and what it left.
+
+    Args:
+        result: What came of it.
+        look: Gives a block by its id.
+    """
     yield Text(plain(result.summary))
+    back = {*result.restored, *result.strength, *result.evidence, *result.uses}
+    for title, blocks in (
+        ("Forgotten", result.forgotten),
+        ("Put back", sorted(back - {*result.forgotten})),
+    ):
+        yield from _listed(title, len(blocks), _blocks(map(look, blocks[:LISTED])))
+    for title, pairs in (
+        ("Edges removed", result.edges_removed),
+        ("Edges put back", result.edges_restored),
+    ):
+        yield from _listed(title, len(pairs), _pairs(pairs[:LISTED]))
     if result.version is not None:
         yield Text(f"Written as version {result.version}; revert that to undo it.", style="dim")
     for conflict in result.conflicts:

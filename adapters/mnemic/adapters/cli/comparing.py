@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mnemic.adapters.cli.failures import Exit
-from mnemic.adapters.cli.invocation import Flag, Run
+from mnemic.adapters.cli.invocation import Flag, Run, Version
 
 
 def timeline(*, bins: int = 24, after: int | None = None, limit: int = 20, run: Run) -> int:
@@ -50,8 +50,8 @@ def diff(before: str, after: str = "now", /, *, limit: int = 20, run: Run) -> in
 
 
 def revert(
-    from_version: int,
-    to_version: int,
+    from_version: Version,
+    to_version: Version,
     /,
     *,
     reason: str | None = None,
@@ -74,5 +74,5 @@ def revert(
 
     with run.memory(read_only=dry_run) as memory:
         result = memory.revert(from_version, to_version, reason=reason, dry_run=dry_run)
-    run.show(result, *chronicles.reverted(result))
+        run.show(result, *chronicles.reverted(result, memory.block))
     return Exit.OK

@@ -352,7 +352,7 @@ def checkpoints(found: Sequence[Checkpoint]) -> RenderableType:
         drawn.add_row(
             str(each.version),
             "" if each.hour is None else f"{each.hour:.3f}",
-            f"{each.bytes / BYTES_PER_MB:.1f} MB",
+            f"{each.bytes / BYTES_PER_MB:.2f} MB",
             Text(each.state, style="green" if each.state == "valid" else "yellow"),
             each.release or "",
             Text(plain(each.problem or each.name), style="dim"),

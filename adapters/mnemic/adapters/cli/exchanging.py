@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mnemic.adapters.cli.failures import Exit
-from mnemic.adapters.cli.invocation import Flag, Invocation, Run
+from mnemic.adapters.cli.invocation import Flag, Invocation, Run, VersionOption
 from mnemic.adapters.tokens import counter_named
 from mnemic.kernel.errors import FieldRefused, StoreFailed
 
@@ -83,7 +83,7 @@ def _read(path: Path) -> Receipt:
     return Receipt.from_dict(document)
 
 
-def export(file: Path, /, *, upto: int | None = None, no_words: Flag = False, run: Run) -> int:
+def export(file: Path, /, *, upto: VersionOption = None, no_words: Flag = False, run: Run) -> int:
     """Write the log as CloudEvents, one to a line, and its vectors to FILE.vectors beside it.
 
     The files hold all words, and the keys that vouch for them: keep them as safe as the store.
@@ -127,7 +127,7 @@ def fork(
     *,
     into: Path | None = None,
     hour: float | None = None,
-    version: int | None = None,
+    version: VersionOption = None,
     at: str | None = None,
     decision: str | None = None,
     run: Run,

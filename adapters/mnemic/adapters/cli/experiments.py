@@ -79,13 +79,18 @@ def backtest(
         to: Of the last ones.
         objective: What the best is best at: the right order (ndcg), something that served (hit),
             or how well blocks served on average (reward).
-        horizon: Active hours after a recall in which something still speaks of it.
+        horizon: Active hours after a recall in which something still speaks of it; 24 if not
+            given.
         seed: Of the resampling behind the intervals.
         plot: Draw the objective over active hours into this file: .png, .svg or .pdf (an extra).
         run: This invocation.
     """
     from mnemic.adapters.cli import trials
 
+    if plot is not None:
+        from mnemic.adapters.plots import drawable
+
+        drawable(plot)
     with run.memory(read_only=True) as memory, run.progress("answering again") as progress:
         result = memory.backtest(
             _by_name(policies, memory.policy),
@@ -96,9 +101,9 @@ def backtest(
             seed=seed,
             progress=progress,
         )
+    run.show(result, *trials.tested(result))
     if plot is not None:
         result.plot(plot)
-    run.show(result, *trials.tested(result))
     return Exit.OK
 
 
@@ -138,10 +143,19 @@ def _by_name(files: Sequence[Path], in_force: Policy) -> dict[str, Policy]:
     """Return the policies of files, each by the name of its file.
 
     Raises:
-        FieldRefused: Two files go by one name.
+        FieldRefused: Two files go by one name, or one by that of what was recorded.
     """
+    from mnemic.kernel.results import RECORDED
+
     found: dict[str, Policy] = {}
     for file in files:
+        if file.stem == RECORDED:
+            raise FieldRefused(
+                f"no policy can go by the name {RECORDED!r}",
+                recovery="Call the file otherwise: what was recorded goes by that name in the "
+                "table.",
+                field="policies",
+            )
         if file.stem in found:
             raise FieldRefused(
                 f"two policies go by the name {file.stem!r}",

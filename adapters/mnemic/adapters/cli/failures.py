@@ -33,8 +33,8 @@ FAMILIES: tuple[tuple[type[MnemicError], Exit], ...] = (
     (Unavailable, Exit.UNAVAILABLE),
 )
 READ_ON = (
-    "Restore a backup to write again; status, blocks, block, log, as-of and replay still read what "
-    "stands before the damage, and `mnemic verify` says where it is."
+    "Restore a backup, or save what stands before the damage with `mnemic fork NAME --into FILE`; "
+    "whatever only reads still reads that, and `mnemic verify` says where the damage is."
 )
 
 

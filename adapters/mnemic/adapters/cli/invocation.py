@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import unicodedata
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from attrs import field, frozen
-from cyclopts import Parameter
+from cyclopts import Parameter, Token
 from rich.console import Console, RenderableType
 from rich.text import Text
 
@@ -82,7 +83,7 @@ class Invocation:
         from mnemic.adapters.inprocess import SyncMemory
         from mnemic.adapters.stores.sqlite import SQLiteStore
 
-        if not making and not self.path.exists():
+        if not making and not self._is_there():
             raise StoreFailed(
                 f"there is no file {self.path}",
                 recovery="Name another with --db or MNEMIC_DB, or let `mnemic ingest` or "
@@ -106,6 +107,12 @@ class Invocation:
                 yield memory
         finally:
             store.close()
+
+    def _is_there(self) -> bool:
+        try:
+            return self.path.exists()
+        except OSError:  # a name that no file can have
+            return False
 
     def _embedder(self, *, read_only: bool) -> Embedder | None:
         """Return the embedder that was asked for; whoever only reads needs none."""
@@ -204,6 +211,19 @@ Run = Annotated[Invocation, Parameter(parse=False)]
 """The parameter of a command that takes the invocation; not an option of its own."""
 Flag = Annotated[bool, Parameter(negative=())]
 """An option that is there or not, without a --no-… twin."""
+
+
+def _version(_: object, tokens: Sequence[Token]) -> int:
+    """Return a version; a fraction is none, and rounding it would name another."""
+    (token,) = tokens
+    if re.fullmatch(r"[+-]?[0-9]{1,15}", token.value) is None:
+        raise ValueError(f"a version is a whole number, not {token.value!r}")
+    return int(token.value)
+
+
+Version = Annotated[int, Parameter(converter=_version)]
+"""A version of the log on the command line."""
+VersionOption = Annotated[int | None, Parameter(converter=_version)]
 
 
 def invocation(

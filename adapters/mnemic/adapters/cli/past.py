@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 from attrs import frozen
-from cyclopts import App, Parameter
+from cyclopts import App, CycloptsError, Parameter
 from rich.console import RenderableType
 from rich.text import Text
 
 from mnemic.adapters.cli import reading
 from mnemic.adapters.cli.conditions import conditions
 from mnemic.adapters.cli.failures import Exit
-from mnemic.adapters.cli.invocation import Flag, Invocation, Run
+from mnemic.adapters.cli.invocation import Flag, Invocation, Run, VersionOption
 from mnemic.adapters.cli.ledger import Size, show_frontier, show_ledger
 from mnemic.kernel.errors import FieldRefused
 
@@ -56,14 +56,14 @@ class Point:
 Then = Annotated[Point, Parameter(parse=False)]
 """The parameter of a command that takes the point; not an option of its own."""
 
-as_of = App(name="as-of", version_flags=[])
+as_of = App(name="as-of", version_flags=[], print_error=False, exit_on_error=False)
 
 
 @as_of.meta.default
 def to_point(
     *tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
     hour: float | None = None,
-    version: int | None = None,
+    version: VersionOption = None,
     at: str | None = None,
     decision: str | None = None,
     run: Run,
@@ -84,7 +84,11 @@ def to_point(
         run: This invocation.
     """
     point = Point(invocation=run, hour=hour, version=version, at=at, decision=decision)
-    command, bound, injected = as_of.parse_args(tokens)
+    try:
+        command, bound, injected = as_of.parse_args(tokens)
+    except CycloptsError as error:  # it knows the words behind as-of only
+        error.command_chain = (as_of.name[0], *(error.command_chain or ()))
+        raise
     exit_code: int | None = command(*bound.args, **bound.kwargs, **dict.fromkeys(injected, point))
     return exit_code or Exit.OK
 
@@ -249,8 +253,8 @@ def replay(
     /,
     *,
     all_: Annotated[bool, Parameter(name="--all", negative=())] = False,
-    after: int | None = None,
-    upto: int | None = None,
+    after: VersionOption = None,
+    upto: VersionOption = None,
     explain: Flag = False,
     run: Run,
 ) -> int:
@@ -267,7 +271,17 @@ def replay(
         run: This invocation.
     """
     if all_ == (decision is not None):
-        raise FieldRefused("name one decision, or --all of them", field="decision")
+        raise FieldRefused(
+            "name one decision, or --all of them",
+            recovery="Give an id like d45, which `mnemic log` lists, or --all; not both.",
+            field="decision",
+        )
+    if decision is not None and (after, upto) != (None, None):
+        raise FieldRefused(
+            "one decision has no stretch",
+            recovery="Leave out --after and --upto, or give --all instead of a decision.",
+            field="decision",
+        )
     if decision is None:
         return _replay_all(run, after=after, upto=upto)
     from mnemic.adapters.cli import drawings

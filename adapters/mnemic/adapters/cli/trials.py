@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from mnemic.adapters.cli.drawings import short_id, table, words
 from mnemic.adapters.cli.invocation import plain
-from mnemic.kernel.results import Backtest, Move, PolicyScore, WhatIf
+from mnemic.kernel.results import Backtest, Estimate, Gap, Move, PolicyScore, WhatIf
 
 STYLES = {"entered": "green", "left": "red", "moved": "yellow", "stayed": "dim"}
 SHIFTS_SHOWN = 3
@@ -49,16 +51,16 @@ def tested(result: Backtest) -> Iterator[RenderableType]:
         f"{result.decisions} decisions answered again, {result.judged} judged within "
         f"{result.horizon_hours:g} active hours"
     )
-    drawn = table(
-        "policy",
-        "ndcg",
-        "hit",
-        "reward",
-        f"{result.objective} gap",
-        "bounds",
-        "judged",
-        right=("judged",),
+    drawn = Table(
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        header_style="bold",
+        show_edge=False,
     )
+    drawn.add_column("policy", overflow="fold")
+    for column in ("ndcg", "hit", "reward", f"{result.objective} gap", "bounds", "judged"):
+        drawn.add_column(column, no_wrap=True, justify="right" if column == "judged" else "left")
     for score in result.scores:
         drawn.add_row(*_row(score, result.objective, best=score == result.best))
     yield drawn
@@ -69,8 +71,28 @@ def tested(result: Backtest) -> Iterator[RenderableType]:
 def _row(score: PolicyScore, objective: str, *, best: bool) -> Iterator[RenderableType]:
     yield Text(plain(score.name), style="bold" if best else "")
     for name in ("ndcg", "hit", "reward"):
-        yield str(score.estimate(name) or "-")
-    yield str(score.gap(objective) or "-")
+        told = score.estimate(name)
+        yield "-" if told is None else _measured(f"{told.mean:.3f}", _span(told))
+    gap = score.gap(objective)
+    yield "-" if gap is None else _measured(f"{gap.mean:+.3f}", _signed_span(gap))
     found = score.estimate(objective)
-    yield "-" if found is None else f"{found.floor:.3f} to {found.ceiling:.3f}"
+    yield "-" if found is None else f"{found.floor:.3f}\nto {found.ceiling:.3f}"
     yield f"{score.coverage:.0%}"
+
+
+def _measured(mean: str, span: str | None) -> Text:
+    """Draw a mean above its interval; side by side they would not fit into 80 columns."""
+    return Text(mean) if span is None else Text.assemble(mean, "\n", (span, "dim"))
+
+
+def _span(found: Estimate) -> str | None:
+    if found.low is None or found.high is None:
+        return None
+    return f"{found.low:.2f}-{found.high:.2f}"
+
+
+def _signed_span(found: Gap) -> str | None:
+    """Return where a gap lies, in the three digits that tell whether 0 is in it."""
+    if found.low is None or found.high is None:
+        return None
+    return f"{found.low:+.3f} to {found.high:+.3f}"

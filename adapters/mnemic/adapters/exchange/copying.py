@@ -9,7 +9,7 @@ from attrs import define, field, frozen
 
 from mnemic.adapters.codec import Codec
 from mnemic.kernel.errors import LogCorrupt, SpaceExists, VersionConflict
-from mnemic.kernel.events import BlockErased, Recorded
+from mnemic.kernel.events import BlockErased, Event, Recorded, SpaceErased
 from mnemic.kernel.identity import BlockId, CommandId
 from mnemic.kernel.ports import Clock, CommandRow, Entropy, Head, Log, PayloadRow, Record, Store
 
@@ -31,6 +31,15 @@ class Parcel:
     payloads: tuple[PayloadRow, ...]
     command: CommandRow | None = None
     """The command that this event begins, if it may be repeated."""
+
+
+@frozen(kw_only=True)
+class Hands:
+    """Who copies, and what stamps the events that a copy adds."""
+
+    clock: Clock
+    entropy: Entropy
+    actor: str
 
 
 class Carried(Protocol):
@@ -138,15 +147,7 @@ def _flush(log: Log, head: Head, batch: _Batch) -> Head:
         return log.append(batch.records, batch.payloads, command=batch.command)
 
 
-def erase_again(
-    log: Log,
-    blocks: Sequence[BlockId],
-    last: Recorded,
-    *,
-    clock: Clock,
-    entropy: Entropy,
-    actor: str,
-) -> None:
+def erase_again(log: Log, blocks: Sequence[BlockId], last: Recorded, hands: Hands) -> None:
     """Say in a copy that blocks are erased which were erased after its end in the original.
 
     Their words were not copied; without this a copy would look as if it had lost them.
@@ -155,28 +156,37 @@ def erase_again(
         log: The copy.
         blocks: Whose words are missing.
         last: The last event copied; no active time passes after it.
-        clock: When this is written.
-        entropy: For the name of the command.
-        actor: Who copies.
+        hands: Who copies.
     """
-    if not blocks:
-        return
-    codec, command = Codec(entropy), CommandId(entropy.token(8).hex())
-    records = [
+    if blocks:
+        records = _behind(last, [BlockErased(block_id=block) for block in blocks], hands)
+        with log.writing():
+            log.append(records, (), erase=blocks)
+
+
+def erase_all_again(log: Log, last: Recorded, hands: Hands) -> None:
+    """Erase a copy whose original was erased as a whole while it was made. As ``erase_again``."""
+    records = _behind(last, [SpaceErased()], hands)
+    with log.writing():
+        log.append(records, (), erase_all=True)
+
+
+def _behind(last: Recorded, events: Sequence[Event], hands: Hands) -> list[Record]:
+    """Return events that have no payloads as the records of one command behind *last*."""
+    codec, command = Codec(hands.entropy), CommandId(hands.entropy.token(8).hex())
+    return [
         codec.encode(
             Recorded(
                 version=version,
                 active_us=last.active_us,
-                recorded_us=clock.now_us(),
+                recorded_us=hands.clock.now_us(),
                 command_id=command,
-                actor=actor,
-                event=BlockErased(block_id=block),
+                actor=hands.actor,
+                event=event,
             )
         )[0]
-        for version, block in enumerate(blocks, start=last.version + 1)
+        for version, event in enumerate(events, start=last.version + 1)
     ]
-    with log.writing():
-        log.append(records, (), erase=blocks)
 
 
 def check_copy(log: Log, head: Head) -> None:

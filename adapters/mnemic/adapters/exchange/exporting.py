@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
 from typing import IO
@@ -42,7 +41,7 @@ def export(
 ) -> Manifest:
     """Write the beginning of *log* to *path*, and return the manifest with everything counted.
 
-    Memory use does not grow with the log. Files appear once they are whole, the vectors first.
+    Memory use does not grow with the log. Files appear once both are whole, the vectors first.
 
     Args:
         log: What to export.
@@ -58,12 +57,12 @@ def export(
         LogCorrupt: The log cannot be read as far as it should, or ends otherwise.
         StoreFull, StoreFailed: The files cannot be written.
     """
-    beside = vectors_path(path)
-    for each in (path, beside)[: 1 + manifest.words]:
+    files.checked_new(path)  # first: the root and "." are folders, and have no name to add to
+    paths = (path, vectors_path(path))[: 1 + manifest.words]
+    for each in paths[1:]:
         files.checked_new(each)
-    with files.named(path), ExitStack() as stack:
-        out = stack.enter_context(files.appearing(path))
-        vectors = stack.enter_context(files.appearing(beside)) if manifest.words else None
+    with files.named(path), files.appearing(*paths) as outs:
+        out, vectors = outs[0], outs[1] if manifest.words else None
         writer = _Writer(manifest, codec, out, vectors)
         room = manifest.room()
         out.write(b" " * room + b"\n")

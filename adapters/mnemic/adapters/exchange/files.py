@@ -6,7 +6,7 @@ import errno
 import os
 import tempfile
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -30,19 +30,25 @@ def named(path: Path) -> Generator[None]:
         raise kind(f"{path}: {error.strerror or error}", path=str(path)) from error
 
 
+def stands(path: Path) -> bool:
+    """Return whether there is such a file or folder.
+
+    Raises:
+        StoreFailed: No file can be called that.
+    """
+    with named(path):
+        return path.exists()
+
+
 def checked_new(path: Path) -> None:
     """Refuse a file that is there, or whose folder is not.
 
     Raises:
         FieldRefused: It exists.
-        StoreFailed: There is no such folder.
+        StoreFailed: There is no such folder, or no file can be called that.
     """
-    if path.exists():
-        raise FieldRefused(
-            f"{path} exists",
-            recovery="Name a file that does not exist yet; nothing is overwritten.",
-            field="path",
-        )
+    if stands(path):
+        raise _exists(path)
     if not path.parent.is_dir():
         raise StoreFailed(
             f"there is no folder {path.parent}",
@@ -52,30 +58,65 @@ def checked_new(path: Path) -> None:
 
 
 @contextmanager
-def appearing(path: Path) -> Generator[IO[bytes]]:
-    """Write a file aside, for a ``with`` block; it stands at *path* once that ends well.
+def appearing(*paths: Path) -> Generator[list[IO[bytes]]]:
+    """Write files aside, for a ``with`` block; they stand at *paths* once that ends well.
 
-    Only its owner may read it: an export holds words, and the keys that vouch for them.
+    The last one comes first, and either all of them or none. Only their owner may read them: an
+    export holds words, and the keys that vouch for them.
+
+    Raises:
+        FieldRefused: Somebody else made one of them meanwhile.
     """
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    aside = Path(name)
+    made: list[Path] = []
     try:
-        with os.fdopen(handle, "w+b") as out:
-            yield out
-            out.flush()
-            os.fsync(out.fileno())
-        settle(aside, path)
+        with ExitStack() as stack:
+            outs: list[IO[bytes]] = []
+            for path in paths:
+                handle, name = tempfile.mkstemp(".part", f".{path.name}.", path.parent)
+                made.append(Path(name))
+                outs.append(stack.enter_context(os.fdopen(handle, "w+b")))
+            yield outs
+            for out in outs:
+                out.flush()
+                os.fsync(out.fileno())
+        for aside, path in reversed(list(zip(tuple(made), paths, strict=True))):
+            try:
+                settle(aside, path)
+            except FileExistsError as error:
+                raise _exists(path) from error
+            made.append(path)
     except BaseException:
-        aside.unlink(missing_ok=True)
+        for each in made:
+            each.unlink(missing_ok=True)
         raise
 
 
 def settle(aside: Path, path: Path) -> None:
-    """Move a finished file into its place, for good."""
-    aside.replace(path)
+    """Move a finished file into its place, for good.
+
+    Raises:
+        FileExistsError: Another one stands there; it stays.
+    """
+    try:
+        path.hardlink_to(aside)  # the only move that never overwrites
+    except FileExistsError:
+        raise
+    except OSError:  # not every file system has links
+        if path.exists():
+            raise FileExistsError(errno.EEXIST, "File exists", str(path)) from None
+        aside.replace(path)
+    aside.unlink(missing_ok=True)
     with suppress(OSError):  # not every system lets a folder be opened
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def _exists(path: Path) -> FieldRefused:
+    return FieldRefused(
+        f"{path} exists",
+        recovery="Name a file that does not exist yet; nothing is overwritten.",
+        field="path",
+    )

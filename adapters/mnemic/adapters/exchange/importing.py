@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-from attrs import frozen
-
 from mnemic.adapters.clocks import SystemClock
 from mnemic.adapters.entropy import SystemEntropy
-from mnemic.adapters.exchange.copying import (
-    Progress,
-    check_copy,
-    erase_again,
-    fill,
-)
+from mnemic.adapters.exchange.copying import Hands, Progress, check_copy, erase_again, fill
 from mnemic.adapters.exchange.reading import Entry, Export
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.kernel.errors import FieldRefused, LogCorrupt
 from mnemic.kernel.identity import BlockId
-from mnemic.kernel.ports import Clock, Entropy, Head, Log
+from mnemic.kernel.ports import Head, Log
 
 PROGRESS_EVERY = 1000
 PASSES = 2
 """Looks at every event: one before anything is written, one to write it."""
-
-
-@frozen(kw_only=True)
-class Hands:
-    """Who copies, and what stamps the events that a copy adds."""
-
-    clock: Clock
-    entropy: Entropy
-    actor: str
 
 
 def check_words(export: Export) -> None:
@@ -88,9 +72,7 @@ def write(
         log,
         [BlockId(block) for block in export.manifest.erased],
         last.recorded,
-        clock=hands.clock,
-        entropy=hands.entropy,
-        actor=hands.actor,
+        hands,
     )
     return head
 

@@ -112,7 +112,10 @@ def record_of(found: dict[str, Any]) -> Record:
     Raises:
         ValueError, TypeError, LookupError: It holds none.
     """
-    return Record(found["version"], found["type"], b64decode(found["data_base64"], validate=True))
+    version, topic = found["version"], found["type"]
+    if type(version) is not int or type(topic) is not str:
+        raise ValueError("no version or no type")
+    return Record(version, topic, b64decode(found["data_base64"], validate=True))
 
 
 def payload_of(found: dict[str, Any]) -> tuple[PayloadRow, Place | None]:

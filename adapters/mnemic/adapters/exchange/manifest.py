@@ -87,6 +87,7 @@ def read(line: bytes) -> Manifest:
         found = Manifest(**data)
         written = found.line()
         is_whole = all(type(data[name]) is kind for name, kind in _TYPES.items())
+        is_whole = is_whole and len(set(found.erased)) == len(found.erased)
     except (ValueError, TypeError, LookupError) as error:
         if isinstance(error, ManifestUnreadable):
             raise

@@ -36,7 +36,7 @@ from mnemic.adapters.exchange.lines import (
 from mnemic.adapters.exchange.manifest import Manifest, ManifestUnreadable, read
 from mnemic.adapters.stores import chain
 from mnemic.kernel.errors import ExportCorrupt, LogCorrupt
-from mnemic.kernel.events import Recorded
+from mnemic.kernel.events import BlockLearned, Recorded
 from mnemic.kernel.ports import GENESIS_DIGEST, CommandRow, PayloadRow, Record
 
 LINE_MAX = 256 * 2**20
@@ -109,6 +109,8 @@ class _Walk:
         self._version = -1
         """Of the last event that was sound."""
         self._link = GENESIS_DIGEST
+        self._unlearned = set(export.manifest.erased)
+        """Blocks that are said to be erased later, and have not come yet."""
         self._sum, self._vector_sum = sha256(), sha256()
         self._payloads = self._vector_count = self._vector_bytes = 0
 
@@ -117,6 +119,8 @@ class _Walk:
         later = Erasures(self._codec, self._manifest.erased)
         while self._version < self._manifest.version:
             entry = self._entry()
+            if isinstance(entry.recorded.event, BlockLearned):
+                self._unlearned.discard(entry.recorded.event.block_id)
             later.see(entry.record, entry.recorded, {row.slot for row in entry.payloads})
             yield entry
         self._finish(later)
@@ -214,6 +218,8 @@ class _Walk:
             raise self._bad(f"nothing belongs behind version {manifest.version}")
         if self._link.hex() != manifest.chain:
             raise self._bad("the chain ends otherwise than the manifest says")
+        if self._unlearned:
+            raise self._bad("the manifest says that blocks are erased which nobody learned")
         if self._vectors is not None and self._vectors.read(1):
             raise self._bad("the file of vectors is longer than the manifest says")
         counted = evolve(

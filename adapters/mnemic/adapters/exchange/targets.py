@@ -32,7 +32,7 @@ def target(into: str | Path | Store, space: str) -> Generator[Log]:
         yield vacant(into, space)
         return
     path = Path(into)
-    if path.exists():
+    if files.stands(path):
         with closing(SQLiteStore(path)) as store:
             yield vacant(store, space)
         return
@@ -42,11 +42,14 @@ def target(into: str | Path | Store, space: str) -> Generator[Log]:
             recovery=f"Make the folder {path.parent}, or name another path.",
             path=str(path),
         )
-    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
+    with files.named(path):
+        made = tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent)
+    with made as folder:
         aside = Path(folder) / path.name
         with closing(SQLiteStore(aside)) as store:
             yield store.log(space)
-        if path.exists():
-            raise SpaceExists(f"{path} was made meanwhile", space=space)
         with files.named(path):
-            files.settle(aside, path)
+            try:
+                files.settle(aside, path)
+            except FileExistsError as error:
+                raise SpaceExists(f"{path} was made meanwhile", space=space) from error

@@ -19,10 +19,10 @@ from mnemic.adapters.inprocess.opening import Models
 from mnemic.adapters.inprocess.rerunning import Decision, Rerun
 from mnemic.adapters.inprocess.space import Space
 from mnemic.kernel.arithmetic import MICROS_PER_HOUR, NANO
-from mnemic.kernel.events import Answer
+from mnemic.kernel.events import Answer, Recorded, Reverted
 from mnemic.kernel.policy import Policy
 from mnemic.projections import answering
-from mnemic.projections.judgements import Evidence, Judgements, evidence
+from mnemic.projections.judgements import Evidence, Judgements, TakenBack, evidence
 from mnemic.projections.measures import Measured, measure
 
 Progress = Callable[[int, int], None]
@@ -134,11 +134,20 @@ def _told(space: Space, plan: Plan, asked: Sequence[Decision]) -> Iterator[Evide
     now = space.live()
     until_us = asked[-1].recorded.active_us + plan.horizon_us
     upto = space.state.timeline.version_at_hour(until_us)
+    taken_back = TakenBack(_reverts(space, after=asked[0].recorded.version))
     for record, payloads in space.log.read(asked[0].recorded.version, upto):
         if record.topic.startswith(TELLING):
-            found = evidence(now, space.codec.decode(record, payloads))
+            found = evidence(now, space.codec.decode(record, payloads), taken_back)
             if found is not None:
                 yield found
+
+
+def _reverts(space: Space, *, after: int) -> Iterator[Recorded]:
+    """Yield every revert behind a version, up to the end of the log: none is too late."""
+    for version in rerunning.versions(space, Reverted, after=after):
+        recorded = space.event_at(version)
+        if recorded is not None:
+            yield recorded
 
 
 def _case(

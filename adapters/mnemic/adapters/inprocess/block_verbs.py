@@ -200,7 +200,10 @@ class BlockVerbs(Host):
 
         Raises:
             BlockNotFound: It was never learned.
+            LogCorrupt: The log is damaged where a checkpoint spared the reading of it. An erasure
+                folds all of it again, and nothing behind the damage would be left.
         """
+        self._open().check_foldable()
 
         def decide(view: View, _: Moment) -> Written:
             event = decide_erase(view, block_id)
@@ -230,6 +233,7 @@ class BlockVerbs(Host):
             block_id=block_id,
             version=version,
             chain=self._space.digest_at(version).hex(),
+            left=() if self._space.keeper is None else self._space.keeper.left,
         )
 
     def rezone(

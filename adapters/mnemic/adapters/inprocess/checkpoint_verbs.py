@@ -47,6 +47,7 @@ class CheckpointVerbs(Host):
         Raises:
             ViewReadOnly: The space was opened read-only.
             CheckpointsOff: There is no place for any.
+            StoreFailed: One cannot be removed.
         """
         space = self._open()
         space.check_writable()
@@ -58,9 +59,7 @@ class CheckpointVerbs(Host):
         """Return counts, the clock, and what is in force."""
         status = super().status()
         keeper = self._space.keeper
-        if keeper is None or keeper.trouble is None:
-            return status
-        return evolve(status, alerts=(*status.alerts, keeper.trouble))
+        return status if keeper is None else evolve(status, alerts=(*status.alerts, *keeper.alerts))
 
 
 def _off(space: Space) -> CheckpointsOff:

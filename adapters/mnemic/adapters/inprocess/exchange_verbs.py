@@ -13,8 +13,7 @@ from attrs import evolve
 from mnemic.adapters.clocks import SystemClock
 from mnemic.adapters.entropy import SystemEntropy
 from mnemic.adapters.exchange import copying, exporting, importing, receipts
-from mnemic.adapters.exchange.copying import Parcel, Progress
-from mnemic.adapters.exchange.importing import Hands
+from mnemic.adapters.exchange.copying import Hands, Parcel, Progress
 from mnemic.adapters.exchange.manifest import Manifest
 from mnemic.adapters.exchange.reading import Export
 from mnemic.adapters.exchange.targets import target
@@ -346,14 +345,13 @@ def _fork(original: Space, upto: int, log: Log, progress: Progress | None) -> Fo
     assert last is not None  # noqa: S101 - an open space has a first event
     copying.check_copy(log, Head(upto, original.digest_at(upto)))
     erased = _erased_after(original, upto)  # only now: others may have erased meanwhile
-    copying.erase_again(
-        log,
-        erased,
-        last.recorded,
-        clock=original.clock,
-        entropy=original.entropy,
-        actor=original.actor,
-    )
+    hands = Hands(clock=original.clock, entropy=original.entropy, actor=original.actor)
+    try:
+        original.check_kept()
+    except SpaceErased:
+        copying.erase_all_again(log, last.recorded, hands)
+        raise
+    copying.erase_again(log, erased, last.recorded, hands)
     return ForkResult(
         space=log.name,
         version=head.version,

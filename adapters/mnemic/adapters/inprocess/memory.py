@@ -23,6 +23,7 @@ from mnemic.adapters.inprocess.snapshot import SyncView
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.kernel.errors import Closed
 from mnemic.kernel.identity import BlockId, SessionId
+from mnemic.kernel.policy import Policy
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -230,6 +231,10 @@ class Memory(_Threaded, Guided):
         with self._turn:
             if self._behind is not None:
                 self._behind.close()
+
+    async def policy(self) -> Policy:
+        """Return the policy in force; awaited, for the log may have moved on."""
+        return await self.run(lambda memory: memory.policy)
 
     async def as_of(self, **point: Any) -> View:
         """Return the memory as it was. Arguments as ``SyncMemory.as_of``."""

@@ -22,7 +22,7 @@ from mnemic.adapters.inprocess.asking import inquiry, limits
 from mnemic.adapters.inprocess.opening import Models
 from mnemic.adapters.inprocess.space import Space
 from mnemic.kernel.errors import FrameUnknown, RecipeRetired
-from mnemic.kernel.events import Answer, RecallRecorded, Recorded
+from mnemic.kernel.events import Answer, Event, RecallRecorded, Recorded
 from mnemic.kernel.identity import DecisionId, decision_id
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.vectors import Vector
@@ -65,15 +65,22 @@ class Rerun:
 # --- reading them back ----------------------------------------------------------------------
 
 
-def decision_versions(space: Space, *, after: int = -1, upto: int | None = None) -> list[int]:
-    """Return the versions in (after, upto] at which a recall was recorded."""
+def versions(
+    space: Space, kind: type[Event], *, after: int = -1, upto: int | None = None
+) -> list[int]:
+    """Return the versions in (after, upto] of the events of one kind."""
     timeline = space.state.timeline
     first = max(after + 1, 0)
     last = timeline.version if upto is None else min(upto, timeline.version)
-    recalls = timeline.kinds.known(RecallRecorded.__name__)
-    found = np.flatnonzero(timeline.kind.values[first : max(last + 1, first)] == recalls)
-    versions: list[int] = (found + first).tolist()
-    return versions
+    wanted = timeline.kinds.known(kind.__name__)
+    found = np.flatnonzero(timeline.kind.values[first : max(last + 1, first)] == wanted)
+    of_kind: list[int] = (found + first).tolist()
+    return of_kind
+
+
+def decision_versions(space: Space, *, after: int = -1, upto: int | None = None) -> list[int]:
+    """Return the versions in (after, upto] at which a recall was recorded."""
+    return versions(space, RecallRecorded, after=after, upto=upto)
 
 
 def decisions(space: Space, *, after: int = -1, upto: int | None = None) -> Iterator[Decision]:

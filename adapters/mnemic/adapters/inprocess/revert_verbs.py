@@ -6,22 +6,15 @@ from typing import Final
 
 from mnemic.adapters.inprocess.host import Host
 from mnemic.adapters.inprocess.space import Command, Written
-from mnemic.kernel.decisions.reverting import changes, decide_revert
+from mnemic.kernel.decisions.reverting import HISTORY, changes, decide_revert
 from mnemic.kernel.events import Objection, Reverted
 from mnemic.kernel.identity import label_id
 from mnemic.kernel.reading import Moment
 from mnemic.kernel.results import RevertConflict, RevertResult
-from mnemic.projections.chronicle import kinds
+from mnemic.projections.chronicle import kind_of, kinds
 from mnemic.projections.views import View
 
-STAY: Final = (
-    "block-erased",
-    "blocks-composed",
-    "embedder-adopted",
-    "recall-recorded",
-    "session-ended",
-    "session-started",
-)
+STAY: Final = frozenset(kind_of(event.__name__) for event in HISTORY)
 """Kinds of events that are history, whatever is reverted."""
 WHY: Final = {
     "touched": "version {version} changed it since",

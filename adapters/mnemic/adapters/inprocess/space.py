@@ -121,6 +121,8 @@ class Space:
         self.guard = threading.RLock()
         self.keeper: Keeper | None = None
         """Who keeps checkpoints of the state; None: nobody."""
+        self._spared = -1
+        """The last version that a checkpoint spared the reading of."""
 
     # --- reading ----------------------------------------------------------------------------
 
@@ -151,7 +153,7 @@ class Space:
     def _fold_on(self, kept: State) -> bool:
         """Fold the events behind *kept*; say no if that cannot be done without folding all."""
         assert self.keeper is not None  # noqa: S101 - who else kept it
-        self.state = kept
+        self.state, spared = kept, kept.version
         try:
             with _no_garbage_collection():
                 self._fold_all(_unless_erased(self.recorded(kept.version)))
@@ -163,6 +165,7 @@ class Space:
         except Exception as error:  # noqa: BLE001 - the log is right, and folding it all must do
             self.keeper.passed_over(error)
             return False
+        self._spared = spared
         return True
 
     def fold_again(self) -> None:
@@ -173,7 +176,7 @@ class Space:
                 state stands before it.
         """
         with self.guard, _no_garbage_collection():
-            self.state = State()
+            self.state, self._spared = State(), -1
             self._fold_all(self.recorded(-1))
 
     def _fold_all(self, source: Iterator[Recorded]) -> None:
@@ -402,6 +405,26 @@ class Space:
         erased = self.state.timeline.space_erased
         if erased is not None:
             raise SpaceErased(f"space {self.log.name!r} was erased", version=erased)
+
+    def check_foldable(self) -> None:
+        """Refuse when folding the whole log again would lose what a checkpoint has saved.
+
+        Reads what opening did not, once.
+
+        Raises:
+            LogCorrupt: With the first damaged version.
+        """
+        try:
+            for _ in self.recorded(-1, self._spared) if self._spared >= 0 else ():
+                pass
+        except LogCorrupt as error:
+            raise LogCorrupt(
+                f"nothing was erased: {error.message}; this memory lives on a checkpoint, and an "
+                "erasure would leave what stands before the damage",
+                recovery="Restore a backup and erase there, or erase the whole space.",
+                **error.facts,
+            ) from error
+        self._spared = -1
 
     def close(self) -> None:
         """Let go of the log, and of nothing that opening could need."""

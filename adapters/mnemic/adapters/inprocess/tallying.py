@@ -9,8 +9,6 @@ from typing import Final, NamedTuple
 from attrs import frozen
 
 from mnemic.adapters.inprocess.backtesting import Case, Plan, Trial
-from mnemic.adapters.inprocess.caveats import caveats
-from mnemic.adapters.inprocess.resampling import Interval, intervals
 from mnemic.adapters.plots import PlottedBacktest
 from mnemic.kernel.arithmetic import MICROS_PER_HOUR, NANO
 from mnemic.kernel.results import (
@@ -22,7 +20,9 @@ from mnemic.kernel.results import (
     Window,
     unit,
 )
+from mnemic.projections.caveats import caveats
 from mnemic.projections.measures import Measure, self_normalised
+from mnemic.projections.resampling import Interval, intervals
 
 OBJECTIVES: Final = ("ndcg", "hit", "reward")
 WINDOWS_MAX: Final = 12
@@ -47,7 +47,7 @@ class Key(NamedTuple):
 
 
 @frozen(kw_only=True)
-class Stretch:
+class Span:
     """A window of active hours; the last one holds its end."""
 
     from_hour: float
@@ -87,7 +87,7 @@ class _Tally:
     def __init__(self, trial: Trial, plan: Plan) -> None:
         self._trial = trial
         self._plan = plan
-        self._windows = _stretches(trial.cases)
+        self._windows = _spans(trial.cases)
         columns: dict[Key, Column] = {}
         for row in range(1 + len(plan.policies)):
             for objective in OBJECTIVES:
@@ -134,7 +134,7 @@ class _Tally:
         self,
         row: int,
         objective: str,
-        side: Callable[[Measure], int],
+        side: Callable[[Measure], int | None],
         window: int | None = None,
     ) -> Column:
         inside = None if window is None else self._windows[window]
@@ -194,7 +194,7 @@ class _Tally:
         )
 
 
-def _judged(measure: Measure) -> int:
+def _judged(measure: Measure) -> int | None:
     return measure.judged
 
 
@@ -206,7 +206,7 @@ def _ceiling(measure: Measure) -> int:
     return measure.ceiling
 
 
-def _stretches(cases: Sequence[Case]) -> list[Stretch]:
+def _spans(cases: Sequence[Case]) -> list[Span]:
     """Return windows of equal length from the first case to the last."""
     if not cases:
         return []
@@ -214,7 +214,7 @@ def _stretches(cases: Sequence[Case]) -> list[Stretch]:
     count = 1 if first == last else min(WINDOWS_MAX, max(1, len(cases) // WINDOW_DECISIONS))
     ends = [first + (last - first) * place / count for place in range(count)] + [last]
     return [
-        Stretch(from_hour=start, to_hour=end, last=place == count - 1)
+        Span(from_hour=start, to_hour=end, last=place == count - 1)
         for place, (start, end) in enumerate(pairwise(ends))
     ]
 

@@ -44,9 +44,11 @@ _RECOVERIES = {
 
 @contextmanager
 def named(path: Path) -> Generator[None]:
-    """Turn what SQLite and the connection pool raise about *path* into errors of mnemic."""
+    """Turn what SQLite, the connection pool and the system raise about *path* into our errors."""
     try:
         yield
+    except OSError as error:
+        raise StoreFailed(f"{path}: {error.strerror or error}", path=str(path)) from error
     except (sqlite3.Error, ConnectionPoolClosedError, ConnectionUnavailableError) as error:
         raise fault(error, path) from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -51,7 +52,8 @@ class SQLiteStore:
         self.read_only = read_only
         self.is_scrubbed = True
         """False while a reader elsewhere may keep erased bytes in the write-ahead log."""
-        self._queue = WriterQueue(self.path)
+        # One queue for all paths to the file, as SQLite has one write-ahead log for them.
+        self._queue = WriterQueue(Path(os.path.realpath(self.path)))
         self._logs: dict[str, SQLiteLog] = {}
         self._opening = Lock()
         with named(self.path):

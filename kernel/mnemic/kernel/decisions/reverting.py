@@ -6,10 +6,11 @@ Rules of this module (DOMAIN section 9):
    left, with an objection that names the version which did.
 2. A block that the stretch learned is archived as forgotten. It stays if something was said of it
    since: an outcome, or a connection that was meant. That it was found, returned or tied by
-   likeness is no word about it. The same holds for a block that goes back to the inbox or archive.
+   likeness, or an edge of it used, is no word about it. The same holds for a block that goes back
+   to the inbox or archive.
 3. What a block has (strength, evidence, uses) is left where the block itself is.
 4. A supersession is taken back on both sides or on none, so that no evidence counts twice and no
-   edge that moved is lost.
+   edge that moved is lost; on none if the successor has a successor of its own by now.
 5. An edge comes back if both ends stand and both have room under the cap; nothing makes way for it.
 6. Erased words never come back.
 7. Sessions, decisions, compositions, adoptions of an embedder and erasures are history and stay.
@@ -19,12 +20,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from mnemic.kernel.decisions.connecting import remark_text
 from mnemic.kernel.decisions.room import class_of
 from mnemic.kernel.decisions.room import ends as ends_of
 from mnemic.kernel.errors import FieldRefused, PointOutOfRange
-from mnemic.kernel.events import Objection, Pair, Reverted
+from mnemic.kernel.events import (
+    BlockErased,
+    BlocksComposed,
+    EmbedderAdopted,
+    Objection,
+    Pair,
+    RecallRecorded,
+    Reverted,
+    SessionEnded,
+    SessionStarted,
+    VectorsStaged,
+)
 from mnemic.kernel.identity import BlockId, label_id
 from mnemic.kernel.identity import pair as pair_of_ids
 from mnemic.kernel.policy import Policy
@@ -34,6 +47,17 @@ from mnemic.kernel.texts import Erased, Remark
 
 Why = tuple[str, Later]
 """Why something is left as it is, and the version that it is due to."""
+
+HISTORY: Final[tuple[type, ...]] = (
+    BlockErased,
+    BlocksComposed,
+    EmbedderAdopted,
+    RecallRecorded,
+    SessionEnded,
+    SessionStarted,
+    VectorsStaged,
+)
+"""The events of rule 7: a stretch still holds them when it is reverted."""
 
 
 def decide_revert(
@@ -198,6 +222,7 @@ class _Plan:
     def _blocks(self) -> None:
         """Decide for each block whether it is put back, forgotten, or left as it is."""
         going, coming = [], []
+        heirs = self._stretch.succeeded & {new for _, new in self._stretch.successions}
         for number, later in self._stretch.life.items():
             known = self._before.number(self._reading.id(number)) is not None
             erased = known and isinstance(self._before.text(number), Erased)
@@ -207,6 +232,8 @@ class _Plan:
             elif self._reading.status(number) != ARCHIVED:
                 going.append(number)
                 self._stay(number, self._later(number, later))
+            elif number in heirs:
+                self._stays[number] = "touched", later  # it lives on in what took its place
             elif erased and self._before.status(number) != ARCHIVED:
                 self._stays[number] = "erased", None
         self._stays = self._on_both_sides(self._stays, self._stretch.life)
@@ -279,6 +306,8 @@ class _Plan:
         wishes: list[EdgeFacts] = []
         for ends, later in self._in_order(self._stretch.edges):
             before, now = self._before.edge(*ends), self._reading.edge(*ends)
+            if later is not None and before is None and not self._stands(ends):
+                continue  # it goes with its block, whoever has used it
             if later is not None:
                 self._object("edge", self._pair(ends), ("touched", later))
             elif before is None:

@@ -25,11 +25,12 @@ class Estimate(Result):
     of one session, and nothing says how much it varies."""
     high: float | None
     floor: float
-    """With every unjudged place counted as useless."""
+    """With every unjudged place counted as useless. Like the ceiling, over all decisions in which
+    something of any compared answer is judged."""
     ceiling: float
     """With every unjudged place counted as decisive."""
     decisions: int
-    """That it could be told of."""
+    """That the mean could be told of."""
 
     @property
     def summary(self) -> str:

@@ -142,11 +142,17 @@ class ErasureReceipt(Result):
     """Of the event that erased it."""
     chain: str
     """Chain digest of the log's end after it, hex."""
+    left: tuple[str, ...] = ()
+    """Checkpoints that may hold the words still, since they cannot be removed."""
 
     @property
     def summary(self) -> str:
         what = "Space" if self.block_id is None else f"Block {short(self.block_id)}"
-        return f"{what} erased at version {self.version}."
+        said = f"{what} erased at version {self.version}."
+        if not self.left:
+            return said
+        names = ", ".join(self.left)
+        return f"{said} But {names} could not be removed and may hold its words: remove it by hand."
 
 
 @frozen(kw_only=True, str=False)

@@ -31,7 +31,7 @@ class Checkpoint(Result):
     def summary(self) -> str:
         at = "" if self.hour is None else f" at {self.hour:.2f} active hours"
         because = f": {self.problem}" if self.problem else ""
-        size = f"{self.bytes / 1e6:.1f} MB"
+        size = f"{self.bytes / 1e6:.2f} MB"
         return f"{self.name}: {self.state}, version {self.version}{at}, {size}{because}."
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import field, frozen
@@ -160,7 +160,8 @@ class PolicyStep(Result):
 
     @property
     def summary(self) -> str:
-        return f"{self.name} at version {self.version}: {plural(len(self.changes), 'field')}"
+        changed = plural(len(self.changes), "field") if self.changes else "the same numbers"
+        return f"{self.name} at version {self.version}: {changed}"
 
 
 @frozen(kw_only=True, str=False)
@@ -225,15 +226,22 @@ class DiffResult(Result):
 
     @property
     def summary(self) -> str:
-        counts = [
-            f"{count} {name.replace('_', ' ')}" for name, count in self.totals.items() if count
-        ]
+        counts = [_told(count, name) for name, count in self.totals.items() if count]
         if self.embedder is not None:
             counts.append("another embedder")
         return (
             f"From {self.before.summary} to {self.after.summary}: "
             f"{', '.join(counts) or 'nothing is otherwise'}."
         )
+
+
+_ONE = {"edges": "edge", "compositions": "composition", "labels": "label", "policies": "policy"}
+
+
+def _told(count: int, name: str) -> str:
+    """Return how long a list is, in words: ``1 edge formed``."""
+    noun, *rest = name.split("_")
+    return " ".join((str(count), _ONE.get(noun, noun) if count == 1 else noun, *rest))
 
 
 # --- revert ---------------------------------------------------------------------------------
@@ -303,22 +311,28 @@ class RevertResult(Result):
         if self.action == "nothing":
             return f"Nothing to revert in {stretch}.{left}"
         blocks = {*self.restored, *self.strength, *self.evidence, *self.uses} - {*self.forgotten}
-        edges = len(self.edges_removed) + len(self.edges_restored)
         waiting = len(self.pending_removed) + len(self.pending_restored)
-        labels = len(self.labels_retracted) + len(self.labels_restored)
         bars = len(self.bars_lifted) + len(self.bars_restored)
         parts = [
             words
             for count, words in (
                 (len(self.forgotten), f"{plural(len(self.forgotten), 'block')} forgotten"),
                 (len(blocks), f"{plural(len(blocks), 'block')} put back"),
-                (edges, f"{plural(edges, 'edge')} put back"),
+                *_both("edge", "removed", self.edges_removed, self.edges_restored),
                 (waiting, f"{plural(waiting, 'pending connection')} put back"),
                 (bars, f"{plural(bars, 'bar')} put back"),
-                (labels, f"{plural(labels, 'label')} put back"),
+                *_both("label", "retracted", self.labels_retracted, self.labels_restored),
                 (self.policy_id is not None, "the policy put back"),
             )
             if count
         ]
         did = "Would revert" if self.action == "dry_run" else "Reverted"
         return f"{did} {stretch}: {', '.join(parts)}.{left}"
+
+
+def _both(
+    noun: str, undone: str, gone: Sequence[object], back: Sequence[object]
+) -> Iterator[tuple[int, str]]:
+    """Yield how many went and how many came back, each with its words."""
+    yield len(gone), f"{plural(len(gone), noun)} {undone}"
+    yield len(back), f"{plural(len(back), noun)} put back"

@@ -200,7 +200,7 @@ class ReceiptCheck(Result):
         else:
             told = ""
         replayed = "" if self.replayed is None else f" Replayed: {self.replayed}."
-        return f"{self.decision_id} {self.verdict} by {self.space}{told}.{replayed}"
+        return f"{self.decision_id} {self.verdict} by the log of {self.space}{told}.{replayed}"
 
 
 # --- copies ---------------------------------------------------------------------------------

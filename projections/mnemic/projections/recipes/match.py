@@ -7,7 +7,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel.arithmetic import exp_each, nano_each
-from mnemic.projections.index import ranked
+from mnemic.projections.order import ranked
 from mnemic.projections.views import View
 
 Ints = NDArray[np.int64]

@@ -97,7 +97,7 @@ class PlainMeasured:
 
     ndcg: tuple[int, int, int] | None
     hit: tuple[int, int, int] | None
-    reward: tuple[int, int, int] | None
+    reward: tuple[int | None, int, int] | None
 
 
 def measured(places: Sequence[int | None], judged: Sequence[int], k: int) -> PlainMeasured:
@@ -122,9 +122,9 @@ def measured(places: Sequence[int | None], judged: Sequence[int], k: int) -> Pla
             NANO if any(2 * gain > NANO for gain in side) else 0 for side in sides
         )
         hit = (first, second, third)
-    if known:
-        one, two, three = (rounded(Fraction(sum(side), len(side))) for side in sides)
-        reward = (one, two, three)
+    if judged and places:
+        one, two, three = (rounded(Fraction(sum(side), len(side) or 1)) for side in sides)
+        reward = (one if known else None, two, three)
     return PlainMeasured(ndcg=ndcg, hit=hit, reward=reward)
 
 

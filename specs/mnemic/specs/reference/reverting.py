@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from mnemic.kernel.arithmetic import nano
-from mnemic.kernel.events import Objection, PolicyAdopted, Reverted
+from mnemic.kernel.events import Objection, PolicyAdopted, RecallRecorded, Reverted
 from mnemic.kernel.identity import BlockId, label_id
 from mnemic.specs.reference.fold import PlainState, fold
 from mnemic.specs.reference.records import LIFE, STRENGTH, Pair, PlainBlock, PlainEdge, pair
@@ -133,6 +133,8 @@ class _Taking:
                     why = "no-vector", None
             elif now.status != "archived":
                 forgotten.append(block)
+            elif self.is_heir(block) and later is not None and now.reason == "superseded":
+                why = "touched", later  # it lives on in what took its place
             else:
                 erased = before is not None and before.status != "archived"
                 why = ("erased", None) if erased else None
@@ -147,6 +149,14 @@ class _Taking:
             stays,
         )
 
+    def is_heir(self, block: BlockId) -> bool:
+        """Whether at the end of the stretch, and not before it, a block stood for another one."""
+        return any(
+            (end.status, end.reason, end.successor) == ("archived", "superseded", block)
+            for end in map(self.end.blocks.get, self.changed("life"))
+            if end is not None
+        )
+
     def has_vector(self, block: BlockId) -> bool:
         before, now = self.then.blocks[block], self.state.blocks[block]
         if before.status != "active" or self.then.embedder == self.state.embedder:
@@ -155,19 +165,22 @@ class _Taking:
 
     def spoken(self, block: BlockId) -> list[int]:
         """Return the later versions in which something was said of a block."""
-        found = []
-        for version in range(self.last + 1, self.state.version + 1):
-            if self.at("evidence", block, version) != self.at("evidence", block, version - 1):
-                found.append(version)
-            for kind, standing in (("edge", self.state.edges), ("pending", self.state.pending)):
-                for ends, each in standing.items():
-                    meant = not isinstance(each, PlainEdge) or each.origin in MEANT
-                    now = self.at(kind, ends, self.state.version)
-                    since = [self.at(kind, ends, v) for v in range(version, self.state.version + 1)]
-                    fresh = self.at(kind, ends, version - 1) != now
-                    if block in ends and meant and fresh and all(each == now for each in since):
-                        found.append(version)
+        found = self.steps("evidence", block)
+        for kind, standing in (("edge", self.state.edges), ("pending", self.state.pending)):
+            for ends, each in standing.items():
+                meant = not isinstance(each, PlainEdge) or each.origin in MEANT
+                if block in ends and meant:
+                    found += self.steps(kind, ends)[-1:]
         return found
+
+    def steps(self, kind: str, key: Any) -> list[int]:
+        """Return the later versions that changed a thing; that a recall used it is no change."""
+        return [
+            version
+            for version in range(self.last + 1, self.state.version + 1)
+            if not isinstance(self.state.log[version].event, RecallRecorded)
+            and self.at(kind, key, version) != self.at(kind, key, version - 1)
+        ]
 
     def spread(self, stays: dict[BlockId, Reason], among: Mapping[BlockId, Any]) -> None:
         """Let both sides of a supersession stay where one has to, for the earliest reason."""
@@ -213,11 +226,14 @@ class _Taking:
         coming: list[Pair] = []
         wishes: list[Pair] = []
         for ends, later in self.changed("edge").items():
+            away = any(status[end] == "archived" for end in ends)
+            if later is not None and ends not in then and away:
+                continue  # it goes with its block, whoever has used it
             if later is not None:
                 self.object("edge", ends, ("touched", later))
             elif ends not in then:
                 going.append(ends)
-            elif any(status[end] == "archived" for end in ends):
+            elif away:
                 self.object("edge", ends, ("archived", None))
             else:
                 (coming if ends in now else wishes).append(ends)
@@ -254,7 +270,7 @@ class _Taking:
     ) -> tuple[tuple[Pair, ...], tuple[Pair, ...]]:
         going: list[Pair] = []
         coming: list[Pair] = []
-        for ends, later in self.changed("pending").items():
+        for ends, later in sorted({**self.changed("pending"), **self.admitted()}.items()):
             if later is not None:
                 self.object("pending", ends, ("touched", later))
             elif ends not in self.then.pending:
@@ -266,6 +282,20 @@ class _Taking:
             else:
                 coming.append(ends)
         return tuple(going), tuple(ends for ends in self.then.pending if ends in coming)
+
+    def admitted(self) -> dict[Pair, int | None]:
+        """Return what waits at the end of the stretch alone, and has become an edge since when."""
+        return {
+            ends: next(
+                version
+                for version in range(self.last + 1, self.state.version + 1)
+                if self.at("pending", ends, version) != self.at("pending", ends, version - 1)
+            )
+            for ends in self.end.pending
+            if ends not in self.then.pending
+            and ends not in self.state.pending
+            and ends in self.state.edges
+        }
 
     def bars(self, edges: set[Pair]) -> tuple[tuple[Pair, ...], tuple[Pair, ...]]:
         going: list[Pair] = []

@@ -1,0 +1,29 @@
+"""Programs that raise processes in order to kill them, run apart; each prints what it saw."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def report(program: Path, verb: str, folder: Path, *numbers: int) -> dict[str, Any]:
+    """Run a program in a process of its own, and return what it reports.
+
+    Args:
+        program: Takes a verb, a folder and numbers, and prints one JSON object.
+        verb: What it is to do.
+        folder: Where.
+        numbers: How often, from which seed, ...
+    """
+    command = [sys.executable, str(program), verb, str(folder), *map(str, numbers)]
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(Path.cwd()), *sys.path]),
+        "OPENBLAS_NUM_THREADS": "1",  # no threads beside a fork
+    }
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(done.stdout)  # type: ignore[no-any-return]

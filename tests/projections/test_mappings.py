@@ -1,0 +1,120 @@
+"""A mapping that remembers says of every version what a dict kept at that version would say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemic.projections.columns import Trail
+from mnemic.projections.mappings import Ledgered
+
+Change: TypeAlias = tuple[str, int | None, int]
+"""A key, what it gets (None: nothing), and how many versions later."""
+
+KEYS = "abc"
+CHANGES = st.lists(
+    st.tuples(st.sampled_from(KEYS), st.none() | st.integers(0, 3), st.integers(0, 2)), max_size=30
+)
+SEEN: tuple[Callable[[int], Any], ...] = (
+    lambda value: value,
+    lambda value: value // 2,
+    lambda value: value or None,
+    lambda _: True,
+)
+"""What counts of a value: all of it, some, nothing of one, nothing but that it is there."""
+
+
+class Plain:
+    """The same as dicts: one for every version, in the order of the puts."""
+
+    def __init__(self) -> None:
+        self.worlds: list[dict[str, int]] = [{}]
+        self.touched: set[tuple[str, int]] = set()
+
+    def change(self, key: str, value: int | None, later: int) -> int:
+        """Take in a change and return its version."""
+        self.worlds += [dict(self.worlds[-1]) for _ in range(later)]
+        world, version = self.worlds[-1], len(self.worlds) - 1
+        if world.pop(key, None) is not None or value is not None:
+            self.touched.add((key, version))
+        if value is not None:
+            world[key] = value
+        return version
+
+    def trail(self, key: str, version: int, seen: Callable[[int], Any]) -> Trail:
+        told = [seen(world[key]) if key in world else None for world in self.worlds[: version + 1]]
+        return [
+            (at, now)
+            for at, (before, now) in enumerate(zip([None, *told], told, strict=False))
+            if now != before
+        ]
+
+    def trails(
+        self, first: int, last: int, version: int, seen: Callable[[int], Any]
+    ) -> dict[str, Trail]:
+        changed = {key for key, at in self.touched if first <= at <= last}
+        return {key: self.trail(key, version, seen) for key in changed}
+
+
+def played(ledger: Ledgered[int], plain: Plain, changes: Sequence[Change]) -> None:
+    for key, value, later in changes:
+        version = plain.change(key, value, later)
+        if value is None:
+            ledger.drop(key, version)
+        else:
+            ledger.put(key, version, value)
+
+
+@given(before=CHANGES, after=CHANGES, asked=st.sampled_from(["before", "after"]))
+def test_it_says_of_every_version_what_a_dict_would(
+    before: list[Change], after: list[Change], asked: str
+) -> None:
+    ledger, plain = Ledgered[int](), Plain()
+    played(ledger, plain, before)
+    thawed: Ledgered[int] = Ledgered.thawed(ledger.frozen())
+    if asked == "before":  # an entry may be made before the mapping goes on, or after
+        assert thawed.current == plain.worlds[-1]
+    played(thawed, plain, after)
+    worlds = plain.worlds
+    assert list(thawed.current.items()) == list(worlds[-1].items())
+    for version, world in enumerate(worlds):
+        assert list(thawed.at(version).items()) == list(world.items())
+    for key in KEYS:
+        assert set(thawed.touched(key.__eq__).tolist()) == {
+            at for name, at in plain.touched if name == key
+        }
+
+
+@given(
+    before=CHANGES,
+    after=CHANGES,
+    points=st.tuples(*[st.integers(0, 60)] * 3),
+    seen=st.sampled_from(SEEN),
+)
+def test_a_trail_is_every_step_of_what_a_stretch_touched(
+    before: list[Change],
+    after: list[Change],
+    points: tuple[int, int, int],
+    seen: Callable[[int], Any],
+) -> None:
+    ledger, plain = Ledgered[int](), Plain()
+    played(ledger, plain, before)
+    thawed: Ledgered[int] = Ledgered.thawed(ledger.frozen())
+    played(thawed, plain, after)
+    head = len(plain.worlds) - 1
+    first, last, version = (min(point, head) for point in points)
+    version = max(last, version)
+    assert thawed.trails(first, last, version, seen) == plain.trails(first, last, version, seen)
+
+
+def test_what_stands_says_since_when() -> None:
+    ledger: Ledgered[int] = Ledgered()
+    for version, value in enumerate((1, 1, 2)):
+        ledger.put("a", version, value)
+    assert ledger.since("a") == 2
+    ledger.drop("a", 3)
+    ledger.put("a", 5, 2)
+    assert ledger.since("a") == 5
