@@ -151,7 +151,7 @@ def install(names: Iterable[str]) -> None:
         wanted, home = entry(name), HOME / name
         try:
             if wanted.requirements:
-                venv.create(home, with_pip=True)
+                venv.create(home, with_pip=True, symlinks=os.name != "nt")
                 pip = [str(interpreter(home)), "-m", "pip", "install", "--quiet"]
                 _run([*pip, *wanted.requirements, *NEEDED])
             elif wanted.npm:
