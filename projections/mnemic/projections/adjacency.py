@@ -4,27 +4,33 @@ Rules of this module:
 
 1. Pairs are numbered in the order in which they were first linked and keep their number for ever.
    So two arrays, the lower and the higher block of each pair, say everything.
-2. What answers quickly is made of these: for a fold that began at the first event as it goes, for
-   a thawed one of the two arrays when somebody asks, and then block by block.
+2. What answers quickly is made of these when somebody asks, and again when much has come since.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
+from itertools import chain, repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.projections.columns import Rows
 from mnemic.projections.journals import Journal, grouped
+from mnemic.projections.parts import Later
 
 Ends = tuple[int, int]
+LATE_MAX = 4096
+"""Pairs that gather in lists before they move into the arrays, at least."""
+_BITS = 32
 _ENDS: Mapping[str, type[np.generic]] = {"low": np.int32, "high": np.int32}
 
 
 class Incidence:
     """By block, every pair it was ever part of, in the order of their numbers.
+
+    A list per block would be a hundred thousand objects for the garbage collector to walk through,
+    while every thread waits. So there are two arrays, and lists only of what is new.
 
     Args:
         low: The lower block of every pair there is.
@@ -33,35 +39,57 @@ class Incidence:
     """
 
     def __init__(self, low: Rows, high: Rows, blocks: int) -> None:
-        self._low, self._high = low, high
-        self._pairs_of: list[list[int] | None] = [None] * blocks
+        self._blocks = blocks
+        self.sort(low, high)
 
     def add_block(self) -> None:
-        self._pairs_of.append([])
+        self._blocks += 1
 
     def add(self, ends: Ends, pair: int) -> None:
         for block in ends:
-            found = self._pairs_of[block]
-            (self[block] if found is None else found).append(pair)
+            found = self._since.get(block)
+            if found is None:
+                found = self._since[block] = []
+            found.append(pair)
+
+    def sort(self, low: Rows, high: Rows) -> None:
+        """Let everything stand in the arrays. They are made when somebody asks.
+
+        Args:
+            low: The lower block of every pair there is now.
+            high: The higher one.
+        """
+        self._first = Later(lambda: grouped(np.stack([low, high], axis=1).ravel()))
+        self._since: dict[int, list[int]] = {}
+        """What came behind that, by block."""
+        self.sorted = len(low)
+        """How many pairs stand in the arrays."""
 
     def __len__(self) -> int:
-        return len(self._pairs_of)
+        return self._blocks
 
     def __getitem__(self, block: int) -> list[int]:
-        found = self._pairs_of[block]
-        if found is None:
-            found = self._pairs_of[block] = self.first(block).tolist()
-        return found
+        pairs: list[int] = self.first(block).tolist()
+        pairs += self._since.get(block, ())
+        return pairs
+
+    def of(self, blocks: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the pairs of several blocks, rising; one of two of them stands there twice."""
+        places, ends = self._first.value
+        known = blocks[blocks + 1 < len(ends)]
+        sizes = ends[known + 1] - ends[known]
+        before = np.cumsum(sizes) - sizes
+        within = np.arange(int(sizes.sum())) - np.repeat(before - ends[known], sizes)
+        late = chain.from_iterable(map(self._since.get, blocks.tolist(), repeat(())))
+        pairs = np.concatenate((places[within] >> 1, np.fromiter(late, dtype=np.int64)))
+        pairs.sort()
+        return pairs
 
     def first(self, block: int) -> NDArray[np.int64]:
-        """Return those pairs of a block that there were in the beginning."""
-        places, ends = self._grouped
+        """Return those pairs of a block that stand in the arrays."""
+        places, ends = self._first.value
         # A pair stands at two places, one behind the other.
         return places[ends[block] : ends[block + 1]] >> 1 if block + 1 < len(ends) else places[:0]
-
-    @cached_property
-    def _grouped(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        return grouped(np.stack([self._low, self._high], axis=1).ravel())
 
 
 class Pairs:
@@ -70,8 +98,9 @@ class Pairs:
     def __init__(self) -> None:
         self._ends = Journal(**_ENDS)
         self._count = 0
-        self._numbers: dict[Ends, int] = {}
-        """Of the pairs that were added or asked for since thawing."""
+        self._numbers: dict[int, int] = {}
+        """Of the pairs that were added or asked for since thawing, by both ends in one number:
+        numbers are nothing to the garbage collector, and smaller than tuples."""
         self._thawed = 0
         """How many pairs there were in the beginning."""
         self.incident = Incidence(self.low, self.high, 0)
@@ -100,7 +129,7 @@ class Pairs:
 
     def get(self, ends: Ends) -> int | None:
         """Return the number of a pair, the lower block first; None if it was never linked."""
-        number = self._numbers.get(ends)
+        number = self._numbers.get((ends[0] << _BITS) | ends[1])
         return self._before(ends) if number is None and self._thawed else number
 
     def __getitem__(self, ends: Ends) -> int:
@@ -112,14 +141,17 @@ class Pairs:
     def number(self, a: int, b: int) -> int:
         """Return the number of the pair, a fresh one at its first link."""
         ends = (a, b) if a < b else (b, a)
-        number = self._numbers.get(ends)
+        joined = (ends[0] << _BITS) | ends[1]
+        number = self._numbers.get(joined)
         if number is None and self._thawed:
             number = self._before(ends)
         if number is None:
-            number = self._numbers[ends] = self._count
+            number = self._numbers[joined] = self._count
             self._count += 1
             self._ends.append(ends)
             self.incident.add(ends, number)
+            if self._count - self.incident.sorted > max(self.incident.sorted, LATE_MAX):
+                self.incident.sort(self.low, self.high)
         return number
 
     def _before(self, ends: Ends) -> int | None:
@@ -129,5 +161,5 @@ class Pairs:
         found = pairs[self.high[pairs] == high]
         if not len(found):
             return None
-        self._numbers[ends] = number = int(found[0])
+        self._numbers[(low << _BITS) | high] = number = int(found[0])
         return number

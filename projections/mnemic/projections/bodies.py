@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.events import BlocksComposed, CompositionLabelled, Member
 from mnemic.kernel.texts import ERASED, CompositionText, Erased, LabelText, MemberText, Payload
+from mnemic.projections.columns import GATHERED_MAX, grown
 from mnemic.projections.parts import Parts
 
 E = TypeVar("E", bound=BlocksComposed | CompositionLabelled)
@@ -27,47 +28,68 @@ ERASED_MARK: Final = 0
 
 
 class Bodies(Generic[E]):
-    """Events of one kind in the order of happening; thawed ones are read when asked for."""
+    """Events of one kind in the order of happening: bytes, but for the latest.
+
+    They are read when asked for. Objects would be millions of parts for the garbage collector to
+    walk through.
+    """
 
     def __init__(self, kind: type[E]) -> None:
         """Start empty."""
         self._read = _READERS[kind]
         self._bytes: NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
+        """Those that are written, one behind the other, and room for more."""
         self._ends: NDArray[np.int64] = np.empty(0, dtype=np.int64)
-        self._later: list[E] = []
+        """Where each of them ends."""
+        self._written = 0
+        self._latest: list[E] = []
+        """Those behind them."""
 
     def frozen(self) -> Parts:
         """Return everything as arrays."""
-        if not self._later:
-            return {"bytes": self._bytes, "ends": self._ends}
-        later = [orjson.dumps(event, default=_fields) for event in self._later]
-        ends = np.cumsum([len(self._bytes), *map(len, later)], dtype=np.int64)[1:]
-        fresh = np.frombuffer(b"".join(later), dtype=np.uint8)
-        return {
-            "bytes": np.concatenate((self._bytes, fresh)),
-            "ends": np.concatenate((self._ends, ends)),
-        }
+        self._write()
+        return {"bytes": self._bytes[: self._size], "ends": self._ends[: self._written]}
+
+    @property
+    def _size(self) -> int:
+        """How many bytes are written."""
+        return int(self._ends[self._written - 1]) if self._written else 0
+
+    def _write(self) -> None:
+        """Let everything be bytes."""
+        if not self._latest:
+            return
+        latest = [orjson.dumps(event, default=_fields) for event in self._latest]
+        first, last = self._written, len(self)
+        ends = np.cumsum([len(each) for each in latest], dtype=np.int64) + self._size
+        self._bytes = grown(self._bytes, int(ends[-1]))
+        self._bytes[self._size : ends[-1]] = np.frombuffer(b"".join(latest), dtype=np.uint8)
+        self._ends = grown(self._ends, last)
+        self._ends[first:last] = ends
+        self._written, self._latest = last, []
 
     @classmethod
     def thawed(cls, parts: Mapping[str, NDArray[Any]], kind: type[E]) -> Bodies[E]:
         """Return the events that these arrays were made of."""
         bodies = cls(kind)
         bodies._bytes, bodies._ends = parts["bytes"], parts["ends"]
+        bodies._written = len(bodies._ends)
         return bodies
 
     def append(self, event: E) -> None:
         """Add an event."""
-        self._later.append(event)
+        self._latest.append(event)
+        if len(self._latest) == GATHERED_MAX:
+            self._write()
 
     def __len__(self) -> int:
         """Return how many events there are."""
-        return len(self._ends) + len(self._later)
+        return self._written + len(self._latest)
 
     def __getitem__(self, number: int) -> E:
         """Return the event with this number, from 0."""
-        thawed = len(self._ends)
-        if number >= thawed:
-            return self._later[number - thawed]
+        if number >= self._written:
+            return self._latest[number - self._written]
         start = self._ends[number - 1] if number else 0
         stored = self._bytes[start : self._ends[number]].tobytes()
         event: E = self._read(orjson.loads(stored))

@@ -22,7 +22,15 @@ from mnemic.kernel.retention import GOOD
 from mnemic.kernel.scoring import UNKNOWN
 from mnemic.kernel.texts import BlockText, Erased
 from mnemic.projections.columns import Names, Series, Versions
-from mnemic.projections.parts import Parts, nested, packed, unpacked, within
+from mnemic.projections.parts import (
+    Parts,
+    nested,
+    numbered,
+    packed,
+    unpacked,
+    unpacked_ids,
+    within,
+)
 from mnemic.projections.payloads import Payloads
 from mnemic.projections.returns import Returns
 from mnemic.projections.reviews import Reviews
@@ -109,8 +117,8 @@ class Catalogue:
     def thawed(cls, parts: Mapping[str, NDArray[Any]]) -> Catalogue:
         """Return the catalogue that was frozen."""
         catalogue = cls()
-        catalogue.ids = unpacked(parts["ids"])
-        catalogue.numbers = dict(zip(catalogue.ids, range(len(catalogue.ids)), strict=True))
+        catalogue.ids = unpacked_ids(parts["ids"])
+        catalogue.numbers = numbered(catalogue.ids)
         catalogue.texts = Payloads.thawed(within(parts, "texts"), BlockText)
         catalogue.waiting = dict.fromkeys(parts["waiting"].tolist())
         catalogue._unread = {name: parts[name] for name in catalogue._unread}

@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.projections.parts import Parts, nested, within
+from mnemic.projections.parts import Parts, listed, nested, numbered, within
 
 NEVER = np.iinfo(np.int32).max
 """``until`` of a row that still stands."""
@@ -142,7 +142,7 @@ class Versions:
         standing = np.flatnonzero(table._until == NEVER)
         table._head = np.full(int(table._key.max(initial=-1)) + 1, -1, dtype=np.int32)
         table._head[table._key[standing]] = standing
-        table._rows = table._head.tolist()
+        table._rows = listed(table._head)
         return table
 
     # --- writing, row by row ----------------------------------------------------------------
@@ -350,7 +350,7 @@ class Names:
         """Return the numbers of *words*, which are told apart and in order."""
         names = cls()
         names.words = list(words)
-        names._numbers = dict(zip(names.words, range(len(names.words)), strict=True))
+        names._numbers = numbered(names.words)
         return names
 
     def number(self, word: str) -> int:

@@ -19,7 +19,7 @@ from mnemic.kernel.texts import Erased, Remark
 from mnemic.projections.adjacency import Pairs
 from mnemic.projections.columns import Names, Versions
 from mnemic.projections.mappings import Coding, Ledgered
-from mnemic.projections.parts import Parts, nested, packed, unpacked, within
+from mnemic.projections.parts import Parts, listed, nested, packed, unpacked, within
 from mnemic.projections.payloads import Payloads
 from mnemic.projections.staging import Refreshed, Staging
 
@@ -120,7 +120,7 @@ class Graph:
     def thawed(cls, parts: Mapping[str, NDArray[Any]]) -> Graph:
         """Return the graph that was frozen."""
         graph = cls()
-        graph.degrees = parts["degrees"].tolist()
+        graph.degrees = listed(parts["degrees"])
         graph.pairs = Pairs.thawed(parts["low"], parts["high"], len(graph.degrees))
         graph.incident = graph.pairs.incident
         graph.relations = Names.thawed(unpacked(parts["relations"]))

@@ -25,7 +25,7 @@ from mnemic.kernel.identity import CompositionId
 from mnemic.projections.bodies import Bodies
 from mnemic.projections.columns import Series
 from mnemic.projections.filing import Filing
-from mnemic.projections.parts import Parts, nested, packed, unpacked, within
+from mnemic.projections.parts import Parts, listed, nested, numbered, packed, unpacked, within
 
 
 @frozen
@@ -117,7 +117,7 @@ class Ledger:
         ledger._composed = Envelopes.thawed(within(compositions, "at"))
         ledger._compositions = Bodies.thawed(within(compositions, "bodies"), BlocksComposed)
         ledger._names = unpacked(compositions["names/packed"])
-        ledger._numbers = {name: number for number, name in enumerate(ledger._names)}
+        ledger._numbers = numbered(ledger._names)
         blocks, ends = compositions["members/blocks"], compositions["members/ends"]
         ledger._members, ledger._ends = Series.thawed(blocks), Series.thawed(ends)
         ledger._of_block = Filing(
@@ -125,8 +125,7 @@ class Ledger:
         )
         ledger._labelled = Envelopes.thawed(within(labels, "at"))
         ledger._labels = Bodies.thawed(within(labels, "bodies"), CompositionLabelled)
-        versions = ledger._labelled.versions.tolist()
-        ledger._label_numbers = {version: number for number, version in enumerate(versions)}
+        ledger._label_numbers = numbered(listed(ledger._labelled.versions))
         subjects = labels["subjects/compositions"]
         ledger._subjects = Series.thawed(subjects)
         ledger._labels_of = Filing(subjects, np.arange(len(subjects), dtype=np.int32))

@@ -18,7 +18,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from mnemic.projections.columns import NEVER, Rows, Series, Trail, grown, step
+from mnemic.projections.columns import GATHERED_MAX, NEVER, Rows, Series, Trail, grown, step
 from mnemic.projections.parts import Parts, packed, unpacked
 
 V = TypeVar("V")
@@ -79,9 +79,9 @@ class Ledgered(Generic[V]):
         return range(first, len(self._entries))
 
     @cached_property
-    def _plain(self) -> list[Any]:
-        plain: list[Any] = unpacked(self._plain_part)
-        return plain
+    def _plain(self) -> list[tuple[Any, ...]]:
+        # As tuples, which the garbage collector leaves out where all within is plain.
+        return list(map(tuple, unpacked(self._plain_part)))
 
     # --- what events do ---------------------------------------------------------------------
 
@@ -100,7 +100,7 @@ class Ledgered(Generic[V]):
         """Let *value* stand for *key* from *version* on."""
         standing = self._standing.pop(key, None)
         if standing is not None:
-            self._closed.append((standing, version))
+            self._close(standing, version)
             del self.current[key]
         self._standing[key] = len(self._entries)
         self._since.append(version)
@@ -110,8 +110,14 @@ class Ledgered(Generic[V]):
     def drop(self, key: Any, version: int) -> None:
         """Let nothing stand for *key* from *version* on."""
         if self.current and (standing := self._standing.pop(key, None)) is not None:
-            self._closed.append((standing, version))
+            self._close(standing, version)
             del self.current[key]
+
+    def _close(self, row: int, version: int) -> None:
+        """Let a row stand no longer from *version* on."""
+        self._closed.append((row, version))
+        if len(self._closed) == GATHERED_MAX:
+            self._ends()
 
     # --- what stood at a version ------------------------------------------------------------
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.kernel.arithmetic import Integers
-from mnemic.projections.parts import Parts
+from mnemic.projections.parts import Parts, numbered
 
 Mask = NDArray[np.bool_]
 
@@ -98,7 +98,7 @@ class Stock:
         stock._starts = parts["starts"]
         count = len(stock._starts) - 1
         terms = parts["terms"].tobytes().decode().split(BETWEEN)
-        stock._place = dict(zip(terms[:count], range(count), strict=True))
+        stock._place = numbered(terms[:count])
         stock.documents, stock.counts = parts["documents"], parts["counts"]
         return stock
 

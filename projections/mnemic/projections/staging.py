@@ -119,12 +119,19 @@ class Staging(Ledgered[Staged]):
         self._leave(key)
         super().drop(key, version)
 
+    def _close(self, row: int, version: int) -> None:
+        super()._close(row, version)
+        self._entries[row] = None  # hundreds of thousands go; who looks back makes it again
+
     def _leave(self, ends: Ends) -> None:
         standing = self.current.get(ends)
         if standing is not None:
             del self._queue[len(standing.sessions)][ends]
             for end in ends:
-                del self._with[end][ends]
+                pairs = self._with[end]
+                del pairs[ends]
+                if not pairs:
+                    del self._with[end]
 
     def of(self, block: int) -> list[Ends]:
         """Return the staged pairs of a block at the head."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -319,9 +318,7 @@ class View:
 
     def pairs_at(self, numbers: Ints) -> Ints:
         """Return the numbers of the pairs with a standing edge at any of *numbers*, rising."""
-        rows, incident = self.edge_rows.rows, self._state.graph.incident
-        found = chain.from_iterable(map(incident.__getitem__, numbers.tolist()))
-        pairs = np.sort(np.fromiter(found, dtype=np.int64))
+        rows, pairs = self.edge_rows.rows, self._state.graph.incident.of(numbers)
         # Once, though it may hang on two of them.
         pairs = np.concatenate((pairs[:1], pairs[1:][pairs[1:] != pairs[:-1]]))
         pairs = pairs[pairs < len(rows)]
