@@ -16,13 +16,14 @@ Rules of this module:
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.projections.parts import Parts, listed, nested, numbered, within
+from mnemic.projections.parts import Parts, nested, numbered, within
 
 NEVER = np.iinfo(np.int32).max
 """``until`` of a row that still stands."""
@@ -107,8 +108,9 @@ class Versions:
         self._until: Rows = np.full(FIRST_CAPACITY, NEVER, dtype=np.int32)
         self._head: Rows = np.full(FIRST_CAPACITY, -1, dtype=np.int32)
         self._settled = 0
-        self._rows: list[int] = []
-        """The standing row of every key, -1 where there is none."""
+        self._rows = array("i")
+        """The standing row of every key, -1 where there is none. No list: half a million objects
+        would take ten times the room and the garbage collector's time."""
         self._gathered: list[tuple[int, ...]] = []
         """Rows not in the arrays yet, as (key, since, *values)."""
         self._closed: list[tuple[int, int]] = []
@@ -142,7 +144,7 @@ class Versions:
         standing = np.flatnonzero(table._until == NEVER)
         table._head = np.full(int(table._key.max(initial=-1)) + 1, -1, dtype=np.int32)
         table._head[table._key[standing]] = standing
-        table._rows = listed(table._head)
+        table._rows = array("i", table._head.tobytes())
         return table
 
     # --- writing, row by row ----------------------------------------------------------------

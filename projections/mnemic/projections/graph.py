@@ -7,6 +7,7 @@ them stand is a question to the rows of the view at hand, so one list serves all
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -19,7 +20,7 @@ from mnemic.kernel.texts import Erased, Remark
 from mnemic.projections.adjacency import Pairs
 from mnemic.projections.columns import Names, Versions
 from mnemic.projections.mappings import Coding, Ledgered
-from mnemic.projections.parts import Parts, listed, nested, packed, unpacked, within
+from mnemic.projections.parts import Parts, nested, packed, unpacked, within
 from mnemic.projections.payloads import Payloads
 from mnemic.projections.staging import Refreshed, Staging
 
@@ -87,7 +88,7 @@ class Graph:
         self.origins = Names(*ORIGINS)
         self.notes: Payloads[Remark] = Payloads(Remark)
         self.rows = Versions(**_EDGE)
-        self.degrees: list[int] = []
+        self.degrees = array("i")
         """Standing edges of each block at the head."""
         self.pending: Ledgered[Pending] = Ledgered(_PENDING)
         self.barred: Ledgered[int] = Ledgered(_BARRED)
@@ -120,7 +121,7 @@ class Graph:
     def thawed(cls, parts: Mapping[str, NDArray[Any]]) -> Graph:
         """Return the graph that was frozen."""
         graph = cls()
-        graph.degrees = listed(parts["degrees"])
+        graph.degrees = array("i", parts["degrees"].tobytes())
         graph.pairs = Pairs.thawed(parts["low"], parts["high"], len(graph.degrees))
         graph.incident = graph.pairs.incident
         graph.relations = Names.thawed(unpacked(parts["relations"]))
