@@ -93,6 +93,15 @@ def test_cosines_of_arrays_equal_the_cosine_of_each(pairs: list[tuple[list[float
     assert vectors.cosine_each(dots, norms_a, norms_b).tolist() == expected
 
 
+@given(THREE, st.lists(THREE))
+def test_cosines_with_one_vector_equal_the_cosine_of_each(
+    one: list[float], others: list[list[float]]
+) -> None:
+    vector, stored = quantised(one), [quantised(other) for other in others]
+    expected = [vectors.cosine(vector, other) for other in stored]
+    assert vectors.cosines_with(vector, stored).tolist() == expected
+
+
 @given(STORED)
 def test_a_packed_vector_unpacks_to_itself(vector: Vector) -> None:
     assert vectors.unpack(vectors.pack(vector)).tolist() == vector.tolist()

@@ -98,6 +98,15 @@ def cosine(a: Vector, b: Vector) -> int:
     return arithmetic.nano(float(dot) / math.sqrt(float(norms))) if norms else 0
 
 
+def cosines_with(vector: Vector, others: Sequence[Vector]) -> NDArray[np.int64]:
+    """Return `cosine` of *vector* with each of *others*, all of one size, in nano-units."""
+    if not others:
+        return np.empty(0, dtype=np.int64)
+    wide = np.stack(others).astype(np.int64)
+    norms = (wide * wide).sum(axis=1)
+    return cosine_each(wide @ vector.astype(np.int64), squared_norm(vector), norms)
+
+
 def cosine_each(
     dots: NDArray[Any], squared_norms_a: NDArray[np.int64] | int, squared_norms_b: NDArray[np.int64]
 ) -> NDArray[np.int64]:

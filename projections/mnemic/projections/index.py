@@ -277,7 +277,14 @@ class VectorIndex:
         order = ranked(cosines, self._block_of[chosen], ids, k=k)
         return chosen[order], cosines[order]
 
-    def pairs(self, queries: Sequence[Vector], rows: Integers, *, floor: int) -> Iterator[Pairs]:
+    def pairs(
+        self,
+        queries: Sequence[Vector],
+        rows: Integers,
+        *,
+        floor: int,
+        products: Sequence[Matrix] | None = None,
+    ) -> Iterator[Pairs]:
         """Yield every pair of a query and one of *rows* with a cosine of at least *floor*.
 
         A matrix product in blocks: memory stays bounded whatever the number of rows and
@@ -287,6 +294,7 @@ class VectorIndex:
             queries: Quantised vectors of this index's dimension.
             rows: Row numbers, without repetition.
             floor: Lowest cosine of interest in nano-units, >= 0.
+            products: Those of each query with the first rows, if they are at hand.
         """
         if floor < 0:
             raise ValueError(f"floor {floor}: pass at least 0")
@@ -298,16 +306,23 @@ class VectorIndex:
             return
         alive = np.zeros(extent, dtype=np.bool_)
         alive[rows] = True
+        if products is not None and rows.max() >= min(map(len, products), default=0):
+            products = None
         for start in range(0, len(queries), _QUERIES_AT_ONCE):
-            batch = queries[start : start + _QUERIES_AT_ONCE]
-            for found in self._pairs_of_batch(batch, alive, floor):
+            batch = slice(start, start + _QUERIES_AT_ONCE)
+            made = None if products is None else products[batch]
+            for found in self._pairs_of_batch(queries[batch], alive, floor, made):
                 yield Pairs(queries=found.queries + start, rows=found.rows, cosines=found.cosines)
 
     def _pairs_of_batch(
-        self, queries: Sequence[Vector], alive: NDArray[np.bool_], floor: int
+        self,
+        queries: Sequence[Vector],
+        alive: NDArray[np.bool_],
+        floor: int,
+        made: Sequence[Matrix] | None,
     ) -> Iterator[Pairs]:
         norms = np.array([vectors.squared_norm(query) for query in queries], dtype=np.int64)
-        for columns, dots in self._products(np.stack(queries).astype(np.float32), alive):
+        for columns, dots in self._products(np.stack(queries).astype(np.float32), alive, made):
             squared_norms = self._squared_norms[columns]
             near = np.flatnonzero(dots >= _least_dots(norms, squared_norms, floor)[:, None])
             which, column = np.divmod(near, len(columns))
@@ -319,7 +334,7 @@ class VectorIndex:
             yield Pairs(queries=which[kept], rows=rows[kept], cosines=cosines[kept])
 
     def _products(
-        self, queries: Matrix, alive: NDArray[np.bool_]
+        self, queries: Matrix, alive: NDArray[np.bool_], made: Sequence[Matrix] | None
     ) -> Iterator[tuple[Integers, Matrix]]:
         """Yield rows and their products with all queries, chunk by chunk.
 
@@ -337,11 +352,17 @@ class VectorIndex:
         gathered = np.empty((0 if in_place else width, dimension), dtype=np.float32)
         for start in range(0, len(rows), width):
             columns = rows[start : start + width]
+            out = products[: count * len(columns)].reshape(count, len(columns))
+            if made is not None:
+                chosen = slice(columns[0], columns[-1] + 1) if in_place else columns
+                for row, of_all in zip(out, made, strict=True):
+                    row[:] = of_all[chosen]
+                yield columns, out
+                continue
             if in_place:
                 chunk = self._matrix[columns[0] : columns[-1] + 1]
             else:
                 chunk = _gather(self._matrix, columns, gathered)
-            out = products[: count * len(columns)].reshape(count, len(columns))
             yield columns, _product(queries, chunk, out=out)
 
     def _dots(self, query: Matrix, rows: Integers | None, extent: int) -> Matrix:

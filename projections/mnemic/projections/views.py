@@ -41,13 +41,16 @@ from mnemic.projections.graph import Pending, Sighting, key
 from mnemic.projections.index import VectorIndex
 from mnemic.projections.ledger import Composed, Labelled
 from mnemic.projections.linking import LinkRule, link_candidates, near_matches
-from mnemic.projections.overlay import Overlay
+from mnemic.projections.overlay import Multiplied, Overlay
 from mnemic.projections.staging import Staged, order_of
 from mnemic.projections.standing import Slice, Standing
 from mnemic.projections.state import State
 from mnemic.projections.stretches import stretch_of
 
 Ints = NDArray[np.int64]
+
+PRODUCTS_MAX = 2**24
+"""Products that are kept while something is decided: 64 MiB."""
 
 
 @frozen
@@ -470,6 +473,27 @@ class View:
         other.products = products
         return other
 
+    def meeting(self, vectors: Sequence[Vector]) -> View:
+        """Return this view with the products of *vectors* at hand, if that takes little room.
+
+        Who asks what is near to each of them and then what each may be linked with, as a promotion
+        does, reads the matrix once.
+        """
+        rows = self.vector_rows()
+        if not rows or not 0 < len(vectors) * rows <= PRODUCTS_MAX:
+            return self
+        products = zip(vectors, self.index.products(vectors, rows), strict=True)
+        of = {vector.tobytes(): row for vector, row in products}
+        return self.multiplied(Products(self.embedder, of))
+
+    @property
+    def _neighbourhood(self) -> VectorIndex | Multiplied:
+        """The index, and what is at hand of its products."""
+        products = self.products
+        if products is None or products.embedder != self.embedder:
+            return self.index
+        return Multiplied(self.index, products.of)
+
     def vector_rows(self) -> int:
         """Return how many rows of the index hold every vector of an active block."""
         return int(self.life.column("vector", self.with_status(ACTIVE)).max(initial=-1)) + 1
@@ -495,7 +519,7 @@ class View:
         if not asking or not len(pool):
             return matches
         found = near_matches(
-            self.index,
+            self._neighbourhood,
             [vectors[place] for place in asking],
             pool,
             row_of=self._by_number("vector"),
@@ -514,7 +538,7 @@ class View:
             return [[] for _ in fresh]
         numbers = [block.number for block in fresh]
         new = np.array(numbers, dtype=np.int64)
-        overlay = Overlay(self.index, numbers, [block.vector for block in fresh])
+        overlay = Overlay(self._neighbourhood, numbers, [block.vector for block in fresh])
         row_of = self._by_number("vector")
         row_of[new] = overlay.first + np.arange(len(new))
         reinforced_us = self._by_number("reinforced_us", self.strength)

@@ -165,7 +165,7 @@ class _Chunks:
             ]
             if not left:
                 return Written((), extra=BlocksPromoted(promotions=()))
-            event = decide_promotion(view, left, at)
+            event = decide_promotion(view.meeting([each.vector for each in left]), left, at)
             adopted: tuple[Event, ...] = ()
             if view.embedder is None:
                 adopted = (EmbedderAdopted(embedder=embedder.identity),)

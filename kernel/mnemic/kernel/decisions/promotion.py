@@ -23,8 +23,7 @@ from mnemic.kernel.policy import CONSTITUTIONAL
 from mnemic.kernel.ports import Analysis
 from mnemic.kernel.reading import Fresh, Moment, Reading
 from mnemic.kernel.texts import AnalysisText, Embedding
-from mnemic.kernel.vectors import Vector, pack
-from mnemic.kernel.vectors import cosine as cosine_of
+from mnemic.kernel.vectors import Vector, cosines_with, pack
 
 
 @frozen(kw_only=True, eq=False)
@@ -176,13 +175,13 @@ class _Neighbourhood:
 
     def _batch(self, place: int) -> list[tuple[int, int]]:
         """Return the earlier blocks of the chunk that are near."""
-        found = []
-        for other in self._fresh[:place]:
-            if other.category not in self._exempt:
-                cosine = cosine_of(self._fresh[place].vector, other.vector)
-                if cosine >= self._floor:
-                    found.append((other.number, cosine))
-        return found
+        before = self._fresh[:place]
+        cosines = cosines_with(self._fresh[place].vector, [block.vector for block in before])
+        return [
+            (other.number, cosine)
+            for other, cosine in zip(before, cosines.tolist(), strict=True)
+            if cosine >= self._floor and other.category not in self._exempt
+        ]
 
     def _constitutional(self, number: int) -> bool:
         for block in self._fresh:
