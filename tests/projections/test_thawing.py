@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.texts import ERASED, BlockText, Remark
-from mnemic.projections.adjacency import Pairs
+from mnemic.projections.adjacency import LATE_MAX, Pairs
 from mnemic.projections.checkpoints import freeze, thaw
 from mnemic.projections.columns import GATHERED_MAX, Names, Series, Versions
 from mnemic.projections.journals import Journal, grouped
 from mnemic.projections.mappings import Ledgered
-from mnemic.projections.parts import Parts
-from mnemic.projections.payloads import Payloads
+from mnemic.projections.parts import STEP, Parts, listed, numbered, packed, unpacked_ids
+from mnemic.projections.payloads import ASKED_MAX, Payloads
 from mnemic.projections.returns import Returns
 from mnemic.projections.reviews import Reviews
 from mnemic.projections.staging import Refreshed, Staged, Staging
@@ -282,6 +282,25 @@ def test_what_was_said_is_read_when_somebody_asks() -> None:
     assert kept(thawed.frozen()) == kept(texts.frozen())
 
 
+def test_what_has_become_bytes_reads_as_it_was_said() -> None:
+    said = [BlockText(content=f"{number}", tags=("a",)) for number in range(3 * ASKED_MAX)]
+    texts = Payloads(BlockText)
+    for text in said:
+        texts.append(text)
+    parts = read_only(texts.frozen())
+    texts.append(ERASED)
+    assert [texts[place] for place in range(len(texts))] == [*said, ERASED]
+    assert list(Payloads.thawed(parts, BlockText)) == said
+
+
+@given(st.integers(0, 3 * STEP))
+def test_long_lists_are_read_step_by_step(length: int) -> None:
+    ids = [f"{number:016x}" for number in range(length)]
+    assert unpacked_ids(packed(ids)) == ids
+    assert numbered(ids) == {name: place for place, name in enumerate(ids)}
+    assert listed(np.arange(length)) == list(range(length))
+
+
 def test_notes_keep_their_owners() -> None:
     notes = Payloads(Remark)
     notes.append(Remark(text="why", of=("b1", "b2")))
@@ -299,5 +318,18 @@ def test_a_pair_has_one_number_before_and_after_thawing() -> None:
     assert [thawed.number(a, b) for a, b in ((2, 0), (4, 2), (2, 1))] == [1, 2, 0]
     assert (thawed.get((0, 1)), thawed.get((2, 4)), len(thawed)) == (None, 2, 3)
     assert [thawed.incident[block] for block in range(5)] == [[1], [0], [0, 1, 2], [], [2]]
+    assert thawed.incident.of(np.array([1, 4, 3])).tolist() == [0, 2]
     with pytest.raises(KeyError):
         thawed[0, 3]
+
+
+def test_pairs_keep_their_numbers_however_many_there_are() -> None:
+    pairs, blocks = Pairs(), 150
+    for _ in range(blocks):
+        pairs.incident.add_block()
+    wanted = list(combinations(range(blocks), 2))
+    assert len(wanted) > 2 * LATE_MAX
+    assert [pairs.number(high, low) for low, high in wanted] == list(range(len(wanted)))
+    of_seven = [number for number, ends in enumerate(wanted) if 7 in ends]
+    assert pairs.incident[7] == of_seven == pairs.incident.of(np.array([7])).tolist()
+    assert [pairs[ends] for ends in wanted] == list(range(len(wanted)))

@@ -22,6 +22,8 @@ from mnemic.projections.parts import Later
 Ends = tuple[int, int]
 LATE_MAX = 4096
 """Pairs that gather in lists before they move into the arrays, at least."""
+LATE_SHARE = 4
+"""Which part of the others they may be."""
 _BITS = 32
 _ENDS: Mapping[str, type[np.generic]] = {"low": np.int32, "high": np.int32}
 
@@ -150,7 +152,8 @@ class Pairs:
             self._count += 1
             self._ends.append(ends)
             self.incident.add(ends, number)
-            if self._count - self.incident.sorted > max(self.incident.sorted, LATE_MAX):
+            late = self._count - self.incident.sorted
+            if late > max(self.incident.sorted // LATE_SHARE, LATE_MAX):
                 self.incident.sort(self.low, self.high)
         return number
 
