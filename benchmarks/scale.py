@@ -1,0 +1,382 @@
+"""How does one memory bear its growth? Speed, room and stalls at 100,000 blocks, and on the way.
+
+The life of ``lifetime.py``, at three lengths: 10,000, 100,000 and 1,000,000 events hold 1,000,
+10,000 and 100,000 blocks of 256 dimensions, the longest one 450,000 edges at some time. What is not
+there yet is lived first, some ten minutes for the longest; files stay in ``.tmp/replay`` and are
+copied before anything is written. Ours is the whole public verb, durable in the log.
+
+Targets at the largest size, each beside something of the same run:
+
+* a recall, exact: at most 20 ms; a sweep (``curate``): at most 1 s
+* ``consolidate`` of 50 new blocks: at most 1.5 times one float32 product of 50 with all vectors,
+  both in seconds of the processors, which other programs on the machine change less
+* memory over an interpreter that has imported everything: at most 450 MB, opened and folded
+* on an event loop no task waits more than 50 ms, whatever the memory is doing; under ``idle``
+  stands what a task waits while nothing is done, which is the machine's part
+* a recall, a learn and a connect: less than in proportion to the blocks
+
+Medians; questions are made-up words of the space.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from datetime import datetime
+from itertools import pairwise
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, TypeVar
+
+import lifetime
+import numpy as np
+from attrs import Factory, asdict, define, frozen
+from replay import ROOT, Found, lived, median, short, timed
+
+from mnemic.adapters.clocks import ManualClock
+from mnemic.adapters.inprocess import Memory, SyncMemory
+
+T = TypeVar("T")
+
+LENGTHS = (10_000, 100_000, 1_000_000)
+QUESTIONS = 60
+WARM_UP = 10
+BATCH = 50
+"""Blocks that one consolidation promotes."""
+ROUNDS = 9
+BEAT = 0.001
+"""Seconds between two beats of the heart."""
+LATE = 50.0
+"""Milliseconds that a task may wait."""
+LOOKED_BACK = 50_000
+"""Versions whose decisions are replayed while the heart beats."""
+PAGE = 4096
+
+
+@frozen(kw_only=True)
+class Verbs:
+    """Medians at one size, in milliseconds."""
+
+    blocks: int
+    recall: float
+    recorded: float
+    learn: float
+    connect: float
+
+
+# --- spaces ---------------------------------------------------------------------------------
+
+
+def copied(path: Path, folder: Path) -> Path:
+    """Return a copy of a space and of its checkpoints, to be written to."""
+    copy = folder / path.name
+    shutil.copy(path, copy)
+    beside = path.with_name(f"{path.name}.checkpoints")
+    if beside.is_dir():
+        shutil.copytree(beside, copy.with_name(f"{copy.name}.checkpoints"), dirs_exist_ok=True)
+    with SyncMemory.open(copy, embedder=lifetime.embedder(), clock=ManualClock()) as memory:
+        if not any(each.state == "valid" for each in memory.checkpoints()):
+            memory.checkpoint()
+    return copy
+
+
+def awoken(memory: SyncMemory, clock: ManualClock) -> None:
+    """Let it be an hour after the last event."""
+    recorded_at = memory.status().recorded_at
+    assert recorded_at is not None
+    clock.set(datetime.fromisoformat(recorded_at))
+    clock.advance(hours=1)
+
+
+def lessons(count: int, events: int, number: int) -> list[dict[str, Any]]:
+    """Return new sentences in the words of the space."""
+    texts = lifetime.questions(count, events=events)
+    return [{"content": f"{text} {number} {place}"} for place, text in enumerate(texts)]
+
+
+def worked(act: Callable[..., T], *given: Any) -> tuple[T, float]:
+    """Return what *act* returns, and the seconds that processors worked on it, all threads."""
+    start = time.process_time()
+    found = act(*given)
+    return found, time.process_time() - start
+
+
+# --- speed ----------------------------------------------------------------------------------
+
+
+def speed(path: Path, events: int) -> tuple[Verbs, list[Found]]:
+    """Use the verbs on a copy, and return their medians and what else there is to say."""
+    clock = ManualClock()
+    with SyncMemory.open(path, embedder=lifetime.embedder(), clock=clock) as memory:
+        awoken(memory, clock)
+        with memory.session():
+            verbs = _verbs(memory, clock, events)
+            found = list(_consolidations(memory, events))
+        clock.advance(hours=1)
+        _, seconds = timed(memory.curate)
+    found.append(Found(what="curate", value=seconds, unit="s", limit=1))
+    return verbs, found
+
+
+def _verbs(memory: SyncMemory, clock: ManualClock, events: int) -> Verbs:
+    questions = lifetime.questions(QUESTIONS + WARM_UP, events=events)
+
+    def each(act: Callable[[str], object]) -> float:
+        seconds = []
+        for question in questions:
+            clock.advance(microseconds=1000)
+            seconds.append(timed(act, question)[1])
+        return 1000 * median(seconds[WARM_UP:])
+
+    recall = each(lambda question: memory.recall(question, top_k=10, record=False))
+    recorded = each(lambda question: memory.recall(question, top_k=10))
+    learn = each(lambda question: memory.learn(f"{question} once more"))
+    blocks = [
+        block.id for block in memory.blocks(status="active", limit=QUESTIONS + WARM_UP + 1).items
+    ]
+    pairs = dict(zip(questions, pairwise(blocks), strict=True))
+    connect = each(lambda question: memory.connect(*pairs[question], relation="supports"))
+    return Verbs(
+        blocks=memory.status().active,
+        recall=recall,
+        recorded=recorded,
+        learn=learn,
+        connect=connect,
+    )
+
+
+def _consolidations(memory: SyncMemory, events: int) -> Iterator[Found]:
+    """Promote batches, in turns with plain products of as many vectors."""
+    memory.consolidate()
+    rows = np.random.default_rng(1).random((memory.status().active, lifetime.DIMENSION), np.float32)
+    product, ours = [], []
+    for number in range(ROUNDS):
+        memory.learn_many(lessons(BATCH, events, number))
+        product.append(min(worked(np.matmul, rows[:BATCH], rows.T)[1] for _ in range(3)))
+        done, seconds = worked(memory.consolidate)
+        assert done.promoted == BATCH
+        ours.append(seconds)
+    yield Found(what=f"consolidate of {BATCH}", value=1000 * median(ours), unit="ms")
+    yield Found(what="  one product", value=1000 * median(product), unit="ms")
+    ratio = median([mine / plain for mine, plain in zip(ours, product, strict=True)])
+    yield Found(what="  over the product", value=ratio, unit="times", limit=1.5)
+
+
+# --- room -----------------------------------------------------------------------------------
+
+
+def resident() -> int:
+    """Return the bytes of this process that are in memory."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
+
+
+def child(kind: str, path: Path, events: int) -> dict[str, float]:
+    """Open in this fresh process, ask, and return how much memory that took, and a collection."""
+    with SyncMemory.open(":memory:", embedder=lifetime.embedder()) as small:
+        small.learn("Everything is imported by now.")
+        small.consolidate()
+        small.recall("everything")
+    bare = resident()
+    memory = SyncMemory.open(
+        path,
+        embedder=lifetime.embedder(),
+        clock=ManualClock(),
+        read_only=True,
+        checkpoints=None if kind == "opened" else False,
+    )
+    with memory:
+        for question in lifetime.questions(WARM_UP, events=events):
+            memory.recall(question, top_k=10, record=False)
+        gc.collect()
+        return {"bytes": resident() - bare, "collection": timed(gc.collect)[1]}
+
+
+def in_child(kind: str, path: Path, events: int) -> Any:
+    """Return what *kind* of child finds, in a process of its own."""
+    arguments = ["--child", kind, "--space", str(path), "--events", str(events)]
+    done = subprocess.run(  # noqa: S603 - this very program
+        [sys.executable, __file__, *arguments], stdout=subprocess.PIPE, check=True
+    )
+    return json.loads(done.stdout)
+
+
+def room(path: Path, events: int, kinds: Sequence[str]) -> Iterator[Found]:
+    """Measure memory in fresh processes."""
+    for kind in kinds:
+        taken: dict[str, float] = in_child(kind, path, events)
+        yield Found(what=f"memory, {kind}", value=taken["bytes"] / 1e6, unit="MB", limit=450)
+        pause = 1000 * taken["collection"]
+        yield Found(what="  a full collection", value=pause, unit="ms")
+
+
+# --- stalls ---------------------------------------------------------------------------------
+
+
+@define
+class Heart:
+    """A task that wants to run every millisecond, and how long it had to wait instead."""
+
+    waits: list[float] = Factory(list)
+    beats: bool = True
+
+    async def beat(self) -> None:
+        """Beat until told to stop."""
+        last = time.perf_counter()
+        while self.beats:
+            await asyncio.sleep(BEAT)
+            now = time.perf_counter()
+            self.waits.append(now - last - BEAT)
+            last = now
+
+
+async def beside(what: str, act: Awaitable[Any]) -> Found:
+    """Let the heart beat while *act* is awaited, and return its longest wait."""
+    heart = Heart()
+    beating = asyncio.create_task(heart.beat())
+    await asyncio.sleep(10 * BEAT)
+    heart.waits.clear()
+    await act
+    heart.beats = False
+    await beating
+    limit = None if what == "idle" else LATE
+    return Found(what=f"  {what}", value=1000 * max(heart.waits), unit="ms", limit=limit)
+
+
+async def stalls(path: Path, events: int) -> list[Found]:
+    """Do what takes long on an event loop."""
+    clock, embedder = ManualClock(), lifetime.embedder()
+    found = [await beside("idle", asyncio.sleep(1))]
+    memory = Memory.open(path, embedder=embedder, clock=clock)
+    found.append(await beside("opening", memory.__aenter__()))
+    try:
+        await memory.run(awoken, clock)
+        await memory.start_session()
+        question, *more = lifetime.questions(QUESTIONS, events=events)
+        found.append(await beside("first recall", memory.recall(question)))
+        found.append(await beside("recalls", _all([memory.recall(each) for each in more])))
+        await memory.learn_many(lessons(4 * BATCH, events, ROUNDS))
+        found.append(await beside("consolidate", memory.consolidate()))
+        clock.advance(hours=1)
+        await memory.end_session()
+        found.append(await beside("curate", memory.curate()))
+        found.append(await beside("checkpoint", memory.checkpoint()))
+        after = max(0, events - 4 * LOOKED_BACK)
+        replayed = memory.replay_all(after=after, upto=after + LOOKED_BACK)
+        found.append(await beside("replay_all", replayed))
+        policy = await memory.run(attrgetter("policy"))
+        hour = (await memory.status()).hour
+        tested = memory.backtest(policy, from_=0.7 * hour, to=0.75 * hour)
+        found.append(await beside("backtest", tested))
+    finally:
+        found.append(await beside("close", memory.close()))
+    return found
+
+
+async def _all(acts: Sequence[Awaitable[Any]]) -> None:
+    for act in acts:
+        await act
+
+
+# --- growth ---------------------------------------------------------------------------------
+
+
+def growth(sizes: Sequence[Verbs]) -> Iterator[Found]:
+    """Compare the largest size with the smallest."""
+    first, last = sizes[0], sizes[-1]
+    times = last.blocks / first.blocks
+    yield Found(what=f"growth, {first.blocks:,} to {last.blocks:,}", value=times, unit="times")
+    for name in ("recall", "recorded", "learn", "connect"):
+        before, after = getattr(first, name), getattr(last, name)
+        yield Found(what=f"  {name}", value=after / before, unit="times", limit=times)
+
+
+def plotted(sizes: Sequence[Verbs], path: Path) -> None:
+    """Draw the medians over the number of blocks."""
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
+    except ImportError:
+        print("no plot: matplotlib is not installed", file=sys.stderr)
+        return
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axes = figure.subplots()
+    for name in ("recall", "recorded", "learn", "connect"):
+        values = [getattr(each, name) for each in sizes]
+        axes.loglog([each.blocks for each in sizes], values, marker="o", label=name)
+    axes.set(xlabel="active blocks", ylabel="median, ms")
+    axes.grid(visible=True, which="both", alpha=0.3)
+    axes.legend()
+    figure.savefig(path)
+
+
+# --- the program ----------------------------------------------------------------------------
+
+
+def measured(options: argparse.Namespace, folder: Path) -> Iterator[Found]:
+    """Measure everything, one after the other."""
+    sizes: list[Verbs] = []
+    found: list[Found] = []
+    for events in [*(each for each in LENGTHS if each < options.events), options.events]:
+        path = lived(place(options, events), events)
+        verbs, found = speed(copied(path, folder), events)
+        sizes.append(verbs)
+        yield Found(what=f"{verbs.blocks:,} blocks: a recall", value=verbs.recall, unit="ms")
+        for name in ("recorded", "learn", "connect"):
+            yield Found(what=f"  {name}", value=getattr(verbs, name), unit="ms")
+    yield Found(what="a recall, exact", value=sizes[-1].recall, unit="ms", limit=20)
+    yield from found
+    yield from growth(sizes)
+    if options.plot is not None:
+        plotted(sizes, options.plot)
+    fresh = copied(place(options, options.events), folder)
+    yield from room(fresh, options.events, ("opened", "folded"))
+    yield Found(what="a task waits at most, beside", value=LATE, unit="ms")
+    for stall in in_child("stalls", fresh, options.events):
+        yield Found(**stall)
+
+
+def place(options: argparse.Namespace, events: int) -> Path:
+    """Return where the space of this length stands."""
+    root: Path = options.root
+    return root / f"space-{short(events)}.db"
+
+
+def main() -> None:
+    """Live what is missing, measure, print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("--events", type=int, default=LENGTHS[-1], help="length of the longest life")
+    add("--root", type=Path, default=ROOT, help="where the spaces stand, or are to stand")
+    add("--plot", type=Path, help="draw the growth here")
+    add("--json", type=Path, help="write what was found here, too")
+    add("--child", choices=("opened", "folded", "stalls"), help=argparse.SUPPRESS)
+    add("--space", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child == "stalls":
+        stalled = asyncio.run(stalls(options.space, options.events))
+        print(json.dumps([asdict(each) for each in stalled]))
+        return
+    if options.child is not None:
+        print(json.dumps(child(options.child, options.space, options.events)))
+        return
+    print(f"{'':34}{'found':>12} {'':12}{'goal':8}")
+    lines = []
+    with tempfile.TemporaryDirectory() as name:
+        for found in measured(options, Path(name)):
+            print(f"{found.what:34}{found.value:>12,.3f} {found.unit:12}{found.goal}", flush=True)
+            lines.append(asdict(found))
+    if options.json is not None:
+        options.json.write_text(json.dumps({"events": options.events, "found": lines}, indent=2))
+
+
+if __name__ == "__main__":
+    main()
