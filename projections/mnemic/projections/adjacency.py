@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mnemic.projections.columns import Rows
 from mnemic.projections.journals import Journal, grouped
-from mnemic.projections.parts import Later
+from mnemic.projections.parts import Lazy
 
 Ends = tuple[int, int]
 LATE_MAX = 4096
@@ -61,7 +61,7 @@ class Incidence:
             low: The lower block of every pair there is now.
             high: The higher one.
         """
-        self._first = Later(lambda: grouped(np.stack([low, high], axis=1).ravel()))
+        self._first = Lazy(lambda: grouped(np.stack([low, high], axis=1).ravel()))
         self._since: dict[int, list[int]] = {}
         """What came behind that, by block."""
         self.sorted = len(low)
