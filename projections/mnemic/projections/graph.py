@@ -19,7 +19,7 @@ from mnemic.kernel.reading import ORIGINS
 from mnemic.kernel.texts import Erased, Remark
 from mnemic.projections.adjacency import Pairs
 from mnemic.projections.columns import Names, Versions
-from mnemic.projections.mappings import Coding, Ledgered
+from mnemic.projections.mappings import Coding, Ledgered, Paired
 from mnemic.projections.parts import Parts, nested, packed, unpacked, within
 from mnemic.projections.payloads import Payloads
 from mnemic.projections.staging import Refreshed, Staging
@@ -90,7 +90,7 @@ class Graph:
         self.rows = Versions(**_EDGE)
         self.degrees = array("i")
         """Standing edges of each block at the head."""
-        self.pending: Ledgered[Pending] = Ledgered(_PENDING)
+        self.pending: Paired[Pending] = Paired(_PENDING)
         self.barred: Ledgered[int] = Ledgered(_BARRED)
         """Pairs that were disconnected, and at which version: no automatic edge until connected
         again."""
@@ -128,7 +128,7 @@ class Graph:
         graph.origins = Names.thawed(unpacked(parts["origins"]))
         graph.notes = Payloads.thawed(within(parts, "notes"), Remark)
         graph.rows = Versions.thawed(within(parts, "rows"), _EDGE)
-        graph.pending = Ledgered.thawed(within(parts, "pending"), _PENDING)
+        graph.pending = Paired.thawed(within(parts, "pending"), _PENDING)
         graph.barred = Ledgered.thawed(within(parts, "barred"), _BARRED)
         graph.sightings = Ledgered.thawed(within(parts, "sightings"), _SIGHTINGS)
         graph.staged = Staging.thawed(within(parts, "staged"))
@@ -231,8 +231,8 @@ class Graph:
                     self.unlink(low, high, version)
             for ends in self.staged.of(block):
                 self.staged.drop(ends, version)
-        for ends in [ends for ends in self.pending.current if not blocks.isdisjoint(ends)]:
-            self.pending.drop(ends, version)
+            for ends in self.pending.of(block):
+                self.pending.drop(ends, version)
 
     def move(self, old: int, new: int, other: int, version: int) -> None:
         """Re-attach the edge old-other to new, direction and everything else kept."""

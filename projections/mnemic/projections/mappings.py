@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 import numpy as np
 from attrs import frozen
@@ -22,6 +22,8 @@ from mnemic.projections.columns import GATHERED_MAX, NEVER, Rows, Series, Trail,
 from mnemic.projections.parts import Parts, packed, unpacked
 
 V = TypeVar("V")
+Ends: TypeAlias = tuple[int, int]
+"""Two blocks by number, the lower one first."""
 
 
 @frozen
@@ -184,3 +186,36 @@ class Ledgered(Generic[V]):
             self._until[list(rows)] = versions
             self._closed = []
         return self._until[:count]
+
+
+class Paired(Ledgered[V]):
+    """A mapping of pairs of blocks; those of a block are found without looking at the others."""
+
+    @cached_property
+    def _with(self) -> dict[int, dict[Ends, None]]:
+        """By block: its pairs at the head."""
+        pairs: dict[int, dict[Ends, None]] = {}
+        for ends in self.current:
+            for end in ends:
+                pairs.setdefault(end, {})[ends] = None
+        return pairs
+
+    def of(self, block: int) -> list[Ends]:
+        """Return the pairs of a block at the head."""
+        return list(self._with.get(block, ()))
+
+    def put(self, key: Ends, version: int, value: V) -> None:
+        """Let *value* stand for a pair from *version* on."""
+        super().put(key, version, value)
+        for end in key:
+            self._with.setdefault(end, {})[key] = None
+
+    def drop(self, key: Ends, version: int) -> None:
+        """Let nothing stand for a pair from *version* on."""
+        if key in self.current:
+            for end in key:
+                pairs = self._with[end]
+                del pairs[key]
+                if not pairs:
+                    del self._with[end]
+            super().drop(key, version)

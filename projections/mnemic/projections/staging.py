@@ -24,10 +24,9 @@ from mnemic.kernel.identity import BlockId
 from mnemic.kernel.identity import pair as pair_of_ids
 from mnemic.projections.columns import Names
 from mnemic.projections.journals import Journal
-from mnemic.projections.mappings import Ledgered
+from mnemic.projections.mappings import Ends, Paired
 from mnemic.projections.parts import Parts, nested, packed, unpacked, within
 
-Ends = tuple[int, int]
 _STEPS: Mapping[str, type[np.generic]] = {
     "low": np.int32,
     "high": np.int32,
@@ -52,7 +51,7 @@ class Staged:
     """At which it was last staged."""
 
 
-class Staging(Ledgered[Staged]):
+class Staging(Paired[Staged]):
     """Staged pairs, by a canonical pair of block numbers."""
 
     def __init__(self) -> None:
@@ -83,15 +82,6 @@ class Staging(Ledgered[Staged]):
             queue.setdefault(len(staged.sessions), {})[ends] = staged.version
         return queue
 
-    @cached_property
-    def _with(self) -> dict[int, dict[Ends, None]]:
-        """By block: its pairs."""
-        pairs: dict[int, dict[Ends, None]] = {}
-        for ends in self.current:
-            for end in ends:
-                pairs.setdefault(end, {})[ends] = None
-        return pairs
-
     def stage(self, ends: Ends, version: int, session: str) -> None:
         """Count one more session in which the pair was returned together."""
         before = self.current.get(ends)
@@ -111,8 +101,6 @@ class Staging(Ledgered[Staged]):
         self._steps.append((*key, session, self._standing.get(key, -1)))
         super().put(key, version, value)
         self._queue.setdefault(len(value.sessions), {})[key] = version
-        for end in key:
-            self._with.setdefault(end, {})[key] = None
 
     def drop(self, key: Ends, version: int) -> None:
         """Let nothing stand for a pair from *version* on."""
@@ -127,15 +115,6 @@ class Staging(Ledgered[Staged]):
         standing = self.current.get(ends)
         if standing is not None:
             del self._queue[len(standing.sessions)][ends]
-            for end in ends:
-                pairs = self._with[end]
-                del pairs[ends]
-                if not pairs:
-                    del self._with[end]
-
-    def of(self, block: int) -> list[Ends]:
-        """Return the staged pairs of a block at the head."""
-        return list(self._with.get(block, ()))
 
     def order(self, ids: Sequence[BlockId]) -> Iterator[tuple[Ends, int]]:
         """Yield the pairs at the head as they would go, with their number of sessions.
