@@ -42,11 +42,17 @@ class ActiveClock:
     def tick(self, session: SessionId | None, now_us: int, *, gap_us: int) -> int:
         """Credit an event of *session* at *now_us* and return its active time."""
         self.active_us = self.reading(session, now_us, gap_us=gap_us)
-        if session is not None and session in self.last_us:
-            counted = self._counted(now_us, gap_us)
-            self.counted_us = now_us if counted is None else max(counted, now_us)
-            self.last_us[session] = now_us
+        if session is not None:
+            self.credit(session, now_us, gap_us=gap_us)
         return self.active_us
+
+    def credit(self, session: SessionId, now_us: int, *, gap_us: int) -> None:
+        """Count *session* up to *now_us*, for an event whose active time is known."""
+        if session in self.last_us:
+            counted = self.counted_us
+            if counted is None or not counted - gap_us <= now_us <= counted:
+                self.counted_us = now_us
+            self.last_us[session] = now_us
 
     def start(self, session: SessionId, now_us: int) -> None:
         """Begin *session*: its start credits nothing."""

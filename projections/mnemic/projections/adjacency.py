@@ -142,7 +142,10 @@ class Pairs:
 
     def number(self, a: int, b: int) -> int:
         """Return the number of the pair, a fresh one at its first link."""
-        ends = (a, b) if a < b else (b, a)
+        return self.numbered((a, b) if a < b else (b, a))
+
+    def numbered(self, ends: Ends) -> int:
+        """Return the number of a pair, the lower block first; a fresh one at its first link."""
         joined = (ends[0] << _BITS) | ends[1]
         number = self._numbers.get(joined)
         if number is None and self._thawed:

@@ -115,8 +115,6 @@ class Versions:
         """Rows not in the arrays yet, as (key, since, *values)."""
         self._closed: list[tuple[int, int]] = []
         """Rows closed since the arrays were written, and when."""
-        self._moved: list[int] = []
-        """Keys whose standing row changed since."""
         self._ended: tuple[Rows, Rows] | None = None
         """What ``_endings`` returns, until more rows end."""
 
@@ -155,15 +153,15 @@ class Versions:
 
     def put(self, key: int, version: int, values: tuple[int, ...]) -> None:
         """Let *values*, one per column, stand for *key* from *version* on."""
-        while key >= len(self._rows):
-            self._rows.append(-1)
-        standing = self._rows[key]
+        rows, gathered = self._rows, self._gathered
+        if key >= len(rows):
+            rows.extend([-1] * (key + 1 - len(rows)))
+        standing = rows[key]
         if standing >= 0:
             self._closed.append((standing, version))
-        self._rows[key] = self._settled + len(self._gathered)
-        self._gathered.append((key, version, *values))
-        self._moved.append(key)
-        if len(self._gathered) == GATHERED_MAX:
+        rows[key] = self._settled + len(gathered)
+        gathered.append((key, version, *values))
+        if len(gathered) == GATHERED_MAX:
             self._settle()
 
     def change(self, key: int, version: int, **values: int) -> None:
@@ -179,7 +177,6 @@ class Versions:
         if standing >= 0:
             self._closed.append((standing, version))
             self._rows[key] = -1
-            self._moved.append(key)
 
     def values(self, key: int) -> tuple[int, ...]:
         """Return the values that stand for *key*."""
@@ -327,15 +324,15 @@ class Versions:
                 self._columns[name] = grown(self._columns[name], last)
                 self._columns[name][first:last] = column
             self._settled, self._gathered = last, []
+            self._head = grown(self._head, len(self._rows), fill=-1)
+            self._head[self._key[first:last]] = np.arange(first, last)  # of a key the last one
         if self._closed:
-            rows, versions = zip(*self._closed, strict=True)
-            self._until[list(rows)] = versions
+            rows, versions = np.array(self._closed, dtype=np.int32).T
+            self._until[rows] = versions
+            keys = self._key[rows]
+            self._head[keys[self._head[keys] == rows]] = -1
             self._closed = []
             self._ended = None
-        if self._moved:
-            self._head = grown(self._head, len(self._rows), fill=-1)
-            self._head[self._moved] = [self._rows[key] for key in self._moved]
-            self._moved = []
 
 
 class Names:

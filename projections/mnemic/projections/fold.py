@@ -138,13 +138,13 @@ def _connected(state: State, event: happened.EdgeConnected, at: Recorded) -> Non
     source, target = numbers[event.source], numbers[event.target]
     for pair in event.displaced:
         graph.unlink(numbers[pair[0]], numbers[pair[1]], at.version)
+    ends = key(source, target)
     if event.note is None and event.action != "created":
-        note = graph.rows.value(graph.pairs[key(source, target)], "note")
+        note = graph.rows.value(graph.pairs[ends], "note")
     else:
         note = graph.note(event.note)
-    if graph.pending.current or graph.barred.current:
-        graph.pending.drop(key(source, target), at.version)
-        graph.barred.drop(key(source, target), at.version)
+    graph.pending.drop(ends, at.version)
+    graph.barred.drop(ends, at.version)
     graph.link(
         source,
         target,

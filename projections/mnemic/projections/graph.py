@@ -181,9 +181,9 @@ class Graph:
         note: int = -1,
     ) -> None:
         """Let this edge stand for the pair from *version* on; it is not staged any longer."""
-        if self.staged.current:
-            self.staged.drop(key(source, target), version)
-        pair = self.pairs.number(source, target)
+        ends = (source, target) if source < target else (target, source)
+        self.staged.drop(ends, version)
+        pair = self.pairs.numbered(ends)
         if self.rows.row(pair) < 0:
             self.degrees[source] += 1
             self.degrees[target] += 1

@@ -111,8 +111,8 @@ class Ledgered(Generic[V]):
 
     def drop(self, key: Any, version: int) -> None:
         """Let nothing stand for *key* from *version* on."""
-        if self.current and (standing := self._standing.pop(key, None)) is not None:
-            self._close(standing, version)
+        if key in self.current:
+            self._close(self._standing.pop(key), version)
             del self.current[key]
 
     def _close(self, row: int, version: int) -> None:

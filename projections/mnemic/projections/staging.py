@@ -104,8 +104,9 @@ class Staging(Paired[Staged]):
 
     def drop(self, key: Ends, version: int) -> None:
         """Let nothing stand for a pair from *version* on."""
-        self._leave(key)
-        super().drop(key, version)
+        if key in self.current:
+            self._leave(key)
+            super().drop(key, version)
 
     def _close(self, row: int, version: int) -> None:
         super()._close(row, version)

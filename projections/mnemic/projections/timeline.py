@@ -18,6 +18,7 @@ from mnemic.kernel.events import EmbedderIdentity, Recorded
 from mnemic.kernel.identity import SessionId
 from mnemic.kernel.policy import DEFAULT, Policy
 from mnemic.projections.columns import Names, Series
+from mnemic.projections.journals import Journal
 from mnemic.projections.mappings import Coding, Ledgered
 from mnemic.projections.parts import Parts, nested, packed, unpacked, within
 
@@ -31,19 +32,22 @@ _EMBEDDERS: Coding[EmbedderIdentity] = Coding(
         EmbedderIdentity(name=plain[1], dimension=plain[2], weights=plain[3]),
     ),
 )
+_MOMENT: Mapping[str, type[np.generic]] = {
+    "active_us": np.int64,
+    "recorded_us": np.int64,
+    "kind": np.int16,
+    "session": np.int32,
+}
 
 
 class Timeline:
     """Where the log stands, and where it stood."""
 
     def __init__(self) -> None:
-        self.active_us = Series(np.int64)
-        self.recorded_us = Series(np.int64)
-        self.kind = Series(np.int16)
+        self._moments = Journal(**_MOMENT)
+        """By version."""
         self.kinds = Names()
         self._kind_numbers: dict[type, int] = {}
-        self.session = Series(np.int32)
-        """By version: the number of the session that it happened in, 0 outside of one."""
         self.session_ids = Names("")
         self.clock = ActiveClock()
         self.policies: Ledgered[Policy] = Ledgered(_POLICIES)
@@ -90,10 +94,7 @@ class Timeline:
     def thawed(cls, parts: Mapping[str, NDArray[Any]]) -> Timeline:
         """Return the timeline that was frozen."""
         timeline, facts = cls(), unpacked(parts["facts"])
-        timeline.active_us = Series.thawed(parts["active_us"])
-        timeline.recorded_us = Series.thawed(parts["recorded_us"])
-        timeline.kind = Series.thawed(parts["kind"])
-        timeline.session = Series.thawed(parts["session"])
+        timeline._moments = Journal.thawed(parts, _MOMENT)
         timeline.kinds = Names.thawed(facts["kinds"])
         timeline.session_ids = Names.thawed(facts["session_ids"])
         timeline.clock = ActiveClock(
@@ -114,7 +115,30 @@ class Timeline:
     @property
     def version(self) -> int:
         """The last version that was folded, -1 before the first."""
-        return len(self.active_us) - 1
+        return len(self._moments) - 1
+
+    @property
+    def active_us(self) -> Series:
+        """By version: the active time."""
+        return self._column("active_us")
+
+    @property
+    def recorded_us(self) -> Series:
+        """By version: the wall clock."""
+        return self._column("recorded_us")
+
+    @property
+    def kind(self) -> Series:
+        """By version: the number of the kind of event."""
+        return self._column("kind")
+
+    @property
+    def session(self) -> Series:
+        """By version: the number of the session that it happened in, 0 outside of one."""
+        return self._column("session")
+
+    def _column(self, name: str) -> Series:
+        return Series.thawed(self._moments.column(name))
 
     @property
     def policy(self) -> Policy:
@@ -128,18 +152,18 @@ class Timeline:
 
     def record(self, recorded: Recorded) -> None:
         """Take in the envelope of the next event."""
-        if recorded.session_id is not None:
-            self.clock.tick(recorded.session_id, recorded.recorded_us, gap_us=self.policy.gap_us)
+        clock, session = self.clock, recorded.session_id
+        active_us, recorded_us = recorded.active_us, recorded.recorded_us
         # The log's word counts, so that a fold of old bytes can never disagree with them.
-        self.clock.active_us = recorded.active_us
-        self.active_us.append(recorded.active_us)
-        self.recorded_us.append(recorded.recorded_us)
+        clock.active_us = active_us
+        if session is not None:
+            clock.credit(session, recorded_us, gap_us=self.policy.gap_us)
         kind = type(recorded.event)
         number = self._kind_numbers.get(kind)
         if number is None:
             number = self._kind_numbers[kind] = self.kinds.number(kind.__name__)
-        self.kind.append(number)
-        self.session.append(self.session_ids.number(recorded.session_id or ""))
+        within = self.session_ids.number(session or "")
+        self._moments.append((active_us, recorded_us, number, within))
 
     def start_session(self, session: SessionId, version: int, recorded_us: int) -> None:
         self.clock.start(session, recorded_us)
