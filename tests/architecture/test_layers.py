@@ -59,8 +59,8 @@ LAYERS = {
         inner=frozenset({"kernel", "projections", "adapters"}),
         libraries=frozenset(
             """
-            anyio attrs bpe_openai cattrs cyclopts eventsourcing filelock markdown_it matplotlib
-            numpy onnxruntime orjson rich scipy tokenizers urllib3 wordllama
+            anyio attrs bpe_openai cattrs cyclopts eventsourcing filelock hnswlib markdown_it
+            matplotlib numpy onnxruntime orjson rich scipy tokenizers urllib3 wordllama
             """.split()
         ),
     ),

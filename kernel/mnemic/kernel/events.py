@@ -377,6 +377,7 @@ class RecallRecorded:
     top_k: int | None = None
     token_budget: int | None = None
     retriever: str = "exact"
+    """How near vectors were found: ``exact`` or ``ann``."""
     propensity: int = NANO
     """How probable this answer was when given, nano-units; below one only after exploring."""
     explored: Exploration | None = None
@@ -392,6 +393,8 @@ class RecallRecorded:
     """Pairs whose edge was used: count + 1 and a fresh anchor."""
     evicted: tuple[tuple[int, int], ...] = ()
     """Pairs that staging had no more place for, in the order in which they went."""
+    near: tuple[int, ...] = ()
+    """Numbers of the blocks that ``ann`` came upon, rising; a replay takes them as given."""
 
 
 @frozen(kw_only=True)

@@ -67,6 +67,8 @@ class Packed:
     """Without its decision id, which comes with the record."""
     explored: Exploration | None = None
     """What chance decided, among those that could stand in the last place."""
+    near: tuple[int, ...] | None = None
+    """What an approximate search found; None: every vector was looked at."""
 
 
 def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Packed:
@@ -102,7 +104,7 @@ def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Pack
         policy_id=view.policy.id,
         propensity=unit(exploring.propensity(explored)),
     )
-    return Packed(answer=answer, result=result, explored=explored)
+    return Packed(answer=answer, result=result, explored=explored, near=ranking.near)
 
 
 def select(view: View, ranking: Ranking, limits: Limits) -> Answer:

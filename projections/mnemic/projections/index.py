@@ -196,6 +196,18 @@ class VectorIndex:
         vector: Vector = self._matrix[row].astype(np.int16)
         return vector
 
+    def stretch(self, first: int, end: int) -> Matrix:
+        """Return the rows from *first* to before *end* as they lie; they never change.
+
+        Raises:
+            IndexError: One of them does not exist.
+        """
+        if not 0 <= first <= end <= self._rows:
+            raise IndexError(f"rows {first} to {end} of an index with {self._rows}")
+        rows = self._matrix[first:end]
+        rows.flags.writeable = False
+        return rows
+
     # --- search ------------------------------------------------------------------------------
 
     def products(self, queries: Sequence[Vector], rows: int) -> Matrix:

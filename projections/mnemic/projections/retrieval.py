@@ -20,6 +20,7 @@ from mnemic.kernel.scoring import composites
 from mnemic.kernel.vectors import Vector
 from mnemic.projections.expansion import expand
 from mnemic.projections.order import ranked
+from mnemic.projections.proximity import Near
 from mnemic.projections.recipes import Match, Recipe
 from mnemic.projections.signals import signals
 from mnemic.projections.views import View
@@ -38,6 +39,8 @@ class Inquiry:
     vector: Vector | None
     gate: Gate
     recipe: Recipe
+    near: Near | None = None
+    """Who says which vectors are near; None: all are looked at."""
 
     @property
     def frame(self) -> Frame:
@@ -77,6 +80,13 @@ class Ranking:
         """Return the block at *place*, from 0, in the short form of those that were left out."""
         return RunnerUp(int(self.numbers[place]), int(self.scores[place]))
 
+    @property
+    def near(self) -> tuple[int, ...] | None:
+        """What an approximate search found; None: every vector was looked at."""
+        if self.match is None or self.match.near is None:
+            return None
+        return tuple(self.match.near.tolist())
+
     def order(self) -> list[int]:
         """Return the places in which blocks are let in: the guaranteed ones go first."""
         first = np.isin(self.numbers, list(self.guaranteed))
@@ -100,10 +110,11 @@ def rank(view: View, inquiry: Inquiry) -> Ranking:
         guaranteed = pool[promised]
     match, via, numbers = None, {}, pool
     if inquiry.query is not None:
-        match = inquiry.recipe.match(view, inquiry.query, inquiry.vector, pool)
+        match = inquiry.recipe.match(view, inquiry.query, inquiry.vector, pool, near=inquiry.near)
         seeds = view.union(match.candidates(view), guaranteed)
         via = expand(view, seeds, pool)
         numbers = view.union(seeds, np.array(list(via), dtype=np.int64))
+        match = match.over(numbers)
     scores, table = _scored(view, inquiry, match, numbers)
     order = np.zeros(0, dtype=np.int64)
     if len(numbers):

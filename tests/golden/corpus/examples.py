@@ -323,6 +323,25 @@ EXAMPLES: dict[str, dict[str, Recorded]] = {
                 refreshed=((2, 99),),
             )
         ),
+        "approximate": full(
+            RecallRecorded(
+                asked=Question(query="Where is the spare wick?"),
+                vector=Embedding(packed=VECTOR),
+                answer=Answer(
+                    rows=(AnswerRow(7, 781_250_000, (901_234_567, 951_229_425, *SAME, -1, 845)),),
+                    runners_up=(RunnerUp(31_415, 600_000_000),),
+                ),
+                digest="00112233aabbccdd",
+                policy_id=POLICY,
+                recipe="recall-2",
+                read_version=41,
+                read_us=144_000_000_000,
+                asked_us=1_767_225_600_000_001,
+                retriever="ann",
+                near=(0, 7, 8, 31_415),
+                embedder_id="0011223344556677",
+            )
+        ),
         "explored": full(
             RecallRecorded(
                 asked=Question(query="Who polished the lens?"),

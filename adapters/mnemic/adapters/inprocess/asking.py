@@ -16,6 +16,7 @@ from mnemic.kernel.policy import Frame
 from mnemic.kernel.vectors import Vector
 from mnemic.projections import answering
 from mnemic.projections.answering import Limits, Packed
+from mnemic.projections.proximity import Near
 from mnemic.projections.recipes import Recipe
 from mnemic.projections.retrieval import Inquiry, rank
 from mnemic.projections.views import View
@@ -43,6 +44,8 @@ class Request:
     """How probable it is that chance has a say in the last place. Range: [0, 1]."""
     explored: Exploration | None = None
     """What chance decided, once it has."""
+    near: Near | None = None
+    """Who says which vectors are near; None: all are looked at."""
 
     def checked(self) -> Request:
         """Return the request, with its filter in plain form, if it makes sense.
@@ -89,7 +92,7 @@ def inquiry(view: View, request: Request, vector: Vector | None, recipe: Recipe)
     """Return what *request* asks of *view*."""
     frame = view.policy.frame(request.frame)
     gate = Gate(frame=frame, where=Where.parse(request.where), session=request.session)
-    return Inquiry(query=request.query, vector=vector, gate=gate, recipe=recipe)
+    return Inquiry(query=request.query, vector=vector, gate=gate, recipe=recipe, near=request.near)
 
 
 def limits(request: Request, frame: Frame, models: Models) -> Limits:

@@ -238,6 +238,7 @@ def _by_search(case: Case, number: int) -> WhyNot:
 
 def _missed(view: View, match: Match, searches: Sequence[str], number: int) -> str:
     """Say how far a block stayed behind the last candidate of each search."""
+    match = match.over(_one(number))
     place = int(match.places(_one(number))[0])
     found = []
     for name, values in zip(searches, match.searches, strict=True):

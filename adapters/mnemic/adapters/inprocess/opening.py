@@ -8,11 +8,13 @@ from attrs import frozen
 
 from mnemic.adapters.analysts.absent import NoAnalyst
 from mnemic.adapters.analysts.rules import RulesAnalyst
-from mnemic.adapters.checkpoints.shelf import Wanted, shelf
+from mnemic.adapters.checkpoints.shelf import Shelf, Wanted, shelf
 from mnemic.adapters.clocks import SystemClock
 from mnemic.adapters.entropy import SystemEntropy
 from mnemic.adapters.inprocess.analysing import TimedAnalyst
 from mnemic.adapters.inprocess.space import Command, Space, Written
+from mnemic.adapters.proximity.files import GraphFolder
+from mnemic.adapters.proximity.keeper import GraphKeeper, Graphs, Retriever, wanted_graphs
 from mnemic.kernel.decisions.learning import checked_name
 from mnemic.kernel.errors import EmbedderMismatch, FieldRefused, PointOutOfRange, PolicyRefused
 from mnemic.kernel.events import EmbedderIdentity, PolicyAdopted, SpaceOpened
@@ -23,6 +25,7 @@ from mnemic.kernel.texts import Salt
 from mnemic.kernel.tokens import EstimatedTokens
 from mnemic.kernel.vectors import DIMENSION_MAX
 from mnemic.projections import recipes
+from mnemic.projections.index import VectorIndex
 from mnemic.projections.recipes import Recipe
 from mnemic.projections.views import View
 
@@ -56,6 +59,7 @@ def open_space(  # each argument is one thing that a host may plug in
     synchronous: str,
     read_only: bool,
     checkpoints: Wanted = None,
+    retriever: Retriever = "auto",
 ) -> tuple[Store | None, Space]:
     """Return an open space, and its store if it was opened here and is ours to close.
 
@@ -66,6 +70,7 @@ def open_space(  # each argument is one thing that a host may plug in
     """
     checked_name("space", space)
     checked_name("actor", actor)
+    graphs = wanted_graphs(retriever)
     if policy is not None and not isinstance(policy, Policy):
         raise PolicyRefused(f"not a policy: {policy!r:.100}")
     if synchronous not in SYNCHRONOUS:
@@ -83,6 +88,7 @@ def open_space(  # each argument is one thing that a host may plug in
         )
         opened.store = store
         _keep_checkpoints(opened, store, checkpoints)
+        _keep_graphs(opened, shelf(store, checkpoints, read_only=read_only), graphs)
         opened.restore()
         if opened.state.version < 0:
             _begin(opened, policy or DEFAULT)
@@ -116,6 +122,22 @@ def _keep_checkpoints(opened: Space, store: Store, wanted: Wanted) -> None:
         from mnemic.adapters.checkpoints.keeper import Keeper
 
         opened.keeper = Keeper(opened.log, place, guard=opened.guard, state=lambda: opened.state)
+
+
+def _keep_graphs(opened: Space, place: Shelf | None, wanted: Graphs | None) -> None:
+    """Give the space somebody who keeps graphs over its vectors, in files beside checkpoints."""
+
+    def folder() -> GraphFolder | None:
+        genesis = opened.log.digest_at(0)
+        if place is None or genesis is None:
+            return None
+        return GraphFolder(place, space=opened.log.name, genesis=genesis)
+
+    def index() -> VectorIndex | None:
+        embedder = opened.state.timeline.embedder
+        return None if embedder is None else opened.state.indexes.get(embedder)
+
+    opened.graphs = GraphKeeper(wanted, guard=opened.guard, index=index, folder=folder)
 
 
 def _begin(opened: Space, policy: Policy) -> None:

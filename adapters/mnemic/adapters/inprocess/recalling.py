@@ -64,6 +64,8 @@ def recall(
     with space.guard:
         moment = space.moment()
         view = space.live(moment)
+        if vector is not None and space.graphs is not None:
+            request = evolve(request, near=space.graphs.near())
         if nano(request.explore):
             request = _explored(space, view, request, vector=vector, models=models)
         packed = answer(view, request, vector, models)
@@ -162,4 +164,6 @@ def _event(
         token_budget=request.token_budget,
         propensity=exploring.propensity(packed.explored),
         explored=packed.explored,
+        retriever="exact" if packed.near is None else "ann",
+        near=packed.near or (),
     )

@@ -16,7 +16,7 @@ from mnemic.kernel.reading import ACTIVE
 from mnemic.kernel.texts import Embedding, Erased, Question
 from mnemic.kernel.tokens import EstimatedTokens
 from mnemic.kernel.vectors import Vector, unpack
-from mnemic.projections import recipes, views
+from mnemic.projections import proximity, recipes, views
 from mnemic.projections.views import View
 
 
@@ -97,6 +97,7 @@ def request_of(recorded: Recorded, event: RecallRecorded) -> Request:
         where=None if asked.where is None else json.loads(asked.where),
         session=recorded.session_id,
         explored=event.explored,
+        near=proximity.Recorded(event.near) if event.retriever == "ann" else None,
     )
 
 

@@ -46,6 +46,7 @@ from mnemic.projections.views import View
 
 if TYPE_CHECKING:
     from mnemic.adapters.checkpoints.keeper import Keeper
+    from mnemic.adapters.proximity.keeper import GraphKeeper
 
 T = TypeVar("T")
 
@@ -123,6 +124,8 @@ class Space:
         """Who keeps checkpoints of the state; None: nobody."""
         self._spared = -1
         """The last version that a checkpoint spared the reading of."""
+        self.graphs: GraphKeeper | None = None
+        """Who keeps graphs over the vectors; None: nobody, and every search is exact."""
 
     # --- reading ----------------------------------------------------------------------------
 
@@ -330,6 +333,8 @@ class Space:
         """Let go of everything that may hold erased words."""
         if self.keeper is not None:
             self.keeper.erased()
+        if self.graphs is not None:
+            self.graphs.erased()
         self.fold_again()
 
     def _advanced(self) -> None:
@@ -430,6 +435,8 @@ class Space:
         """Let go of the log, and of nothing that opening could need."""
         if self.keeper is not None:
             self.keeper.close()
+        if self.graphs is not None:
+            self.graphs.close()
         self.log.close()
 
 

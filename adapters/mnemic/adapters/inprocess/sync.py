@@ -27,6 +27,7 @@ from mnemic.adapters.inprocess.recall_verbs import RecallVerbs
 from mnemic.adapters.inprocess.revert_verbs import RevertVerbs
 from mnemic.adapters.inprocess.snapshot import SyncView, view_at
 from mnemic.adapters.inprocess.space import Command, Written
+from mnemic.adapters.proximity.keeper import Retriever
 from mnemic.kernel.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.decisions.curating import decide_curate
 from mnemic.kernel.errors import MnemicError, PolicyRefused, Refused, SessionState, Unavailable
@@ -82,6 +83,7 @@ class SyncMemory(
         synchronous: str = "full",
         read_only: bool = False,
         checkpoints: Wanted = None,
+        retriever: Retriever = "auto",
     ) -> Self:
         """Open a space, and make it if it is not there.
 
@@ -104,6 +106,11 @@ class SyncMemory(
             read_only: Never write; a damaged log opens up to its first bad record.
             checkpoints: A folder for files that make opening a long log quick; None: beside the
                 file, and none for other stores; False: none.
+            retriever: How vectors near to a question are found. ``exact``: by looking at all.
+                ``ann``: by graphs over them, made in the background, which may miss some; such a
+                decision records what was found. ``auto``: by graphs where there are many vectors
+                and it is the quicker way; ``Graphs(...)`` says when that is. What is asked of the
+                past is always answered exactly.
 
         Raises:
             NotAStore, StoreTooNew, StoreFailed, LogCorrupt, EmbedderMismatch: See each.
@@ -118,6 +125,7 @@ class SyncMemory(
             synchronous=synchronous,
             read_only=read_only,
             checkpoints=checkpoints,
+            retriever=retriever,
         )
         try:
             return cls(

@@ -8,18 +8,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Protocol
 
 from attrs import frozen
 
 from mnemic.kernel.errors import RecipeRetired
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.vectors import Vector
+from mnemic.projections.proximity import Near
 from mnemic.projections.recipes import context, plain
 from mnemic.projections.recipes.match import Ints, Match
 from mnemic.projections.views import View
 
 __all__ = ["CURRENT", "RECIPES", "Match", "Recipe", "recipe"]
+
+
+class Matching(Protocol):
+    """From a view, a question and its vector to how well each eligible block matches."""
+
+    def __call__(
+        self, view: View, query: str, vector: Vector | None, pool: Ints, *, near: Near | None = None
+    ) -> Match:
+        """Return how well each block of *pool* matches.
+
+        Args:
+            view: Where to look.
+            query: The question.
+            vector: Its vector, if it has one.
+            pool: Numbers of the eligible blocks, rising.
+            near: Who says which vectors are near; None, or where the recipe knows no other way:
+                all are looked at.
+        """
+        ...
 
 
 @frozen(kw_only=True)
@@ -33,8 +53,7 @@ class Recipe:
     """In which orders candidates are sought."""
     weights: Callable[[Policy], tuple[int, ...]]
     """What each part counts in the strength of a match, nano-units; negative takes off."""
-    match: Callable[[View, str, Vector | None, Ints], Match]
-    """From a view, the question, its vector and the eligible blocks to how well each matches."""
+    match: Matching
 
 
 PLAIN: Final = Recipe(

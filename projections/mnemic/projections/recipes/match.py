@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
@@ -44,6 +46,17 @@ class Match:
     """Orders in which candidates are sought, one value per block; 0 finds nothing."""
     curve: Curve | None = None
     """None: the strength is the relevance."""
+    near: Ints | None = None
+    """What an approximate search found; None: every vector was looked at."""
+    widened: Callable[[Ints], Match] | None = None
+    """Works out some blocks that were not looked at; None: there are none."""
+
+    def over(self, numbers: Ints) -> Match:
+        """Return this match with everything worked out of some blocks of the pool, too.
+
+        What it says of others stays the same, and so does the curve.
+        """
+        return self if self.widened is None else self.widened(self.places(numbers))
 
     def places(self, numbers: Ints) -> Ints:
         """Return where some blocks of the pool stand in it."""

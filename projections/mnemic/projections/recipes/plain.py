@@ -13,6 +13,7 @@ import numpy as np
 from mnemic.kernel.arithmetic import NANO, nano, product_each, weighted_each
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.vectors import Vector
+from mnemic.projections.proximity import Near
 from mnemic.projections.recipes.match import Ints, Match
 from mnemic.projections.views import View
 
@@ -27,8 +28,11 @@ def weights(policy: Policy) -> tuple[int, ...]:
     return share, NANO - share
 
 
-def match(view: View, query: str, vector: Vector | None, pool: Ints) -> Match:
+def match(
+    view: View, query: str, vector: Vector | None, pool: Ints, *, near: Near | None = None
+) -> Match:
     """Return how well each block of *pool* matches."""
+    del near  # it looks at every vector
     strengths = lexical(view, query, pool)
     cosines = cosine(view, vector, pool)
     words = np.minimum(NANO, product_each(strengths, nano(view.policy.lexical_gain)))

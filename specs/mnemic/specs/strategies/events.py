@@ -209,6 +209,9 @@ explorations = st.integers(1, 21).flatmap(
 )
 
 
+NEAR = st.sets(st.integers(0, 2**31), max_size=20).map(lambda blocks: tuple(sorted(blocks)))
+
+
 @st.composite
 def recalls(draw: st.DrawFn) -> e.RecallRecorded:
     """Return recalls whose pairs are mostly pairs of returned blocks."""
@@ -242,6 +245,7 @@ def recalls(draw: st.DrawFn) -> e.RecallRecorded:
             linked=touched,
             refreshed=touched,
             evicted=touched,
+            near=st.just(()) | NEAR,
         )
     )
     return recall

@@ -1,0 +1,185 @@
+"""The files of graphs: how they are named, written whole or not at all, and believed.
+
+``<space>-<mark>-r<first>-<end>-<digest>.graph``, the digest being of the vectors that the graph
+leads through. A graph of other vectors has another name, so that nobody takes one for the other.
+Inside: ``magic, seal``, and under the seal ``length of the manifest, manifest, arrays``. Nothing is
+believed before the seal has been checked, nothing is unpickled, and no file holds a vector.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import struct
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from mnemic.adapters.checkpoints.shelf import Shelf
+from mnemic.adapters.proximity.hnsw import CARE, LINKS, SEED, Misfit
+from mnemic.projections.parts import Parts
+from mnemic.projections.proximity import Floats, Span
+
+ENDING = ".graph"
+UNFINISHED = ".tmp"
+MAGIC = b"mnemicNN"
+FORMAT = 1
+SEAL_BYTES = 32
+LENGTH = struct.Struct("<I")
+SLUG_MAX = 24
+MARK_BYTES = 6
+DIGEST_BYTES = 16
+DTYPES = frozenset({"|u1", "<i4"})
+ABANDONED_S = 3600
+"""After so long nobody goes on writing what is unfinished."""
+
+_PLAIN = re.compile(r"[^a-z0-9]+")
+_SPAN = re.compile(r"-r([0-9]{10})-([0-9]{10})-[0-9a-f]+\.graph$")
+
+
+class GraphFolder:
+    """The graphs of one space, in a folder that others may share.
+
+    Args:
+        shelf: Where, and what may be done there. Made with the first graph.
+        space: The space's name.
+        genesis: Chain digest of the log's first event.
+    """
+
+    def __init__(self, shelf: Shelf, *, space: str, genesis: bytes) -> None:
+        self.path = shelf.path
+        self.reads, self.writes, self.destroys = shelf.reads, shelf.writes, shelf.destroys
+        slug = _PLAIN.sub("-", space.lower()).strip("-")[:SLUG_MAX] or "space"
+        named = space.encode("utf-8", "surrogatepass") + genesis
+        self._prefix = f"{slug}-{blake2b(named, digest_size=MARK_BYTES).hexdigest()}-r"
+
+    def place(self, span: Span, rows: Floats) -> Path:
+        """Return where the graph of *rows* stands, or would."""
+        settings = f"{FORMAT} {rows.shape} {LINKS} {CARE} {SEED}".encode()
+        digest = blake2b(settings, digest_size=DIGEST_BYTES)
+        for start in range(0, len(rows), 4096):
+            digest.update(rows[start : start + 4096].astype("<i2").tobytes())
+        name = f"{self._prefix}{span.first:010d}-{span.end:010d}-{digest.hexdigest()}{ENDING}"
+        return self.path / name
+
+    def read(self, place: Path) -> Parts | None:
+        """Return what stands in a file; None if there is no such file.
+
+        Raises:
+            Misfit: It is damaged.
+            OSError: It cannot be read.
+        """
+        try:
+            stored = place.read_bytes()
+        except FileNotFoundError:
+            return None
+        body = memoryview(stored)[len(MAGIC) + SEAL_BYTES :]
+        if stored[: len(MAGIC) + SEAL_BYTES] != MAGIC + _seal([body]):
+            raise Misfit(f"{place.name} is damaged")
+        (length,) = LENGTH.unpack(body[: LENGTH.size])
+        rest = body[LENGTH.size + length :]
+        parts: Parts = {}
+        for name, dtype, shape in orjson.loads(body[LENGTH.size : LENGTH.size + length]):
+            if dtype not in DTYPES:
+                raise Misfit(f"{place.name} holds {name!r} of type {dtype!r}")
+            part = np.frombuffer(rest, dtype=dtype, count=int(np.prod(shape)))
+            parts[name], rest = part.reshape(shape), rest[part.nbytes :]
+        return parts
+
+    def write(self, place: Path, parts: Parts) -> None:
+        """Write a file: the whole of it, or nothing.
+
+        Raises:
+            OSError: The disk is full, the folder cannot be written, ...
+        """
+        arrays = {name: _little(part) for name, part in sorted(parts.items())}
+        manifest = orjson.dumps([[name, a.dtype.str, a.shape] for name, a in arrays.items()])
+        head = LENGTH.pack(len(manifest)) + manifest
+        body: list[bytes | memoryview] = [head]
+        body += [array.reshape(-1).view(np.uint8).data for array in arrays.values()]
+        self.path.mkdir(exist_ok=True)
+        draft = place.with_name(f"{place.name}.{secrets.token_hex(4)}{UNFINISHED}")
+        try:
+            with draft.open("xb") as file:
+                for piece in (MAGIC, _seal(body), *body):
+                    file.write(piece)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(place)
+        except BaseException:
+            remove([draft])
+            raise
+        _sync_folder(self.path)
+
+    def files(self) -> list[Path]:
+        """Return every graph of this space; none if the folder cannot be read."""
+        return sorted(file for file in self._own() if _SPAN.search(file.name))
+
+    def sweep(self, kept: Iterable[Path], rows: int) -> None:
+        """Remove graphs among the first *rows* rows that are not among *kept*, and dead drafts.
+
+        What lies beyond may be of another process, which has read further in the log.
+        """
+        names = {place.name for place in kept}
+        for file in self.files():
+            found = _SPAN.search(file.name)
+            if file.name not in names and found is not None and int(found[2]) <= rows:
+                remove([file])
+        remove(file for file in self._drafts() if _age_s(file) > ABANDONED_S)
+
+    def clear(self) -> None:
+        """Remove every graph of this space, finished or not."""
+        remove([*self.files(), *self._drafts()])
+
+    def _drafts(self) -> list[Path]:
+        return [file for file in self._own() if file.name.endswith(UNFINISHED)]
+
+    def _own(self) -> list[Path]:
+        try:
+            return [file for file in self.path.iterdir() if file.name.startswith(self._prefix)]
+        except OSError:
+            return []
+
+
+def remove(files: Iterable[Path]) -> None:
+    """Remove files, as far as that can be done."""
+    for file in files:
+        with suppress(OSError):
+            file.unlink(missing_ok=True)
+
+
+def _little(part: NDArray[Any]) -> NDArray[Any]:
+    array = np.ascontiguousarray(part)
+    return array.astype(array.dtype.newbyteorder("<"), copy=False)
+
+
+def _seal(pieces: Iterable[bytes | memoryview]) -> bytes:
+    seal = blake2b(digest_size=SEAL_BYTES)
+    for piece in pieces:
+        seal.update(piece)
+    return seal.digest()
+
+
+def _age_s(file: Path) -> float:
+    try:
+        return time.time() - file.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _sync_folder(path: Path) -> None:
+    """Make a new name last through a power cut, where folders can be synchronised."""
+    if os.name == "posix":
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

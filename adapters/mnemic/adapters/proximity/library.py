@@ -1,0 +1,56 @@
+"""Whether hnswlib can be used here, found out where it can do no harm.
+
+It is compiled on the machine that installs it, for that machine's processor. Carried to another it
+may end the process at its first instruction. So another process tries it first.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from functools import cache
+from importlib.util import find_spec
+
+TRIAL_S = 60
+TRIAL = """
+import hnswlib, numpy
+rows = numpy.random.default_rng(1).standard_normal((200, 64)).astype(numpy.float32)
+graph = hnswlib.Index("ip", 64)
+graph.init_index(200, M=8, ef_construction=32, random_seed=1)
+graph.add_items(rows, num_threads=1)
+copy = hnswlib.Index.__new__(hnswlib.Index)
+copy.__setstate__(graph.__getstate__())
+found = copy.knn_query(rows[:8], k=4, num_threads=1)[0]
+print("found", found.shape)
+"""
+"""Every call that ``hnsw`` makes, with vectors long enough for the widest instructions."""
+
+
+@cache
+def obstacle() -> str | None:
+    """Return why hnswlib cannot be used, in a sentence; None if it can."""
+    if find_spec("hnswlib") is None:
+        return "hnswlib is not installed (pip install 'mnemic[hnsw]')"
+    if not sys.executable:
+        return "hnswlib cannot be tried out: nobody knows where the interpreter is"
+    return tried(TRIAL)
+
+
+def tried(program: str) -> str | None:
+    """Return what is wrong with a trial, run in a process of its own; None if nothing is."""
+    try:
+        trial = subprocess.run(  # noqa: S603 - this interpreter, and a program of ours
+            [sys.executable, "-I", "-c", program],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=TRIAL_S,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return f"hnswlib cannot be tried out: {error}"
+    if trial.returncode < 0:
+        return f"hnswlib does not run on this processor (signal {-trial.returncode})"
+    if trial.returncode or trial.stdout.split()[:1] != [b"found"]:
+        said = trial.stderr.decode(errors="replace").strip().splitlines()
+        return f"hnswlib does not work: {said[-1] if said else 'it says nothing'}"
+    return None
