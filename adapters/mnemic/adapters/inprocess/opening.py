@@ -59,7 +59,7 @@ def open_space(  # each argument is one thing that a host may plug in
     synchronous: str,
     read_only: bool,
     checkpoints: Wanted = None,
-    retriever: Retriever = "auto",
+    retriever: Retriever = "exact",
 ) -> tuple[Store | None, Space]:
     """Return an open space, and its store if it was opened here and is ours to close.
 

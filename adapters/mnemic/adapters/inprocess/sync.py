@@ -83,7 +83,7 @@ class SyncMemory(
         synchronous: str = "full",
         read_only: bool = False,
         checkpoints: Wanted = None,
-        retriever: Retriever = "auto",
+        retriever: Retriever = "exact",
     ) -> Self:
         """Open a space, and make it if it is not there.
 

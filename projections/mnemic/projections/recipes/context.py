@@ -41,7 +41,7 @@ from mnemic.kernel.arithmetic import NANO, nano, weighted_each
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.vectors import Vector
 from mnemic.projections.columns import Rows
-from mnemic.projections.index import ranked
+from mnemic.projections.order import ranked
 from mnemic.projections.proximity import Near
 from mnemic.projections.recipes import dates
 from mnemic.projections.recipes.match import Curve, Ints, Match, nth_best
