@@ -54,6 +54,14 @@ _measured: dict[int, Costs] = {}
 """By dimension, once per process."""
 
 
+def _fitting(_instance: object, _field: object, sizes: tuple[int, int]) -> None:
+    small, large = sizes
+    if small < 1 or large < small or large % small:
+        raise FieldRefused(
+            f"a large graph must be a multiple of a small one, got {sizes}", field="sizes"
+        )
+
+
 @frozen(kw_only=True)
 class Graphs:
     """How approximate search is to be done."""
@@ -62,18 +70,10 @@ class Graphs:
     """Whether graphs are made and asked wherever there can be any, quicker or not."""
     least: int = AUTO_ROWS
     """Vectors from which on graphs are thought of at all."""
-    sizes: tuple[int, int] = field(default=SIZES)
+    sizes: tuple[int, int] = field(default=SIZES, validator=_fitting)
     """Vectors under a small and under a large graph; the latter a multiple of the former."""
     costs: Costs | None = None
     """What searching takes; None: measured once per process, with the first graph."""
-
-    @sizes.validator
-    def _check_sizes(self, _: object, sizes: tuple[int, int]) -> None:
-        small, large = sizes
-        if small < 1 or large < small or large % small:
-            raise FieldRefused(
-                f"a large graph must be a multiple of a small one, got {sizes}", field="sizes"
-            )
 
 
 Retriever = Literal["auto", "exact", "ann"] | Graphs
