@@ -70,13 +70,16 @@ class Payloads(Generic[P]):
         """Let everything be bytes."""
         if not self._latest:
             return
-        latest = [
-            b"" if isinstance(payload, Erased) else orjson.dumps(self._fields(payload))
-            for payload in self._latest
-        ]
+        if {*map(type, self._latest)} == {self._kind}:  # as it mostly is, and quicker
+            latest = list(map(orjson.dumps, map(self._fields, self._latest)))
+        else:
+            latest = [
+                b"" if isinstance(payload, Erased) else orjson.dumps(self._fields(payload))
+                for payload in self._latest
+            ]
         first, last = self._written, len(self)
         size = int(self._ends[first])
-        ends = np.cumsum([len(each) for each in latest], dtype=np.int64) + size
+        ends = np.cumsum(np.fromiter(map(len, latest), np.int64, len(latest))) + size
         self._ends = grown(self._ends, last + 1)
         self._ends[first + 1 : last + 1] = ends
         if ends[-1] > size:
