@@ -99,7 +99,6 @@ class Pairs:
 
     def __init__(self) -> None:
         self._ends = Journal(**_ENDS)
-        self._count = 0
         self._numbers: dict[int, int] = {}
         """Of the pairs that were added or asked for since thawing, by both ends in one number:
         numbers are nothing to the garbage collector, and smaller than tuples."""
@@ -112,7 +111,7 @@ class Pairs:
         """Return the pairs with these ends, the lower block before the higher."""
         pairs = cls()
         pairs._ends = Journal.thawed({"low": low, "high": high}, _ENDS)
-        pairs._count = pairs._thawed = len(low)
+        pairs._thawed = len(low)
         pairs.incident = Incidence(low, high, blocks)
         return pairs
 
@@ -127,7 +126,7 @@ class Pairs:
         return self._ends.column("high")
 
     def __len__(self) -> int:
-        return self._count
+        return len(self._ends)
 
     def get(self, ends: Ends) -> int | None:
         """Return the number of a pair, the lower block first; None if it was never linked."""
@@ -151,11 +150,10 @@ class Pairs:
         if number is None and self._thawed:
             number = self._before(ends)
         if number is None:
-            number = self._numbers[joined] = self._count
-            self._count += 1
+            number = self._numbers[joined] = len(self._ends)
             self._ends.append(ends)
             self.incident.add(ends, number)
-            late = self._count - self.incident.sorted
+            late = number + 1 - self.incident.sorted
             if late > max(self.incident.sorted // LATE_SHARE, LATE_MAX):
                 self.incident.sort(self.low, self.high)
         return number

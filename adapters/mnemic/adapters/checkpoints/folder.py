@@ -16,20 +16,18 @@ import re
 import secrets
 from collections.abc import Iterable
 from contextlib import suppress
-from hashlib import blake2b
 from pathlib import Path
 
 from filelock import lock_descriptor, unlock_descriptor
 
+from mnemic.adapters.folders import own_name, sync
+
 ENDING = ".checkpoint"
 UNFINISHED = ".tmp"
-SLUG_MAX = 24
-MARK_BYTES = 6
 ZEROS = bytes(2**16)
 PRIVATE = 0o600
 """Permissions of a file that only its owner may read: checkpoints hold words."""
 
-_PLAIN = re.compile(r"[^a-z0-9]+")
 _VERSION = re.compile(r"-v([0-9]+)\.checkpoint")
 _BINARY = getattr(os, "O_BINARY", 0)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY
@@ -51,11 +49,7 @@ class Folder:
 
     def __init__(self, path: Path, *, space: str, genesis: bytes) -> None:
         self.path = path
-        slug = _PLAIN.sub("-", space.lower()).strip("-")[:SLUG_MAX] or "space"
-        mark = blake2b(
-            space.encode("utf-8", "surrogatepass") + genesis, digest_size=MARK_BYTES
-        ).hexdigest()
-        self._prefix = f"{slug}-{mark}-v"
+        self._prefix = f"{own_name(space, genesis)}-v"
 
     # --- what is there ------------------------------------------------------------------------
 
@@ -124,7 +118,7 @@ class Folder:
         except BaseException:
             destroy(draft)
             raise
-        _sync_folder(self.path)
+        sync(self.path)
         return place
 
     def _make(self, mode: int) -> None:
@@ -186,13 +180,3 @@ def _is_locked(file: Path) -> bool:
     except OSError:
         pass
     return True
-
-
-def _sync_folder(path: Path) -> None:
-    """Make a new name last through a power cut, where folders can be synchronised."""
-    if os.name == "posix":
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

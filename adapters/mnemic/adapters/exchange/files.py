@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from mnemic.adapters.folders import sync
 from mnemic.kernel.errors import FieldRefused, StoreFailed, StoreFull
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -107,11 +108,7 @@ def settle(aside: Path, path: Path) -> None:
         aside.replace(path)
     aside.unlink(missing_ok=True)
     with suppress(OSError):  # not every system lets a folder be opened
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync(path.parent)
 
 
 def _exists(path: Path) -> FieldRefused:

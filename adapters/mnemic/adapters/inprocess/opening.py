@@ -87,8 +87,9 @@ def open_space(  # each argument is one thing that a host may plug in
             read_only=read_only,
         )
         opened.store = store
-        _keep_checkpoints(opened, store, checkpoints)
-        _keep_graphs(opened, shelf(store, checkpoints, read_only=read_only), graphs)
+        place = shelf(store, checkpoints, read_only=read_only)
+        _keep_checkpoints(opened, place)
+        _keep_graphs(opened, place, graphs)
         opened.restore()
         if opened.state.version < 0:
             _begin(opened, policy or DEFAULT)
@@ -115,9 +116,8 @@ def _store(path: str | Path | Store, *, synchronous: str, read_only: bool) -> tu
     return SQLiteStore(path, synchronous=synchronous, read_only=read_only), True  # type: ignore[arg-type]
 
 
-def _keep_checkpoints(opened: Space, store: Store, wanted: Wanted) -> None:
+def _keep_checkpoints(opened: Space, place: Shelf | None) -> None:
     """Give the space somebody who keeps its checkpoints, if there is a place for them."""
-    place = shelf(store, wanted, read_only=opened.read_only)
     if place is not None:
         from mnemic.adapters.checkpoints.keeper import Keeper
 

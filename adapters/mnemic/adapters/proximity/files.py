@@ -24,6 +24,7 @@ import orjson
 from numpy.typing import NDArray
 
 from mnemic.adapters.checkpoints.shelf import Shelf
+from mnemic.adapters.folders import own_name, sync
 from mnemic.adapters.proximity.hnsw import CARE, LINKS, SEED, Misfit
 from mnemic.projections.parts import Parts
 from mnemic.projections.proximity import Floats, Span
@@ -34,14 +35,11 @@ MAGIC = b"mnemicNN"
 FORMAT = 1
 SEAL_BYTES = 32
 LENGTH = struct.Struct("<I")
-SLUG_MAX = 24
-MARK_BYTES = 6
 DIGEST_BYTES = 16
 DTYPES = frozenset({"|u1", "<i4"})
 ABANDONED_S = 3600
 """After so long nobody goes on writing what is unfinished."""
 
-_PLAIN = re.compile(r"[^a-z0-9]+")
 _SPAN = re.compile(r"-r([0-9]{10})-([0-9]{10})-[0-9a-f]+\.graph$")
 
 
@@ -57,9 +55,7 @@ class GraphFolder:
     def __init__(self, shelf: Shelf, *, space: str, genesis: bytes) -> None:
         self.path = shelf.path
         self.reads, self.writes, self.destroys = shelf.reads, shelf.writes, shelf.destroys
-        slug = _PLAIN.sub("-", space.lower()).strip("-")[:SLUG_MAX] or "space"
-        named = space.encode("utf-8", "surrogatepass") + genesis
-        self._prefix = f"{slug}-{blake2b(named, digest_size=MARK_BYTES).hexdigest()}-r"
+        self._prefix = f"{own_name(space, genesis)}-r"
 
     def place(self, span: Span, rows: Floats) -> Path:
         """Return where the graph of *rows* stands, or would."""
@@ -117,7 +113,7 @@ class GraphFolder:
         except BaseException:
             remove([draft])
             raise
-        _sync_folder(self.path)
+        sync(self.path)
 
     def files(self) -> list[Path]:
         """Return every graph of this space; none if the folder cannot be read."""
@@ -173,13 +169,3 @@ def _age_s(file: Path) -> float:
         return time.time() - file.stat().st_mtime
     except OSError:
         return 0.0
-
-
-def _sync_folder(path: Path) -> None:
-    """Make a new name last through a power cut, where folders can be synchronised."""
-    if os.name == "posix":
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
