@@ -16,7 +16,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test test-long mutants check lint types pytest golden-cpu bench format clean
+.PHONY: help setup demo test test-long mutants check lint types pytest golden-cpu bench peers format clean
 
 help: ## show this list
 	@echo "mnemic: make TARGET"
@@ -93,6 +93,12 @@ bench: $(READY) ## run every program in benchmarks/
 	@for program in $$(grep -l __main__ benchmarks/*.py); do \
 	  echo "== bench: $$program"; $(BIN)/python "$$program" || exit 1; \
 	done
+
+# One thread for BLAS, as for everybody else in the comparison: a question is one small product.
+peers: $(READY) ## compare with other memories, and renew the tables of the README (half an hour)
+	@mkdir -p .tmp/found
+	@$(BIN)/python benchmarks/peers.py --install
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/peers.py --runs 3 --json .tmp/found/peers.json --write README.md
 
 format: $(READY) ## let ruff mend and format the sources
 	@echo "== format: ruff check --fix, ruff format"

@@ -15,6 +15,7 @@ disk slows both. Medians are compared: the mean of a durable write is the disk's
 from __future__ import annotations
 
 import argparse
+import json
 import sqlite3
 import statistics
 import tempfile
@@ -29,6 +30,7 @@ from typing import TypeVar
 
 import anyio
 import orjson
+from attrs import field, frozen
 
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.embedders.hashing import HashEmbedder
@@ -71,6 +73,31 @@ RAW_PAYLOADS = """
 
 Rows = tuple[Record, tuple[PayloadRow, ...], CommandRow | None]
 """What one command writes."""
+SCALES = {"µs": 1e6, "s": 1.0}
+
+
+@frozen
+class Line:
+    """One comparison."""
+
+    what: str
+    raw_s: float
+    ours_s: float
+    unit: str = field(default="µs", kw_only=True)
+
+    @property
+    def ratio(self) -> float:
+        """Ours over raw."""
+        return self.ours_s / self.raw_s
+
+    def __str__(self) -> str:
+        """Return a line of the table."""
+        scale = SCALES[self.unit]
+        raw, ours = (
+            f"{self.raw_s * scale:.2f} {self.unit}",
+            f"{self.ours_s * scale:.2f} {self.unit}",
+        )
+        return f"{self.what:30}{raw:>12}{ours:>12}{self.ratio:>8.2f}"
 
 
 def generated(first: int, count: int) -> Iterator[Rows]:
@@ -147,7 +174,7 @@ def timed(run: Callable[[T], object], tasks: Iterable[T]) -> list[float]:
     return [after - before for before, after in pairwise(marks)]
 
 
-def compare_appends(folder: Path, rounds: int) -> None:
+def compare_appends(folder: Path, rounds: int) -> Line:
     """Compare the median durable append through the store."""
     raw_s: list[float] = []
     ours_s: list[float] = []
@@ -160,7 +187,7 @@ def compare_appends(folder: Path, rounds: int) -> None:
             rows = list(generated(first, ROUND))
             raw_s += timed(raw, rows)
             ours_s += timed(ours, rows)
-    report("durable append", statistics.median(raw_s), statistics.median(ours_s), unit="µs")
+    return Line("durable append", statistics.median(raw_s), statistics.median(ours_s))
 
 
 def written_since(log: Log, version: int) -> list[Rows]:
@@ -168,7 +195,7 @@ def written_since(log: Log, version: int) -> list[Rows]:
     return [(record, payloads, None) for record, payloads in log.read(version)]
 
 
-def compare_learns(folder: Path, rounds: int) -> None:
+def compare_learns(folder: Path, rounds: int) -> Line:
     """Compare the median durable learn, each against the rows that it wrote."""
     raw_s: list[float] = []
     ours_s: list[float] = []
@@ -182,10 +209,10 @@ def compare_learns(folder: Path, rounds: int) -> None:
             head = log.head().version
             ours_s += timed(memory.learn, sentences(first, ROUND))
             raw_s += timed(partial(raw_append, connection), written_since(log, head))
-    report("durable learn", statistics.median(raw_s), statistics.median(ours_s), unit="µs")
+    return Line("durable learn", statistics.median(raw_s), statistics.median(ours_s))
 
 
-async def compare_async_learns(folder: Path, rounds: int) -> None:
+async def compare_async_learns(folder: Path, rounds: int) -> Line:
     """Compare the median durable learn of an async host."""
     raw_s: list[float] = []
     ours_s: list[float] = []
@@ -202,7 +229,7 @@ async def compare_async_learns(folder: Path, rounds: int) -> None:
                     await memory.learn(text)
                     ours_s.append(time.perf_counter() - start)
                 raw_s += timed(partial(raw_append, connection), written_since(log, head))
-    report("durable await learn", statistics.median(raw_s), statistics.median(ours_s), unit="µs")
+    return Line("durable await learn", statistics.median(raw_s), statistics.median(ours_s))
 
 
 # --- replaying ---
@@ -287,15 +314,15 @@ def seconds_of(run: Callable[[Path], object], path: Path) -> float:
     return min(timed(run, [path, path]))
 
 
-def compare_replays(folder: Path, events: int) -> None:
+def compare_replays(folder: Path, events: int) -> Iterator[Line]:
     """Compare reading a long log, and opening a memory on it."""
     path = folder / "replay.db"
     fill(path, events)
     assert raw_replay(path) == replay(path)
     raw_s, ours_s = seconds_of(raw_replay, path), seconds_of(replay, path)
-    report(f"replay of {events:,} events", raw_s, ours_s, unit="s")
+    yield Line(f"replay of {events:,} events", raw_s, ours_s, unit="s")
     raw_s = seconds_of(partial(raw_replay, parse=True), path)
-    report("the same, parsed or folded", raw_s, seconds_to_open(path, events), unit="s")
+    yield Line("the same, parsed or folded", raw_s, seconds_to_open(path, events), unit="s")
 
 
 # --- sizes ---
@@ -323,11 +350,12 @@ def print_sizes(folder: Path) -> None:
         print(f"{topic:30}{size:>12,.0f}{count:>12,}")
 
 
-def report(what: str, raw_s: float, ours_s: float, *, unit: str) -> None:
-    """Print one line of the table."""
-    scale = {"µs": 1e6, "s": 1.0}[unit]
-    raw, ours = f"{raw_s * scale:.2f} {unit}", f"{ours_s * scale:.2f} {unit}"
-    print(f"{what:30}{raw:>12}{ours:>12}{ours_s / raw_s:>8.2f}", flush=True)
+def compared(folder: Path, options: argparse.Namespace) -> Iterator[Line]:
+    """Compare everything, one after the other."""
+    yield compare_appends(folder, options.rounds)
+    yield compare_learns(folder, options.rounds)
+    yield anyio.run(compare_async_learns, folder, options.rounds)
+    yield from compare_replays(folder, options.events)
 
 
 def main() -> None:
@@ -335,15 +363,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="The log against raw sqlite3.")
     parser.add_argument("--rounds", type=int, default=8, help=f"of {ROUND} durable writes each")
     parser.add_argument("--events", type=int, default=200_000, help="length of the replayed log")
+    parser.add_argument("--json", type=Path, help="write the ratios here, too")
     options = parser.parse_args()
     print(f"{'':30}{'raw sqlite3':>12}{'mnemic':>12}{'ratio':>8}")
+    found = []
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        compare_appends(folder, options.rounds)
-        compare_learns(folder, options.rounds)
-        anyio.run(compare_async_learns, folder, options.rounds)
-        compare_replays(folder, options.events)
-        print_sizes(folder)
+        for line in compared(Path(name), options):
+            print(line, flush=True)
+            found.append({"what": line.what, "value": line.ratio, "unit": "times"})
+        print_sizes(Path(name))
+    if options.json is not None:
+        options.json.write_text(json.dumps({"found": found}, indent=2))
 
 
 if __name__ == "__main__":

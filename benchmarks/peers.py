@@ -8,12 +8,11 @@ and an environment of its own; what is not installed is left out with its reason
 * ``writes/s``: one call for each item, and whatever it takes until all of them are found
 * ``in bulk``: the same through the fastest documented way, for one conversation at a time
 * ``p50``, ``p95``: ms from a question to ten items, in the memory that was written one by one
-* ``CPU``: ms of processor time for each of these questions, which a busy machine distorts less
 * ``R@10``: mean share of a question's evidence among ten, a memory for each conversation
 * ``disk``, ``RAM``: MB of files, and of the process above one that holds nothing but the input
 
-In brackets: how many times as fast mnemic is. Targets: elfmem's bracket at least 50 for writes and
-for p50, that of FTS5 at least 1/3 for p50.
+In brackets: how many times as fast mnemic is. ``--json`` also has processor time of each question.
+Targets: elfmem's bracket at least 50 for writes and for p50, that of FTS5 at least 1/3 for p50.
 """
 
 from __future__ import annotations
@@ -35,10 +34,11 @@ from typing import Any
 import numpy as np
 from attrs import asdict, frozen
 from conversations import DATA, Conversation, NoData, load
+from pages import machine, written
 from recall import made_up
 from rivals.entries import ENTRIES, entry
 from rivals.port import Item
-from rivals.standings import machine, table
+from rivals.standings import standings
 
 from mnemic.adapters.embedders.bundled import BundledEmbedder
 from mnemic.adapters.embedders.hashing import HashEmbedder
@@ -48,7 +48,6 @@ HERE = Path(__file__).parent
 HOME = HERE.parent / ".tmp" / "peers"
 """An environment for each memory; ``make clean`` removes them."""
 OURS = "mnemic"
-BEGIN, END = "<!-- peers: begin -->", "<!-- peers: end -->"
 NEEDED = ("attrs", "numpy")
 """What the harness itself needs in every environment."""
 OFFLINE = {
@@ -149,6 +148,8 @@ def install(names: Iterable[str]) -> None:
     """Make an environment for each memory that needs one. PIP_CONSTRAINT and the like count."""
     for name in names:
         wanted, home = entry(name), HOME / name
+        if wanted.home:
+            continue  # in that of another
         try:
             if wanted.requirements:
                 venv.create(home, with_pip=True, symlinks=os.name != "nt")
@@ -176,7 +177,8 @@ def interpreter(home: Path) -> Path:
 
 def trial(name: str, folder: Path, limit_s: float) -> Numbers:
     """Measure one memory in a process of its own."""
-    home, wanted = HOME / name, entry(name)
+    wanted = entry(name)
+    home = HOME / (wanted.home or name)
     python = interpreter(home) if wanted.requirements else Path(sys.executable)
     if not python.exists():
         return {"skipped": "not installed; --install does"}
@@ -251,15 +253,6 @@ def caption(work: Work, options: argparse.Namespace) -> str:
     )
 
 
-def written(path: Path, lines: Sequence[str]) -> None:
-    """Put *lines* between the two marks of a file."""
-    before, begin, rest = path.read_text().partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        sys.exit(f"{path} has no lines {BEGIN} and {END} to write between.")
-    path.write_text("\n".join([before + BEGIN, *lines, END + after]))
-
-
 def parsed() -> argparse.Namespace:
     """Return the options of this run."""
     parser = argparse.ArgumentParser(
@@ -295,12 +288,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         prepare(work, embedder, Path(folder))
         results = compare(names, Path(folder), options)
-    lines = [*table(results, OURS), "", caption(work, options)]
+    lines = [*standings(results, OURS), "", caption(work, options)]
     print("\n".join(lines))
     if options.json is not None:
         options.json.write_text(json.dumps(results, indent=2) + "\n")
     if options.write is not None:
-        written(options.write, lines)
+        written(options.write, "peers", lines)
 
 
 if __name__ == "__main__":

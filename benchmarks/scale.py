@@ -39,6 +39,7 @@ from typing import Any, TypeVar
 import lifetime
 import numpy as np
 from attrs import Factory, asdict, define, frozen
+from pictures import growth_drawn
 from replay import ROOT, Found, lived, median, short, timed
 
 from mnemic.adapters.clocks import ManualClock
@@ -59,6 +60,7 @@ LATE = 50.0
 LOOKED_BACK = 50_000
 """Versions whose decisions are replayed while the heart beats."""
 PAGE = 4096
+VERBS = ("recall", "recorded", "learn", "connect")
 
 
 @frozen(kw_only=True)
@@ -293,27 +295,9 @@ def growth(sizes: Sequence[Verbs]) -> Iterator[Found]:
     first, last = sizes[0], sizes[-1]
     times = last.blocks / first.blocks
     yield Found(what=f"growth, {first.blocks:,} to {last.blocks:,}", value=times, unit="times")
-    for name in ("recall", "recorded", "learn", "connect"):
+    for name in VERBS:
         before, after = getattr(first, name), getattr(last, name)
         yield Found(what=f"  {name}", value=after / before, unit="times", limit=times)
-
-
-def plotted(sizes: Sequence[Verbs], path: Path) -> None:
-    """Draw the medians over the number of blocks."""
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
-    except ImportError:
-        print("no plot: matplotlib is not installed", file=sys.stderr)
-        return
-    figure = Figure(figsize=(6, 4), layout="constrained")
-    axes = figure.subplots()
-    for name in ("recall", "recorded", "learn", "connect"):
-        values = [getattr(each, name) for each in sizes]
-        axes.loglog([each.blocks for each in sizes], values, marker="o", label=name)
-    axes.set(xlabel="active blocks", ylabel="median, ms")
-    axes.grid(visible=True, which="both", alpha=0.3)
-    axes.legend()
-    figure.savefig(path)
 
 
 # --- the program ----------------------------------------------------------------------------
@@ -334,7 +318,8 @@ def measured(options: argparse.Namespace, folder: Path) -> Iterator[Found]:
     yield from found
     yield from growth(sizes)
     if options.plot is not None:
-        plotted(sizes, options.plot)
+        medians = {name: [getattr(each, name) for each in sizes] for name in VERBS}
+        growth_drawn(options.plot, [each.blocks for each in sizes], medians)
     fresh = copied(place(options, options.events), folder)
     yield from room(fresh, options.events, ("opened", "folded"))
     yield Found(what="a task waits at most, beside", value=LATE, unit="ms")

@@ -15,7 +15,10 @@ class Chroma(Peer):
     name: ClassVar[str] = "Chroma"
     requirements: ClassVar[tuple[str, ...]] = ("chromadb==1.5.9",)
     search: ClassVar[str] = "vectors (HNSW)"
-    durability: ClassVar[str] = "power loss (fsync)"
+    durability: ClassVar[str] = "power loss"
+    note: ClassVar[str] = (
+        "persistent client, defaults of `create_collection`; its graph may miss a near one"
+    )
 
     def __init__(self, folder: Path, vectors: Vectors) -> None:
         """Make the collection; vectors come from outside."""

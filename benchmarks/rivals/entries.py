@@ -16,6 +16,7 @@ ENTRIES = {
     "chroma": "chroma:Chroma",
     "txtai": "txtai:Txtai",
     "server-memory": "server_memory:ServerMemory",
+    "by-words": "server_memory:WordByWord",
 }
 """Module and class by name. A child imports only its own: the others may need what it has not."""
 

@@ -33,7 +33,11 @@ class Mem0(Peer):
     name: ClassVar[str] = "mem0 (infer=False, faiss)"
     requirements: ClassVar[tuple[str, ...]] = ("mem0ai==2.2.1", "faiss-cpu")
     search: ClassVar[str] = "vectors (faiss)"
-    durability: ClassVar[str] = "the process (index file rewritten)"
+    durability: ClassVar[str] = "the process; its history: power loss"
+    note: ClassVar[str] = (
+        "index and texts are written anew, as a whole, at every `add`: this is what grows. Words "
+        "would count with another store than faiss, names with its `nlp` extra and `infer=True`"
+    )
 
     def __init__(self, folder: Path, vectors: Vectors) -> None:
         """Configure the store as its documentation does, with our vectors for an embedder."""
@@ -51,7 +55,7 @@ class Mem0(Peer):
         self._memory.add(item.line, user_id=USER, metadata={"item": item.id}, infer=False)
 
     def write_many(self, items: Sequence[Item]) -> None:
-        """Add one after the other: metadata counts for a whole call."""
+        """Add one after the other, as mem0 does with the messages of one call."""
         for item in items:
             self.write(item)
 

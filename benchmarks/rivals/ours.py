@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -47,7 +48,8 @@ class Mnemic(Peer):
 
     name: ClassVar[str] = "mnemic"
     search: ClassVar[str] = "words, vectors, author, date, graph"
-    durability: ClassVar[str] = "power loss (fsync)"
+    durability: ClassVar[str] = "power loss"
+    note: ClassVar[str] = "told who spoke, when, and in which session; weights as shipped"
     record: ClassVar[bool] = True
 
     def __init__(self, folder: Path, vectors: Vectors) -> None:
@@ -61,8 +63,8 @@ class Mnemic(Peer):
 
     @classmethod
     def release(cls) -> str:
-        """Say that it is the checkout."""
-        return "this tree"
+        """Return the version of the checkout."""
+        return version("mnemic")
 
     def write(self, item: Item) -> None:
         """Learn one thing; the first of two with the same words stands for both."""
@@ -90,7 +92,8 @@ class Mnemic(Peer):
 
 
 class Unrecorded(Mnemic):
-    """The same, where a recall leaves no trace: what the others do."""
+    """The same, where a recall leaves no trace, as with most others."""
 
     name: ClassVar[str] = "mnemic, not recorded"
+    note: ClassVar[str] = "the same; its recalls write nothing"
     record: ClassVar[bool] = False

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar
@@ -39,8 +40,11 @@ class Item:
 
     @property
     def line(self) -> str:
-        """The text as a transcript has it: without who spoke, all that rank texts do worse."""
-        return self.text if self.author is None else f"{self.author}: {self.text}"
+        """The text as a transcript has it: all that rank texts do better than without the rest."""
+        said = self.text if self.author is None else f"{self.author}: {self.text}"
+        if self.at is None:
+            return said
+        return f"{datetime.fromisoformat(self.at):%I:%M %p on %d %B, %Y}, {said}"
 
 
 class Vectors:
@@ -82,10 +86,14 @@ class Peer(ABC):
     """What pip is told to install; the version in the table is that of the first."""
     npm: ClassVar[str] = ""
     """What npm is told to install instead."""
+    home: ClassVar[str] = ""
+    """Whose environment it runs in, by name; its own, if empty."""
     search: ClassVar[str]
     """What an answer is ranked by."""
     durability: ClassVar[str]
     """What a write survives once it has returned: power loss, the end of the process, nothing."""
+    note: ClassVar[str] = ""
+    """How it was set up, and what its numbers owe to that, for readers of the table."""
 
     def __init__(self, folder: Path, vectors: Vectors) -> None:
         """Be in *folder*, which exists and is empty, and look up vectors in *vectors*."""

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from rivals.port import TOP_K, Item, Peer, Unfit, Vectors
 
+from mnemic.projections.analysis import terms
+
 PACKAGE = "@modelcontextprotocol/server-memory"
+WORD = re.compile(r"\w+")
 
 
 class ServerMemory(Peer):
@@ -21,7 +26,11 @@ class ServerMemory(Peer):
     name: ClassVar[str] = "MCP server-memory"
     npm: ClassVar[str] = f"{PACKAGE}@2026.8.31"
     search: ClassVar[str] = "substring: the whole question"
-    durability: ClassVar[str] = "the process (file replaced)"
+    durability: ClassVar[str] = "the process"
+    note: ClassVar[str] = (
+        "an entity for each item; what is found comes in order of creation. The file is read for "
+        "every call, and written anew as a whole"
+    )
 
     def __init__(self, folder: Path, vectors: Vectors) -> None:
         """Start the server and shake hands.
@@ -94,6 +103,27 @@ class ServerMemory(Peer):
         assert self._server.stdin is not None
         self._server.stdin.write(json.dumps({"jsonrpc": "2.0"} | message).encode() + b"\n")
         self._server.stdin.flush()
+
+
+class WordByWord(ServerMemory):
+    """The same, asked as a model would that tries one word after the other."""
+
+    name: ClassVar[str] = "MCP server-memory, by words"
+    home: ClassVar[str] = "server-memory"
+    search: ClassVar[str] = "substring: each word"
+    note: ClassVar[str] = (
+        "one search for each content word, most of them first: our guess at what a model makes "
+        "of it. Times are for all searches of a question"
+    )
+
+    def ask(self, question: str) -> list[str]:
+        """Search for each word that says something, and put first what has most of them."""
+        words = [word for word in WORD.findall(question) if terms(word)]
+        hits: Counter[str] = Counter()
+        for word in dict.fromkeys(words):
+            found = self._call("search_nodes", query=word)["structuredContent"]["entities"]
+            hits.update(entity["name"] for entity in found)
+        return [name for name, _ in hits.most_common(TOP_K)]
 
 
 def _package() -> Path:

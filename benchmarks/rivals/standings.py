@@ -1,97 +1,79 @@
-"""The numbers of all as a Markdown table, and where they were measured."""
+"""The numbers of all as two Markdown tables: how they do, and how each was set up."""
 
 from __future__ import annotations
 
-import os
-import platform
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pages import table
 from rivals.entries import entry
 from rivals.port import Peer
 
-Numbers = dict[str, Any]
+Numbers = Mapping[str, Any]
 
-COLUMNS = (
-    *("memory", "writes/s", "in bulk", "p50 ms", "p95 ms", "CPU ms", "R@10", "disk MB", "RAM MB"),
-    *("searches by", "a write survives"),
-)
-NUMBERS = 8
-"""Columns of figures, between the name and two columns of words."""
+FIGURES = ("memory", "writes/s", "in bulk", "p50 ms", "p95 ms", "R@10", "disk MB", "RAM MB")
+TEN = 10
+TERMS = ("memory", "searches by", "a write survives", "as measured")
 
 
-def table(results: dict[str, Numbers], measure: str) -> list[str]:
-    """Return the lines of the table, and what was left out below it.
+def standings(results: Mapping[str, Numbers], measure: str) -> list[str]:
+    """Return the lines of both tables, and what was left out below them.
 
     Args:
         results: By name, in order.
         measure: Whose numbers the factors compare to.
     """
-    lines = [_row(COLUMNS), _row(["---"] + ["--:"] * NUMBERS + ["---"] * 2)]
-    lines += [
-        _row(cells(entry(name), numbers, results[measure]))
-        for name, numbers in results.items()
-        if "skipped" not in numbers
-    ]
-    left = [
-        f"{entry(name).name}: {numbers['skipped']}."
-        for name, numbers in results.items()
-        if "skipped" in numbers
-    ]
-    return lines + (["", "Left out. " + " ".join(left)] if left else [])
-
-
-def cells(of: type[Peer], numbers: Numbers, ours: Numbers) -> list[str]:
-    """Return one row."""
-
-    def slower(name: str) -> float:
-        return float(numbers[name] / ours[name])
-
-    def faster(name: str) -> float:
-        return float(ours[name] / numbers[name])
-
+    ours = results[measure]
+    there = {name: found for name, found in results.items() if "skipped" not in found}
+    left = " ".join(
+        f"{entry(name).name}: {found['skipped']}."
+        for name, found in results.items()
+        if "skipped" in found
+    )
     return [
-        f"{of.name} {numbers['version']}",
-        _factored(numbers, "writes_per_s", faster),
-        _factored(numbers, "bulk_per_s", faster),
-        _factored(numbers, "p50_ms", slower),
-        _rounded(numbers["p95_ms"]),
-        _rounded(numbers["cpu_ms"]),
+        *table(FIGURES, [figures(entry(name), found, ours) for name, found in there.items()]),
+        *("", "How each searches, and was set up:", ""),
+        *table(TERMS, [terms(entry(name), found) for name, found in there.items()], right=()),
+        *(["", f"Left out. {left}"] if left else []),
+    ]
+
+
+def figures(of: type[Peer], numbers: Numbers, ours: Numbers) -> list[str]:
+    """Return one row of figures."""
+    return [
+        of.name,
+        *_factored(numbers, ours, "writes_per_s", "bulk_per_s", more_is_faster=True),
+        *_factored(numbers, ours, "p50_ms", more_is_faster=False),
+        rounded(numbers["p95_ms"]),
         f"{100 * numbers['recall_at_10']:.1f} %" if "recall_at_10" in numbers else "",
         f"{numbers['disk_mb']:.1f}",
         f"{numbers['memory_mb']:.0f}",
-        of.search,
-        of.durability,
     ]
 
 
-def _factored(numbers: Numbers, name: str, factor: Callable[[str], float]) -> str:
-    if name not in numbers:
-        return ""
-    value, times = numbers[name], factor(name)
-    return f"{_rounded(value)} (×{_rounded(times)})"
+def terms(of: type[Peer], numbers: Numbers) -> list[str]:
+    """Return one row of words."""
+    return [f"{of.name} {numbers['version']}", of.search, of.durability, of.note]
 
 
-def _rounded(value: float) -> str:
+def _factored(numbers: Numbers, ours: Numbers, *names: str, more_is_faster: bool) -> Iterator[str]:
+    """Yield numbers, each with how many times as fast ours is."""
+    for name in names:
+        if name not in numbers:
+            yield ""
+        elif numbers is ours:
+            yield rounded(numbers[name])
+        else:
+            ratio = numbers[name] / ours[name]
+            yield f"{rounded(numbers[name])} (×{factor(1 / ratio if more_is_faster else ratio)})"
+
+
+def rounded(value: float) -> str:
     """Return three digits that count, or all before the point."""
     places = next((places for places in range(3) if value >= 10 ** (2 - places)), 3)
     return f"{value:,.{places}f}"
 
 
-def _row(entries: Iterable[str]) -> str:
-    return f"| {' | '.join(entries)} |"
-
-
-def machine() -> str:
-    """Return what this runs on."""
-    name = platform.processor() or platform.machine()
-    facts = Path("/proc/cpuinfo")
-    if facts.is_file():
-        models = [line for line in facts.read_text().splitlines() if line.startswith("model name")]
-        name = models[0].partition(":")[2].strip() if models else name
-    memory = ""
-    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        memory = f", {os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 2**30:.0f} GiB"
-    python = f"Python {platform.python_version()}"
-    return f"{name}, {os.cpu_count()} cores{memory}, {platform.system()}, {python}"
+def factor(value: float) -> str:
+    """Return two digits that count, or all before the point."""
+    return f"{value:.2g}" if value < TEN else f"{value:,.0f}"

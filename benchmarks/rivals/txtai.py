@@ -17,7 +17,10 @@ class Txtai(Peer):
     name: ClassVar[str] = "txtai"
     requirements: ClassVar[tuple[str, ...]] = ("txtai==9.14.0",)
     search: ClassVar[str] = "vectors (faiss)"
-    durability: ClassVar[str] = "nothing until `save()`"
+    durability: ClassVar[str] = "nothing, until `save()`"
+    note: ClassVar[str] = (
+        "ids without content, saved once at the end; most of its memory is torch, which it imports"
+    )
 
     def __init__(self, folder: Path, vectors: Vectors) -> None:
         """Make the index."""

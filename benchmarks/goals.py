@@ -1,0 +1,136 @@
+"""What was promised about speed and room, and what was found?
+
+Reads what the other programs left with ``--json``, each under its own name in one folder, and makes
+one table of it, for the terminal or between the marks of a page. It measures nothing: what is not
+there is called so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+from pages import machine, table, written
+from rivals.standings import rounded
+
+FOUND = Path(__file__).parents[1] / ".tmp" / "found"
+LATE_MS = 50.0
+SIGNS = {"<=": "≤", ">=": "≥"}
+COLUMNS = ("what", "goal", "found", "", "by")
+
+Values = Mapping[tuple[str, str], float]
+"""What one program found, by name and unit of the line."""
+
+
+@frozen
+class Goal:
+    """One line: what is wanted, and which line of which program says what it is."""
+
+    what: str
+    sign: str
+    """``<=``, or ``>=`` where more is better."""
+    limit: float
+    unit: str
+    program: str
+    line: str
+
+    def row(self, found: Mapping[str, Values]) -> list[str]:
+        """Return the cells of its line."""
+        wanted = f"{SIGNS[self.sign]} {self.limit:g} {self.unit}"
+        value = found.get(self.program, {}).get((self.line, self.unit))
+        if value is None:
+            return [self.what, wanted, "not measured", "", f"`{self.program}.py`"]
+        met = value >= self.limit if self.sign == ">=" else value <= self.limit
+        is_ = f"{rounded(value)} {self.unit}"
+        return [self.what, wanted, is_, "" if met else "missed", f"`{self.program}.py`"]
+
+
+GOALS = (
+    Goal("a durable `learn`, over raw sqlite3", "<=", 2, "times", "log", "durable learn"),
+    Goal("`await learn`, over raw sqlite3", "<=", 3, "times", "log", "durable await learn"),
+    Goal("learning 2,000, faster than elfmem", ">=", 50, "times", "peers", "writes, elfmem"),
+    Goal("a recall in 2,000, over FTS5", "<=", 3, "times", "peers", "recall, fts5"),
+    Goal("the same, faster than elfmem", ">=", 50, "times", "peers", "recall, elfmem"),
+    Goal("a recall in 100,000, exact", "<=", 20, "ms", "scale", "a recall, exact"),
+    Goal("the same, by graphs", "<=", 10, "ms", "scale", "a recall, ann"),
+    Goal("a recall in 1,000,000, exact", "<=", 150, "ms", "million", "exact: recall, p50"),
+    Goal("the same, by graphs", "<=", 25, "ms", "million", "ann: recall, p50"),
+    Goal("`consolidate` of 50, over a product", "<=", 1.5, "times", "scale", "over the product"),
+    Goal("`curate`, of 100,000", "<=", 1, "s", "scale", "curate"),
+    Goal("memory of 100,000, opened", "<=", 450, "MB", "scale", "memory, opened"),
+    Goal("the same, folded from the log alone", "<=", 450, "MB", "scale", "memory, folded"),
+    Goal("other tasks wait at most", "<=", 50, "ms", "scale", "longest wait"),
+    Goal("a recall, at 85 times the blocks", "<=", 85, "times", "scale", "recall"),
+    Goal("a recorded one, at 85 times the blocks", "<=", 85, "times", "scale", "recorded"),
+    Goal("a `learn`, at 85 times the blocks", "<=", 85, "times", "scale", "learn"),
+    Goal("a `connect`, at 85 times the blocks", "<=", 85, "times", "scale", "connect"),
+    Goal("folding 1,000,000 events", "<=", 6, "s", "replay", "folding the whole log"),
+    Goal("opening them with a checkpoint", "<=", 0.5, "s", "replay", "opening with a checkpoint"),
+    Goal("a view of any hour", "<=", 100, "ms", "replay", "a view, 50 hours"),
+    Goal("decisions replayed", ">=", 200, "a second", "replay", "speed"),
+)
+"""As the work on speed set out to reach them."""
+
+
+# --- reading --------------------------------------------------------------------------------
+
+
+def read(folder: Path) -> dict[str, Values]:
+    """Return what was found, by program."""
+    found = {path.stem: json.loads(path.read_bytes()) for path in sorted(folder.glob("*.json"))}
+    return {
+        program: dict(ratios(results)) if program == "peers" else dict(lines(results["found"]))
+        for program, results in found.items()
+    }
+
+
+def lines(found: Sequence[Mapping[str, Any]]) -> Iterator[tuple[tuple[str, str], float]]:
+    """Yield every line of a program, and the longest of what should not exceed a wait."""
+    waits = [
+        each["value"] for each in found if (each["unit"], each.get("limit")) == ("ms", LATE_MS)
+    ]
+    if waits:
+        yield ("longest wait", "ms"), max(waits)
+    for each in found:
+        yield (each["what"].strip(), each["unit"]), each["value"]
+
+
+def ratios(results: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], float]]:
+    """Yield how many times mnemic's speed is elfmem's, and its time that of FTS5."""
+    there = {name: each for name, each in results.items() if "skipped" not in each}
+    ours = there["mnemic"]
+    if elfmem := there.get("elfmem"):
+        yield ("writes, elfmem", "times"), ours["writes_per_s"] / elfmem["writes_per_s"]
+        yield ("recall, elfmem", "times"), elfmem["p50_ms"] / ours["p50_ms"]
+    if fts5 := there.get("fts5"):
+        yield ("recall, fts5", "times"), ours["p50_ms"] / fts5["p50_ms"]
+
+
+# --- the program ----------------------------------------------------------------------------
+
+
+def main() -> None:
+    """Read, print, and write if asked to."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("--found", type=Path, default=FOUND, help="folder with log.json, peers.json and so on")
+    add("--date", default=f"{dt.datetime.now(tz=dt.UTC):%Y-%m-%d}")
+    add("--write", type=Path, help="put the table between the marks of this page")
+    options = parser.parse_args()
+    found = read(options.found)
+    standing = table(COLUMNS, [goal.row(found) for goal in GOALS], right=(1, 2))
+    standing += ["", f"{machine()}; {options.date}."]
+    print("\n".join(standing))
+    if options.write is not None:
+        written(options.write, "goals", standing)
+
+
+if __name__ == "__main__":
+    main()

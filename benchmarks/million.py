@@ -1,0 +1,191 @@
+"""A space of a million blocks, for whoever asks how recall bears that many.
+
+Consolidating a million blocks the usual way compares each with all others, which takes hours. So
+what is learned here goes the usual way, through ``learn_many``; that it is promoted, with its
+vector and four edges to earlier blocks of its topic, is written as the events that a consolidation
+would have written. Everything else is as ever: the same log, the same fold, the same recall.
+
+Words, topics and vectors are those of ``lifetime.py``; everything is drawn from one seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from random import Random
+from statistics import median
+from typing import Any
+
+import lifetime
+from attrs import asdict
+from lifetime import Language
+from replay import ROOT, Found, timed
+from rich.progress import track
+from scale import awoken
+
+from mnemic.adapters.clocks import ManualClock
+from mnemic.adapters.entropy import SeededEntropy
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.inprocess.space import Command, Space, Written
+from mnemic.kernel.events import BlocksPromoted, EmbedderAdopted, Event, Link, Promotion
+from mnemic.kernel.identity import BlockId
+from mnemic.kernel.texts import Embedding
+from mnemic.kernel.vectors import pack, quantise
+
+BLOCKS = 1_000_000
+CHUNK = 2_000
+"""Blocks of one batch, and of one event of promotion."""
+TOPICS = 2_500
+EDGES = 4
+"""To earlier blocks of the topic."""
+REACH = 40
+"""How many of them are thought of."""
+WEIGHT = 500_000_000
+SEED = 11
+QUESTIONS = 60
+WARM_UP = 8
+
+
+def place(root: Path, blocks: int) -> Path:
+    """Return where the space stands."""
+    return root / ("million.db" if blocks == BLOCKS else f"blocks-{blocks}.db")
+
+
+def built(path: Path, blocks: int) -> Path:
+    """Return a space of so many blocks; one that is there is used again."""
+    if path.exists():
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_suffix(".part")
+    for each in path.parent.glob(f"{fresh.name}*"):
+        each.unlink()
+    chance = Random(SEED)
+    language = Language.drawn(chance, topics=TOPICS)
+    clock = ManualClock()
+    with SyncMemory.open(
+        fresh,
+        embedder=lifetime.embedder(),
+        clock=clock,
+        entropy=SeededEntropy("a million"),
+        synchronous="normal",
+        checkpoints=False,
+    ) as memory:
+        by_topic: list[list[BlockId]] = [[] for _ in range(TOPICS)]
+        for _ in track(range(blocks // CHUNK), description="building"):
+            clock.advance(minutes=1)
+            _chunk(memory, language, by_topic)
+    fresh.rename(path)
+    return path
+
+
+def _chunk(memory: SyncMemory, language: Language, by_topic: list[list[BlockId]]) -> None:
+    chance = language.chance
+    topics = chance.choices(range(TOPICS), k=CHUNK)
+    texts = [language.sentence(topic, chance.randint(8, 24)) for topic in topics]
+    learned = memory.learn_many([{"content": text} for text in texts])
+    said = zip(topics, texts, strict=True)
+    found = dict(zip((each.block_id for each in learned.results), said, strict=True))
+    rows = lifetime.embedder().embed([text for _, text in found.values()])
+    promotions, links = [], []
+    for (block, (topic, _)), row in zip(found.items(), rows, strict=True):
+        known = by_topic[topic]
+        recent = known[-REACH:]
+        links += [
+            Link(source=block, target=other, weight=WEIGHT)
+            for other in chance.sample(recent, min(EDGES, len(recent)))
+        ]
+        known.append(block)
+        packed = pack(quantise(row, dimension=lifetime.DIMENSION))
+        promotions.append(Promotion(block_id=block, vector=Embedding(of=(block,), packed=packed)))
+    _write(memory, BlocksPromoted(promotions=tuple(promotions), links=tuple(links)))
+
+
+def _write(memory: SyncMemory, event: BlocksPromoted) -> None:
+    """Append *event*, as a consolidation would have decided it."""
+    space: Space = memory._space  # noqa: SLF001 - no verb writes what nobody has compared
+
+    def decide(view: Any, _: Any) -> Written:
+        adopted: tuple[Event, ...] = ()
+        if view.embedder is None:
+            adopted = (EmbedderAdopted(embedder=lifetime.embedder().identity),)
+        return Written((*adopted, event))
+
+    space.execute(Command("consolidate", {}), decide)
+
+
+# --- measuring ------------------------------------------------------------------------------
+
+
+def recalls(path: Path, retriever: str) -> Iterator[Found]:
+    """Ask with one retriever; graphs that are missing are built first."""
+    clock = ManualClock()
+    memory = SyncMemory.open(
+        path,
+        embedder=lifetime.embedder(),
+        clock=clock,
+        retriever=retriever,  # type: ignore[arg-type]
+    )
+    with memory:
+        awoken(memory, clock)
+        questions = asked(QUESTIONS + WARM_UP)
+        for question in questions[:WARM_UP]:
+            memory.recall(question, top_k=10, record=False)
+        _, waited = timed(_graphs, memory)
+        if waited > 1:
+            yield Found(what=f"{retriever}: graphs ready after", value=waited, unit="s")
+        seconds = [
+            timed(lambda each: memory.recall(each, top_k=10, record=False), question)[1]
+            for question in questions[WARM_UP:]
+        ]
+    limit = {"exact": 150.0, "ann": 25.0}.get(retriever)
+    yield Found(
+        what=f"{retriever}: recall, p50", value=1000 * median(seconds), unit="ms", limit=limit
+    )
+    yield Found(what="  the slowest", value=1000 * max(seconds), unit="ms")
+
+
+def _graphs(memory: SyncMemory) -> None:
+    graphs = memory._space.graphs  # noqa: SLF001 - whoever measures waits, nobody else has to
+    if graphs is not None:
+        graphs.finish()
+
+
+def asked(count: int) -> Sequence[str]:
+    """Return questions in the words of the space."""
+    language = Language.drawn(Random(SEED), topics=TOPICS)
+    language.chance = Random(SEED + 1)
+    topics = range(TOPICS)
+    return [
+        language.sentence(language.chance.choice(topics), language.chance.randint(3, 7))
+        for _ in range(count)
+    ]
+
+
+def main() -> None:
+    """Build what is missing, ask, print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("--blocks", type=int, default=BLOCKS)
+    add("--root", type=Path, default=ROOT, help="where the space stands, or is to stand")
+    add("--build", action="store_true", help="build the space if it is not there, and end")
+    add("--retriever", choices=("exact", "ann", "auto"), action="append")
+    add("--json", type=Path, help="write what was found here, too")
+    options = parser.parse_args()
+    path = built(place(options.root, options.blocks), options.blocks)
+    if options.build:
+        return
+    lines = []
+    for retriever in options.retriever or ("exact", "ann"):
+        for found in recalls(path, retriever):
+            print(f"{found.what:34}{found.value:>12,.3f} {found.unit:12}{found.goal}", flush=True)
+            lines.append(asdict(found))
+    if options.json is not None:
+        options.json.write_text(json.dumps({"blocks": options.blocks, "found": lines}, indent=2))
+
+
+if __name__ == "__main__":
+    main()
