@@ -31,9 +31,12 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]
 
-SIZES: Final = (16_384, 65_536)
-"""Rows of a small and of a large stretch. With 256 components, a graph takes 2.4 and 20 seconds of
-one core to build, 19 and 76 MB of memory, 2.3 and 9 MB of disk, and .4 ms to search either way."""
+SIZES: Final = (16_384, 49_152)
+"""Rows of a small and of a large stretch. With 256 components, a graph takes 3 and 14 seconds of
+one core to build, 19 and 57 MB of memory, 2.3 and 7 MB of disk, and .2 and .35 ms to search.
+
+Larger ones would be fewer to ask, but who takes one up from its file holds up all other threads for
+as long as the library copies it: .5 ms per thousand rows, and a task may wait 50 ms at most."""
 BREADTH: Final = 200
 """Rows that a graph keeps in sight while it searches. With 100 of them 2 in 100 of the ten nearest
 are missed, with 200 fewer than 1."""
