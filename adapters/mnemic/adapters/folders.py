@@ -1,14 +1,24 @@
-"""Folders that keep derived files of spaces: whose a file is by its name, and how names last."""
+"""Folders that keep derived files of spaces: whose a file is, who may read it, how it lasts."""
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+from collections.abc import Iterable
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 
+from filelock import lock_descriptor
+
 SLUG_MAX = 24
 MARK_BYTES = 6
+PRIVATE = 0o600
+"""Permissions of a file that only its owner may read."""
+BINARY = getattr(os, "O_BINARY", 0)
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY
 
 _PLAIN = re.compile(r"[^a-z0-9]+")
 
@@ -25,6 +35,46 @@ def own_name(space: str, genesis: bytes) -> str:
     slug = _PLAIN.sub("-", space.lower()).strip("-")[:SLUG_MAX] or "space"
     named = space.encode("utf-8", "surrogatepass") + genesis
     return f"{slug}-{blake2b(named, digest_size=MARK_BYTES).hexdigest()}"
+
+
+def make(folder: Path, mode: int) -> None:
+    """Make a folder unless it is there; whoever may read its files may list them.
+
+    Args:
+        folder: What is to be made.
+        mode: Who may read and write its files.
+
+    Raises:
+        NotADirectoryError: Something else bears its name.
+        OSError: It cannot be made.
+    """
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+        folder.chmod(mode | ((mode >> 2) & 0o111))
+    if not folder.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, "not a folder", str(folder))
+
+
+def draft(file: Path, pieces: Iterable[memoryview | bytes], mode: int) -> None:
+    """Write a new file to the disk, locked until all of it is there.
+
+    Args:
+        file: What nobody has yet.
+        pieces: Its bytes.
+        mode: Who may read and write it.
+
+    Raises:
+        OSError: The disk is full, the folder cannot be written, ...
+    """
+    with os.fdopen(os.open(file, _NEW, PRIVATE), "wb") as written:
+        if os.name == "posix":
+            os.fchmod(written.fileno(), mode)
+        with suppress(OSError):  # some file systems know no locks; then nobody sweeps, either
+            lock_descriptor(written.fileno(), blocking=False)  # until it is closed
+        for piece in pieces:
+            written.write(piece)
+        written.flush()
+        os.fsync(written.fileno())
 
 
 def sync(folder: Path) -> None:

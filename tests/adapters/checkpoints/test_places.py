@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.adapters.checkpoints.folder import PRIVATE
 from mnemic.adapters.checkpoints.keeper import TAIL_MIN
+from mnemic.adapters.folders import PRIVATE
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.kernel.errors import StoreFailed
 from tests.adapters.checkpoints.conftest import Open

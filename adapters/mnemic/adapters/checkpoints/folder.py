@@ -10,7 +10,6 @@ can be removed.
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import secrets
@@ -20,18 +19,14 @@ from pathlib import Path
 
 from filelock import lock_descriptor, unlock_descriptor
 
-from mnemic.adapters.folders import own_name, sync
+from mnemic.adapters.folders import BINARY, PRIVATE, draft, make, own_name, sync
 
 ENDING = ".checkpoint"
 UNFINISHED = ".tmp"
 ZEROS = bytes(2**16)
-PRIVATE = 0o600
-"""Permissions of a file that only its owner may read: checkpoints hold words."""
 
 _VERSION = re.compile(r"-v([0-9]+)\.checkpoint")
-_BINARY = getattr(os, "O_BINARY", 0)
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY
-_THE_FILE_ITSELF = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | _BINARY
+_THE_FILE_ITSELF = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | BINARY
 
 
 class Abandoned(Exception):
@@ -106,40 +101,20 @@ class Folder:
             OSError: The disk is full, the folder cannot be written, ...
             Abandoned: Whoever makes the pieces says so, or the file was taken away meanwhile.
         """
-        self._make(mode)
+        make(self.path, mode)
         place = self.place(version)
-        draft = place.with_name(f"{place.name}.{secrets.token_hex(4)}{UNFINISHED}")
+        unfinished = place.with_name(f"{place.name}.{secrets.token_hex(4)}{UNFINISHED}")
         try:
-            self._draft(draft, pieces, mode)
+            draft(unfinished, pieces, mode)
             try:
-                draft.replace(place)
+                unfinished.replace(place)
             except FileNotFoundError as error:
                 raise Abandoned from error
         except BaseException:
-            destroy(draft)
+            destroy(unfinished)
             raise
         sync(self.path)
         return place
-
-    def _make(self, mode: int) -> None:
-        """Make the folder unless it is there; whoever may read its files may list them."""
-        with suppress(FileExistsError):
-            self.path.mkdir(mode=0o700)
-            self.path.chmod(mode | ((mode >> 2) & 0o111))
-        if not self.path.is_dir():
-            raise NotADirectoryError(errno.ENOTDIR, "not a folder", str(self.path))
-
-    @staticmethod
-    def _draft(draft: Path, pieces: Iterable[memoryview | bytes], mode: int) -> None:
-        with os.fdopen(os.open(draft, _NEW, PRIVATE), "wb") as file:
-            if os.name == "posix":
-                os.fchmod(file.fileno(), mode)
-            with suppress(OSError):  # some file systems know no locks; then nobody sweeps, either
-                lock_descriptor(file.fileno(), blocking=False)  # until it is closed
-            for piece in pieces:
-                file.write(piece)
-            file.flush()
-            os.fsync(file.fileno())
 
 
 def version_of(file: Path) -> int:

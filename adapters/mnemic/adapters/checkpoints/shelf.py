@@ -8,7 +8,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from mnemic.adapters.checkpoints.folder import PRIVATE
+from mnemic.adapters.folders import PRIVATE
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.ports import Store
 
@@ -37,7 +37,7 @@ class Shelf:
 
     @property
     def mode(self) -> int:
-        """Who may read them: whoever may read the store's file; their owner if it has none."""
+        """Who may read its files: whoever may read the store's file; their owner if it has none."""
         file = self.file
         return PRIVATE if file is None else stat.S_IMODE(file.stat().st_mode) & READ_AND_WRITE
 

@@ -2,13 +2,13 @@
 
 ``<space>-<mark>-r<first>-<end>-<digest>.graph``, the digest being of the vectors that the graph
 leads through. A graph of other vectors has another name, so that nobody takes one for the other.
-Inside: ``magic, seal``, and under the seal ``length of the manifest, manifest, arrays``. Nothing is
-believed before the seal has been checked, nothing is unpickled, and no file holds a vector.
+Inside: ``magic, seal``, and under the seal the file's name and ``length of the manifest, manifest,
+arrays``. Nothing is believed before the seal has been checked: a damaged file is not, nor one that
+was given the name of another. Nothing is unpickled, and no file holds a vector.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import secrets
 import struct
@@ -24,7 +24,7 @@ import orjson
 from numpy.typing import NDArray
 
 from mnemic.adapters.checkpoints.shelf import Shelf
-from mnemic.adapters.folders import own_name, sync
+from mnemic.adapters.folders import draft, make, own_name, sync
 from mnemic.adapters.proximity.hnsw import CARE, LINKS, SEED, Misfit
 from mnemic.projections.parts import Parts
 from mnemic.projections.proximity import Floats, Span
@@ -32,7 +32,7 @@ from mnemic.projections.proximity import Floats, Span
 ENDING = ".graph"
 UNFINISHED = ".tmp"
 MAGIC = b"mnemicNN"
-FORMAT = 1
+FORMAT = 2
 SEAL_BYTES = 32
 LENGTH = struct.Struct("<I")
 DIGEST_BYTES = 16
@@ -54,6 +54,7 @@ class GraphFolder:
 
     def __init__(self, shelf: Shelf, *, space: str, genesis: bytes) -> None:
         self.path = shelf.path
+        self._shelf = shelf
         self.reads, self.writes, self.destroys = shelf.reads, shelf.writes, shelf.destroys
         self._prefix = f"{own_name(space, genesis)}-r"
 
@@ -78,7 +79,7 @@ class GraphFolder:
         except FileNotFoundError:
             return None
         body = memoryview(stored)[len(MAGIC) + SEAL_BYTES :]
-        if stored[: len(MAGIC) + SEAL_BYTES] != MAGIC + _seal([body]):
+        if stored[: len(MAGIC) + SEAL_BYTES] != MAGIC + _seal(place, [body]):
             raise Misfit(f"{place.name} is damaged")
         (length,) = LENGTH.unpack(body[: LENGTH.size])
         rest = body[LENGTH.size + length :]
@@ -101,23 +102,26 @@ class GraphFolder:
         head = LENGTH.pack(len(manifest)) + manifest
         body: list[bytes | memoryview] = [head]
         body += [array.reshape(-1).view(np.uint8).data for array in arrays.values()]
-        self.path.mkdir(exist_ok=True)
-        draft = place.with_name(f"{place.name}.{secrets.token_hex(4)}{UNFINISHED}")
+        mode = self._shelf.mode
+        make(self.path, mode)
+        unfinished = place.with_name(f"{place.name}.{secrets.token_hex(4)}{UNFINISHED}")
         try:
-            with draft.open("xb") as file:
-                for piece in (MAGIC, _seal(body), *body):
-                    file.write(piece)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(place)
+            draft(unfinished, (MAGIC, _seal(place, body), *body), mode)
+            unfinished.replace(place)
         except BaseException:
-            remove([draft])
+            remove([unfinished])
             raise
         sync(self.path)
 
     def files(self) -> list[Path]:
         """Return every graph of this space; none if the folder cannot be read."""
         return sorted(file for file in self._own() if _SPAN.search(file.name))
+
+    def spans(self) -> list[Span]:
+        """Return which rows there are files for, short stretches before long ones."""
+        found = (_SPAN.search(file.name) for file in self.files())
+        spans = {Span(int(each[1]), int(each[2])) for each in found if each is not None}
+        return sorted(spans, key=lambda span: (span.rows, span.first))
 
     def sweep(self, kept: Iterable[Path], rows: int) -> None:
         """Remove graphs among the first *rows* rows that are not among *kept*, and dead drafts.
@@ -157,8 +161,8 @@ def _little(part: NDArray[Any]) -> NDArray[Any]:
     return array.astype(array.dtype.newbyteorder("<"), copy=False)
 
 
-def _seal(pieces: Iterable[bytes | memoryview]) -> bytes:
-    seal = blake2b(digest_size=SEAL_BYTES)
+def _seal(place: Path, pieces: Iterable[bytes | memoryview]) -> bytes:
+    seal = blake2b(place.name.encode(), digest_size=SEAL_BYTES)
     for piece in pieces:
         seal.update(piece)
     return seal.digest()
