@@ -102,6 +102,7 @@ def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Pack
         hour=view.point.hour,
         digest=digest_of(view, answer),
         policy_id=view.policy.id,
+        retriever="exact" if ranking.near is None else "ann",
         propensity=unit(exploring.propensity(explored)),
     )
     return Packed(answer=answer, result=result, explored=explored, near=ranking.near)

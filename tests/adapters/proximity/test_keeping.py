@@ -2,87 +2,31 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+import os
+import stat
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import pytest
+from attrs import evolve
 
-from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.hashing import HashEmbedder
-from mnemic.adapters.entropy import SeededEntropy
-from mnemic.adapters.inprocess import SyncMemory, records
-from mnemic.adapters.inprocess.space import Space
-from mnemic.adapters.proximity.keeper import GraphKeeper, Graphs
+from mnemic.adapters.proximity.keeper import Graphs
 from mnemic.kernel.errors import FieldRefused
-from mnemic.kernel.events import RecallRecorded
-from mnemic.kernel.results import RecallResult
+from mnemic.kernel.results import Search
 from mnemic.projections.proximity import Costs
+from tests.adapters.proximity.memories import (
+    QUESTION,
+    SMALL,
+    Open,
+    decision,
+    files,
+    graphs_of,
+    learned,
+    retrievers,
+    warmed,
+)
 
-Open: TypeAlias = Callable[..., SyncMemory]
-
-SMALL = Graphs(always=True, least=8, sizes=(8, 32))
-QUESTION = "the lamp of keeper 7"
-
-
-@pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Open]:
-    with ExitStack() as stack:
-
-        def handle(**host: Any) -> SyncMemory:
-            host.setdefault("retriever", SMALL)
-            path = host.pop("path", tmp_path / "agent.db")
-            return stack.enter_context(
-                SyncMemory.open(
-                    path,
-                    clock=ManualClock(),
-                    embedder=HashEmbedder(),
-                    entropy=SeededEntropy("graphs"),
-                    synchronous="normal",
-                    **host,
-                )
-            )
-
-        yield handle
-
-
-def space_of(memory: SyncMemory) -> Space:
-    return memory._space  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
-
-
-def graphs_of(memory: SyncMemory) -> GraphKeeper:
-    graphs = space_of(memory).graphs
-    assert graphs is not None
-    return graphs
-
-
-def learned(memory: SyncMemory, first: int, end: int) -> list[str]:
-    for number in range(first, end):
-        memory.learn(f"keeper {number} trims the lamp of tower {number % 9} at dusk")
-    memory.consolidate()
-    return list(memory.recall(QUESTION, top_k=200, record=False).block_ids)
-
-
-def warmed(memory: SyncMemory) -> None:
-    """Ask often enough that graphs are made, and wait for them."""
-    memory.recall(QUESTION, record=False)
-    memory.recall(QUESTION, record=False)
-    graphs_of(memory).finish()
-
-
-def decision(memory: SyncMemory, result: RecallResult) -> RecallRecorded:
-    return records.decision(space_of(memory), str(result.decision_id))[1]
-
-
-def files(tmp_path: Path) -> list[str]:
-    found = (tmp_path / "agent.db.checkpoints").glob("*")
-    return sorted(name.split("-r")[1][:21] for name in (each.name for each in found))
-
-
-def retrievers(memory: SyncMemory) -> str:
-    return decision(memory, memory.recall(QUESTION)).retriever
+POSIX = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
 
 
 # --- asking -------------------------------------------------------------------------------------
@@ -103,7 +47,7 @@ def test_decisions_of_graphs_that_miss_nothing_equal_exact_ones(opened: Open) ->
     learned(memory, 0, 50)
     exact = memory.recall(QUESTION, record=False)
     warmed(memory)
-    assert memory.recall(QUESTION, record=False) == exact
+    assert memory.recall(QUESTION, record=False) == evolve(exact, retriever="ann")
 
 
 def test_decisions_are_replayed_without_any_graph(opened: Open) -> None:
@@ -183,6 +127,62 @@ def test_sizes_that_do_not_fit_are_refused(sizes: tuple[int, int]) -> None:
         Graphs(sizes=sizes)
 
 
+# --- saying so ----------------------------------------------------------------------------------
+
+
+def test_status_tells_how_near_vectors_are_found(opened: Open) -> None:
+    memory = opened()
+    assert memory.status().search == Search(retriever="ann")
+    learned(memory, 0, 50)
+    assert memory.status().search == Search(retriever="ann", vectors=50)
+    warmed(memory)
+    found = memory.status().search
+    assert found == Search(retriever="ann", vectors=50, graphs=3, covered=48, stored=3)
+    assert found.summary == "approximate: 3 graphs over 48 of 50 vectors, 2 exactly"
+    assert memory.as_of(version=9).status().search is None
+
+
+def test_status_of_who_wants_no_graphs_tells_of_those_in_files(opened: Open) -> None:
+    learned(opened(), 0, 50)
+    warmed(opened())
+    found = opened(retriever="exact").status().search
+    assert found == Search(retriever="exact", vectors=50, stored=3)
+    assert found.summary == "exact, over 50 vectors; 3 graphs in files"
+    assert opened(retriever=Graphs()).status().search == evolve(found, retriever="auto")
+
+
+def test_answers_and_explanations_name_an_approximate_search(opened: Open) -> None:
+    memory = opened()
+    learned(memory, 0, 50)
+    exact = memory.recall(QUESTION)
+    warmed(memory)
+    approximate = memory.recall(QUESTION)
+    assert (exact.retriever, approximate.retriever) == ("exact", "ann")
+    assert "by approximate search" in approximate.summary
+    before, after = (memory.explain(str(each.decision_id)) for each in (exact, approximate))
+    assert (before.retriever, before.near) == ("exact", None)
+    assert (after.retriever, after.near) == ("ann", 50)
+    assert after.summary.endswith("; an approximate search came upon 50.")
+
+
+def test_who_asks_why_a_block_was_missed_hears_of_an_approximate_search(opened: Open) -> None:
+    memory = opened()
+    memory.adopt_policy(evolve(memory.policy, candidates=1, top_k=1))
+    learned(memory, 0, 400)
+    exact = memory.recall(QUESTION)
+    warmed(memory)
+    approximate = memory.recall(QUESTION)
+    near = decision(memory, approximate).near
+    other = next(
+        each
+        for number, each in enumerate(memory.blocks(limit=400).items)
+        if number not in near and each.id not in exact.block_ids
+    )
+    said = "The search for near vectors was approximate and did not come upon it."
+    assert said in memory.why_not(str(approximate.decision_id), other.id).detail
+    assert said not in memory.why_not(str(exact.decision_id), other.id).detail
+
+
 # --- files --------------------------------------------------------------------------------------
 
 
@@ -237,6 +237,67 @@ def test_a_torn_file_is_built_again(opened: Open, tmp_path: Path) -> None:
     assert retrievers(again) == "ann"
 
 
+def test_a_file_under_the_name_of_another_is_built_again(opened: Open, tmp_path: Path) -> None:
+    memory = opened()
+    learned(memory, 0, 32)
+    warmed(memory)
+    (file,) = tmp_path.rglob("*.graph")
+    whole = file.read_bytes()
+    memory.reembed(HashEmbedder(dimension=32))
+    warmed(memory)
+    (other,) = tmp_path.rglob("*.graph")
+    assert other != file
+    other.write_bytes(whole)
+    again = opened(embedder=HashEmbedder(dimension=32))
+    warmed(again)
+    assert retrievers(again) == "ann"
+    assert other.read_bytes() != whole
+
+
+@POSIX
+def test_whoever_may_read_the_store_may_read_its_graphs(opened: Open, tmp_path: Path) -> None:
+    memory = opened()
+    (tmp_path / "agent.db").chmod(0o640)
+    learned(memory, 0, 50)
+    warmed(memory)
+    folder, file = tmp_path / "agent.db.checkpoints", next(tmp_path.rglob("*.graph"))
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (folder, file)] == [0o750, 0o640]
+
+
+def test_a_folder_that_cannot_be_written_is_told_once_and_graphs_serve_all_the_same(
+    opened: Open, tmp_path: Path
+) -> None:
+    (tmp_path / "agent.db.checkpoints").write_text("no folder")
+    memory = opened()
+    learned(memory, 0, 50)
+    with pytest.warns(RuntimeWarning, match="built anew whenever") as said:  # noqa: PT031
+        warmed(memory)
+        assert retrievers(memory) == "ann"
+    assert len(said) == 1
+    assert retrievers(memory) == "ann"
+    status = memory.status()
+    assert status.search == Search(retriever="ann", vectors=50, graphs=3, covered=48)
+    assert [each for each in status.alerts if "graphs" in each] == list(graphs_of(memory).alerts)
+
+
+def test_who_builds_none_takes_up_those_in_files_with_the_first_question(opened: Open) -> None:
+    memory = opened()
+    learned(memory, 0, 50)
+    warmed(memory)
+    again = opened(retriever=Graphs(always=True, least=1, builds=False))
+    result = again.recall(QUESTION, record=False)
+    assert result == memory.recall(QUESTION, record=False)
+    assert result.retriever == "ann"
+
+
+def test_who_builds_none_and_finds_none_is_answered_exactly(opened: Open, tmp_path: Path) -> None:
+    learned(opened(), 0, 50)
+    again = opened(retriever=Graphs(always=True, least=1, builds=False))
+    warmed(again)
+    assert retrievers(again) == "exact"
+    assert not list(tmp_path.rglob("*.graph"))
+
+
 def test_reading_only_writes_no_file(opened: Open, tmp_path: Path) -> None:
     learned(opened(), 0, 50)
     before = sorted(tmp_path.rglob("*.graph"))
@@ -277,22 +338,3 @@ def test_another_embedder_takes_other_graphs(opened: Open) -> None:
     assert retrievers(memory) == "exact"
     warmed(memory)
     assert retrievers(memory) == "ann"
-
-
-def test_without_the_library_there_is_one_warning_and_the_exact_search(opened: Open) -> None:
-    memory = opened()
-    learned(memory, 0, 50)
-    space, graphs = space_of(memory), graphs_of(memory)
-    space.graphs = GraphKeeper(
-        SMALL,
-        guard=space.guard,
-        index=graphs._index,  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
-        refusal=lambda: "hnswlib does not run on this processor (signal 4)",
-    )
-    with pytest.warns(RuntimeWarning, match="exact search serves: hnswlib") as said:  # noqa: PT031
-        warmed(memory)
-        assert retrievers(memory) == "exact"
-    assert len(said) == 1
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert retrievers(memory) == "exact"

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import json
+import sys
+
 import pytest
 
-from mnemic.adapters.proximity.library import tried
+from mnemic.adapters.proximity.library import is_installed, tried
 
 BROKEN = [
     ("import os, signal; os.kill(os.getpid(), signal.SIGILL)", "signal 4"),
@@ -19,3 +22,13 @@ def test_a_library_that_ends_its_process_ends_another_one(program: str, said: st
 
 def test_a_trial_that_finds_something_is_a_success() -> None:
     assert tried("print('found')") is None
+
+
+def test_a_module_that_nobody_has_is_not_installed() -> None:
+    assert not is_installed("a_library_that_nobody_has")
+    assert is_installed("hashlib")
+
+
+def test_a_trial_finds_modules_where_this_process_does() -> None:
+    program = "import json, sys; print('found' if sys.argv[1:] == json.loads({!r}) else 'lost')"
+    assert tried(program.format(json.dumps(sys.path))) is None

@@ -27,7 +27,13 @@ from mnemic.adapters.cli import (
 )
 from mnemic.adapters.cli.failures import INTERRUPTION, Exit, failure, misuse
 from mnemic.adapters.cli.ingest import ingest
-from mnemic.adapters.cli.invocation import STANDARD_INPUT, Invocation, invocation, wants_traceback
+from mnemic.adapters.cli.invocation import (
+    STANDARD_INPUT,
+    Invocation,
+    RetrieverName,
+    invocation,
+    wants_traceback,
+)
 from mnemic.adapters.embedders.shipped import EmbedderName
 from mnemic.adapters.tokens import CounterName
 
@@ -61,7 +67,7 @@ Exit codes:
 Errors stand on standard error and say what to do next.
 """
 
-VALUED = frozenset({"--db", "--space", "--embedder", "--tokens"})
+VALUED = frozenset({"--db", "--space", "--embedder", "--tokens", "--retriever"})
 FLAGS = frozenset({"--json"})
 """Options of every command, with and without a value; see ``launch``."""
 
@@ -129,6 +135,7 @@ def launch(
     counter: Annotated[
         CounterName, Parameter(name="--tokens", env_var="MNEMIC_TOKENS")
     ] = "estimate",
+    retriever: Annotated[RetrieverName, Parameter(env_var="MNEMIC_RETRIEVER")] = "exact",
     as_json: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
     """Run one command.
@@ -141,9 +148,18 @@ def launch(
             extra), which is slower and hears paraphrases better.
         counter: How budgets are counted: estimate (four characters to a token), or exactly, in
             o200k_base or another encoding (an extra). A replay needs the counter of its decision.
+        retriever: How near vectors are found: exact, by looking at all; or ann, by the graphs that
+            a host has left beside the store. For a single question that is the slower way.
         as_json: Print one JSON document (log: one per line), errors too.
     """
-    run = invocation(db, space=space, embedder=embedder, counter=counter, as_json=as_json)
+    run = invocation(
+        db,
+        space=space,
+        embedder=embedder,
+        counter=counter,
+        retriever=retriever,
+        as_json=as_json,
+    )
     called, bound, injected = app.parse_args(tokens)
     try:
         exit_code: int | None = called(*bound.args, **bound.kwargs, **dict.fromkeys(injected, run))

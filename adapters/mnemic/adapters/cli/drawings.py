@@ -190,7 +190,8 @@ def _left_out(dropped: Sequence[Dropped]) -> Text:
 def _footer(result: RecallResult) -> Text:
     return Text(
         f"{result.decision_id or 'not recorded'} · {result.frame} · version {result.version} at "
-        f"{result.hour:.2f} active hours · {result.tokens} of {result.token_budget} tokens",
+        f"{result.hour:.2f} active hours · {result.tokens} of {result.token_budget} tokens"
+        f"{' · near vectors by approximate search' if result.retriever == 'ann' else ''}",
         style="dim",
     )
 
@@ -337,6 +338,7 @@ def status(result: Status) -> Iterator[RenderableType]:
             ("policy", f"{result.policy} ({result.policy_id})"),
             ("frames", ", ".join(result.frames)),
             ("embedder", result.embedder or "none yet"),
+            ("search", None if result.search is None else result.search.summary),
         )
     )
     for alert in result.alerts:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from attrs import field, frozen
 from cyclopts import Parameter, Token
@@ -36,6 +36,9 @@ REORDERING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that let text read otherwise than it is written."""
 
 STANDARD_INPUT = "-"
+RetrieverName = Literal["exact", "ann"]
+"""How near vectors are found. ``auto`` would always be exact here: a process that asks a single
+question never gets back the time that taking up graphs takes."""
 ACTOR = "cli"
 """Who acts, as the log names it."""
 
@@ -59,6 +62,8 @@ class Invocation:
     """None: the one that the space was built with."""
     counter: CounterName = "estimate"
     """How tokens are counted."""
+    retriever: RetrieverName = "exact"
+    """``ann``: by the graphs that stand beside the file. None is ever built."""
     as_json: bool = False
     out: Console = field(factory=lambda: Stream(highlight=False))
     err: Console = field(factory=lambda: Stream(stderr=True, highlight=False))
@@ -81,6 +86,7 @@ class Invocation:
             PointOutOfRange: There is no such space in it.
         """
         from mnemic.adapters.inprocess import SyncMemory
+        from mnemic.adapters.proximity.keeper import Graphs
         from mnemic.adapters.stores.sqlite import SQLiteStore
 
         if not making and not self._is_there():
@@ -101,6 +107,9 @@ class Invocation:
                 tokens=counter_named(self.counter),
                 actor=ACTOR,
                 read_only=read_only,
+                retriever=Graphs(always=True, least=1, builds=False)
+                if self.retriever == "ann"
+                else "exact",
             ) as memory:
                 if read_only and warning:
                     self._warn_of_damage(store, memory)
@@ -232,13 +241,21 @@ def invocation(
     space: str,
     embedder: EmbedderName | None = None,
     counter: CounterName = "estimate",
+    retriever: RetrieverName = "exact",
     as_json: bool,
 ) -> Invocation:
     """Return an invocation on the streams of this process; what they cannot encode is replaced."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
-    return Invocation(path=path, space=space, embedder=embedder, counter=counter, as_json=as_json)
+    return Invocation(
+        path=path,
+        space=space,
+        embedder=embedder,
+        counter=counter,
+        retriever=retriever,
+        as_json=as_json,
+    )
 
 
 def wants_traceback() -> bool:

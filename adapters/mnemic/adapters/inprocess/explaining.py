@@ -103,6 +103,8 @@ def explain(
             version=case.event.read_version,
             hour=case.view.point.hour,
             candidates=None if case.ranking is None else len(case.ranking),
+            retriever=case.event.retriever,
+            near=len(case.event.near) if case.event.retriever == "ann" else None,
             sealed=case.sealed,
             blocks=tuple(_explained(case, place, row) for place, row in rows),
         )
@@ -217,7 +219,8 @@ def _by_search(case: Case, number: int) -> WhyNot:
             decision_id=case.id,
             block_id=block,
             stage="candidates",
-            detail=_missed(view, ranking.match, case.models.recipe.searches, number),
+            detail=_missed(view, ranking.match, case.models.recipe.searches, number)
+            + _overlooked(case, number),
         )
     limits = asking.limits(case.request, case.frame, case.models)
     choices = answering.choices(view.policy, ranking, limits, answering.lines(view))
@@ -245,6 +248,13 @@ def _missed(view: View, match: Match, searches: Sequence[str], number: int) -> s
         last = nth_best(values, view.policy.candidates, 1)
         found.append(f"{name} {unit(int(values[place])):.3f}, candidates from {unit(last):.3f}")
     return f"It was no candidate and no neighbour of one: {'; '.join(found)}."
+
+
+def _overlooked(case: Case, number: int) -> str:
+    """Say so where an approximate search did not come upon a block."""
+    if case.event.retriever == "exact" or number in case.event.near:
+        return ""
+    return " The search for near vectors was approximate and did not come upon it."
 
 
 def _outranked(

@@ -164,6 +164,6 @@ def _event(
         token_budget=request.token_budget,
         propensity=exploring.propensity(packed.explored),
         explored=packed.explored,
-        retriever="exact" if packed.near is None else "ann",
+        retriever=packed.result.retriever,
         near=packed.near or (),
     )

@@ -8,6 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from attrs import evolve
+
 from mnemic.adapters.checkpoints.shelf import Wanted
 from mnemic.adapters.inprocess import history
 from mnemic.adapters.inprocess.analysing import TIMEOUT_S
@@ -44,7 +46,7 @@ from mnemic.kernel.ports import (
     TokenCounter,
 )
 from mnemic.kernel.reading import Moment
-from mnemic.kernel.results import CurateResult, SessionResult, Verification
+from mnemic.kernel.results import CurateResult, SessionResult, Status, Verification
 from mnemic.projections.views import View
 
 
@@ -273,6 +275,13 @@ class SyncMemory(
 
         self._open().execute(Command("adopt_policy", {"body": policy.body}, command_id), decide)
         return policy
+
+    def status(self) -> Status:
+        """Return counts, the clock, and what is in force."""
+        status, graphs = super().status(), self._space.graphs
+        if graphs is None:
+            return status
+        return evolve(status, search=graphs.search(), alerts=(*status.alerts, *graphs.alerts))
 
     @property
     def policy(self) -> Policy:

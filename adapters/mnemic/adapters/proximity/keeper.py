@@ -5,10 +5,12 @@ Rules of this module:
 1. A question never waits for a graph. It is answered with what there is.
 2. One thread at most loads and builds, off every lock. It looks at the index under the space's
    guard, and puts a finished graph in under it; what a question has in hand stays as it is.
-3. Whatever goes wrong leaves the exact search. It is kept in ``trouble`` and said once, as a
-   warning; nothing is tried again until the space is opened again.
+3. Whatever goes wrong leaves the exact search. It is kept in ``alerts`` and said once, as a
+   warning; what went wrong is not tried again until the space is opened again.
 4. When words are erased, every graph goes, and so does what is being built.
 5. Nothing is begun for a single question: whoever opens a space, asks and leaves has no use of it.
+   Only who wants just those graphs that stand in files waits for them, once.
+6. A program may end whenever it likes: what is being made ends with it, a tenth of a second later.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from mnemic.adapters.proximity.files import GraphFolder
 from mnemic.adapters.proximity.hnsw import HnswGraph, Misfit, Unwanted
 from mnemic.adapters.proximity.library import obstacle
 from mnemic.kernel.errors import FieldRefused
+from mnemic.kernel.results import Search
 from mnemic.projections.index import VectorIndex
 from mnemic.projections.proximity import (
     BREADTH,
@@ -74,6 +77,9 @@ class Graphs:
     """Vectors under a small and under a large graph; the latter a multiple of the former."""
     costs: Costs | None = None
     """What searching takes; None: measured once per process, with the first graph."""
+    builds: bool = True
+    """Whether graphs are built. If not, the first question waits until those that stand in files
+    are taken up, and that is all."""
 
 
 Retriever = Literal["auto", "exact", "ann"] | Graphs
@@ -121,8 +127,7 @@ class GraphKeeper:
         refusal: Callable[[], str | None] = obstacle,
     ) -> None:
         self.wanted = wanted
-        self.trouble: str | None = None
-        """What went wrong, in a sentence."""
+        self._alerts: list[str] = []
         self._guard = guard
         self._index = index
         self._folder = folder
@@ -131,8 +136,13 @@ class GraphKeeper:
         self._of: VectorIndex | None = None
         """The index whose rows the segments are of."""
         self._segments: tuple[Segment, ...] = ()
+        self._places: dict[Span, Path] = {}
+        """Where the files of the segments stand, or would."""
         self._asked = 0
-        self._warned = False
+        self._stopped = False
+        """Whether no graph is made any more, since one could not be."""
+        self._warned = 0
+        """How many of the alerts have been said."""
         self._turn = 0
         """How often everything was thrown away: what was begun before is not wanted any more."""
         self._thread: threading.Thread | None = None
@@ -152,23 +162,60 @@ class GraphKeeper:
             self._costs = self._costs or _measured.get(index.dimension)
         self._asked += 1
         self._consider(self.wanted, index)
-        if self.trouble is not None and not self._warned:
-            self._warned = True
-            warnings.warn(f"exact search serves: {self.trouble}", RuntimeWarning, stacklevel=2)
+        for alert in self.alerts[self._warned :]:
+            self._warned += 1
+            warnings.warn(alert, RuntimeWarning, stacklevel=2)
         if not self._segments:
             return None
         costs = None if self.wanted.always else self._costs
         return Proximity(index=index, segments=self._segments, costs=costs)
 
-    def _consider(self, wanted: Graphs, index: VectorIndex) -> None:
-        busy = self._thread is not None and self._thread.is_alive()
-        if busy or self.trouble is not None or self._asked < ASKED_MIN:
-            return
-        if self._missing(wanted, index) is not None:
-            self._thread = threading.Thread(
-                target=self._work, args=(wanted, self._turn), name="mnemic-graphs", daemon=True
+    def search(self) -> Search:
+        """Return how near vectors are found just now."""
+        with self._guard:
+            index, folder, wanted = self._index(), self._folder(), self.wanted
+            asked = self._segments if index is self._of else ()
+            reads = folder is not None and folder.reads
+            return Search(
+                retriever="exact" if wanted is None else "ann" if wanted.always else "auto",
+                vectors=0 if index is None else index.rows,
+                graphs=len(asked),
+                covered=sum(segment.span.rows for segment in asked),
+                stored=len(folder.files()) if folder is not None and reads else 0,
             )
-            self._thread.start()
+
+    @property
+    def alerts(self) -> tuple[str, ...]:
+        """What went wrong, in sentences."""
+        return tuple(self._alerts)
+
+    def _consider(self, wanted: Graphs, index: VectorIndex) -> None:
+        """Begin to make what is missing, if it is time."""
+        if self._stopped:
+            return
+        if not wanted.builds:
+            self._stopped = True
+            self._take_up(index)
+            return
+        busy = self._thread is not None and self._thread.is_alive()
+        if busy or self._asked < ASKED_MIN or self._missing(wanted, index) is None:
+            return
+        # Not a daemon: one that comes back from the library after the interpreter has gone would
+        # end the process with an error.
+        thread = threading.Thread(
+            target=self._work, args=(wanted, self._turn), name="mnemic-graphs", daemon=False
+        )
+        try:
+            thread.start()
+        except RuntimeError as error:
+            self._stop(f"no thread could be started: {error}")
+        else:
+            self._thread = thread
+
+    def _stop(self, why: str) -> None:
+        """Make no more graphs, and say why."""
+        self._stopped = True
+        self._alerts.append(f"exact search serves, no graph is made: {why}")
 
     def _missing(self, wanted: Graphs, index: VectorIndex) -> Span | None:
         """Return the first stretch that should have a graph and has none."""
@@ -180,7 +227,27 @@ class GraphKeeper:
         made = {segment.span for segment in self._segments}
         return next((each for each in spans(index.rows, wanted.sizes) if each not in made), None)
 
+    # --- taking up ------------------------------------------------------------------------------
+
+    def _take_up(self, index: VectorIndex) -> None:
+        """Load every graph of these vectors that stands in a file; the guard is held."""
+        folder, trouble = self._folder(), self._refusal()
+        if trouble is not None:
+            self._stop(trouble)
+        elif folder is not None and folder.reads:
+            for span in folder.spans():
+                if span.end <= index.rows:
+                    rows = index.stretch(*span)
+                    graph = _stored(folder, folder.place(span, rows), rows)
+                    if graph is not None:
+                        segment = Segment(span=span, graph=graph)
+                        self._segments = joined(self._segments, segment)
+
     # --- making ---------------------------------------------------------------------------------
+
+    def _is_wanted(self, turn: int) -> bool:
+        """Say whether what was begun in a turn is wanted still, and the program goes on."""
+        return turn == self._turn and threading.main_thread().is_alive()
 
     def _work(self, wanted: Graphs, turn: int) -> None:
         """Make what is missing, one graph after the other."""
@@ -191,20 +258,24 @@ class GraphKeeper:
         except Unwanted:
             return
         except Exception as error:  # noqa: BLE001 - a graph is never worth more than the answer
-            trouble = f"no graph could be built: {error!r}"
-        self.trouble = trouble or self.trouble
+            trouble = f"one could not be built: {error!r}"
+        if trouble is not None:
+            self._stop(trouble)
 
     def _make_one(self, wanted: Graphs, turn: int) -> bool:
         """Load or build the next graph; say no if there is nothing left to do."""
         with self._guard:
             index = self._of
-            if turn != self._turn or index is None:
+            if not self._is_wanted(turn) or index is None:
                 return False
             span = self._missing(wanted, index)
             if span is None:
                 return False
             rows, folder = index.stretch(*span), self._folder()
-        graph, fresh = self._graph(span, rows, folder, lambda: turn == self._turn)
+        place = None if folder is None else folder.place(span, rows)
+        graph = None if folder is None or place is None else _stored(folder, place, rows)
+        fresh = graph is None
+        graph = graph or HnswGraph.built(rows, wanted=lambda: self._is_wanted(turn))
         if self._costs is None:
             self._costs = measured(graph, rows)
             if not wanted.always:
@@ -213,31 +284,20 @@ class GraphKeeper:
             if turn != self._turn:
                 return False
             self._segments = joined(self._segments, Segment(span=span, graph=graph))
-        if folder is not None and folder.writes:
-            if fresh:
-                self._save(folder, folder.place(span, rows), graph, turn)
+            if place is not None:
+                self._places[span] = place
+        if folder is not None and place is not None and folder.writes:
+            if fresh and not self._alerts:
+                self._save(folder, place, graph, turn)
             self._sweep(wanted, folder, turn)
         return True
-
-    def _graph(
-        self, span: Span, rows: Floats, folder: GraphFolder | None, wanted: Callable[[], bool]
-    ) -> tuple[HnswGraph, bool]:
-        """Return the graph of some rows, and whether it is not in a file yet."""
-        try:
-            if folder is not None and folder.reads:
-                parts = folder.read(folder.place(span, rows))
-                if parts is not None:
-                    return HnswGraph.restored(parts, rows), False
-        except (Misfit, OSError, ValueError):
-            pass  # what cannot be read is built again, and written over
-        return HnswGraph.built(rows, wanted=wanted), True
 
     def _save(self, folder: GraphFolder, place: Path, graph: HnswGraph, turn: int) -> None:
         """Write a new graph."""
         try:
             folder.write(place, graph.parts())
         except OSError as error:
-            self.trouble = f"a graph could not be written: {error}"
+            self._alerts.append(f"graphs are built anew whenever this space is opened: {error}")
         with self._guard:
             if turn != self._turn:
                 folder.clear()
@@ -248,9 +308,9 @@ class GraphKeeper:
             index, segments = self._of, self._segments
             if turn != self._turn or index is None or self._missing(wanted, index) is not None:
                 return
-            found = [(each.span, index.stretch(*each.span)) for each in segments]
+            kept = [self._places[each.span] for each in segments if each.span in self._places]
             rows = index.rows
-        folder.sweep([folder.place(span, part) for span, part in found], rows)
+        folder.sweep(kept, rows)
 
     # --- going ----------------------------------------------------------------------------------
 
@@ -263,7 +323,7 @@ class GraphKeeper:
 
     def _forget(self, index: VectorIndex | None) -> None:
         self._turn += 1
-        self._of, self._segments = index, ()
+        self._of, self._segments, self._places = index, (), {}
 
     def finish(self) -> None:
         """Wait for what is being made. The guard is not held."""
@@ -274,6 +334,15 @@ class GraphKeeper:
         """Stop what is being made. The guard is not held."""
         self._turn += 1
         self.finish()
+
+
+def _stored(folder: GraphFolder, place: Path, rows: Floats) -> HnswGraph | None:
+    """Return the graph of some rows from its file; None: it is not there, or cannot be read."""
+    try:
+        parts = folder.read(place) if folder.reads else None
+        return None if parts is None else HnswGraph.restored(parts, rows)
+    except (Misfit, OSError, ValueError):
+        return None  # it is built again, and written over
 
 
 def measured(graph: Graph, rows: Floats) -> Costs:

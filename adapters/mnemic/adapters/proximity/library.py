@@ -13,6 +13,8 @@ from importlib.util import find_spec
 
 TRIAL_S = 60
 TRIAL = """
+import sys
+sys.path[:] = sys.argv[1:]
 import hnswlib, numpy
 rows = numpy.random.default_rng(1).standard_normal((200, 64)).astype(numpy.float32)
 graph = hnswlib.Index("ip", 64)
@@ -23,24 +25,33 @@ copy.__setstate__(graph.__getstate__())
 found = copy.knn_query(rows[:8], k=4, num_threads=1)[0]
 print("found", found.shape)
 """
-"""Every call that ``hnsw`` makes, with vectors long enough for the widest instructions."""
+"""Every call that ``hnsw`` makes, with vectors long enough for the widest instructions. Modules are
+looked for where this process looks for them."""
 
 
 @cache
 def obstacle() -> str | None:
     """Return why hnswlib cannot be used, in a sentence; None if it can."""
-    if find_spec("hnswlib") is None:
-        return "hnswlib is not installed (pip install 'mnemic[hnsw]')"
+    if not is_installed("hnswlib"):
+        return "hnswlib is not installed (pip install 'mnemic[hnsw]', which takes a C++ compiler)"
     if not sys.executable:
         return "hnswlib cannot be tried out: nobody knows where the interpreter is"
     return tried(TRIAL)
+
+
+def is_installed(module: str) -> bool:
+    """Say whether there is such a module, without importing it."""
+    try:
+        return find_spec(module) is not None
+    except ValueError:  # somebody has put another thing in its place
+        return False
 
 
 def tried(program: str) -> str | None:
     """Return what is wrong with a trial, run in a process of its own; None if nothing is."""
     try:
         trial = subprocess.run(  # noqa: S603 - this interpreter, and a program of ours
-            [sys.executable, "-I", "-c", program],
+            [sys.executable, "-I", "-c", program, *sys.path],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=TRIAL_S,

@@ -101,6 +101,7 @@ from mnemic.kernel.results.shape import (
 )
 from mnemic.kernel.results.spaces import (
     Moment,
+    Search,
     SessionResult,
     Status,
     Verification,
@@ -184,6 +185,7 @@ __all__ = [
     "RezoneResult",
     "Rezoned",
     "ScoredBlock",
+    "Search",
     "SessionResult",
     "SessionSpan",
     "Shift",

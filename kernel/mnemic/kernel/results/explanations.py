@@ -54,6 +54,11 @@ class Explanation(Result):
     hour: float
     candidates: int | None
     """How many blocks were scored; None when the decision is sealed."""
+    retriever: str = "exact"
+    """How near vectors were found: ``exact``, by looking at all, or ``ann``, by an approximate
+    search."""
+    near: int | None = None
+    """How many blocks the approximate search came upon; None where all vectors were looked at."""
     sealed: bool
     """Whether words it could see are erased since: then the stored signals speak alone."""
     blocks: tuple[BlockExplanation, ...]
@@ -62,7 +67,8 @@ class Explanation(Result):
     def summary(self) -> str:
         of = "" if self.candidates is None else f" of {self.candidates} scored"
         head = f"{self.decision_id} as of version {self.version}"
-        return f"{head}: {plural(len(self.blocks), 'block')}{of}."
+        found = "" if self.near is None else f"; an approximate search came upon {self.near}"
+        return f"{head}: {plural(len(self.blocks), 'block')}{of}{found}."
 
 
 @frozen(kw_only=True, str=False)

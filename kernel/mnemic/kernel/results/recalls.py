@@ -138,6 +138,9 @@ class RecallResult(Result):
     digest: str
     """Of the ordered ids and scores."""
     policy_id: PolicyId
+    retriever: str = "exact"
+    """How near vectors were found: ``exact``, by looking at all, or ``ann``, by an approximate
+    search, which may have missed some."""
     propensity: float = 1.0
     """How probable this answer was; below 1 only where chance had a say (``explore``)."""
     warnings: tuple[str, ...] = ()
@@ -156,7 +159,8 @@ class RecallResult(Result):
     @property
     def summary(self) -> str:
         ids = ", ".join(short(block) for block in self.block_ids)
-        return f"Recalled {plural(len(self.blocks), 'block')}{': ' + ids if ids else ''}."
+        how = " by approximate search" if self.retriever == "ann" else ""
+        return f"Recalled {plural(len(self.blocks), 'block')}{how}{': ' + ids if ids else ''}."
 
 
 @frozen(kw_only=True, str=False)

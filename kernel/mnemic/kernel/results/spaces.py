@@ -41,6 +41,34 @@ class Moment(Result):
 
 
 @frozen(kw_only=True, str=False)
+class Search(Result):
+    """How near vectors are found just now."""
+
+    retriever: str
+    """What was asked for on opening: ``exact``, ``auto`` or ``ann``."""
+    vectors: int = 0
+    """Of the embedder in force, those of archived blocks among them."""
+    graphs: int = 0
+    """How many are asked; 0: every vector is looked at."""
+    covered: int = 0
+    """Vectors that a graph leads through; the others are looked at one by one."""
+    stored: int = 0
+    """Graphs that stand in files, asked or not."""
+
+    @property
+    def summary(self) -> str:
+        vectors = plural(self.vectors, "vector")
+        if not self.graphs:
+            waiting = f"; {plural(self.stored, 'graph')} in files" if self.stored else ""
+            return f"exact, over {vectors}{waiting}"
+        rest = self.vectors - self.covered
+        return (
+            f"approximate: {plural(self.graphs, 'graph')} over {self.covered} of {vectors}, "
+            f"{rest} exactly"
+        )
+
+
+@frozen(kw_only=True, str=False)
 class Status(Result):
     space: str
     version: int
@@ -59,6 +87,8 @@ class Status(Result):
     policy_id: PolicyId | None = None
     frames: tuple[str, ...] = ()
     embedder: str | None = None
+    search: Search | None = None
+    """None for views of the past, where every search is exact."""
     exact: bool = True
     """Whether asking again gives the same answer: true for every view but the live one."""
     alerts: tuple[str, ...] = ()
