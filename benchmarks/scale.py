@@ -31,7 +31,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import datetime
-from itertools import pairwise
+from itertools import cycle, pairwise
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
@@ -44,6 +44,8 @@ from replay import ROOT, Found, lived, median, short, timed
 
 from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.inprocess import Memory, SyncMemory
+from mnemic.adapters.proximity.library import obstacle
+from mnemic.projections.proximity import spans
 
 T = TypeVar("T")
 
@@ -282,6 +284,37 @@ async def stalls(path: Path, events: int) -> list[Found]:
     return found
 
 
+async def graph_stalls(path: Path, events: int) -> list[Found]:
+    """Build graphs over the vectors while questions are asked, then load them, and ask them."""
+    if (trouble := obstacle()) is not None:
+        print(f"no graphs: {trouble}", file=sys.stderr)
+        return []
+    found: list[Found] = []
+    for what in ("graphs built, swapped in", "graphs loaded, swapped in"):
+        clock = ManualClock()
+        async with Memory.open(
+            path, embedder=lifetime.embedder(), clock=clock, retriever="ann"
+        ) as memory:
+            await memory.run(awoken, clock)
+            questions = lifetime.questions(QUESTIONS, events=events)
+            await _all([memory.recall(each, record=False) for each in questions[:WARM_UP]])
+            found.append(await beside(what, _covered(memory, questions)))
+            asked = [memory.recall(each, record=False) for each in questions]
+            found.append(await beside("  recalls by graphs", _all(asked)))
+    return found
+
+
+async def _covered(memory: Memory, questions: Sequence[str]) -> None:
+    """Ask until there are all the graphs that there should be."""
+    for question in cycle(questions):
+        await memory.recall(question, record=False)
+        status = await memory.status()
+        assert status.search is not None
+        assert not any("no graph" in each for each in status.alerts), status.alerts
+        if status.search.graphs == len(spans(status.search.vectors)):
+            return
+
+
 async def _all(acts: Sequence[Awaitable[Any]]) -> None:
     for act in acts:
         await act
@@ -348,6 +381,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.child == "stalls":
         stalled = asyncio.run(stalls(options.space, options.events))
+        stalled += asyncio.run(graph_stalls(options.space, options.events))
         print(json.dumps([asdict(each) for each in stalled]))
         return
     if options.child is not None:
