@@ -122,6 +122,9 @@ $(BIN)/python: | .tmp
 $(READY): pyproject.toml $(BIN)/python | .tmp
 	@echo "== setup: pip install -e '.[dev]' (about a minute the first time)"
 	@$(BIN)/python -m pip install --editable '.[dev]'
+	@echo "== setup: pip install -e '.[hnsw]', if there is a C++ compiler"
+	@$(BIN)/python -m pip install --editable '.[hnsw]' > .tmp/hnsw.log 2>&1 || \
+	  echo "== setup: it cannot be had here (.tmp/hnsw.log says why): its tests are left out"
 	@touch $@
 
 .tmp:
