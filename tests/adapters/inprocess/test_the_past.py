@@ -48,7 +48,7 @@ def told(view: SyncMemory | SyncView) -> dict[str, Any]:
     if isinstance(view, SyncMemory):
         ask = lambda *given, **more: view.recall(*given, record=False, **more)  # noqa: E731
     return {
-        "status": evolve(view.status(), exact=True),
+        "status": evolve(view.status(), exact=True, search=None),
         "blocks": blocks,
         "one by one": [view.block(block.id) for block in blocks],
         "edges": [view.edges(block.id) for block in blocks],
