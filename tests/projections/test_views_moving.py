@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.projections.columns import Versions
+from mnemic.projections.present import Present
 from mnemic.projections.standing import KEPT_MAX, Past, Standing
 from mnemic.projections.state import State
 from mnemic.projections.views import as_of
@@ -35,6 +36,18 @@ def changed(table: Versions, changes: list[tuple[int, bool, int]], version: int 
         else:
             table.close(key, version)
     return version
+
+
+def rows_of(standing: Standing, name: str) -> dict[int, int]:
+    """Return the standing rows of a table by key; one was found before there were more keys."""
+    rows = getattr(standing, name).rows.tolist()
+    return {key: row for key, row in enumerate(rows) if row >= 0}
+
+
+def told_of(present: Present) -> list[list[int]]:
+    """Return everything that is known of who is present."""
+    columns = present.numbers, present.texts, present.vectors, present.expiring
+    return [column.tolist() for column in (*columns, np.flatnonzero(present.alive))]
 
 
 @given(before=CHANGES, after=CHANGES, points=st.lists(st.integers(0, 90), min_size=2))
@@ -73,9 +86,40 @@ def test_a_view_moved_on_through_any_history_is_the_view_of_a_fresh_fold(
         assert told_by_view(as_of(state, version)) == told_by_view(as_of(fresh, version))
         masked, moved = Standing(state, version), state.past.at(state, version)
         for name in TABLES:
-            assert getattr(moved, name).rows.tolist() == getattr(masked, name).rows.tolist()
-        assert moved.alive().numbers.tolist() == masked.alive().numbers.tolist()
-        assert moved.alive().texts.tolist() == masked.alive().texts.tolist()
+            assert rows_of(moved, name) == rows_of(masked, name)
+        assert told_of(moved.present()) == told_of(masked.present())
+
+
+@given(history=HISTORIES)
+def test_who_is_present_moves_on_with_the_head(history: list[Command]) -> None:
+    log = read(World().play(history).log)
+    state = State()
+    for recorded in log:
+        state.apply(recorded)
+        moved, found = Standing(state, None), Standing(state, state.version)
+        assert told_of(moved.present()) == told_of(found.present())
+
+
+@given(history=HISTORIES, shares=st.lists(SHARES, min_size=1, max_size=4))
+def test_whom_a_block_succeeds_is_told_by_the_rows_of_the_version(
+    history: list[Command], shares: list[float]
+) -> None:
+    world = World().play(history)
+    for version in map(world.then, shares):
+        view = as_of(world.agent.space.state, version)
+        known = view.known()
+        successors = view.life.column("successor", known)
+        for number in known.tolist():
+            assert view.predecessors(number) == known[successors == number].tolist()
+
+
+def test_a_learning_leaves_who_is_present_as_it_was() -> None:
+    world = World()
+    world.memory.learn("bees")
+    world.memory.consolidate()
+    before = world.agent.space.live().present
+    world.memory.learn("and a cake")
+    assert world.agent.space.live().present is before
 
 
 def test_the_versions_asked_for_last_are_kept_and_no_more() -> None:

@@ -227,11 +227,8 @@ def _choose(
 
 def _never_scored(view: View, inquiry: Inquiry, chosen: Sequence[AnswerRow]) -> Iterator[Dropped]:
     """Yield what a reader may miss: predecessors, and guaranteed blocks that a filter shut out."""
-    successor = np.full(len(view.state.catalogue.ids), -1, dtype=np.int64)
-    known = view.known()
-    successor[known] = view.life.column("successor", known)
     for row in chosen:
-        for old in np.flatnonzero(successor == row.block).tolist():
+        for old in view.predecessors(row.block):
             if view.status(old) == ARCHIVED:
                 yield Dropped(
                     id=view.id(old), reason="superseded", superseded_by=view.id(row.block)

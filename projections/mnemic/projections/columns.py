@@ -210,6 +210,11 @@ class Versions:
         self._settle()
         return self._columns[name]
 
+    def keys(self, first: int) -> Rows:
+        """Return whose rows those from the row *first* on are."""
+        self._settle()
+        return self._key[first : self._settled]
+
     def standing(self, version: int, keys: int) -> Rows:
         """Return the row of each of the first *keys* keys at *version*, -1 where none stood.
 

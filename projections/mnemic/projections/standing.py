@@ -13,14 +13,14 @@ Rules of this module:
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.kernel.reading import ACTIVE
 from mnemic.projections.columns import Rows, Series, Versions
 from mnemic.projections.mappings import Ledgered
+from mnemic.projections.present import Present
 
 if TYPE_CHECKING:
     from mnemic.projections.graph import Sighting
@@ -52,6 +52,10 @@ class Slice:
         """The standing row of every key, -1 where there is none."""
         return self._table.head if self._rows is None else self._rows
 
+    def keys(self, first: int) -> Rows:
+        """Return whose rows those of the table are from the row *first* on."""
+        return self._table.keys(first)
+
     def get(self, name: str, key: int) -> int:
         """Return one value of one key."""
         if self._rows is None:
@@ -75,17 +79,6 @@ class Slice:
         if self._rows is None:
             return self._table.row(key) >= 0
         return key < len(self._rows) and bool(self._rows[key] >= 0)
-
-
-class Alive(NamedTuple):
-    """The active blocks."""
-
-    numbers: Ints
-    """Rising."""
-    texts: Ints
-    """What each says, by its document number."""
-    rows: int
-    """How many rows the table had."""
 
 
 class Standing:
@@ -121,9 +114,12 @@ class Standing:
         self.uses = at("uses", catalogue.uses, self.blocks)
         self.edge_rows = at("edge_rows", graph.rows, self.pairs)
         self._mappings: dict[Any, dict[Any, Any]] = {}
-        self._alive: Alive | None = None
-        if earlier is not None and earlier.life is self.life:
-            self._alive = earlier.alive()
+        self._past = state.past
+        self._present: Present | None = None
+        self._before: tuple[Present, Rows] | None = None
+        """Who was present at some earlier version, and the rows of their lives then."""
+        if earlier is not None:
+            self._before = earlier.known_present()
 
     def mapping(self, ledgered: Ledgered[Any]) -> dict[Any, Any]:
         """Return what stands in a small ledger; a version of the past asks each once."""
@@ -133,13 +129,28 @@ class Standing:
             self._mappings[ledgered] = ledgered.at(self.version)
         return self._mappings[ledgered]
 
-    def alive(self) -> Alive:
-        """Return the active blocks and their texts."""
-        if self._alive is None or self._alive.rows != self.life.count:
-            known = np.flatnonzero(self.life.rows[: self.blocks] >= 0)
-            numbers = known[self.life.column("status", known) == ACTIVE]
-            self._alive = Alive(numbers, self.life.column("text", numbers), self.life.count)
-        return self._alive
+    def present(self) -> Present:
+        """Return the active blocks."""
+        if self.version is None:
+            return self._past.present(self.life, self.blocks)
+        if self._present is None:
+            self._present = self._found()
+            self._before = None
+        return self._present
+
+    def known_present(self) -> tuple[Present, Rows] | None:
+        """Return who is present, or was at some earlier version, and the rows of their lives."""
+        return self._before if self._present is None else (self._present, self.life.rows)
+
+    def _found(self) -> Present:
+        if self._before is None:
+            return Present.found(self.life, self.blocks)
+        before, rows = self._before
+        now = self.life.rows
+        if now is rows:
+            return before
+        changed = np.flatnonzero(now[: len(rows)] != rows)
+        return before.moved(self.life, np.concatenate((changed, np.arange(len(rows), len(now)))))
 
 
 class Past:
@@ -151,6 +162,11 @@ class Past:
         self._noted = Series(np.int32)
         self._block = Series(np.int32)
         self._other = Series(np.int32)
+        self._head: tuple[Present, int] | None = None
+        """Who is present at the head, and how many rows lives had when that was found."""
+        self._predecessors: dict[int, set[int]] = {}
+        self._succeeded = 0
+        """Rows of lives that were looked at for successors."""
 
     def at(self, state: State, version: int) -> Standing:
         """Return what stands at *version*, which was folded into *state*: always the same one."""
@@ -163,6 +179,38 @@ class Past:
         if len(self._kept) > KEPT_MAX:
             del self._kept[next(iter(self._kept))]
         return found
+
+    def present(self, life: Slice, blocks: int) -> Present:
+        """Return the active blocks of the head.
+
+        Args:
+            life: What stands there.
+            blocks: How many there are, active or not.
+        """
+        rows, head = life.count, self._head
+        if head is not None and head[1] == rows:
+            return head[0]
+        if head is None:
+            found = Present.found(life, blocks)
+        else:
+            found = head[0].moved(life, np.unique(life.keys(head[1])).astype(np.int64))
+        self._head = found, rows
+        return found
+
+    def predecessors(self, lives: Versions, block: int) -> list[int]:
+        """Return the blocks that *block* succeeded at any version of the fold, rising.
+
+        Which of them it succeeds at a version, the rows of that version say.
+        """
+        rows = lives.count
+        if rows != self._succeeded:
+            successors = lives.column("successor")[self._succeeded : rows]
+            ceding = np.flatnonzero(successors >= 0)
+            olds = lives.keys(self._succeeded)[ceding]
+            for old, new in zip(olds.tolist(), successors[ceding].tolist(), strict=True):
+                self._predecessors.setdefault(new, set()).add(old)
+            self._succeeded = rows
+        return sorted(self._predecessors.get(block, ()))
 
     def sighted(self, sightings: Ledgered[Sighting], version: int) -> Ints:
         """Return the near-duplicate pairs noted by *version*, in order, shape (pairs, 2).

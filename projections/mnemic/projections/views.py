@@ -42,6 +42,7 @@ from mnemic.projections.index import VectorIndex
 from mnemic.projections.ledger import Composed, Labelled
 from mnemic.projections.linking import LinkRule, link_candidates, near_matches
 from mnemic.projections.overlay import Multiplied, Overlay
+from mnemic.projections.present import Present
 from mnemic.projections.staging import Staged, order_of
 from mnemic.projections.standing import Slice, Standing
 from mnemic.projections.state import State
@@ -192,10 +193,15 @@ class View:
         """Return the numbers of every block learned by now, rising."""
         return np.flatnonzero(self.life.rows[: self._blocks] >= 0)
 
+    @property
+    def present(self) -> Present:
+        """The active blocks, and what is asked about all of them."""
+        return self._standing.present()
+
     def with_status(self, status: int) -> Ints:
         """Return the numbers of the blocks with *status*, rising; not to be written to."""
         if status == ACTIVE:
-            return self._standing.alive().numbers
+            return self.present.numbers
         known = self.known()
         found: Ints = known[self.life.column("status", known) == status]
         return found
@@ -212,13 +218,26 @@ class View:
 
     def documents(self, numbers: Ints) -> tuple[NDArray[np.bool_], Ints]:
         """Return which documents of the lexicon are active blocks', and those of *numbers*."""
-        among = self._standing.alive()
-        # Texts added later than the last of these are not looked at.
-        alive = np.zeros(int(among.texts.max(initial=-1)) + 1, dtype=np.bool_)
-        alive[among.texts] = True
-        if numbers is among.numbers:
-            return alive, among.texts
-        return alive, self.life.column("text", numbers)
+        present = self.present
+        if numbers is present.numbers:
+            return present.alive, present.texts.astype(np.int64)
+        return present.alive, self.life.column("text", numbers)
+
+    def vectors_of(self, numbers: Ints) -> Ints:
+        """Return the row of the index that holds the vector of each of *numbers*."""
+        present = self.present
+        if numbers is present.numbers:
+            return present.vectors.astype(np.int64)
+        return self.life.column("vector", numbers)
+
+    def predecessors(self, number: int) -> list[int]:
+        """Return the blocks that a block succeeds, rising."""
+        ever = self._state.past.predecessors(self._state.catalogue.life, number)
+        return [
+            old
+            for old in ever
+            if self.life.stands(old) and self.life.get("successor", old) == number
+        ]
 
     def inbox(self) -> list[int]:
         """Return the numbers of the blocks that wait, first in first."""
@@ -496,11 +515,11 @@ class View:
 
     def vector_rows(self) -> int:
         """Return how many rows of the index hold every vector of an active block."""
-        return int(self.life.column("vector", self.with_status(ACTIVE)).max(initial=-1)) + 1
+        return int(self.present.vectors.max(initial=-1)) + 1
 
     def cosines(self, vector: Vector, numbers: Ints) -> Ints:
         """Return the cosine of *vector* with that of each of the active blocks *numbers*."""
-        rows, products = self.life.column("vector", numbers), self.products
+        rows, products = self.vectors_of(numbers), self.products
         dots = None
         if products is not None and products.embedder == self.embedder:
             dots = products.of.get(vector.tobytes())

@@ -19,6 +19,7 @@ from mnemic.kernel.reading import ACTIVE
 from mnemic.kernel.scoring import UNKNOWN
 from mnemic.kernel.texts import BlockText, Erased
 from mnemic.projections.blocks import iso
+from mnemic.projections.present import places
 from mnemic.projections.views import View
 
 Ints = NDArray[np.int64]
@@ -129,8 +130,18 @@ def eligible(view: View, gate: Gate) -> Ints:
 
 def unexpired(view: View, numbers: Ints) -> Ints:
     """Return those of *numbers* that have not expired by the view's instant."""
+    present = view.present
+    if numbers is not present.numbers:
+        return _kept(numbers, ~_expired(view, numbers))
+    # Of all that are active it is known which expire at all.
+    gone = present.expiring[_expired(view, present.expiring)]
+    return np.delete(numbers, places(numbers, gone)) if len(gone) else numbers
+
+
+def _expired(view: View, numbers: Ints) -> NDArray[np.bool_]:
     expires = view.life.column("expires_us", numbers)
-    return _kept(numbers, (expires == UNKNOWN) | (expires > view.point.instant_us))
+    expired: NDArray[np.bool_] = (expires != UNKNOWN) & (expires <= view.point.instant_us)
+    return expired
 
 
 def _kept(numbers: Ints, passing: NDArray[np.bool_]) -> Ints:
