@@ -12,7 +12,7 @@ from mnemic.kernel import vectors
 from mnemic.kernel.arithmetic import NANO
 from mnemic.kernel.errors import VectorRefused
 from mnemic.kernel.vectors import Vector
-from mnemic.projections.index import Integers, Pairs, VectorIndex
+from mnemic.projections.index import ROUGH, Integers, Pairs, VectorIndex
 from mnemic.projections.order import ranked
 from mnemic.projections.overlay import Multiplied
 
@@ -88,6 +88,8 @@ def test_a_vector_of_another_size_or_kind_is_refused_and_changes_nothing() -> No
         with pytest.raises(VectorRefused, match="int16 vectors of size 4"):
             index.cosines(wrong)
         with pytest.raises(VectorRefused, match="int16 vectors of size 4"):
+            index.rough_cosines(wrong, rows(0))
+        with pytest.raises(VectorRefused, match="int16 vectors of size 4"):
             list(index.pairs([wrong], rows(0), floor=0))
     assert index.rows == 2
 
@@ -108,6 +110,8 @@ def test_a_row_that_does_not_exist_is_an_error(row: int) -> None:
         index.vector(row)
     with pytest.raises(IndexError, match="of an index with 2"):
         index.cosines(query, rows(0, row))
+    with pytest.raises(IndexError, match="of an index with 2"):
+        index.rough_cosines(query, rows(0, row))
     with pytest.raises(IndexError, match="of an index with 2"):
         list(index.pairs([query], rows(0, row), floor=0))
 
@@ -132,6 +136,35 @@ def test_cosines_are_those_of_each_pair_however_they_are_computed(
     expected = [vectors.cosine(query, vector) for vector in stored]
     assert index.cosines(query).tolist() == expected
     assert index.cosines(query, rows(*chosen)).tolist() == [expected[row] for row in chosen]
+
+
+FINE = st.lists(st.floats(-1, 1, width=16), min_size=9, max_size=9).map(
+    lambda components: vectors.quantise(components, dimension=9)
+)
+
+
+@given(st.lists(FINE, min_size=2, max_size=90), FINE, st.data())
+def test_rough_cosines_are_almost_right_and_their_sign_is(
+    stored: list[Vector], query: Vector, data: st.DataObject
+) -> None:
+    half = index_of(stored[: len(stored) // 2])
+    index = data.draw(st.sampled_from((half, VectorIndex.thawed(half.frozen()))))
+    for vector in stored[len(stored) // 2 :]:
+        index.append(0, vector)
+    chosen = rows(*data.draw(st.permutations(range(index.rows))))
+    at_hand = data.draw(st.sampled_from((None, index.products([query], index.rows)[0])))
+    rough = index.rough_cosines(query, chosen, products=at_hand)
+    exact = index.cosines(query, chosen)
+    assert np.abs(rough.astype(np.float64) - exact / NANO).max() <= ROUGH
+    assert ((rough > 0) == (exact > 0)).all()
+
+
+def test_rough_cosines_leave_products_at_hand_as_they_are() -> None:
+    index = index_of(corpus(9, 4))
+    products = index.products([index.vector(0)], 9)[0]
+    before = products.tolist()
+    index.rough_cosines(index.vector(0), np.arange(9), products=products)
+    assert products.tolist() == before
 
 
 @given(CORPORA, COARSE, st.integers(1, 50), st.data())

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.kernel.arithmetic import NANO
 from mnemic.projections.lexicon import Lexicon
 from mnemic.projections.sequence import NONE, STEPS
-from mnemic.projections.term_counts import TermCounts
+from mnemic.projections.term_counts import SPARSE, TermCounts, summed
 
 SHARES = (600, 360, 216, 130)
 ALONE = np.full((0, 2 * STEPS), NONE, dtype=np.int32)
@@ -101,6 +102,28 @@ def test_texts_without_a_word_match_nothing() -> None:
     assert counts.strengths(numbers(0, 1, 2)).tolist() == [0, 0, 0]
 
 
+def test_telling_are_the_rarest_words_and_one_of_them_in_any_case() -> None:
+    lexicon = lexicon_of("bees", "bees honey", "bees honey wax", "bees honey")
+    counts = lexicon.counts(["bee", "wax", "honey"], everyone(lexicon))
+    rare, common = {2: 1000}, {1: 1000, 2: 1000, 3: 1000}
+    assert table(counts.telling(0)) == table(counts.telling(3)) == [{}, rare, {}]
+    assert table(counts.telling(4)) == table(counts.telling(7)) == [{}, rare, common]
+    assert table(counts.telling(8)) == table(counts)
+
+
+def test_a_question_of_telling_words_has_the_reach_of_the_whole() -> None:
+    lexicon = lexicon_of("bees", "honey wax")
+    counts = lexicon.counts(["bee", "honey", "wax"], everyone(lexicon))
+    one = counts.telling(0).strengths(numbers(0, 1)).tolist()
+    assert one == [counts.strengths(numbers(0))[0], 0]
+
+
+@pytest.mark.parametrize("limit", [4, 4 * SPARSE * 4])
+def test_values_are_summed_by_key(limit: int) -> None:
+    keys, sums = summed(numbers(3, 1, 3, 2), numbers(5, 7, 1, 0), limit)
+    assert (keys.tolist(), sums.tolist()) == ([1, 3], [7.0, 6.0])
+
+
 WORDS = st.lists(st.sampled_from(("bees", "honey", "wax", "the")), max_size=6).map(" ".join)
 
 
@@ -114,6 +137,28 @@ def test_unspread_strengths_are_those_of_a_search(
     counts = lexicon.counts(lexicon.terms(question), alive)
     expected = lexicon.strengths(question, alive, documents).tolist()
     assert counts.strengths(documents).tolist() == expected
+
+
+@given(
+    st.lists(st.tuples(WORDS, st.booleans()), min_size=1, max_size=12),
+    WORDS,
+    st.sets(st.integers(0, 11)),
+)
+def test_looking_documents_up_finds_what_spreading_brings_them(
+    said: list[tuple[str, bool]], question: str, wanted: set[int]
+) -> None:
+    lexicon = lexicon_of(*(text for text, _ in said))
+    alive = np.array([lives for _, lives in said], dtype=np.bool_)
+    documents = numbers(*sorted(each for each in wanted if each < len(said)))
+    counts = lexicon.counts(lexicon.terms(question), alive)
+    spread = counts.spread(in_a_row(len(said)), SHARES)
+    around = counts.around(documents, in_a_row(len(said)), SHARES)
+    expected = [
+        {document: count for document, count in each.items() if document in wanted}
+        for each in table(spread)
+    ]
+    assert table(around) == expected
+    assert around.strengths(documents).tolist() == spread.strengths(documents).tolist()
 
 
 @given(st.lists(WORDS, min_size=1, max_size=12), WORDS)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from mnemic.kernel.decay import edge_rates, effective_weights
 from mnemic.kernel.reading import NO_ANCHOR
 from mnemic.projections.order import ranked
+from mnemic.projections.present import places
 from mnemic.projections.views import View
 
 Ints = NDArray[np.int64]
@@ -24,9 +25,8 @@ def expand(view: View, seeds: Ints, pool: Ints) -> dict[int, int]:
     relation = view.edge_rows.column("relation", pairs)
     pairs = pairs[relation != graph.relations.known("contradicts")]
     low, high = graph.low[pairs].astype(np.int64), graph.high[pairs].astype(np.int64)
-    seeded = view.mask(seeds)
-    seed, other = np.where(seeded[low], (low, high), (high, low))
-    leading = ~seeded[other] & view.mask(pool)[other]
+    seed, other = np.where(_among(seeds, low), (low, high), (high, low))
+    leading = ~_among(seeds, other) & _among(pool, other)
     seed, other, weight = seed[leading], other[leading], effective(view, pairs[leading])
     reached, which = np.unique(other, return_inverse=True)
     strongest = np.full(len(reached), -1, dtype=np.int64)
@@ -42,6 +42,12 @@ def expand(view: View, seeds: Ints, pool: Ints) -> dict[int, int]:
     for number, by in zip(other[leading].tolist(), seed[leading].tolist(), strict=True):
         through[number].append(by)
     return {number: min(seeds_of, key=ids.__getitem__) for number, seeds_of in through.items()}
+
+
+def _among(rising: Ints, numbers: Ints) -> NDArray[np.bool_]:
+    """Return which of *numbers* are among *rising*: asked of the few, not by a mask of all."""
+    among: NDArray[np.bool_] = places(rising, numbers) >= 0
+    return among
 
 
 def effective(view: View, pairs: Ints) -> Ints:

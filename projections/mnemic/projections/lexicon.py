@@ -73,6 +73,8 @@ class Lexicon:
         """Documents that are in the stock."""
         self._rarity = Series(np.int64)
         self._incidences: tuple[Integers, Integers] | None = None
+        self._mask: tuple[Mask, int, float] | None = None
+        """The mask of the last search, how many documents it lets in, and their mean length."""
 
     def frozen(self) -> Parts:
         """Return everything as arrays; the queue is analysed for it."""
@@ -184,14 +186,14 @@ class Lexicon:
 
         Args:
             terms: As ``terms`` returns them.
-            alive: As for `search`.
+            alive: As for `search`; it is not written to afterwards.
         Raises:
             ValueError: *alive* is longer than the documents added.
         """
         if alive.size > len(self):
             raise ValueError(f"a mask of {alive.size} for {len(self)} documents")
         self.settle()
-        live = int(np.count_nonzero(alive))
+        live, mean_length = self._under(alive)
         found = [self._of(term).under(alive) for term in terms]
         sizes = (documents.size for documents, _ in found)
         return TermCounts(
@@ -199,8 +201,20 @@ class Lexicon:
             counts=tuple(counts * WHOLE for _, counts in found),
             bounds=tuple(_inverse_frequency(live, size) * (K1 + 1.0) for size in sizes),
             lengths=self._lengths,
-            mean_length=int(self._lengths[: alive.size][alive].sum()) / max(live, 1) or 1.0,
+            mean_length=mean_length,
         )
+
+    def _under(self, alive: Mask) -> tuple[int, float]:
+        """Return how many documents are alive, and their mean length.
+
+        Who asks twice about the same array, which is not written to in between, is told the same.
+        """
+        known = self._mask
+        if known is None or known[0] is not alive:
+            live = int(np.count_nonzero(alive))
+            total = int(self._lengths[: alive.size][alive].sum())
+            known = self._mask = alive, live, total / max(live, 1) or 1.0
+        return known[1:]
 
     def search(self, query: str, alive: Mask) -> tuple[Integers, Integers]:
         """Return the live documents that hold a term of *query*, and how strongly each matches.

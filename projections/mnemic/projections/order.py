@@ -41,6 +41,6 @@ def ranked(values: Integers, blocks: Integers, ids: Ids, *, k: int) -> Integers:
         for start in np.flatnonzero(lengths > 1).tolist():
             among = slice(int(starts[start]), int(starts[start] + lengths[start]))
             tied = positions[among].tolist()
-            tied.sort(key=lambda position: ids[int(blocks[position])])
-            positions[among] = tied
+            names = map(ids.__getitem__, blocks[positions[among]].tolist())
+            positions[among] = [position for _, position in sorted(zip(names, tied, strict=True))]
     return positions[:k]

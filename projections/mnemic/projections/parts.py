@@ -98,6 +98,11 @@ class Lazy(Generic[V]):
         self._kept: dict[str, V] = {}
 
     @property
+    def made(self) -> bool:
+        """Whether somebody has asked."""
+        return bool(self._kept)
+
+    @property
     def value(self) -> V:
         """The value."""
         make = self._make

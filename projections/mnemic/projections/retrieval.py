@@ -61,7 +61,7 @@ class Ranking:
     guaranteed: frozenset[int]
     """Numbers of blocks that the frame always lets in."""
     match: Match | None
-    """How well every eligible block matched; None without a question."""
+    """How well the blocks that were looked at matched; None without a question."""
 
     def __len__(self) -> int:
         return len(self.numbers)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.projections.columns import Rows, Series, Versions
+from mnemic.projections.columns import Rows, Series, Versions, grown
 from mnemic.projections.mappings import Ledgered
 from mnemic.projections.present import Present
 
@@ -167,6 +167,9 @@ class Past:
         self._predecessors: dict[int, set[int]] = {}
         self._succeeded = 0
         """Rows of lives that were looked at for successors."""
+        self._speakers = np.zeros(0, dtype=np.int32)
+        self._spoken = 0
+        """Rows of lives that were looked at for texts."""
 
     def at(self, state: State, version: int) -> Standing:
         """Return what stands at *version*, which was folded into *state*: always the same one."""
@@ -211,6 +214,18 @@ class Past:
                 self._predecessors.setdefault(new, set()).add(old)
             self._succeeded = rows
         return sorted(self._predecessors.get(block, ()))
+
+    def speakers(self, lives: Versions) -> Rows:
+        """Return, by document, the block that says it."""
+        rows = lives.count
+        if rows != self._spoken:
+            texts = lives.column("text")[self._spoken : rows]
+            last = max(len(self._speakers), int(texts.max(initial=-1)) + 1)
+            self._speakers = grown(self._speakers, last)
+            # A document has one block for ever, so whoever holds this reads what he did.
+            self._speakers[texts] = lives.keys(self._spoken)
+            self._spoken = rows
+        return self._speakers
 
     def sighted(self, sightings: Ledgered[Sighting], version: int) -> Ints:
         """Return the near-duplicate pairs noted by *version*, in order, shape (pairs, 2).

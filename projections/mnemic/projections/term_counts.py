@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel.arithmetic import Integers, nano_each
+from mnemic.projections.present import places
 
 K1: Final = 0.9
 """How slowly repetitions of a term saturate; > 0. Changing it makes another recipe."""
@@ -26,6 +27,9 @@ GRID: Final = 2.0**30
 
 WHOLE: Final = 1000
 """Thousandths: how often a term stands in a document itself, times this."""
+
+SPARSE: Final = 128
+"""To sort a key takes as long as to run over so many documents."""
 
 
 def on_grid(match: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -55,29 +59,62 @@ class TermCounts:
             links: As ``Sequence.links``.
             shares: What a word counts one step away, two steps and so on, in thousandths.
         """
-        steps = links.shape[1] // 2
-        if len(shares) < steps:
-            reach = range(len(shares))
-            links = links[:, [*reach, *(steps + step for step in reach)]]
-        parts = np.array((*shares, *shares), dtype=np.int64)
+        links, parts = _reach(links, shares)
         documents, counts = [], []
         for holding, own in zip(self.documents, self.counts, strict=True):
             # A neighbour's neighbour is the text itself, so giving is the same as receiving. NONE
             # is -1 and gives to the place before the first document.
             given = np.concatenate((holding, links.take(holding, axis=0).ravel()))
             amount = np.concatenate((own * WHOLE, (own[:, None] * parts).ravel()))
-            # Sums of whole numbers far below 2**53, exact as floats.
-            total = np.bincount(given + 1, amount)[1:]
-            reached = np.flatnonzero(total > 0)
-            documents.append(reached)
-            counts.append(total[reached].astype(np.int64) // WHOLE)
+            reached, total = summed(given + 1, amount, len(self.lengths) + 1)
+            first = int(np.searchsorted(reached, 1))
+            documents.append(reached[first:] - 1)
+            counts.append(total[first:].astype(np.int64) // WHOLE)
         return evolve(self, documents=tuple(documents), counts=tuple(counts))
 
-    def strengths(self, documents: Integers) -> Integers:
-        """Return the match of each of *documents* as a share of the reach of the question.
+    def around(
+        self, documents: Integers, links: NDArray[np.int32], shares: Sequence[int]
+    ) -> TermCounts:
+        """Return what ``spread`` does as far as *documents* go, which are rising.
 
-        Returns:
-            Nano-units in [0, NANO].
+        It looks each of them and its neighbours up, so it is for few.
+        """
+        links, parts = _reach(links, shares)
+        near = np.concatenate((documents[:, None], links.take(documents, axis=0)), axis=1)
+        worth = np.concatenate(((WHOLE,), parts))
+        found, counts = [], []
+        for holding, own in zip(self.documents, self.counts, strict=True):
+            at = places(holding, near.ravel()).reshape(near.shape)
+            held = np.where(at >= 0, own.take(at), 0) if len(own) else np.zeros_like(near)
+            total = held @ worth
+            reached = np.flatnonzero(total)
+            found.append(documents[reached])
+            counts.append(total[reached] // WHOLE)
+        return evolve(self, documents=tuple(found), counts=tuple(counts))
+
+    def telling(self, holders_max: int) -> TermCounts:
+        """Return the rarest terms, of which that many documents hold one; at least one term.
+
+        The others stay in the reach of the question.
+        """
+        sizes = np.array([len(holding) for holding in self.documents], dtype=np.int64)
+        order = np.argsort(sizes, kind="stable")
+        within = np.cumsum(sizes[order]) <= holders_max
+        within[:1] = True
+        kept = frozenset(order[within].tolist())
+        nothing = self.lengths[:0]
+        return evolve(
+            self,
+            documents=tuple(
+                holding if term in kept else nothing for term, holding in enumerate(self.documents)
+            ),
+            counts=tuple(own if term in kept else nothing for term, own in enumerate(self.counts)),
+        )
+
+    def matches(self) -> Matches:
+        """Return how well each document matches that a term counts in.
+
+        The share of the reach of the question, nano-units in [0, NANO].
         """
         matches: list[NDArray[np.float64]] = []
         reach = 0
@@ -89,7 +126,63 @@ class TermCounts:
             matches.append(on_grid((bound * counts) / (counts + drag)))
             reach += round(bound * GRID)
         if not matches:
+            return Matches(self.lengths[:0], self.lengths[:0])
+        holding, total = summed(
+            np.concatenate(self.documents), np.concatenate(matches), len(self.lengths)
+        )
+        return Matches(holding, nano_each(total / max(reach, 1)))
+
+    def strengths(self, documents: Integers) -> Integers:
+        """Return the match of each of *documents*; nothing for one in which no term counts.
+
+        Returns:
+            Nano-units in [0, NANO].
+        """
+        return self.matches().of(documents)
+
+
+class Matches(NamedTuple):
+    """How well some documents match."""
+
+    documents: Integers
+    """Rising."""
+    strengths: Integers
+    """Nano-units; those that are not among the documents have none."""
+
+    def of(self, documents: Integers) -> Integers:
+        """Return the strength of each of *documents*."""
+        if not len(self.documents):
             return np.zeros(documents.shape, dtype=np.int64)
-        holding, match = np.concatenate(self.documents), np.concatenate(matches)
-        total = np.bincount(holding, match, len(self.lengths))
-        return nano_each(total[documents] / max(reach, 1))
+        at = places(self.documents, documents)
+        return np.where(at >= 0, self.strengths[at], 0)
+
+
+def summed(
+    keys: NDArray[Any], values: NDArray[Any], limit: int
+) -> tuple[Integers, NDArray[np.float64]]:
+    """Return the keys whose values sum to more than nothing, rising, and the sums.
+
+    Args:
+        keys: Whole numbers from 0.
+        values: At least 0, whole numbers whose sums stay below 2**53, exact in any order.
+        limit: Above every key.
+    """
+    found: Integers
+    if SPARSE * len(keys) > limit:
+        total = np.bincount(keys, values, limit)
+        found = np.flatnonzero(total > 0)
+        return found, np.asarray(total[found], dtype=np.float64)
+    distinct, which = np.unique(keys, return_inverse=True)
+    total = np.bincount(which, values, len(distinct))
+    kept = total > 0
+    found = distinct[kept].astype(np.int64)
+    return found, np.asarray(total[kept], dtype=np.float64)
+
+
+def _reach(links: NDArray[np.int32], shares: Sequence[int]) -> tuple[NDArray[np.int32], Integers]:
+    """Return the links as far as words spread along them, and what a word counts along each."""
+    steps = links.shape[1] // 2
+    if len(shares) < steps:
+        reach = range(len(shares))
+        links = links[:, [*reach, *(steps + step for step in reach)]]
+    return links, np.array((*shares, *shares), dtype=np.int64)

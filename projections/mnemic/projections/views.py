@@ -212,9 +212,11 @@ class View:
         among[numbers] = True
         return among
 
-    def union(self, *groups: Ints) -> Ints:
+    @staticmethod
+    def union(*groups: Ints) -> Ints:
         """Return the numbers of the blocks that are in any of *groups*, rising."""
-        return np.flatnonzero(self.mask(np.concatenate(groups)))
+        found: Ints = np.unique(np.concatenate(groups))
+        return found
 
     def documents(self, numbers: Ints) -> tuple[NDArray[np.bool_], Ints]:
         """Return which documents of the lexicon are active blocks', and those of *numbers*."""
@@ -222,6 +224,10 @@ class View:
         if numbers is present.numbers:
             return present.alive, present.texts.astype(np.int64)
         return present.alive, self.life.column("text", numbers)
+
+    def speakers(self) -> NDArray[np.int32]:
+        """Return, by document, the block that says it, for every document there ever was."""
+        return self._state.past.speakers(self._state.catalogue.life)
 
     def vectors_of(self, numbers: Ints) -> Ints:
         """Return the row of the index that holds the vector of each of *numbers*."""
@@ -519,11 +525,23 @@ class View:
 
     def cosines(self, vector: Vector, numbers: Ints) -> Ints:
         """Return the cosine of *vector* with that of each of the active blocks *numbers*."""
-        rows, products = self.vectors_of(numbers), self.products
-        dots = None
-        if products is not None and products.embedder == self.embedder:
-            dots = products.of.get(vector.tobytes())
-        return self.index.cosines(vector, rows, products=dots)
+        rows = self.vectors_of(numbers)
+        return self.index.cosines(vector, rows, products=self._products_of(vector))
+
+    def rough_cosines(self, vector: Vector, numbers: Ints) -> NDArray[np.float32]:
+        """Return what ``cosines`` does, as a fraction that is almost right and quickly found.
+
+        Returns:
+            At most ``index.ROUGH`` away; above 0 exactly where the cosine is.
+        """
+        rows = self.vectors_of(numbers)
+        return self.index.rough_cosines(vector, rows, products=self._products_of(vector))
+
+    def _products_of(self, vector: Vector) -> NDArray[np.float32] | None:
+        products = self.products
+        if products is None or products.embedder != self.embedder:
+            return None
+        return products.of.get(vector.tobytes())
 
     def near(
         self, vectors: Sequence[Vector], categories: Sequence[str], floor: int

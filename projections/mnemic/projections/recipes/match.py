@@ -1,4 +1,4 @@
-"""How well every eligible block matches a question."""
+"""How well the blocks that were looked at match a question."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.arithmetic import exp_each, nano_each
 from mnemic.projections.order import ranked
+from mnemic.projections.present import places
 from mnemic.projections.views import View
 
 Ints = NDArray[np.int64]
@@ -34,10 +35,15 @@ class Curve:
 
 @frozen(kw_only=True, eq=False)
 class Match:
-    """One row per eligible block, nano-units in [0, 1]."""
+    """One row per block that was looked at, nano-units in [0, 1].
+
+    Every candidate is among them, and so is whatever says how the others compare.
+    """
 
     pool: Ints
-    """Numbers of the blocks, rising."""
+    """Numbers of the eligible blocks, rising."""
+    numbers: Ints
+    """Those that were looked at, rising."""
     parts: tuple[Ints, ...]
     """Evidence of each kind, in the order of the recipe's ``parts``."""
     strength: Ints
@@ -49,18 +55,20 @@ class Match:
     near: Ints | None = None
     """What an approximate search found; None: every vector was looked at."""
     widened: Callable[[Ints], Match] | None = None
-    """Works out some blocks that were not looked at; None: there are none."""
+    """Looks at more blocks of the pool; None: all were looked at."""
 
     def over(self, numbers: Ints) -> Match:
-        """Return this match with everything worked out of some blocks of the pool, too.
+        """Return this match with some blocks of the pool looked at, too.
 
         What it says of others stays the same, and so does the curve.
         """
-        return self if self.widened is None else self.widened(self.places(numbers))
+        if self.widened is None or (self.places(numbers) >= 0).all():
+            return self
+        return self.widened(numbers)
 
     def places(self, numbers: Ints) -> Ints:
-        """Return where some blocks of the pool stand in it."""
-        return np.searchsorted(self.pool, numbers)
+        """Return where some blocks stand among those that were looked at; -1: nowhere."""
+        return places(self.numbers, numbers)
 
     def relevance(self, places: Ints) -> Ints:
         """Return the relevance of the blocks at *places*."""
@@ -75,11 +83,11 @@ class Match:
     def _best(self, view: View, values: Ints) -> Ints:
         """Return the blocks with the greatest positive values, ties by id."""
         count = view.policy.candidates
-        places = np.flatnonzero(values > 0)
-        if not count or not len(places):
+        found = np.flatnonzero(values > 0)
+        if not count or not len(found):
             return self.pool[:0]
-        numbers = self.pool[places]
-        best: Ints = numbers[ranked(values[places], numbers, view.state.catalogue.ids, k=count)]
+        numbers = self.numbers[found]
+        best: Ints = numbers[ranked(values[found], numbers, view.state.catalogue.ids, k=count)]
         return best
 
 

@@ -38,6 +38,7 @@ def match(
     words = np.minimum(NANO, product_each(strengths, nano(view.policy.lexical_gain)))
     return Match(
         pool=pool,
+        numbers=pool,
         parts=(strengths, cosines),
         strength=weighted_each(weights(view.policy), (words, cosines)),
         searches=(strengths, cosines),
