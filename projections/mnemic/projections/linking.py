@@ -12,9 +12,10 @@ pairs of equal score are ordered by id, so a late one may still win.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Final, NamedTuple
+from types import MappingProxyType
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 from attrs import field, frozen
@@ -86,14 +87,64 @@ class LinkRule:
             raise ValueError(f"weights sum to {total} nano-units: pass at most {NANO}")
 
 
+class ByOrdinal(Protocol):
+    """One value per block: an array of all, or something that is asked for few."""
+
+    def __getitem__(self, ordinals: Integers, /) -> Integers:
+        """Return the values of some blocks."""
+        ...
+
+    def __len__(self) -> int:
+        """Return how many blocks there are."""
+        ...
+
+
+class Column:
+    """Values that are read when somebody asks for some of them, a few of them replaced.
+
+    Args:
+        read: Returns the values of some blocks.
+        blocks: How many there are.
+        replaced: Values of some blocks that stand in the place of those read.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[Integers], Integers],
+        blocks: int,
+        replaced: Mapping[int, int] = MappingProxyType({}),
+    ) -> None:
+        self._read = read
+        self._blocks = blocks
+        self._ordinals = np.array(sorted(replaced), dtype=np.int64)
+        self._values = np.array([replaced[each] for each in sorted(replaced)], dtype=np.int64)
+        self._marked = np.zeros(blocks, dtype=np.bool_)
+        self._marked[self._ordinals] = True
+
+    def __getitem__(self, ordinals: Integers, /) -> Integers:
+        """Return the values of some blocks."""
+        values = self._read(ordinals)
+        if not len(self._ordinals):
+            return values
+        among = np.flatnonzero(self._marked[ordinals])
+        if len(among):
+            values = values.copy()
+            values[among] = self._values[np.searchsorted(self._ordinals, ordinals[among])]
+        return values
+
+    def __len__(self) -> int:
+        """Return how many blocks there are."""
+        return self._blocks
+
+
 def link_candidates(
     index: Neighbourhood,
     new: Integers,
     pool: Integers,
     *,
-    row_of: Integers,
-    category_of: NDArray[np.integer],
-    reinforced_us: Integers,
+    row_of: ByOrdinal,
+    category_of: ByOrdinal,
+    reinforced_us: ByOrdinal,
     tags_of: Callable[[int], frozenset[str]],
     ids: Ids,
     rule: LinkRule,
@@ -144,7 +195,7 @@ def link_candidates(
 
 
 def best_match(
-    index: VectorIndex, vector: Vector, pool: Integers, *, row_of: Integers, ids: Ids
+    index: VectorIndex, vector: Vector, pool: Integers, *, row_of: ByOrdinal, ids: Ids
 ) -> tuple[int, int] | None:
     """Return the block of *pool* nearest to *vector* and its cosine, ties by id.
 
@@ -166,7 +217,7 @@ def near_matches(
     queries: Sequence[Vector],
     pool: Integers,
     *,
-    row_of: Integers,
+    row_of: ByOrdinal,
     ids: Ids,
     floor: int,
 ) -> list[list[tuple[int, int]]]:
@@ -197,7 +248,7 @@ def near_matches(
     return matches
 
 
-def _rows(pool: Integers, row_of: Integers) -> Integers:
+def _rows(pool: Integers, row_of: ByOrdinal) -> Integers:
     rows = row_of[pool]
     return rows[rows >= 0]
 
@@ -338,19 +389,18 @@ class _SharedTags:
         self.tagged = np.array([bool(tags) for tags in self._tags], dtype=np.bool_)
         self._wanted = frozenset().union(*self._tags)
         self._blocks_with: dict[str, list[Integers]] = {tag: [] for tag in self._wanted}
-        # Number of tags by ordinal; -1 where they have not been looked up.
-        self._counts = np.full(blocks, -1, dtype=np.int64)
+        # Number of tags by ordinal, and one; 0 where they have not been looked up. Zeros take no
+        # time until they are written over.
+        self._counted = np.zeros(blocks, dtype=np.int64)
         # Tags in common by ordinal: scratch, zero between calls.
         self._common = np.zeros(blocks, dtype=np.int64)
 
     def look_up(self, blocks: Integers) -> None:
         """Learn the tags of *blocks*, each once."""
-        unknown = np.zeros(len(self._counts), dtype=np.bool_)
-        unknown[blocks] = self._counts[blocks] < 0
         fresh: dict[str, list[int]] = {}
-        for block in np.flatnonzero(unknown).tolist():
+        for block in np.unique(blocks[self._counted[blocks] == 0]).tolist():
             tags = self._tags_of(block)
-            self._counts[block] = len(tags)
+            self._counted[block] = len(tags) + 1
             for tag in tags & self._wanted:
                 fresh.setdefault(tag, []).append(block)
         for tag, tagged in fresh.items():
@@ -367,4 +417,4 @@ class _SharedTags:
         common = self._common[others]
         for blocks in tagged:
             self._common[blocks] = 0
-        return arithmetic.share_each(common, len(mine) + self._counts[others] - common)
+        return arithmetic.share_each(common, len(mine) + self._counted[others] - 1 - common)

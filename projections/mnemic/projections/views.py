@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,11 +41,11 @@ from mnemic.kernel.vectors import Vector
 from mnemic.projections.graph import Pending, Sighting, key
 from mnemic.projections.index import VectorIndex
 from mnemic.projections.ledger import Composed, Labelled
-from mnemic.projections.linking import LinkRule, link_candidates, near_matches
+from mnemic.projections.linking import Column, LinkRule, link_candidates, near_matches
 from mnemic.projections.overlay import Multiplied, Overlay
-from mnemic.projections.present import Present
+from mnemic.projections.present import Present, places
 from mnemic.projections.staging import Staged, order_of
-from mnemic.projections.standing import Slice, Standing
+from mnemic.projections.standing import Standing
 from mnemic.projections.state import State
 from mnemic.projections.stretches import stretch_of
 
@@ -552,14 +553,15 @@ class View:
         matches: list[list[tuple[int, int]]] = [[] for _ in vectors]
         pool = self.with_status(ACTIVE)
         numbers = [self._state.catalogue.categories.known(name) for name in exempt]
-        pool = pool[~np.isin(self.life.column("category", pool), numbers)]
+        if max(numbers, default=-1) >= 0:
+            pool = pool[~np.isin(self.life.column("category", pool), numbers)]
         if not asking or not len(pool):
             return matches
         found = near_matches(
             self._neighbourhood,
             [vectors[place] for place in asking],
             pool,
-            row_of=self._by_number("vector"),
+            row_of=Column(self.vectors_of, self._blocks),
             ids=self._state.catalogue.ids,
             floor=floor,
         )
@@ -576,34 +578,23 @@ class View:
         numbers = [block.number for block in fresh]
         new = np.array(numbers, dtype=np.int64)
         overlay = Overlay(self._neighbourhood, numbers, [block.vector for block in fresh])
-        row_of = self._by_number("vector")
-        row_of[new] = overlay.first + np.arange(len(new))
-        reinforced_us = self._by_number("reinforced_us", self.strength)
-        for number in numbers:
-            if self.status(number) == INBOX:
-                reinforced_us[number] = moment.active_us
+        rows = dict(zip(numbers, range(overlay.first, overlay.first + len(numbers)), strict=True))
+        now = {each: moment.active_us for each in numbers if self.status(each) == INBOX}
         tags = {block.number: frozenset(block.tags) for block in fresh}
-        pool = self.mask(self.with_status(ACTIVE))
-        pool[new] = True
-        pool[list(gone)] = False
+        held = places(self.present.numbers, np.array([*numbers, *gone], dtype=np.int64))
+        staying = np.delete(self.present.numbers, held[held >= 0])
+
         return link_candidates(
             overlay,
             new,
-            np.flatnonzero(pool),
-            row_of=row_of,
-            category_of=self._by_number("category"),
-            reinforced_us=reinforced_us,
+            np.concatenate((staying, np.setdiff1d(new, np.array(gone, dtype=np.int64)))),
+            row_of=Column(self.vectors_of, self._blocks, rows),
+            category_of=Column(partial(self.life.column, "category"), self._blocks),
+            reinforced_us=Column(partial(self.strength.column, "reinforced_us"), self._blocks, now),
             tags_of=lambda number: tags.get(number) or frozenset(self.tags(number)),
             ids=self._state.catalogue.ids,
             rule=LinkRule.of(self.policy),
         )
-
-    def _by_number(self, name: str, table: Slice | None = None) -> Ints:
-        """Return a column for every block number, -1 for those not learned by now."""
-        known = self.known()
-        values = np.full(self._blocks, -1, dtype=np.int64)
-        values[known] = (table or self.life).column(name, known)
-        return values
 
 
 def live(state: State, *, active_us: int, instant_us: int) -> View:
