@@ -391,9 +391,12 @@ class VectorIndex:
         in_place = _in_place(len(rows), len(alive), count)
         if in_place:
             rows = np.arange(rows[0], rows[-1] + 1)
-        width = max(1, self._chunk_components // max(dimension, count))
+        # What is at hand need not be multiplied, so only the products take room.
+        largest = count if made is not None else max(dimension, count)
+        width = max(1, self._chunk_components // largest)
         products = np.empty(count * width, dtype=np.float32)
-        gathered = np.empty((0 if in_place else width, dimension), dtype=np.float32)
+        room = 0 if in_place or made is not None else width
+        gathered = np.empty((room, dimension), dtype=np.float32)
         for start in range(0, len(rows), width):
             columns = rows[start : start + width]
             out = products[: count * len(columns)].reshape(count, len(columns))
