@@ -489,7 +489,9 @@ def _least_dots(norms: Integers, squared_norms: Integers, floor: int) -> Matrix:
     It only spares work, so it errs to the low side: one nano-unit less than the floor, the
     shortest row of the chunk, and rounded down to a whole number, which float32 holds.
     """
-    shortest = np.where(squared_norms > 0, squared_norms, vectors.SQUARED_NORM_MAX).min()
+    shortest = squared_norms.min()
+    if not shortest:
+        shortest = np.where(squared_norms > 0, squared_norms, vectors.SQUARED_NORM_MAX).min()
     length = np.sqrt(norms.astype(np.float64) * float(shortest))
     least = np.floor(length * (max(floor - 1, 0) / NANO))
     if floor:

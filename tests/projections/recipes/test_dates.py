@@ -14,6 +14,10 @@ from mnemic.specs.reference import dates as reference
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LONG_AGO_US, FAR_US = -62_135_596_800_000_000, 253_402_300_799_999_999
 """The first and the last microsecond that a date can have."""
+INSTANTS = st.lists(st.integers(LONG_AGO_US, FAR_US), max_size=4) | st.lists(
+    st.integers(1_672_000_000_000_000, 1_705_000_000_000_000), max_size=9
+)
+"""At any time, or within a good year."""
 
 
 @pytest.mark.parametrize(
@@ -54,7 +58,7 @@ PIECES = (
 
 @given(
     st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from((" ", "  ", "", ". ", "\t")))),
-    st.lists(st.integers(LONG_AGO_US, FAR_US), max_size=4),
+    INSTANTS,
 )
 def test_closeness_is_what_the_reference_reads_word_by_word(
     pieces: list[tuple[str, str]], created_us: list[int]

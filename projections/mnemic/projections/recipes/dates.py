@@ -9,6 +9,8 @@ that. A question without a date is close to nothing.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import islice
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -26,6 +28,9 @@ SAME_YEAR: Final = 300_000_000
 OTHER_YEAR: Final = 3
 """Tenths that are left of a match in another year than the one named."""
 WEEK_DAYS: Final = 7
+
+STRETCHES_MAX: Final = 64
+"""Months of so many years are looked for one by one."""
 
 _MONTHS: Final = tuple(map(str, "jan feb mar apr may jun jul aug sep oct nov dec".split()))
 _MONTH: Final = re.compile(
@@ -79,10 +84,52 @@ def closeness(text: str, created_us: Ints) -> Ints:
     """
     asked = named(text)
     close = np.zeros(len(created_us), dtype=np.int64)
-    if not (asked.days or asked.years):
-        return close
-    known = created_us != UNKNOWN
-    instants = np.where(known, created_us, 0).astype("datetime64[us]")
+    if asked.days or asked.years:
+        places = np.flatnonzero(_within(asked, created_us))
+        close[places] = _closeness(asked, created_us[places])
+    return close
+
+
+def _within(asked: Dates, created_us: Ints) -> NDArray[np.bool_]:
+    """Return which instants lie in a month that is named, of whatever year, or else in a year.
+
+    Two comparisons a month take a tenth of what it takes to tell the month of each instant.
+    """
+    known: NDArray[np.bool_] = created_us != UNKNOWN
+    stretches = list(islice(_stretches(asked, created_us[known]), STRETCHES_MAX + 1))
+    if len(stretches) > STRETCHES_MAX:
+        return known
+    within = np.zeros(len(created_us), dtype=np.bool_)
+    for first, end in stretches:
+        within |= (created_us >= first) & (created_us < end)
+    return within
+
+
+def _stretches(asked: Dates, created_us: Ints) -> Iterator[tuple[int, int]]:
+    """Yield where each month begins that is named and where it ends, or each year."""
+    if not len(created_us):
+        return
+    if not asked.days:
+        for year in dict.fromkeys(asked.years):
+            yield _us(year, 1), _us(year + 1, 1)
+        return
+    ends = np.array([created_us.min(), created_us.max()]).astype("datetime64[us]")
+    first, last = (ends.astype("datetime64[Y]").astype(np.int64) + 1970).tolist()
+    for year in range(first, last + 1):
+        for month in dict.fromkeys(day.month for day in asked.days):
+            yield _us(year, month), _us(year + month // 12, month % 12 + 1)
+
+
+def _us(year: int, month: int) -> int:
+    """Return when a month begins, in microseconds since the epoch, UTC."""
+    months = np.int64(12 * (year - 1970) + month - 1).astype("datetime64[M]")
+    return int(months.astype("datetime64[us]").astype(np.int64))
+
+
+def _closeness(asked: Dates, created_us: Ints) -> Ints:
+    """Return how close each instant lies, one that is known, to the dates that are asked."""
+    close = np.zeros(len(created_us), dtype=np.int64)
+    instants = created_us.astype("datetime64[us]")
     months = instants.astype("datetime64[M]")
     month = months.astype(np.int64) % 12 + 1
     year = months.astype(np.int64) // 12 + 1970
@@ -96,7 +143,5 @@ def closeness(text: str, created_us: Ints) -> Ints:
             value = np.where(apart == 0, SAME_DAY, value)
         close = np.maximum(close, np.where(month == each.month, value, 0))
     if asked.years and asked.days:
-        close = np.where(of_year, close, close * OTHER_YEAR // 10)
-    elif asked.years:
-        close = np.where(of_year, SAME_YEAR, 0)
-    return np.where(known, close, 0)
+        return np.where(of_year, close, close * OTHER_YEAR // 10)
+    return np.where(of_year, SAME_YEAR, 0) if asked.years else close
