@@ -17,6 +17,7 @@ from mnemic.kernel.scoring import (
     reinforcement,
     usefulness,
 )
+from mnemic.projections.present import places
 from mnemic.projections.views import View
 
 Ints = NDArray[np.int64]
@@ -63,17 +64,23 @@ def _recency(view: View, frame: Frame, numbers: Ints) -> Ints:
 
 
 def _centrality(view: View, numbers: Ints) -> Ints:
-    """Return each block's weighted degree over the greatest among *numbers*.
+    """Return each block's weighted degree over the greatest among *numbers*, which are rising.
 
     An edge takes no part until both of its ends are active.
     """
-    graph, active = view.state.graph, view.mask(view.with_status(ACTIVE))
-    pairs = view.pairs() if len(numbers) > len(active) // FEW else view.pairs_at(numbers)
-    pairs = pairs[active[graph.low[pairs]] & active[graph.high[pairs]]]
+    graph, few = view.state.graph, FEW * len(numbers) <= len(view.with_status(ACTIVE))
+    pairs = view.pairs_at(numbers) if few else view.pairs()
+    low, high = graph.low[pairs].astype(np.int64), graph.high[pairs].astype(np.int64)
+    active = (view.life.column("status", low) == ACTIVE) & (
+        view.life.column("status", high) == ACTIVE
+    )
+    pairs, low, high = pairs[active], low[active], high[active]
     pull = edge_pull(
         view.edge_rows.column("weight", pairs), view.edge_rows.column("count", pairs), view.policy
     )
-    # Whole numbers far below 2**53, whose sums a float holds exactly.
-    total = np.bincount(graph.low[pairs], pull, len(active))
-    total += np.bincount(graph.high[pairs], pull, len(active))
-    return centrality(total[numbers].astype(np.int64))
+    total = np.zeros(len(numbers), dtype=np.int64)
+    for ends in (low, high):
+        at = places(numbers, ends)
+        # Whole numbers far below 2**53, whose sums a float holds exactly.
+        total += np.bincount(at[at >= 0], pull[at >= 0], len(numbers)).astype(np.int64)
+    return centrality(total)
