@@ -1,7 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
+from itertools import chain as concatenation
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -128,3 +130,59 @@ def test_reading_on_after_a_damaged_record_names_it(size: int, data: st.DataObje
     bad = data.draw(st.integers(0, size - 1))
     rows[bad] = (bad, "thing-noted.3", rows[bad][2])
     assert checked(rows, head, after=bad) == ([], bad)
+
+
+# --- together -----------------------------------------------------------------------------------
+
+
+def changes(row: Row) -> st.SearchStrategy[list[Row]]:
+    """Return what may stand in the place of a sound row."""
+    version, topic, state = row
+    assert isinstance(state, bytes)
+    return st.sampled_from(
+        [
+            [],
+            [row, row],
+            [(version + 1, topic, state)],
+            [(version, "thing-noted.3", state)],
+            [(version, b"thing-noted.1", state)],
+            [(version, None, state)],
+            [(version, topic, state[:31])],
+            [(version, topic, "text")],
+            [(version, topic, flipped(state, 3))],
+            [(version, topic, flipped(state, 34))],
+        ]
+    )
+
+
+def cut(rows: Sequence[Row], data: st.DataObject) -> list[Sequence[Row]]:
+    """Return *rows* in stretches of any length, empty ones included."""
+    places = sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=5)))
+    return [rows[start:stop] for start, stop in pairwise([0, *places, len(rows)])]
+
+
+@given(SIZES, st.data())
+def test_rows_checked_together_yield_and_raise_what_rows_one_by_one_do(
+    size: int, data: st.DataObject
+) -> None:
+    rows, head = written(records(0, size))
+    for bad in sorted(data.draw(st.sets(st.integers(0, size - 1), max_size=2)), reverse=True):
+        rows[bad : bad + 1] = data.draw(changes(rows[bad]))
+    if data.draw(st.booleans()):
+        head = Head(head.version, bytes(32))
+    after = data.draw(st.integers(-1, size - 2))
+    upto = data.draw(st.integers(after + 1, size - 1))
+    wanted = [row for row in rows if max(after, 0) <= row[0] <= upto + 2]
+    together = chain.verified_together(cut(wanted, data), after=after, upto=upto, head=head)
+    one_by_one = chain.verified(wanted, after=after, upto=upto, head=head)
+    assert told(concatenation.from_iterable(together)) == told(one_by_one)
+
+
+def told(found: Iterator[Record]) -> tuple[list[Record], object]:
+    """Return what is yielded, and how it ends."""
+    sound: list[Record] = []
+    try:
+        sound.extend(found)
+    except LogCorrupt as error:
+        return sound, (error.message, error.facts)
+    return sound, None

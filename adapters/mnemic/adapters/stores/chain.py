@@ -15,8 +15,10 @@ damaged, k+1 is named, for nobody is left who could speak about k.)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from hashlib import sha256
+from itertools import chain as concatenation
 from typing import TypeAlias
 
 from mnemic.kernel.errors import LogCorrupt
@@ -29,6 +31,9 @@ EMPTY = Head(-1, GENESIS_DIGEST)
 
 Row: TypeAlias = tuple[int, object, object]
 """Version, topic and state of one record; damage may have changed the types of the last two."""
+
+_record = partial(tuple.__new__, Record)
+"""Makes a record of the three that it holds, in half the time of calling its class."""
 
 
 def digest(previous: bytes, version: int, topic: str, body: bytes) -> bytes:
@@ -45,6 +50,72 @@ def digest_of(row: Row | None) -> bytes | None:
     if not isinstance(topic, str) or not isinstance(state, bytes):
         return None
     return digest(state[:DIGEST_BYTES], version, topic, state[DIGEST_BYTES:])
+
+
+def verified_together(
+    stretches: Iterable[Sequence[Row]], *, after: int, upto: int, head: Head
+) -> Iterator[Sequence[Record]]:
+    """Yield what ``verified`` yields, and raise what it raises, a stretch at a time.
+
+    Where a whole stretch fits together, the order of checks is nobody's concern, and columns are
+    checked in a third of the time. Where it does not, ``verified`` says which record is to blame.
+
+    Args:
+        stretches: The rows that ``verified`` takes, cut anywhere.
+        after: As ``verified``.
+        upto: As ``verified``.
+        head: As ``verified``.
+
+    Raises:
+        LogCorrupt: As ``verified``.
+    """
+    source = iter(stretches)
+    done = after
+    known: list[Row] = []
+    for stretch in source:
+        first = max(done, 0)
+        known += stretch
+        sound = _sound(known, first=first, head=head)
+        if sound is None:
+            break
+        fresh = sound[done + 1 - first : upto + 1 - first]
+        if fresh:
+            yield fresh
+            done = fresh[-1].version
+        if done >= upto:
+            return
+        known = known[max(done, 0) - first :]
+    left = concatenation(known, concatenation.from_iterable(source))
+    for record in verified(left, after=done, upto=upto, head=head):
+        yield (record,)
+
+
+def _sound(rows: Sequence[Row], *, first: int, head: Head) -> list[Record] | None:
+    """Return the records that have been vouched for: all, or all but the last.
+
+    Returns:
+        None if anything about *rows*, which should begin at version *first*, does not fit.
+    """
+    if not rows:
+        return None
+    versions, topics, states = zip(*rows, strict=True)
+    last = first + len(rows) - 1
+    if versions != tuple(range(first, last + 1)):
+        return None
+    if {*map(type, topics)} != {str} or {*map(type, states)} != {bytes}:
+        return None
+    links = [state[:DIGEST_BYTES] for state in states]
+    bodies = [state[DIGEST_BYTES:] for state in states]
+    # As ``digest`` says it, column by column.
+    seals = [version.to_bytes(VERSION_BYTES, "big") for version in versions]
+    hashed = map(b"".join, zip(links, seals, map(str.encode, topics), bodies, strict=False))
+    digests = [each.digest() for each in map(sha256, hashed)]
+    if links[1:] != digests[:-1] or (first == 0 and links[0] != GENESIS_DIGEST):
+        return None
+    records = list(map(_record, zip(versions, topics, bodies, strict=True)))
+    if last != head.version:
+        return records[:-1]
+    return records if digests[-1] == head.digest else None
 
 
 def verified(rows: Iterable[Row], *, after: int, upto: int, head: Head) -> Iterator[Record]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ _OF_OWNERS = """ AND (owner IN (SELECT value FROM json_each(:owners))
 _ERASE_ALL = (_BLANK_CONTENTS + ")", _DELETE_PAYLOADS)
 _ERASE_OWNED = (_BLANK_CONTENTS + _OF_OWNERS + ")", _DELETE_PAYLOADS + _OF_OWNERS)
 
+_payload = partial(tuple.__new__, PayloadRow)
 _StoredPayload = tuple[int, int, str, bytes, str | None, str | None, bytes]
 
 
@@ -205,7 +207,7 @@ class SpaceRecorder(SQLiteAggregateRecorder):
                 sound_below = stored[-1][0] if stored else first
                 rows = [row for row in rows if row[0] < sound_below]
         return rows, [
-            PayloadRow(version, slot, payload_id, key, _owners(owner, other), data)
+            _payload((version, slot, payload_id, key, _owners(owner, other), data))
             for version, slot, payload_id, key, owner, other, data in stored
         ]
 

@@ -6,7 +6,8 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
-from itertools import chain as concatenation
+from itertools import repeat
+from operator import itemgetter
 from pathlib import Path
 from threading import Lock
 
@@ -24,6 +25,8 @@ BATCH_VERSIONS = 512
 """Read at once. Between two batches a reader holds nothing, so it never blocks an erasure."""
 SCRUB_PATIENCE_S = 0.5
 """How long an erasure waits for readers of the write-ahead log; later ones try without waiting."""
+
+_version = itemgetter(Record._fields.index("version"))
 
 
 class SQLiteStore:
@@ -158,11 +161,10 @@ class SQLiteLog:
         end = head.version if upto is None else min(upto, head.version)
         if after < end:
             payloads: dict[int, list[PayloadRow]] = {}
-            rows = concatenation.from_iterable(
-                self._batches(max(after, 0), min(end + 2, head.version), payloads)
-            )
-            for record in chain.verified(rows, after=after, upto=end, head=head):
-                yield record, tuple(payloads.pop(record.version, ()))
+            batches = self._batches(max(after, 0), min(end + 2, head.version), payloads)
+            for records in chain.verified_together(batches, after=after, upto=end, head=head):
+                parcels = map(payloads.pop, map(_version, records), repeat(()))
+                yield from zip(records, map(tuple, parcels), strict=False)
         if upto is None or upto > head.version:
             with named(self._store.path):
                 has_strays = self._recorder.has_strays(self._number)
