@@ -9,7 +9,7 @@ from cattrs import ForbiddenExtraKeysError
 from hypothesis import given
 
 from mnemic.adapters.codec.marks import places
-from mnemic.adapters.codec.sealing import KINDS, Sealer, payload_id
+from mnemic.adapters.codec.sealing import KINDS, Sealer, opener, payload_id
 from mnemic.adapters.entropy import SeededEntropy
 from mnemic.kernel.events import Event, Member, Promotion, Recorded, StagedVector
 from mnemic.kernel.ports import PayloadRow
@@ -22,7 +22,7 @@ def seal(payload: Payload) -> tuple[str, PayloadRow]:
 
 
 def opened(mark: str, row: PayloadRow, payload: type[Payload]) -> Payload:
-    return Sealer(SeededEntropy()).open(mark, row, payload)
+    return opener(payload)(mark, row)
 
 
 def reseal(row: PayloadRow) -> str:

@@ -24,7 +24,7 @@ AGENT = "agent"
 """The actor that goes without saying: the default of ``Recorded.actor``."""
 
 _TYPES = {"h": int, "t": int, "c": str, "a": str, "s": str, "e": dict}
-_REQUIRED = frozenset("htce")
+REQUIRED = frozenset("htce")
 
 
 class UnknownKey(Exception):
@@ -58,10 +58,10 @@ def read(body: bytes) -> dict[str, Any]:
         ValueError, TypeError: *body* is damaged.
     """
     envelope = orjson.loads(body)
-    if type(envelope) is not dict or not envelope.keys() >= _REQUIRED:
+    if type(envelope) is not dict or not envelope.keys() >= REQUIRED:
         raise ValueError("a body is a JSON object with h, t, c and e")
     if (
-        len(envelope) == len(_REQUIRED)
+        len(envelope) == len(REQUIRED)
         and type(envelope["h"]) is int
         and type(envelope["t"]) is int
         and type(envelope["c"]) is str

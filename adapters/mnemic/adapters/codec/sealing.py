@@ -10,14 +10,17 @@ Whether a missing payload was erased or lost is not judged here: that takes the 
 from __future__ import annotations
 
 from binascii import b2a_base64
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 
 import orjson
 
 from mnemic.adapters.codec.conversion import WORDED, converter
+from mnemic.adapters.codec.drafts import draft
+from mnemic.adapters.codec.readers import Open, Readers
 from mnemic.kernel.ports import Entropy, PayloadRow
 from mnemic.kernel.texts import (
+    ERASED,
     AnalysisText,
     BlockText,
     CompositionText,
@@ -50,13 +53,16 @@ OWNERS_MAX = 2
 EVENT = "e"
 """What the name of an event starts with, as the owner of its own payloads."""
 
+_Read = Callable[[bytes, tuple[str, ...]], Payload]
+"""Takes the bytes of a payload and its owners."""
+
 _ID_LENGTH = 16
 _MARK_LENGTH = 38
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
 
 
 class Sealer:
-    """Turns payloads into marks and rows, and back.
+    """Turns payloads into marks and rows.
 
     Args:
         entropy: Where ids and keys come from.
@@ -66,7 +72,6 @@ class Sealer:
         self._entropy = entropy
         worded = converter()
         self._written = {kind: worded.get_unstructure_hook(kind) for kind in WORDED}
-        self._read = {kind: worded.get_structure_hook(kind) for kind in WORDED}
 
     def seal(self, payload: Payload, *, version: int, slot: int) -> tuple[str, PayloadRow]:
         """Return the mark for *payload* and the row that keeps its bytes.
@@ -93,28 +98,7 @@ class Sealer:
             owners=payload.of or (itself(version),),
             data=self._data(payload),
         )
-        return row.id + _mac(kind, row), row
-
-    def open(self, mark: str, row: PayloadRow, payload: type[Payload]) -> Payload:
-        """Return the *payload* in *row*, if *mark* vouches for it.
-
-        Raises:
-            ValueError: The row is not what was sealed.
-            cattrs.ForbiddenExtraKeysError: It has a field that this release does not know.
-        """
-        if mark != row.id + _mac(KINDS[payload], row):
-            raise ValueError(f"payload {row.id} does not match its MAC")
-        of = row.owners
-        if of[0][:1] == EVENT and of == (itself(row.version),):
-            of = ()
-        if payload is Embedding:
-            return Embedding(packed=row.data, of=of)
-        if payload is Salt:
-            return Salt(value=row.data, of=of)
-        fields = orjson.loads(row.data)
-        fields["of"] = of
-        opened: Payload = self._read[payload](fields, payload)
-        return opened
+        return row.id + _mac(kind, row.key, row.owners, row.data), row
 
     def _data(self, payload: Payload) -> bytes:
         match payload:
@@ -124,6 +108,71 @@ class Sealer:
                 return payload.value
             case _:
                 return orjson.dumps(self._written[type(payload)](payload))
+
+
+def opener(payload: type[Payload]) -> Open:
+    """Return what opens payloads of one kind: takes a mark and its row, or None if that is gone.
+
+    What it returns raises:
+
+    * ``ValueError``: The mark is none, or does not vouch for the row.
+    * ``cattrs.ForbiddenExtraKeysError``: There is a field that this release does not know.
+    """
+    if payload not in _OPENERS:
+        read = _BARE.get(payload) or _worded(payload)
+        _OPENERS[payload] = _opener(KINDS[payload], read)
+    return _OPENERS[payload]
+
+
+_OPENERS: dict[type[Payload], Open] = {}
+
+
+def _opener(kind: str, read: _Read) -> Open:
+    def opened(mark: str, row: PayloadRow | None) -> Payload:
+        if row is None:
+            payload_id(mark)
+            return ERASED
+        version, _, identity, key, of, data = row
+        if mark != identity + _mac(kind, key, of, data) or len(mark) != _MARK_LENGTH:
+            raise ValueError(f"payload {identity} does not match its MAC")
+        if of[0][:1] == EVENT and of == (itself(version),):
+            of = ()
+        return read(data, of)
+
+    return opened
+
+
+def _worded(payload: type[Payload]) -> _Read:
+    """Return what reads a payload that is stored as JSON of its fields."""
+    quick, thorough = Readers().worded(payload), converter().get_structure_hook(payload)
+
+    def read(data: bytes, of: tuple[str, ...]) -> Payload:
+        fields = orjson.loads(data)
+        try:
+            found: Payload = quick(fields, of)
+        except Exception:  # noqa: BLE001 - the converter says what is wrong
+            fields["of"] = of
+            found = thorough(fields, payload)
+        return found
+
+    return read
+
+
+def _embedding(data: bytes, of: tuple[str, ...]) -> Payload:
+    found = _EmbeddingDraft()
+    found.of, found.packed = of, data
+    found.__class__ = Embedding
+    embedding: Embedding = found
+    return embedding
+
+
+def _salt(data: bytes, of: tuple[str, ...]) -> Payload:
+    return Salt(value=data, of=of)
+
+
+_EmbeddingDraft = draft(Embedding)
+_BARE: Mapping[type[Payload], _Read] = {Embedding: _embedding, Salt: _salt}
+"""How payloads are read that are plain bytes."""
 
 
 def payload_id(mark: str) -> str:
@@ -142,11 +191,11 @@ def itself(version: int) -> str:
     return f"{EVENT}{version}"
 
 
-def _mac(kind: str, row: PayloadRow) -> str:
+def _mac(kind: str, key: bytes, owners: tuple[str, ...], data: bytes) -> str:
     # A JSON list ends where it closes, so no two (kind, owners, data) make one message.
-    message = orjson.dumps((kind, *row.owners)) + row.data
+    message = orjson.dumps((kind, *owners)) + data
     # BLAKE2b takes a key by design and costs less than half of HMAC-SHA-256 on short messages.
-    return _text(blake2b(message, digest_size=MAC_BYTES, key=row.key).digest())
+    return _text(blake2b(message, digest_size=MAC_BYTES, key=key).digest())
 
 
 def _text(data: bytes) -> str:

@@ -13,7 +13,8 @@ from mnemic.adapters.codec import envelope
 from mnemic.adapters.codec.conversion import converter
 from mnemic.adapters.codec.marks import Places, places
 from mnemic.adapters.codec.registry import Kind, Registry
-from mnemic.adapters.codec.sealing import Sealer, payload_id
+from mnemic.adapters.codec.sealing import Sealer, opener, payload_id
+from mnemic.adapters.codec.shortcuts import Shortcuts
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, MnemicError, StoreTooNew
 from mnemic.kernel.events import Event, Recorded
 from mnemic.kernel.identity import BLOCK_ID_LENGTH
@@ -50,6 +51,7 @@ class Codec:
         self._sealer = Sealer(entropy)
         self._registry = Registry() if registry is None else registry
         self._converter = converter()
+        self._shortcuts = Shortcuts(self._registry)
         self._readings = {
             topic: _Reading(
                 kind,
@@ -98,11 +100,23 @@ class Codec:
             LogCorrupt: With the fact ``version``: the body does not parse, lacks a field or holds
                 one of another type, or a payload is not the one that the event names.
         """
+        try:
+            return self._shortcuts.recorded(record, payloads)
+        except Exception:  # noqa: BLE001, S110 - whatever it is, the thorough way has words for it
+            pass
+        return self.decode_thoroughly(record, payloads)
+
+    def decode_thoroughly(self, record: Record, payloads: Sequence[PayloadRow] = ()) -> Recorded:
+        """Return what ``decode`` returns and raise what it raises, whatever *record* is like.
+
+        Raises:
+            StoreTooNew, LogCorrupt: As ``decode``.
+        """
         reading = self._reading(record)
         try:
             around = _upcast(record, reading)
             if payloads or not reading.marked.isdisjoint(around["e"]):
-                opened = _Opened(self._sealer, record.version, payloads)
+                opened = _Opened(record.version, payloads)
                 reading.places.swap(around["e"], opened)
                 opened.finish()
             return Recorded(
@@ -176,8 +190,7 @@ class Codec:
 class _Opened:
     """The payloads of one event, opened in the order of their slots."""
 
-    def __init__(self, sealer: Sealer, version: int, payloads: Sequence[PayloadRow]) -> None:
-        self._sealer = sealer
+    def __init__(self, version: int, payloads: Sequence[PayloadRow]) -> None:
         self._version = version
         self._left = {row.id: row for row in payloads}
         self._slot = -1
@@ -190,7 +203,7 @@ class _Opened:
             return ERASED
         if row.slot != self._slot or row.version != self._version:
             raise ValueError(f"payload {row.id} is of event {row.version}, slot {row.slot}")
-        return self._sealer.open(mark, row, payload)
+        return opener(payload)(mark, row)
 
     def finish(self) -> None:
         """Refuse payloads that no mark stands for.

@@ -18,7 +18,7 @@ import json
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import islice, starmap
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import frozen
@@ -208,10 +208,8 @@ class Space:
         return bool(batch)
 
     def recorded(self, after: int, upto: int | None = None) -> Iterator[Recorded]:
-        """Yield the events with version in (after, upto]."""
-        decode = self.codec.decode
-        for record, payloads in self.log.read(after, upto):
-            yield decode(record, payloads)
+        """Return the events with version in (after, upto]."""
+        return starmap(self.codec.decode, self.log.read(after, upto))
 
     def digest_at(self, version: int) -> bytes:
         """Return the chain digest of the log as it ends with the event at *version*.
