@@ -22,22 +22,26 @@ makes them quick. A reader takes the value and what stands beside it:
         return value
 
 For an event, that is an iterator over its payload rows, by slot. Fields are read in the order in
-which ``marks`` visits them, so that the next row is always the one that a mark stands for.
+which ``marks`` visits them, so that the next row is always the one that a mark stands for. What
+stands around an event is read in the same function, since every call is felt.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import repeat
 from types import NoneType
 from typing import Any, get_args, get_origin
 
 import attrs
+import orjson
 from attrs import define, field, frozen
 
 from mnemic.adapters.codec.drafts import draft
 from mnemic.adapters.codec.marks import payload_kind
 from mnemic.adapters.codec.packing import PACKED, unpack
-from mnemic.kernel.events import RecallRecorded
+from mnemic.kernel.events import RecallRecorded, Recorded
+from mnemic.kernel.ports import PayloadRow
 from mnemic.kernel.texts import Payload
 
 Read = Callable[[Any, Any], Any]
@@ -52,30 +56,44 @@ class Irregular(Exception):
     """A value is not as this release writes it. Never leaves the codec."""
 
 
-@frozen
+@frozen(kw_only=True)
 class Aside:
     """Fields that do not stand in a value by their names, and where they come from."""
 
-    fields: Mapping[str, str]
+    fields: Mapping[str, str] = field(factory=dict)
     """Expressions by name."""
+    keys: Mapping[str, str] = field(factory=dict)
+    """What a field is called in the value, by name."""
     first: tuple[str, ...] = ()
     """Lines that come before any field is read."""
-    keys: int = 0
-    """How many keys of the value these lines account for."""
+    known: int = 0
+    """How many keys of the value these lines and expressions account for."""
     names: Mapping[str, Any] = field(factory=dict)
     """What lines and expressions refer to."""
 
 
-NOTHING = Aside({})
-OWNERS = Aside({"of": "beside"})
+NOTHING = Aside()
+OWNERS = Aside(fields={"of": "beside"})
 """Of a payload: they stand beside its bytes, not in them."""
 NUMBERS = Aside(
-    {name: f"numbers[{name!r}]" for name in PACKED},
+    fields={name: f"numbers[{name!r}]" for name in PACKED},
     first=("numbers = unpack(raw['numbers'])",),
-    keys=1,
+    known=1,
     names={"unpack": unpack},
 )
 """Of a recall."""
+ENVELOPE = Aside(
+    fields={"version": "version", "event": "event"},
+    keys={
+        "active_us": "h",
+        "recorded_us": "t",
+        "command_id": "c",
+        "actor": "a",
+        "session_id": "s",
+    },
+    known=1,
+)
+"""Of what is around an event; see ``envelope``."""
 
 
 def _no_payload(kind: type[Payload]) -> Open:
@@ -94,19 +112,94 @@ class Readers:
     _written: dict[type, Read] = field(factory=dict, init=False)
 
     def of(self, cls: type) -> Read:
-        """Return the reader of *cls*.
+        """Return the reader of *cls*, an event or a part of one.
 
         Raises:
             TypeError: It has a field of a kind that no event had when this was written.
         """
         if cls not in self._written:
-            aside = NUMBERS if cls is RecallRecorded else NOTHING
-            self._written[cls] = _reader(cls, self._member, aside)
+            names = dict(_NAMES)
+            lines = self._lines("value", cls, names)
+            self._written[cls] = _compiled("read(raw, beside)", [*lines, "return value"], names)
         return self._written[cls]
+
+    def recorded(self, cls: type) -> Read:
+        """Return what reads a whole record of an event *cls*, and takes its payload rows.
+
+        Raises:
+            TypeError: As ``of``.
+        """
+        names = {**_NAMES, "loads": orjson.loads, "in_order": _in_order, "erased": _ERASED}
+        lines = [
+            "version, _, body = record",
+            "around = loads(body)",
+            "raw = around['e']",
+            "beside = in_order(rows, version) if rows else erased",
+            *self._lines("event", cls, names),
+            "if rows and next(beside, None) is not None: raise Irregular",
+            "raw = around",
+            *self._lines("value", Recorded, names, ENVELOPE),
+            "return value",
+        ]
+        return _compiled("read(record, rows)", lines, names)
 
     def worded(self, payload: type[Payload]) -> Read:
         """Return the reader of a *payload*'s fields; beside them stand its owners."""
-        return _reader(payload, self._member, OWNERS)
+        names = dict(_NAMES)
+        lines = self._lines("value", payload, names, OWNERS)
+        return _compiled("read(raw, beside)", [*lines, "return value"], names)
+
+    def _lines(
+        self, value: str, cls: type, names: dict[str, Any], aside: Aside | None = None
+    ) -> list[str]:
+        """Return the lines that read ``raw`` into a variable, and put what they need into *names*.
+
+        Args:
+            value: What the variable is called.
+            cls: What it becomes: a frozen attrs class with slots.
+            names: What the lines refer to.
+            aside: Fields that come from elsewhere.
+        """
+        attrs.resolve_types(cls)
+        if aside is None:
+            aside = NUMBERS if cls is RecallRecorded else NOTHING
+        known = aside.known
+        names.update({f"{value}_draft": draft(cls), f"{value}_class": cls, **aside.names})
+        lines = list(aside.first)
+        for each in attrs.fields(cls):
+            target, key = f"{value}.{each.name}", aside.keys.get(each.name, each.name)
+            if each.name in aside.fields:
+                lines.append(f"{target} = {aside.fields[each.name]}")
+            elif each.default is attrs.NOTHING:
+                known += 1
+                lines += self._field(target, key, each.type, names)
+            else:
+                default = _name("default", target)
+                names[default] = _constant(each)
+                read = self._field(target, key, each.type, names)
+                lines += [f"if {key!r} in raw:", "    known += 1"]
+                lines += [*(f"    {line}" for line in read), "else:", f"    {target} = {default}"]
+        return [
+            "if type(raw) is not dict: raise Irregular",
+            f"known = {known}",
+            f"{value} = {value}_draft()",
+            *lines,
+            "if len(raw) != known: raise Irregular",
+            f"{value}.__class__ = {value}_class",
+        ]
+
+    def _field(self, target: str, key: str, annotation: Any, names: dict[str, Any]) -> list[str]:
+        """Return the lines that read a field which is there."""
+        annotation = _without_none(annotation)
+        plain = _plain(annotation)
+        if plain is not None:
+            return [
+                f"{target} = found = raw[{key!r}]",
+                f"if type(found) is not {plain.__name__}: raise Irregular",
+            ]
+        read = _name("read", target)
+        names[read] = self._member(annotation)
+        return [f"{target} = {read}(raw[{key!r}], beside)"]
 
     def _member(self, annotation: Any) -> Read:
         """Return how to read a value that is not plain."""
@@ -166,54 +259,25 @@ def _members(member: Read, length: int | None) -> Read:
     return read
 
 
-# --- writing one --------------------------------------------------------------------------------
+# --- what the lines of a reader need ------------------------------------------------------------
+
+_NAMES = {"Irregular": Irregular}
+_ERASED: Iterator[None] = repeat(None)
+"""Stands for the rows of an event that has none left."""
 
 
-def _reader(cls: type, member: Callable[[Any], Read], aside: Aside) -> Read:
-    """Write the reader of *cls*, a frozen attrs class with slots.
-
-    Args:
-        cls: What the values become.
-        member: How to read fields that are not plain, by annotation.
-        aside: Fields that come from elsewhere.
-
-    Raises:
-        TypeError: It cannot be written for a class like this.
-    """
-    attrs.resolve_types(cls)
-    known = aside.keys
-    names = {"Irregular": Irregular, "draft": draft(cls), "cls": cls, **aside.names}
-    lines = list(aside.first)
-    for each in attrs.fields(cls):
-        name, default = each.name, each.default
-        if name in aside.fields:
-            lines.append(f"value.{name} = {aside.fields[name]}")
-        elif default is attrs.NOTHING:
-            known += 1
-            lines += _field(name, each.type, member, names)
-        else:
-            if not _is_constant(default):
-                raise TypeError(f"{cls.__name__}.{name} has a default that may change")
-            names[f"default_{name}"] = default
-            read = _field(name, each.type, member, names)
-            lines += [f"if {name!r} in raw:", "    known += 1", *(f"    {line}" for line in read)]
-            lines += ["else:", f"    value.{name} = default_{name}"]
-    return _compiled(cls, lines, known, names)
+def _in_order(rows: Sequence[PayloadRow], version: int) -> Iterator[PayloadRow]:
+    """Return an iterator over *rows*, if they are numbered and named as they should be."""
+    for slot, row in enumerate(rows):
+        if row[0] != version or row[1] != slot:
+            raise Irregular
+    if len(rows) > 1 and len({row[2] for row in rows}) < len(rows):
+        raise Irregular
+    return iter(rows)
 
 
-def _field(
-    name: str, annotation: Any, member: Callable[[Any], Read], names: dict[str, Any]
-) -> list[str]:
-    """Return the lines that read a field which is there, and put into *names* what they need."""
-    annotation = _without_none(annotation)
-    plain = _plain(annotation)
-    if plain is not None:
-        return [
-            f"value.{name} = found = raw[{name!r}]",
-            f"if type(found) is not {plain.__name__}: raise Irregular",
-        ]
-    names[f"read_{name}"] = member(annotation)
-    return [f"value.{name} = read_{name}(raw[{name!r}], beside)"]
+def _name(kind: str, target: str) -> str:
+    return f"{kind}_{target.replace('.', '_')}"
 
 
 def _without_none(annotation: Any) -> Any:
@@ -225,21 +289,16 @@ def _without_none(annotation: Any) -> Any:
     return other
 
 
-def _is_constant(default: object) -> bool:
-    return default is None or default == () or type(default) in PLAIN
+def _constant(each: attrs.Attribute[Any]) -> object:
+    """Return the default of a field, which all values may share."""
+    default = each.default
+    if default is None or default == () or type(default) in PLAIN:
+        return default
+    raise TypeError(f"the default of {each.name} may change: {default!r}")
 
 
-def _compiled(cls: type, lines: list[str], known: int, names: dict[str, Any]) -> Read:
-    body = [
-        "if type(raw) is not dict: raise Irregular",
-        f"known = {known}",
-        "value = draft()",
-        *lines,
-        "if len(raw) != known: raise Irregular",
-        "value.__class__ = cls",
-        "return value",
-    ]
-    source = "\n    ".join(["def read(raw, beside):", *body])
-    exec(compile(source, f"<reader of {cls.__name__}>", "exec"), names)  # noqa: S102 - ours alone
+def _compiled(signature: str, lines: list[str], names: dict[str, Any]) -> Read:
+    source = "\n    ".join([f"def {signature}:", *lines])
+    exec(compile(source, f"<{signature}>", "exec"), names)  # noqa: S102 - not a word is a caller's
     read: Read = names["read"]
     return read

@@ -101,7 +101,7 @@ class Codec:
                 one of another type, or a payload is not the one that the event names.
         """
         try:
-            return self._shortcuts.recorded(record, payloads)
+            return self._shortcuts[record.topic](record, payloads)  # type: ignore[no-any-return]
         except Exception:  # noqa: BLE001, S110 - whatever it is, the thorough way has words for it
             pass
         return self.decode_thoroughly(record, payloads)
