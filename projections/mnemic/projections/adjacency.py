@@ -100,10 +100,10 @@ class Pairs:
     def __init__(self) -> None:
         self._ends = Journal(**_ENDS)
         self._numbers: dict[int, int] = {}
-        """Of the pairs that were added or asked for since thawing, by both ends in one number:
-        numbers are nothing to the garbage collector, and smaller than tuples."""
+        """Of the pairs that were added or asked for since thawing or settling, by both ends in one
+        number: numbers are nothing to the garbage collector, and smaller than tuples."""
         self._thawed = 0
-        """How many pairs there were in the beginning."""
+        """How many pairs there were then."""
         self.incident = Incidence(self.low, self.high, 0)
 
     @classmethod
@@ -114,6 +114,14 @@ class Pairs:
         pairs._thawed = len(low)
         pairs.incident = Incidence(low, high, blocks)
         return pairs
+
+    def settle(self) -> None:
+        """Let all pairs be found in arrays: a long fold is over, and its dict takes the room of
+        ten such arrays.
+        """
+        self._thawed = len(self)
+        self._numbers = {}
+        self.incident.sort(self.low, self.high)
 
     @property
     def low(self) -> Rows:
@@ -159,7 +167,7 @@ class Pairs:
         return number
 
     def _before(self, ends: Ends) -> int | None:
-        """Return the number of a pair that there was in the beginning."""
+        """Return the number of a pair that there was before."""
         low, high = ends
         pairs = self.incident.first(low)
         found = pairs[self.high[pairs] == high]

@@ -11,18 +11,19 @@ from operator import attrgetter
 from typing import Any, Final, Generic, TypeVar
 
 import attrs
-import numpy as np
 import orjson
 from numpy.typing import NDArray
 
 from mnemic.kernel.events import BlocksComposed, CompositionLabelled, Member
 from mnemic.kernel.texts import ERASED, CompositionText, Erased, LabelText, MemberText, Payload
-from mnemic.projections.columns import GATHERED_MAX, grown
+from mnemic.projections.blobs import Blobs
 from mnemic.projections.parts import Parts
 
 E = TypeVar("E", bound=BlocksComposed | CompositionLabelled)
 P = TypeVar("P", bound=Payload)
 
+LATEST_MAX: Final = 256
+"""Events that stay what they are until together they become bytes. Each takes two kilobytes."""
 ERASED_MARK: Final = 0
 """Stands where a payload was."""
 
@@ -37,62 +38,42 @@ class Bodies(Generic[E]):
     def __init__(self, kind: type[E]) -> None:
         """Start empty."""
         self._read = _READERS[kind]
-        self._bytes: NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
-        """Those that are written, one behind the other, and room for more."""
-        self._ends: NDArray[np.int64] = np.empty(0, dtype=np.int64)
-        """Where each of them ends."""
-        self._written = 0
+        self._written = Blobs()
         self._latest: list[E] = []
         """Those behind them."""
 
     def frozen(self) -> Parts:
         """Return everything as arrays."""
         self._write()
-        return {"bytes": self._bytes[: self._size], "ends": self._ends[: self._written]}
-
-    @property
-    def _size(self) -> int:
-        """How many bytes are written."""
-        return int(self._ends[self._written - 1]) if self._written else 0
+        return self._written.frozen()
 
     def _write(self) -> None:
         """Let everything be bytes."""
-        if not self._latest:
-            return
-        latest = [orjson.dumps(event, default=_fields) for event in self._latest]
-        first, last = self._written, len(self)
-        ends = np.cumsum([len(each) for each in latest], dtype=np.int64) + self._size
-        self._bytes = grown(self._bytes, int(ends[-1]))
-        self._bytes[self._size : ends[-1]] = np.frombuffer(b"".join(latest), dtype=np.uint8)
-        self._ends = grown(self._ends, last)
-        self._ends[first:last] = ends
-        self._written, self._latest = last, []
+        self._written.extend([orjson.dumps(event, default=_fields) for event in self._latest])
+        self._latest = []
 
     @classmethod
     def thawed(cls, parts: Mapping[str, NDArray[Any]], kind: type[E]) -> Bodies[E]:
         """Return the events that these arrays were made of."""
         bodies = cls(kind)
-        bodies._bytes, bodies._ends = parts["bytes"], parts["ends"]
-        bodies._written = len(bodies._ends)
+        bodies._written = Blobs.thawed(parts)
         return bodies
 
     def append(self, event: E) -> None:
         """Add an event."""
         self._latest.append(event)
-        if len(self._latest) == GATHERED_MAX:
+        if len(self._latest) == LATEST_MAX:
             self._write()
 
     def __len__(self) -> int:
         """Return how many events there are."""
-        return self._written + len(self._latest)
+        return len(self._written) + len(self._latest)
 
     def __getitem__(self, number: int) -> E:
         """Return the event with this number, from 0."""
-        if number >= self._written:
-            return self._latest[number - self._written]
-        start = self._ends[number - 1] if number else 0
-        stored = self._bytes[start : self._ends[number]].tobytes()
-        event: E = self._read(orjson.loads(stored))
+        if number >= len(self._written):
+            return self._latest[number - len(self._written)]
+        event: E = self._read(orjson.loads(self._written[number]))
         return event
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.projections.parts import Lazy
+from mnemic.projections.journals import Journal
 
+_FILED: Mapping[str, type[np.generic]] = {"key": np.int32, "number": np.int32}
 _EMPTY = np.empty(0, dtype=np.int32)
 
 
@@ -23,23 +24,12 @@ class Filing:
             keys: Whole numbers >= 0, in the order of filing.
             numbers: What was filed under each.
         """
-        self._before = Lazy(lambda: _sorted(keys, numbers))
-        self._since: defaultdict[int, list[int]] = defaultdict(list)
+        self._filed = Journal.thawed({"key": keys, "number": numbers}, _FILED)
 
     def file(self, key: int, number: int) -> None:
         """Put *number* under *key*, behind what is there."""
-        self._since[key].append(number)
+        self._filed.append((key, number))
 
     def under(self, key: int) -> list[int]:
         """Return what was filed under *key*."""
-        keys, numbers = self._before.value
-        first, last = np.searchsorted(keys, (key, key + 1))
-        found = [*numbers[first:last].tolist(), *self._since.get(key, ())]
-        return list(dict.fromkeys(found))
-
-
-def _sorted(
-    keys: NDArray[Any], numbers: NDArray[Any]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    order = np.argsort(keys, kind="stable")
-    return keys[order].astype(np.int64), numbers[order].astype(np.int64)
+        return list(dict.fromkeys(number for (number,) in self._filed.about(key)))

@@ -19,7 +19,7 @@ from mnemic.kernel.reading import ORIGINS
 from mnemic.kernel.texts import Erased, Remark
 from mnemic.projections.adjacency import Pairs
 from mnemic.projections.columns import Names, Versions
-from mnemic.projections.mappings import Coding, Ledgered, Paired
+from mnemic.projections.mappings import Coding, Paired, Pairwise
 from mnemic.projections.parts import Parts, nested, packed, unpacked, within
 from mnemic.projections.payloads import Payloads
 from mnemic.projections.staging import Refreshed, Staging
@@ -91,10 +91,10 @@ class Graph:
         self.degrees = array("i")
         """Standing edges of each block at the head."""
         self.pending: Paired[Pending] = Paired(_PENDING)
-        self.barred: Ledgered[int] = Ledgered(_BARRED)
+        self.barred: Pairwise[int] = Pairwise(_BARRED)
         """Pairs that were disconnected, and at which version: no automatic edge until connected
         again."""
-        self.sightings: Ledgered[Sighting] = Ledgered(_SIGHTINGS)
+        self.sightings: Pairwise[Sighting] = Pairwise(_SIGHTINGS)
         self.staged = Staging()
         self.refreshed = Refreshed()
 
@@ -129,8 +129,8 @@ class Graph:
         graph.notes = Payloads.thawed(within(parts, "notes"), Remark)
         graph.rows = Versions.thawed(within(parts, "rows"), _EDGE)
         graph.pending = Paired.thawed(within(parts, "pending"), _PENDING)
-        graph.barred = Ledgered.thawed(within(parts, "barred"), _BARRED)
-        graph.sightings = Ledgered.thawed(within(parts, "sightings"), _SIGHTINGS)
+        graph.barred = Pairwise.thawed(within(parts, "barred"), _BARRED)
+        graph.sightings = Pairwise.thawed(within(parts, "sightings"), _SIGHTINGS)
         graph.staged = Staging.thawed(within(parts, "staged"))
         graph.refreshed = Refreshed.thawed(within(parts, "refreshed"))
         return graph

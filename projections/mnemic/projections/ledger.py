@@ -25,7 +25,7 @@ from mnemic.kernel.identity import CompositionId
 from mnemic.projections.bodies import Bodies
 from mnemic.projections.columns import Series
 from mnemic.projections.filing import Filing
-from mnemic.projections.parts import Parts, listed, nested, numbered, packed, unpacked, within
+from mnemic.projections.parts import Parts, nested, numbered, packed, unpacked, within
 
 
 @frozen
@@ -83,8 +83,6 @@ class Ledger:
         """Compositions that somebody asked for."""
         self._labelled = Envelopes()
         self._labels = Bodies(CompositionLabelled)
-        self._label_numbers: dict[int, int] = {}
-        """By version."""
         self._subjects = Series(np.int32)
         """By label: the composition that it speaks of."""
         self._labels_of = Filing()
@@ -125,7 +123,6 @@ class Ledger:
         )
         ledger._labelled = Envelopes.thawed(within(labels, "at"))
         ledger._labels = Bodies.thawed(within(labels, "bodies"), CompositionLabelled)
-        ledger._label_numbers = numbered(listed(ledger._labelled.versions))
         subjects = labels["subjects/compositions"]
         ledger._subjects = Series.thawed(subjects)
         ledger._labels_of = Filing(subjects, np.arange(len(subjects), dtype=np.int32))
@@ -159,7 +156,6 @@ class Ledger:
         number, composition = len(self._labels), self._numbers[event.composition_id]
         self._labelled.append(at)
         self._labels.append(event)
-        self._label_numbers[at.version] = number
         self._subjects.append(composition)
         self._labels_of.file(composition, number)
 
@@ -169,7 +165,7 @@ class Ledger:
 
     def turn(self, label: int, version: int) -> None:
         """Let the label that was set at version *label* cease to count, or count again."""
-        number = self._label_numbers[label]
+        number = self._labelled.upto(label) - 1
         turns = self._turns[number] = (*self._turns.get(number, ()), version)
         self._labels_asked[number] = evolve(self._label(number), turns=turns)
 
@@ -192,8 +188,9 @@ class Ledger:
 
     def label_at(self, label: int, version: int) -> Labelled | None:
         """Return the label that was set at version *label*, if that was by *version*."""
-        number = self._label_numbers.get(label) if label <= version else None
-        return None if number is None else self._label(number)
+        number = self._labelled.upto(label) - 1
+        is_set = number >= 0 and self._labelled.versions[number] == label <= version
+        return self._label(number) if is_set else None
 
     def upto(self, version: int) -> Iterator[Composed]:
         """Yield every composition up to *version*, the latest first."""

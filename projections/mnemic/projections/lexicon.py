@@ -26,23 +26,55 @@ Lucene, which stays above 0 for a term that most documents hold.
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from mnemic.kernel.arithmetic import Integers, ln, share
 from mnemic.projections import analysis
-from mnemic.projections.columns import Series
+from mnemic.projections.columns import GATHERED_MAX, Series
 from mnemic.projections.parts import Parts, nested, packed, unpacked, within
 from mnemic.projections.postings import NONE, Mask, Postings, Stock
 from mnemic.projections.term_counts import GRID, K1, WHOLE, TermCounts
 
 RARITY_DAMPING: Final = 3
 """Terms that a short text is treated as having besides its own."""
+LATE_MAX: Final = 1024
+"""Texts that are put behind the others term by term, at least."""
+LATE_SHARE: Final = 4
+"""Which part of the others they may be."""
+
+
+class Queue:
+    """Texts that wait: bytes, but for the latest, since a long log brings very many."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._written: list[bytes] = []
+        """As many at a time as may gather."""
+        self._latest: list[str | None] = []
+
+    def append(self, text: str | None) -> None:
+        """Put *text* behind the others."""
+        self._latest.append(text)
+        if len(self._latest) == GATHERED_MAX:
+            self._written.append(orjson.dumps(self._latest))
+            self._latest = []
+
+    def __len__(self) -> int:
+        """Return how many texts wait."""
+        return len(self._written) * GATHERED_MAX + len(self._latest)
+
+    def __iter__(self) -> Iterator[str | None]:
+        """Yield all, first in first."""
+        return chain(chain.from_iterable(map(orjson.loads, self._written)), self._latest)
 
 
 class Lexicon:
@@ -62,7 +94,7 @@ class Lexicon:
         """
         self.analyser = analyser
         self._analyse = analysis.analyser(analyser)
-        self._queue: list[str | None] = []
+        self._queue = Queue()
         """Texts that are not analysed yet. Of the others nothing is kept but their terms."""
         self._lengths: Integers = np.zeros(0, dtype=np.int64)
         """Terms in each analysed document."""
@@ -116,6 +148,26 @@ class Lexicon:
         if not self._queue:
             return
         self._incidences = None
+        if len(self._queue) > max(self._lengths.size // LATE_SHARE, LATE_MAX):
+            self._restock()
+        else:
+            self._extend()
+        self._queue = Queue()
+
+    def _restock(self) -> None:
+        """Make a stock of everything: what is queued is much."""
+        first = self._lengths.size
+        fresh, lengths = self._settled().restocking(), array("i")
+        for document, text in enumerate(self._queue, start=first):
+            terms = self._analyse(text) if text is not None else []
+            lengths.append(len(terms))
+            self._rarity.append(_rarity(document, fresh.add(Counter(terms))))
+        self._stock, self._postings = fresh.done(first), {}
+        self._lengths = np.concatenate((self._lengths, np.array(lengths, dtype=np.int64)))
+        self._stocked = self._lengths.size
+
+    def _extend(self) -> None:
+        """Let the postings of each term grow."""
         fresh: defaultdict[str, list[int]] = defaultdict(list)
         lengths: list[int] = []
         for document, text in enumerate(self._queue, start=self._lengths.size):
@@ -132,7 +184,6 @@ class Lexicon:
                 known = self._postings[term] = Postings()
             known.extend(pairs)
         self._lengths = np.concatenate((self._lengths, np.array(lengths, dtype=np.int64)))
-        self._queue = []
 
     def _of(self, term: str) -> Postings:
         """Return the postings of *term*, the queue left out."""
@@ -145,6 +196,10 @@ class Lexicon:
     def _whole(self) -> Stock:
         """Return the postings of everything that was added, terms in the order of first use."""
         self.settle()
+        return self._settled()
+
+    def _settled(self) -> Stock:
+        """Return the postings of everything that was analysed."""
         if self._stocked == self._lengths.size:
             return self._stock
         return self._stock.grown(self._postings)

@@ -4,26 +4,33 @@ Rules of this module:
 
 1. Whatever is put is a row with the versions from and until which it stood. Rows are in the order
    of the puts, so what stood at a version comes in the order in which it was last put.
-2. Values are plain Python objects. A thawed mapping has none: it keeps bytes, and makes an entry
-   when that is asked for. ``Coding`` says how an entry becomes plain and is made again.
+2. Values are plain Python objects at the head alone. What a row held is kept as bytes, and is made
+   again when that is asked for. ``Coding`` says how an entry becomes plain and is made of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 import numpy as np
+import orjson
 from attrs import frozen
 from numpy.typing import NDArray
 
+from mnemic.projections.blobs import Blobs
 from mnemic.projections.columns import GATHERED_MAX, NEVER, Rows, Series, Trail, grown, step
-from mnemic.projections.parts import Parts, packed, unpacked
+from mnemic.projections.journals import Journal
+from mnemic.projections.parts import Parts, nested, within
 
 V = TypeVar("V")
 Ends: TypeAlias = tuple[int, int]
 """Two blocks by number, the lower one first."""
+ASKED_MAX = 8192
+"""Entries that are remembered after they were asked for."""
+_ENDS: Mapping[str, type[np.generic]] = {"low": np.int32, "high": np.int32}
+_BITS = 32
 
 
 @frozen
@@ -47,9 +54,12 @@ class Ledgered(Generic[V]):
         self._until: Rows = np.zeros(0, dtype=np.int32)
         self._closed: list[tuple[int, int]] = []
         """Rows closed since ``_until`` was written, and when."""
-        self._entries: list[tuple[Any, V] | None] = []
-        """Key and value of every row; None where they were not asked for since thawing."""
-        self._plain_part = packed([])
+        self._written = Blobs()
+        """Keys and values of the first rows."""
+        self._latest: list[tuple[Any, V]] = []
+        """Those of the rows behind them."""
+        self._asked: dict[int, tuple[Any, V]] = {}
+        """By row; some of those that were asked for."""
 
     @classmethod
     def thawed(cls, parts: Mapping[str, NDArray[Any]], coding: Coding[V] = PLAIN) -> Self:
@@ -58,32 +68,27 @@ class Ledgered(Generic[V]):
         ledgered._coding = coding
         ledgered._since = Series.thawed(parts["since"])
         ledgered._until = parts["until"].copy()
-        ledgered._entries = [None] * len(ledgered._until)
         ledgered._take(parts)
         return ledgered
 
     def _take(self, parts: Mapping[str, NDArray[Any]]) -> None:
-        """Take over the entries of all rows, as ``_written`` returned them."""
-        self._plain_part = parts["entries"]
+        """Take over the entries of all rows, as ``_given`` returned them."""
+        self._written = Blobs.thawed(within(parts, "entries"))
 
     def frozen(self) -> Parts:
         """Return everything that was ever put."""
-        return {"since": self._since.values, "until": self._ends().copy(), **self._written()}
+        return {"since": self._since.values, "until": self._ends().copy(), **self._given()}
 
-    def _written(self) -> Parts:
+    def _given(self) -> Parts:
         """Return the entries of all rows."""
-        if len(self._entries) == len(self._plain):
-            return {"entries": self._plain_part}
-        fresh = [self._coding.write(*self._entry(row)) for row in self._rows_from(len(self._plain))]
-        return {"entries": packed([*self._plain, *fresh])}
+        self._write()
+        return nested(entries=self._written.frozen())
 
-    def _rows_from(self, first: int) -> range:
-        return range(first, len(self._entries))
-
-    @cached_property
-    def _plain(self) -> list[tuple[Any, ...]]:
-        # As tuples, which the garbage collector leaves out where all within is plain.
-        return list(map(tuple, unpacked(self._plain_part)))
+    def _write(self) -> None:
+        """Let all entries be bytes."""
+        write = self._coding.write
+        self._written.extend([orjson.dumps(write(*entry)) for entry in self._latest])
+        self._latest = []
 
     # --- what events do ---------------------------------------------------------------------
 
@@ -100,14 +105,20 @@ class Ledgered(Generic[V]):
 
     def put(self, key: Any, version: int, value: V) -> None:
         """Let *value* stand for *key* from *version* on."""
-        standing = self._standing.pop(key, None)
-        if standing is not None:
+        standing = self._standing.pop(key, -1)
+        if standing >= 0:
             self._close(standing, version)
             del self.current[key]
-        self._standing[key] = len(self._entries)
+        self._standing[key] = len(self._since)
         self._since.append(version)
-        self._entries.append((key, value))
+        self._keep(key, value, standing)
         self.current[key] = value
+
+    def _keep(self, key: Any, value: V, _: int) -> None:
+        """Keep the entry of the next row, which goes on from an earlier one, or from none (-1)."""
+        self._latest.append((key, value))
+        if len(self._latest) == GATHERED_MAX:
+            self._write()
 
     def drop(self, key: Any, version: int) -> None:
         """Let nothing stand for *key* from *version* on."""
@@ -132,7 +143,11 @@ class Ledgered(Generic[V]):
 
     def touched(self, concerned: Callable[[Any], bool]) -> Rows:
         """Return the versions at which a key changed that is *concerned*."""
-        rows = [row for row in self._rows_from(0) if concerned(self._entry(row)[0])]
+        rows = [row for row in range(len(self._since)) if concerned(self._entry(row)[0])]
+        return self._moments(np.array(rows, dtype=np.intp))
+
+    def _moments(self, rows: NDArray[np.intp]) -> Rows:
+        """Return the versions at which some rows came and went."""
         moments = np.concatenate([self._since.values[rows], self._ends()[rows]])
         changed: Rows = moments[moments != NEVER]
         return changed
@@ -159,7 +174,8 @@ class Ledgered(Generic[V]):
         since, until = self._since.values, self._ends()
         rows = ((first <= since) & (since <= last)) | ((first <= until) & (until <= last))
         found: dict[Any, Trail] = {self._entry(row)[0]: [] for row in np.flatnonzero(rows).tolist()}
-        for row in range(int(np.searchsorted(since, version, side="right")) if found else 0):
+        count = int(np.searchsorted(since, version, side="right")) if found else 0
+        for row in self._rows_of(found, count):
             key, value = self._entry(row)
             if key in found and since[row] != until[row]:
                 step(found[key], int(since[row]), seen(value))
@@ -167,19 +183,28 @@ class Ledgered(Generic[V]):
                     step(found[key], int(until[row]), None)
         return found
 
+    def _rows_of(self, _: Iterable[Any], count: int) -> Iterable[int]:
+        """Return those of the first *count* rows that may be about some keys."""
+        return range(count)
+
     def _entry(self, row: int) -> tuple[Any, V]:
-        entry = self._entries[row]
+        entry = self._asked.get(row)
         if entry is None:
-            entry = self._entries[row] = self._read(row)
+            if len(self._asked) >= ASKED_MAX:
+                self._asked = {}
+            entry = self._asked[row] = self._read(row)
         return entry
 
     def _read(self, row: int) -> tuple[Any, V]:
-        """Make the entry of a row that was thawed."""
-        return self._coding.read(self._plain[row])
+        """Make the entry of a row."""
+        late = row - len(self._written)
+        if late >= 0:
+            return self._latest[late]
+        return self._coding.read(orjson.loads(self._written[row]))
 
     def _ends(self) -> Rows:
         """Return the version until which each row stood."""
-        count = len(self._entries)
+        count = len(self._since)
         self._until = grown(self._until, count, fill=int(NEVER))
         if self._closed:
             rows, versions = zip(*self._closed, strict=True)
@@ -188,16 +213,46 @@ class Ledgered(Generic[V]):
         return self._until[:count]
 
 
-class Paired(Ledgered[V]):
+class Pairwise(Ledgered[V]):
+    """A mapping of pairs of blocks, whose rows are found by block without reading them."""
+
+    def __init__(self, coding: Coding[V] = PLAIN) -> None:
+        super().__init__(coding)
+        self._pairs = Journal(**_ENDS)
+
+    def _take(self, parts: Mapping[str, NDArray[Any]]) -> None:
+        super()._take(parts)
+        self._pairs = Journal.thawed(within(parts, "pairs"), _ENDS)
+
+    def _given(self) -> Parts:
+        return {**super()._given(), **nested(pairs=self._pairs.frozen())}
+
+    def _keep(self, key: Ends, value: V, before: int) -> None:
+        self._pairs.append(key)
+        super()._keep(key, value, before)
+
+    def touched_by(self, block: int) -> Rows:
+        """Return the versions at which a pair of a block changed."""
+        low, high = self._pairs.column("low"), self._pairs.column("high")
+        return self._moments(np.flatnonzero((low == block) | (high == block)))
+
+    def _rows_of(self, keys: Iterable[Ends], count: int) -> Iterable[int]:
+        low, high = (self._pairs.column(name)[:count].astype(np.int64) for name in _ENDS)
+        wanted = [(one << _BITS) | other for one, other in keys]
+        rows: list[int] = np.flatnonzero(np.isin((low << _BITS) | high, wanted)).tolist()
+        return rows
+
+
+class Paired(Pairwise[V]):
     """A mapping of pairs of blocks; those of a block are found without looking at the others."""
 
     @cached_property
-    def _with(self) -> dict[int, dict[Ends, None]]:
-        """By block: its pairs at the head."""
-        pairs: dict[int, dict[Ends, None]] = {}
+    def _with(self) -> dict[int, list[Ends]]:
+        """By block: its pairs at the head. They are few, and a list is small."""
+        pairs: dict[int, list[Ends]] = {}
         for ends in self.current:
             for end in ends:
-                pairs.setdefault(end, {})[ends] = None
+                pairs.setdefault(end, []).append(ends)
         return pairs
 
     def of(self, block: int) -> list[Ends]:
@@ -206,16 +261,17 @@ class Paired(Ledgered[V]):
 
     def put(self, key: Ends, version: int, value: V) -> None:
         """Let *value* stand for a pair from *version* on."""
+        if key not in self.current:
+            for end in key:
+                self._with.setdefault(end, []).append(key)
         super().put(key, version, value)
-        for end in key:
-            self._with.setdefault(end, {})[key] = None
 
     def drop(self, key: Ends, version: int) -> None:
         """Let nothing stand for a pair from *version* on."""
         if key in self.current:
             for end in key:
                 pairs = self._with[end]
-                del pairs[key]
+                pairs.remove(key)
                 if not pairs:
                     del self._with[end]
             super().drop(key, version)

@@ -2,25 +2,31 @@
 
 A term is looked up in the growing ones first. What the stock holds of it is copied there when
 somebody asks, so that nothing is ever written into the stock: it may be read-only, and it may be
-a file's bytes.
+a file's bytes. Where many documents come at once they become a new stock: an object for each term
+and room to grow would take several times as much.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.kernel.arithmetic import Integers
-from mnemic.projections.parts import Parts, numbered
+from mnemic.projections.parts import Parts, listed, numbered
 
 Mask = NDArray[np.bool_]
+Stretches: TypeAlias = tuple[int, NDArray[np.int32]]
+"""The first number of several in a row, and the size of each."""
 
 BETWEEN: Final = "\n"
 """Stands between two terms of a stock; no word has it within."""
 
+STOCKED_AT_ONCE: Final = 2**18
+"""Incidences that find their places together: some megabytes on the way, whatever there is."""
 _EMPTY: Final = np.empty(0, dtype=np.int32)
 
 
@@ -35,22 +41,22 @@ class Postings:
     def __init__(self, documents: NDArray[Any] = _EMPTY, counts: NDArray[Any] = _EMPTY) -> None:
         """Start with a copy of what is given."""
         self.size = len(documents)
-        self._rows: Integers = np.empty((2, self.size), dtype=np.int64)
+        self._rows: NDArray[np.int32] = np.empty((2, self.size), dtype=np.int32)
         self._rows[0], self._rows[1] = documents, counts
 
     def extend(self, pairs: list[int]) -> None:
         """Append *pairs*: a document and its count in turn, later than all before."""
-        added = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        added = np.array(pairs, dtype=np.int32).reshape(-1, 2).T
         size = self.size + added.shape[1]
         if size > self._rows.shape[1]:
-            room = np.empty((2, max(size, 2 * self.size)), dtype=np.int64)
+            room = np.empty((2, max(size, 2 * self.size)), dtype=np.int32)
             room[:, : self.size] = self._rows[:, : self.size]
             self._rows = room
         self._rows[:, self.size : size] = added
         self.size = size
 
     @property
-    def rows(self) -> Integers:
+    def rows(self) -> NDArray[np.int32]:
         """Documents that hold the term, ascending, and below them how often each does."""
         return self._rows[:, : self.size]
 
@@ -60,7 +66,7 @@ class Postings:
         within = int(documents.searchsorted(alive.size))
         documents, counts = documents[:within], counts[:within]
         kept = alive[documents]
-        return documents[kept], counts[kept]
+        return documents[kept].astype(np.int64), counts[kept].astype(np.int64)
 
 
 NONE: Final = Postings()
@@ -138,6 +144,93 @@ class Stock:
         at = _places(starts[places], sizes)
         stock.documents[at], stock.counts[at] = np.concatenate(rows, axis=1)
         return stock
+
+    def restocking(self) -> Restocking:
+        """Return what takes in documents and makes a stock of them and of this one."""
+        return Restocking(self, dict(self._place))
+
+    def joined(
+        self, place: dict[str, int], terms: NDArray[Any], counts: NDArray[Any], first: Stretches
+    ) -> Stock:
+        """Return a stock that holds new documents too.
+
+        Args:
+            place: All terms by number, those of this stock before the new ones.
+            terms: By incidence its term's number; those of one document behind the other.
+            counts: By incidence how often the term stands in the document.
+            first: Number of the first of these documents, and how many terms each has.
+        """
+        stock, old = Stock(), self.holders
+        stock._place = place
+        holders = np.bincount(terms, minlength=len(place)).astype(np.int32)
+        holders[: len(old)] += old
+        starts = stock._starts = _starts(holders)
+        most = max(counts.max(initial=0), self.counts.max(initial=0))
+        stock.documents = np.empty(starts[-1], dtype=np.int32)
+        stock.counts = np.empty(starts[-1], dtype=np.min_scalar_type(int(most)))
+        at = _places(starts[: len(old)], old)
+        stock.documents[at], stock.counts[at] = self.documents, self.counts
+        number, sizes = first
+        documents = np.repeat(np.arange(number, number + len(sizes), dtype=np.int32), sizes)
+        free = starts[:-1].copy()
+        free[: len(old)] += old
+        for start in range(0, len(terms), STOCKED_AT_ONCE):
+            part = slice(start, start + STOCKED_AT_ONCE)
+            order = np.argsort(terms[part], kind="stable")
+            sizes = np.bincount(terms[part], minlength=len(free)).astype(np.int32)
+            at = _places(free, sizes)
+            stock.documents[at], stock.counts[at] = documents[part][order], counts[part][order]
+            free += sizes
+        return stock
+
+
+class Restocking:
+    """Documents on their way into a stock."""
+
+    def __init__(self, stock: Stock, place: dict[str, int]) -> None:
+        """Start with what a stock holds.
+
+        Args:
+            stock: It stays as it is.
+            place: Its terms by number; new ones are put behind them.
+        """
+        self._stock = stock
+        self._place = place
+        self._holders = listed(stock.holders)
+        self._terms = array("i")
+        """Those of each document, one behind the other."""
+        self._counts = array("i")
+        """How often each stands in it."""
+        self._sizes = array("i")
+        """How many different ones each document has."""
+
+    def add(self, counts: Mapping[str, int]) -> list[int]:
+        """Take in the next document and return how many before it hold each of its terms.
+
+        Args:
+            counts: How often each of its terms stands in it.
+        """
+        place, holders = self._place, self._holders
+        numbers = [place.setdefault(term, len(place)) for term in counts]
+        holders += [0] * (len(place) - len(holders))
+        held = [holders[number] for number in numbers]
+        for number in numbers:
+            holders[number] += 1
+        self._terms.extend(numbers)
+        self._counts.extend(counts.values())
+        self._sizes.append(len(numbers))
+        return held
+
+    def done(self, first: int) -> Stock:
+        """Return the stock.
+
+        Args:
+            first: Number of the document that was added first.
+        """
+        terms, counts, sizes = (
+            np.array(each, dtype=np.int32) for each in (self._terms, self._counts, self._sizes)
+        )
+        return self._stock.joined(self._place, terms, counts, (first, sizes))
 
 
 def _starts(sizes: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -135,7 +135,7 @@ class Sequence:
         self._links = _widened(self._links, len(texts))
         created_us, category = self._learned(first)
         message = self._catalogue.categories.known(MESSAGE)
-        for document, text in enumerate(texts[first:], start=first):
+        for document, text in enumerate(texts.since(first), start=first):
             author = thread = None
             if isinstance(text, BlockText):
                 author = text.author

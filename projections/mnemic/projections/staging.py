@@ -56,20 +56,24 @@ class Staging(Paired[Staged]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._steps = Journal(**_STEPS)
-        """For every row its pair, the session it adds, and the row it goes on from, or -1."""
+        self._pairs = Journal(**_STEPS)
+        """For every row its pair, the session it adds, and the row it goes on from, or -1: all that
+        an entry is made of."""
         self._sessions = Names()
 
     def _take(self, parts: Mapping[str, NDArray[Any]]) -> None:
-        self._steps = Journal.thawed(within(parts, "steps"), _STEPS)
+        self._pairs = Journal.thawed(within(parts, "steps"), _STEPS)
         self._sessions = Names.thawed(unpacked(parts["sessions"]))
 
-    def _written(self) -> Parts:
+    def _given(self) -> Parts:
         sessions = packed(self._sessions.words)
-        return {**nested(steps=self._steps.frozen()), "sessions": sessions}
+        return {**nested(steps=self._pairs.frozen()), "sessions": sessions}
+
+    def _keep(self, key: Ends, value: Staged, before: int) -> None:
+        self._pairs.append((*key, self._sessions.number(value.sessions[-1]), before))
 
     def _read(self, row: int) -> tuple[Ends, Staged]:
-        low, high, session, before = self._steps.row(row)
+        low, high, session, before = self._pairs.row(row)
         sessions = () if before < 0 else self._entry(before)[1].sessions
         staged = Staged((*sessions, self._sessions.words[session]), self._put_at(row))
         return (low, high), staged
@@ -97,8 +101,6 @@ class Staging(Paired[Staged]):
             value: Goes on from what stands, by one session.
         """
         self._leave(key)
-        session = self._sessions.number(value.sessions[-1])
-        self._steps.append((*key, session, self._standing.get(key, -1)))
         super().put(key, version, value)
         self._queue.setdefault(len(value.sessions), {})[key] = version
 
@@ -107,10 +109,6 @@ class Staging(Paired[Staged]):
         if key in self.current:
             self._leave(key)
             super().drop(key, version)
-
-    def _close(self, row: int, version: int) -> None:
-        super()._close(row, version)
-        self._entries[row] = None  # hundreds of thousands go; who looks back makes it again
 
     def _leave(self, ends: Ends) -> None:
         standing = self.current.get(ends)

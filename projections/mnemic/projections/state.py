@@ -61,6 +61,10 @@ class State:
             self.apply(recorded)
         return self
 
+    def settle(self) -> None:
+        """Let go of what only a long fold needs. Nothing that anybody can ask changes."""
+        self.graph.pairs.settle()
+
     def index_of(self, embedder: EmbedderIdentity) -> VectorIndex:
         """Return the vectors of *embedder*; an empty index at first."""
         return self.indexes.setdefault(embedder, VectorIndex())

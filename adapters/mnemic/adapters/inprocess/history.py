@@ -57,7 +57,7 @@ def behind(space: Space, view: View, block_id: str, *, limit: int = 100) -> tupl
     touched = [table.touched(number) for table in tables]
     touched += [graph.rows.touched(pair) for pair in graph.incident[number]]
     for ledger in (graph.pending, graph.barred, graph.sightings):
-        touched.append(ledger.touched(lambda ends: number in ends))
+        touched.append(ledger.touched_by(number))
     versions = np.unique(np.concatenate(touched))
     chosen = versions[versions <= view.point.version][-limit:]
     found = (space.event_at(int(version)) for version in chosen)

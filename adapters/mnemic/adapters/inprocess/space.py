@@ -181,6 +181,7 @@ class Space:
         with self.guard, _no_garbage_collection():
             self.state, self._spared = State(), -1
             self._fold_all(self.recorded(-1))
+            self.state.settle()
 
     def _fold_all(self, source: Iterator[Recorded]) -> None:
         """Fold *source* to its end, or when reading only to its damage."""
