@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.projections.columns import Trail
-from mnemic.projections.mappings import Ledgered
+from mnemic.projections.mappings import Coding, Ends, Ledgered, Paired
 
 Change: TypeAlias = tuple[str, int | None, int]
 """A key, what it gets (None: nothing), and how many versions later."""
 
+BY_PAIR: Coding[int] = Coding(
+    lambda ends, value: (*ends, value), lambda plain: ((plain[0], plain[1]), plain[2])
+)
 KEYS = "abc"
 CHANGES = st.lists(
     st.tuples(st.sampled_from(KEYS), st.none() | st.integers(0, 3), st.integers(0, 2)), max_size=30
@@ -118,3 +122,37 @@ def test_what_stands_says_since_when() -> None:
     ledger.drop("a", 3)
     ledger.put("a", 5, 2)
     assert ledger.since("a") == 5
+
+
+PAIRS = st.tuples(st.integers(0, 4), st.integers(5, 8))
+MATED = st.lists(st.tuples(PAIRS, st.booleans(), st.integers(0, 2)), max_size=30)
+
+
+@given(changes=MATED, points=st.tuples(*[st.integers(0, 60)] * 2))
+def test_pairs_are_found_by_block_as_if_every_row_were_read(
+    changes: list[tuple[Ends, bool, int]], points: tuple[int, int]
+) -> None:
+    plain: Ledgered[int] = Ledgered(BY_PAIR)
+    paired: Paired[int] = Paired(BY_PAIR)
+    head = 0
+    for place, (ends, stays, later) in enumerate(changes):
+        head += later
+        for mapping in (plain, paired):
+            if stays:
+                mapping.put(ends, head, place)
+            else:
+                mapping.drop(ends, head)
+    thawed = Paired.thawed(paired.frozen(), BY_PAIR)
+    first, last = sorted(min(point, head) for point in points)
+    for mapping in (paired, thawed):
+        assert mapping.trails(first, last, head, bool) == plain.trails(first, last, head, bool)
+        for block in range(9):
+            expected = plain.touched(partial(contains, block=block))
+            assert mapping.touched_by(block).tolist() == expected.tolist()
+            assert sorted(mapping.of(block)) == sorted(
+                ends for ends in plain.current if block in ends
+            )
+
+
+def contains(ends: Ends, block: int) -> bool:
+    return block in ends

@@ -116,9 +116,7 @@ class Pairs:
         return pairs
 
     def settle(self) -> None:
-        """Let all pairs be found in arrays: a long fold is over, and its dict takes the room of
-        ten such arrays.
-        """
+        """Let all pairs be found in arrays: a dict of as many takes ten times the room."""
         self._thawed = len(self)
         self._numbers = {}
         self.incident.sort(self.low, self.high)

@@ -23,6 +23,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.projections.pages import zeros
 from mnemic.projections.parts import Parts, nested, numbered, within
 
 NEVER = np.iinfo(np.int32).max
@@ -38,8 +39,7 @@ def grown(array: NDArray[Any], length: int, *, fill: int = 0) -> NDArray[Any]:
     """Return *array* if it holds *length* values, else a larger copy."""
     if length <= len(array):
         return array
-    # Zeros cost nothing until they are written over.
-    larger = np.zeros(max(length, 2 * len(array)), dtype=array.dtype)
+    larger = zeros((max(length, 2 * len(array)),), array.dtype)
     larger[: len(array)] = array
     if fill:
         larger[len(array) :] = fill

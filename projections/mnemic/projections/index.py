@@ -28,6 +28,7 @@ from mnemic.kernel.arithmetic import NANO
 from mnemic.kernel.errors import VectorRefused
 from mnemic.kernel.vectors import Vector
 from mnemic.projections.order import Ids, ranked
+from mnemic.projections.pages import zeros
 from mnemic.projections.parts import Lazy, Parts
 
 Integers: TypeAlias = NDArray[np.int64]
@@ -446,7 +447,7 @@ class VectorIndex:
 
 def _with_room(held: NDArray[Any], capacity: int, dtype: type[np.generic]) -> NDArray[Any]:
     """Return a copy of *held* with room for *capacity* rows."""
-    wider = np.empty((capacity, *held.shape[1:]), dtype=dtype)
+    wider = zeros((capacity, *held.shape[1:]), dtype)
     wider[: len(held)] = held
     return wider
 

@@ -119,8 +119,12 @@ def grouped(keys: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         key k are those from ``ends[k]`` to ``ends[k + 1]``.
     """
     # A key and its place make one number, and numbers are sorted faster than places are.
-    marked = (keys.astype(np.int64) << _PLACE_BITS) | np.arange(len(keys))
+    # All in one place: there are a million of them.
+    marked = keys.astype(np.int64)
+    marked <<= _PLACE_BITS
+    marked |= np.arange(len(keys), dtype=np.int32)
     marked.sort()
     ends = np.zeros(int(keys.max(initial=-1)) + 2, dtype=np.int64)
     np.cumsum(np.bincount(keys, minlength=len(ends) - 1), out=ends[1:])
-    return marked & ((1 << _PLACE_BITS) - 1), ends
+    marked &= (1 << _PLACE_BITS) - 1
+    return marked, ends

@@ -25,6 +25,7 @@ from mnemic.kernel.texts import BlockText
 from mnemic.projections.analysis import terms
 from mnemic.projections.catalogue import Catalogue
 from mnemic.projections.columns import FIRST_CAPACITY, Names, Rows, Series
+from mnemic.projections.pages import zeros
 from mnemic.projections.parts import Parts, packed, unpacked
 
 SITTING_GAP_US: Final = 3 * MICROS_PER_HOUR
@@ -186,6 +187,7 @@ def _widened(links: Rows, documents: int) -> Rows:
     """Return *links* if there is room for so many documents, else a larger copy."""
     if documents <= len(links):
         return links
-    wider = np.full((max(documents, 2 * len(links)), 2 * STEPS), NONE, dtype=np.int32)
+    wider = zeros((max(documents, 2 * len(links)), 2 * STEPS), np.int32)
     wider[: len(links)] = links
+    wider[len(links) :] = NONE
     return wider

@@ -1,0 +1,35 @@
+"""Pages: room for large arrays, straight from the system.
+
+An array that grows leaves its old place behind. Taken from the heap, such places are too small for
+the next one and too many to be given back: a fold of a million events left 100 MB of holes. Pages
+of their own go back to the system with the array, and cost nothing until they are written to, so
+that there may be room for as many values again.
+"""
+
+from __future__ import annotations
+
+import mmap
+import sys
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+PAGED_FROM: Final = 2**18
+"""Bytes from which an array has its own pages."""
+
+
+def zeros(shape: tuple[int, ...], dtype: type[np.generic] | np.dtype[Any]) -> NDArray[Any]:
+    """Return zeros, as ``np.zeros`` does."""
+    size = prod(shape) * np.dtype(dtype).itemsize
+    if size < PAGED_FROM:
+        return np.zeros(shape, dtype=dtype)
+    return np.frombuffer(_pages(size), dtype=dtype).reshape(shape)
+
+
+def _pages(size: int) -> mmap.mmap:
+    if sys.platform == "win32":
+        return mmap.mmap(-1, size)
+    # Else a process that forks would share them with its child.
+    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)

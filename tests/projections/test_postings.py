@@ -1,0 +1,71 @@
+"""A stock made of many documents at once is the one that grows by a few at a time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemic.projections.columns import GATHERED_MAX
+from mnemic.projections.lexicon import LATE_MAX, Lexicon, Queue
+from mnemic.projections.postings import Postings, Stock
+
+TEXTS = st.lists(st.lists(st.sampled_from("abcdef"), max_size=6), max_size=8)
+
+
+def at_once(stock: Stock, texts: Sequence[Sequence[str]], first: int) -> tuple[Stock, list[int]]:
+    fresh = stock.restocking()
+    held = [count for text in texts for count in fresh.add(Counter(text))]
+    return fresh.done(first), held
+
+
+def one_by_one(stock: Stock, texts: Sequence[Sequence[str]], first: int) -> tuple[Stock, list[int]]:
+    postings: dict[str, Postings] = {}
+    held = []
+    for document, text in enumerate(texts, start=first):
+        for term, count in Counter(text).items():
+            before = stock.of(term) if term in stock else ((), ())
+            grown = postings.setdefault(term, Postings(*before))
+            held.append(grown.size)
+            grown.extend([document, count])
+    return stock.grown(postings), held
+
+
+def kept(stock: Stock | Lexicon) -> dict[str, tuple[str, bytes]]:
+    return {name: (part.dtype.str, part.tobytes()) for name, part in stock.frozen().items()}
+
+
+@given(TEXTS, TEXTS)
+def test_documents_taken_in_at_once_make_the_same_stock(
+    before: list[list[str]], after: list[list[str]]
+) -> None:
+    quick, _ = at_once(Stock(), before, 0)
+    slow, _ = one_by_one(Stock(), before, 0)
+    assert kept(quick) == kept(slow)
+    quicker, held = at_once(quick, after, len(before))
+    slower, counted = one_by_one(slow, after, len(before))
+    assert (kept(quicker), held) == (kept(slower), counted)
+    assert kept(quick) == kept(slow)
+
+
+def test_a_lexicon_of_many_texts_is_the_same_whenever_it_was_asked() -> None:
+    texts = [f"{number % 7} bees and {number % 11} wasps {number}" for number in range(LATE_MAX)]
+    texts = [*texts, *reversed(texts)]
+    whole, asked = Lexicon(), Lexicon()
+    for number, text in enumerate(texts):
+        whole.add(text)
+        asked.add(text)
+        if number % 300 == 0:
+            asked.settle()
+    assert whole.rarity.tolist() == asked.rarity.tolist()
+    assert kept(whole) == kept(asked)
+
+
+def test_texts_that_wait_come_in_order() -> None:
+    texts = [None if number % 5 == 0 else f"é {number}" for number in range(2 * GATHERED_MAX + 3)]
+    queue = Queue()
+    for text in texts:
+        queue.append(text)
+    assert (len(queue), list(queue)) == (len(texts), texts)
