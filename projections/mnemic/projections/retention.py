@@ -30,12 +30,10 @@ def retrievability(view: View, numbers: Ints) -> Ints:
     Returns:
         Nano-units in [0, NANO]; 0 for a block that was never promoted.
     """
-    reviews, version = view.state.catalogue.reviews, view.point.version
-    memories = [reviews.memory(number, version) for number in numbers.tolist()]
-    found = [memory for memory in memories if memory is not None]
-    left = np.zeros(len(memories), dtype=np.int64)
-    left[[memory is not None for memory in memories]] = retention.retrievabilities(
-        np.array([memory.stability for memory in found], dtype=np.float64),
-        view.point.active_us - np.array([memory.reviewed_us for memory in found], dtype=np.int64),
+    stability, reviewed_us = view.state.catalogue.reviews.stabilities(numbers, view.point.version)
+    left = np.zeros(len(numbers), dtype=np.int64)
+    known = np.flatnonzero(stability)
+    left[known] = retention.retrievabilities(
+        stability[known], view.point.active_us - reviewed_us[known]
     )
     return left

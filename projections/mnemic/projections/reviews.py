@@ -1,12 +1,14 @@
 """Which blocks proved their worth and which did not, and when: what retention is made of.
 
-The reviews of a block up to a version are a prefix of its list, and what they made of it is worked
-out once per prefix, when somebody asks. A block whose reviews were put back, which is rare, is
-worked out afresh each time.
+The reviews of a block up to a version are a prefix of its list. What all of them made of it is
+worked out once, when somebody asks, and kept as numbers in columns: objects by the hundred thousand
+would be walked through by the garbage collector, while every thread waits. What fewer made of it,
+and a block whose reviews were put back, which is rare, is worked out afresh each time.
 """
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Mapping
 from typing import Any
@@ -15,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.kernel import retention
+from mnemic.kernel.arithmetic import Floats, Integers
 from mnemic.kernel.retention import Memory, Review
 from mnemic.projections.journals import Journal
 from mnemic.projections.parts import Parts, nested, packed, unpacked, within
@@ -32,10 +35,8 @@ class Reviews:
 
     def __init__(self) -> None:
         self._noted = Journal(**_NOTED)
-        self._reviews: dict[int, list[Review]] = {}
-        """Those of the blocks that were asked for."""
-        self._memories: dict[int, list[Memory]] = {}
-        """By block: what its first, its first two, ... reviews made of it, as far as asked."""
+        self._made = Made()
+        """What all reviews made of the blocks that were asked for."""
         self._put_back: dict[int, list[tuple[int, int]]] = {}
         """By block: versions, and the earlier one whose reviews stood again from each."""
 
@@ -58,12 +59,12 @@ class Reviews:
     def note(self, block: int, version: int, active_us: int, rating: int) -> None:
         """Remember that a block was reviewed at *version*."""
         self._noted.append((block, version, active_us, rating))
-        if block in self._reviews:
-            self._reviews[block].append(Review(version, active_us, rating))
+        self._made.forget(block)
 
     def put_back(self, block: int, version: int, then: int) -> None:
         """Let the reviews that counted at version *then* be those that count from *version* on."""
         self._put_back.setdefault(block, []).append((version, then))
+        self._made.forget(block)
 
     def of(self, block: int, version: int) -> list[Review]:
         """Return the reviews of a block that count at *version*."""
@@ -81,25 +82,96 @@ class Reviews:
 
     def memory(self, block: int, version: int) -> Memory | None:
         """Return what the reviews of a block up to *version* made of it; None without any."""
+        if 0 <= self._made.since(block) <= version:
+            return self._made.of(block)
         found = self._all(block)
-        if not found:
-            return None
-        if block in self._put_back:
+        if not found or block in self._put_back:
             return _made(self.of(block, version))
-        # Most blocks have one review, and most questions are about now.
-        count = len(found) if found[-1].version <= version else _upto(found, version)
-        if not count:
-            return None
-        known = self._memories.setdefault(block, [])
-        for review in found[len(known) : count]:
-            known.append(_after(known[-1] if known else None, review))
-        return known[count - 1]
+        if found[-1].version > version:
+            return _made(found[: _upto(found, version)])
+        memory = _made(found)
+        assert memory is not None  # noqa: S101 - there are reviews
+        self._made.keep(block, found[-1].version, memory)
+        return memory
+
+    def stabilities(self, blocks: Integers, version: int) -> tuple[Floats, Integers]:
+        """Return the stability of the memory of each block, and when it was reviewed last.
+
+        Args:
+            blocks: By number.
+            version: As for ``memory``.
+        Returns:
+            Days, 0 where there is no memory; and active microseconds.
+        """
+        stability, reviewed_us = self._made.columns(blocks)
+        since = self._made.each_since(blocks)
+        for place in np.flatnonzero((since < 0) | (since > version)).tolist():
+            memory = self.memory(int(blocks[place]), version)
+            stability[place] = 0.0 if memory is None else memory.stability
+            reviewed_us[place] = 0 if memory is None else memory.reviewed_us
+        return stability, reviewed_us
 
     def _all(self, block: int) -> list[Review]:
-        found = self._reviews.get(block)
-        if found is None:
-            found = self._reviews[block] = list(map(Review._make, self._noted.about(block)))
-        return found
+        return list(map(Review._make, self._noted.about(block)))
+
+
+class Made:
+    """Memories by block, as columns of numbers."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._since = array("i")
+        """Version of the last review; -1 where nothing is kept."""
+        self._stability, self._difficulty = array("d"), array("d")
+        self._reps, self._lapses, self._reviewed_us = array("i"), array("i"), array("q")
+
+    def since(self, block: int) -> int:
+        """Return the version of the last review of a block that is kept, or -1."""
+        return self._since[block] if block < len(self._since) else -1
+
+    def forget(self, block: int) -> None:
+        """Keep nothing of a block."""
+        if block < len(self._since):
+            self._since[block] = -1
+
+    def keep(self, block: int, since: int, memory: Memory) -> None:
+        """Keep what all reviews of a block made of it, the last one at version *since*."""
+        fresh = block + 1 - len(self._since)
+        if fresh > 0:
+            self._since.extend([-1] * fresh)
+            for column in (self._stability, self._difficulty):
+                column.extend([0.0] * fresh)
+            for numbers in (self._reps, self._lapses, self._reviewed_us):
+                numbers.extend([0] * fresh)
+        self._since[block] = since
+        self._stability[block], self._difficulty[block] = memory.stability, memory.difficulty
+        self._reps[block], self._lapses[block] = memory.reps, memory.lapses
+        self._reviewed_us[block] = memory.reviewed_us
+
+    def of(self, block: int) -> Memory:
+        """Return the memory of a block that is kept."""
+        return Memory(
+            stability=self._stability[block],
+            difficulty=self._difficulty[block],
+            reps=self._reps[block],
+            lapses=self._lapses[block],
+            reviewed_us=self._reviewed_us[block],
+        )
+
+    def each_since(self, blocks: Integers) -> Integers:
+        """Return ``since`` of each block."""
+        return _each(self._since, blocks, -1).astype(np.int64)
+
+    def columns(self, blocks: Integers) -> tuple[Floats, Integers]:
+        """Return stability and last review of each block; anything where nothing is kept."""
+        return _each(self._stability, blocks, 0), _each(self._reviewed_us, blocks, 0)
+
+
+def _each(column: array[Any], blocks: Integers, default: int) -> NDArray[Any]:
+    """Return the values of *blocks*, *default* for those beyond the end."""
+    values = np.array([default], dtype=column.typecode)
+    values = np.concatenate((np.array(column, dtype=column.typecode), values))
+    return values[np.minimum(blocks, len(column))]
 
 
 def _made(reviews: list[Review]) -> Memory | None:
