@@ -24,6 +24,8 @@ P = TypeVar("P", bound=Payload)
 
 LATEST_MAX: Final = 256
 """Events that stay what they are until together they become bytes. Each takes two kilobytes."""
+ASKED_MAX: Final = 1024
+"""Events that are remembered after they were asked for."""
 ERASED_MARK: Final = 0
 """Stands where a payload was."""
 
@@ -41,6 +43,8 @@ class Bodies(Generic[E]):
         self._written = Blobs()
         self._latest: list[E] = []
         """Those behind them."""
+        self._asked: dict[int, E] = {}
+        """Some of those that were asked for."""
 
     def frozen(self) -> Parts:
         """Return everything as arrays."""
@@ -73,7 +77,11 @@ class Bodies(Generic[E]):
         """Return the event with this number, from 0."""
         if number >= len(self._written):
             return self._latest[number - len(self._written)]
-        event: E = self._read(orjson.loads(self._written[number]))
+        event = self._asked.get(number)
+        if event is None:
+            if len(self._asked) >= ASKED_MAX:
+                self._asked = {}
+            event = self._asked[number] = self._read(orjson.loads(self._written[number]))
         return event
 
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel import identity
@@ -79,8 +79,6 @@ class Ledger:
         """By composition: where its members end among those of all."""
         self._of_block = Filing()
         """Compositions by member."""
-        self._asked: dict[int, Composed] = {}
-        """Compositions that somebody asked for."""
         self._labelled = Envelopes()
         self._labels = Bodies(CompositionLabelled)
         self._subjects = Series(np.int32)
@@ -89,7 +87,6 @@ class Ledger:
         """Labels by composition."""
         self._turns: dict[int, tuple[int, ...]] = {}
         """By label, as in ``Labelled``."""
-        self._labels_asked: dict[int, Labelled] = {}
 
     def frozen(self) -> Parts:
         """Return everything as arrays."""
@@ -166,8 +163,7 @@ class Ledger:
     def turn(self, label: int, version: int) -> None:
         """Let the label that was set at version *label* cease to count, or count again."""
         number = self._labelled.upto(label) - 1
-        turns = self._turns[number] = (*self._turns.get(number, ()), version)
-        self._labels_asked[number] = evolve(self._label(number), turns=turns)
+        self._turns[number] = (*self._turns.get(number, ()), version)
 
     def labels(self, first: int, last: int) -> Iterator[Labelled]:
         """Yield the labels that were set, retracted or counted again from *first* to *last*."""
@@ -210,31 +206,23 @@ class Ledger:
     # --- made when asked for ----------------------------------------------------------------
 
     def _composition(self, number: int) -> Composed:
-        found = self._asked.get(number)
-        if found is None:
-            ends = self._ends.values
-            members = self._members.values[ends[number - 1] if number else 0 : ends[number]]
-            found = self._asked[number] = Composed(
-                number,
-                self._names[number],
-                *self._composed.of(number),
-                self._compositions[number],
-                tuple(members.tolist()),
-            )
-        return found
+        ends = self._ends.values
+        members = self._members.values[ends[number - 1] if number else 0 : ends[number]]
+        return Composed(
+            number,
+            self._names[number],
+            *self._composed.of(number),
+            self._compositions[number],
+            tuple(members.tolist()),
+        )
 
     def _label(self, number: int) -> Labelled:
-        found = self._labels_asked.get(number)
-        if found is None:
-            made = Labelled(
-                int(self._subjects.values[number]),
-                *self._labelled.of(number),
-                self._labels[number],
-                self._turns.get(number, ()),
-            )
-            # What ``turn`` put there in the meantime knows more.
-            found = self._labels_asked.setdefault(number, made)
-        return found
+        return Labelled(
+            int(self._subjects.values[number]),
+            *self._labelled.of(number),
+            self._labels[number],
+            self._turns.get(number, ()),
+        )
 
 
 class Envelopes:
