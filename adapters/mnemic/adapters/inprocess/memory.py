@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from functools import partial, update_wrapper
+from math import inf
 from threading import Lock
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
@@ -29,28 +30,59 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class _Threaded:
-    """Something synchronous, reached through one worker thread at a time.
+WORKERS_MAX = 4
+"""Threads of one memory: one that works, and some that wait for it though nobody waits for them."""
+LOOK_AGAIN_S = 0.02
+
+
+class _Turns:
+    """Turns at something synchronous, one after the other, each on a worker thread.
 
     The limiter queues the callers, in order. Beside it a turn is held by the worker itself: a
-    task that is cancelled natively gives its place in the queue away while its verb still runs.
+    task that is cancelled natively gives its place in the queue away while its verb still runs,
+    and so may whoever comes next. Their threads wait for the turn, so there must not be many.
     """
 
-    def __init__(self, behind: Any, limiter: anyio.CapacityLimiter, turn: Lock) -> None:
+    def __init__(self) -> None:
+        self._limiter = anyio.CapacityLimiter(1)
+        self._unlimited = anyio.CapacityLimiter(inf)
+        self._turn = Lock()
+        self._workers: set[object] = set()
+
+    async def take(self, act: Callable[[], T]) -> T:
+        """Run *act* to its end when its turn has come."""
+        worker = object()
+
+        def work() -> T:
+            self._workers.add(worker)
+            try:
+                with self._turn:
+                    return act()
+            finally:
+                self._workers.discard(worker)
+
+        async with self._limiter:
+            while len(self._workers) >= WORKERS_MAX:  # noqa: ASYNC110 - by threads
+                await anyio.sleep(LOOK_AGAIN_S)
+            return await to_thread.run_sync(work, limiter=self._unlimited)
+
+
+class _Threaded:
+    """Something synchronous, reached through one worker thread at a time."""
+
+    def __init__(self, behind: Any, turns: _Turns) -> None:
         self._behind = behind
-        self._limiter = limiter
-        self._turn = turn
+        self._turns = turns
 
     async def run(self, call: Callable[..., T], *args: Any, **keywords: Any) -> T:
         """Run a synchronous verb to its end on the worker thread."""
 
         def work() -> T:
-            with self._turn:
-                if self._behind is None:
-                    raise Closed("the memory is not open", recovery="Enter it: async with memory.")
-                return call(self._behind, *args, **keywords)
+            if self._behind is None:
+                raise Closed("the memory is not open", recovery="Enter it: async with memory.")
+            return call(self._behind, *args, **keywords)
 
-        return await to_thread.run_sync(work, limiter=self._limiter)
+        return await self._turns.take(work)
 
 
 def _verb(
@@ -178,7 +210,7 @@ class Memory(_Threaded, Guided):
     why_not = _verb(SyncMemory.why_not)
 
     def __init__(self, opening: Callable[[], SyncMemory]) -> None:
-        super().__init__(None, anyio.CapacityLimiter(1), Lock())
+        super().__init__(None, _Turns())
         self._opening = opening
 
     @property
@@ -203,7 +235,7 @@ class Memory(_Threaded, Guided):
 
     async def __aenter__(self) -> Self:
         try:
-            await to_thread.run_sync(self._enter, limiter=self._limiter)
+            await self._turns.take(self._enter)
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await self.close()  # a cancelled caller must not leave the file open
@@ -211,8 +243,7 @@ class Memory(_Threaded, Guided):
         return self
 
     def _enter(self) -> None:
-        with self._turn:
-            self._behind = self._opening()
+        self._behind = self._opening()
 
     async def __aexit__(
         self,
@@ -225,12 +256,11 @@ class Memory(_Threaded, Guided):
 
     async def close(self) -> None:
         """Close the space, once the verb that runs is done."""
-        await to_thread.run_sync(self._leave, limiter=self._limiter)
+        await self._turns.take(self._leave)
 
     def _leave(self) -> None:
-        with self._turn:
-            if self._behind is not None:
-                self._behind.close()
+        if self._behind is not None:
+            self._behind.close()
 
     async def policy(self) -> Policy:
         """Return the policy in force; awaited, for the log may have moved on."""
@@ -239,7 +269,7 @@ class Memory(_Threaded, Guided):
     async def as_of(self, **point: Any) -> View:
         """Return the memory as it was. Arguments as ``SyncMemory.as_of``."""
         fixed: SyncView = await self.run(SyncMemory.as_of, **point)
-        return View(fixed, self._limiter, self._turn)
+        return View(fixed, self._turns)
 
     @asynccontextmanager
     async def session(self) -> AsyncGenerator[SessionId]:

@@ -1,0 +1,147 @@
+"""Nothing that a memory does runs on the thread of the event loop, and few other threads do it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import anyio
+import pytest
+
+from mnemic.adapters.analysts.rules import RulesAnalyst
+from mnemic.adapters.clocks import ManualClock
+from mnemic.adapters.embedders.hashing import HashEmbedder
+from mnemic.adapters.entropy import SeededEntropy
+from mnemic.adapters.inprocess import Memory
+from mnemic.adapters.inprocess.memory import WORKERS_MAX
+from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.kernel.policy import Policy
+
+pytestmark = pytest.mark.anyio
+Call: TypeAlias = tuple[str, Callable[[list[Any], Path], dict[str, Any]]]
+
+PATIENCE_S = 20.0
+
+
+class Witness:
+    """Something that a memory uses, and the threads that it was called on."""
+
+    def __init__(self, behind: Any, threads: set[int]) -> None:
+        self._behind = behind
+        self._threads = threads
+
+    def __getattr__(self, name: str) -> Any:
+        self._threads.add(threading.get_ident())
+        found = getattr(self._behind, name)
+        return found if name != "log" else self._log
+
+    def _log(self, *args: Any, **keywords: Any) -> Witness:
+        return Witness(self._behind.log(*args, **keywords), self._threads)
+
+
+class Gate:
+    """The hash embedder behind a gate."""
+
+    identity = HashEmbedder().identity
+
+    def __init__(self) -> None:
+        self.reached = threading.Event()
+        self.opened = threading.Event()
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        self.reached.set()
+        assert self.opened.wait(PATIENCE_S)
+        return HashEmbedder().embed(texts)
+
+
+VERBS: list[Call] = [
+    ("start_session", lambda _, __: {}),
+    ("learn", lambda _, __: {"content": "the harbour gate", "tags": ["harbour"]}),
+    ("learn_many", lambda _, __: {"lessons": ["a crane", "a storm"]}),
+    ("consolidate", lambda _, __: {}),
+    ("recall", lambda _, __: {"query": "harbour gate"}),
+    ("outcome", lambda seen, _: {"decision_id": seen[4].decision_id}),
+    ("explain", lambda seen, _: {"decision_id": seen[4].decision_id}),
+    ("replay", lambda seen, _: {"decision_id": seen[4].decision_id}),
+    ("replay_all", lambda _, __: {}),
+    ("backtest", lambda _, __: {"policies": Policy(name="other")}),
+    ("connect", lambda seen, _: {"source": seen[1].block_id, "target": seen[4].block_ids[-1]}),
+    ("compose", lambda seen, _: {"members": list(seen[4].block_ids[:2])}),
+    ("frontier", lambda _, __: {}),
+    ("deep_reference", lambda _, __: {"query": "harbour"}),
+    ("history", lambda _, __: {}),
+    ("timeline", lambda _, __: {}),
+    ("curate", lambda _, __: {}),
+    ("checkpoint", lambda _, __: {}),
+    ("checkpoints", lambda _, __: {}),
+    ("export", lambda _, folder: {"path": folder / "out.jsonl"}),
+    ("status", lambda _, __: {}),
+    ("verify", lambda _, __: {}),
+    ("erase", lambda seen, _: {"block_id": seen[1].block_id}),
+    ("end_session", lambda _, __: {}),
+]
+
+
+async def test_no_verb_runs_on_the_thread_of_the_loop(tmp_path: Path) -> None:
+    threads: set[int] = set()
+    memory = Memory.open(
+        Witness(MemoryStore(), threads),
+        clock=Witness(ManualClock(), threads),
+        entropy=Witness(SeededEntropy("off the loop"), threads),
+        embedder=Witness(HashEmbedder(), threads),
+        analyst=Witness(RulesAnalyst(), threads),
+        checkpoints=tmp_path,
+    )
+    assert threads == set()
+    used: dict[str, bool] = {}
+
+    async def witnessed(name: str, call: Callable[[], Any]) -> Any:
+        threads.clear()
+        found = await call()
+        used[name] = bool(threads) and threading.get_ident() not in threads
+        return found
+
+    await witnessed("open", memory.__aenter__)
+    seen: list[Any] = []
+    for verb, given in VERBS:
+        arguments = given(seen, tmp_path)
+        seen.append(await witnessed(verb, lambda: getattr(memory, verb)(**arguments)))  # noqa: B023
+    view = await witnessed("as_of", lambda: memory.as_of(version=14))
+    await witnessed("a view", lambda: view.recall("harbour"))
+    await witnessed("close", memory.close)
+    assert used == dict.fromkeys(used, True)
+
+
+async def test_what_is_imported_is_read_beside_the_loop(tmp_path: Path) -> None:
+    file = tmp_path / "out.jsonl"
+    async with Memory.open(MemoryStore(), clock=ManualClock(), embedder=HashEmbedder()) as memory:
+        await memory.learn("the harbour gate")
+        await memory.export(file)
+    threads: set[int] = set()
+    await Memory.import_space(file, Witness(MemoryStore(), threads))
+    assert threads
+    assert threading.get_ident() not in threads
+
+
+async def test_callers_that_gave_up_leave_few_threads_behind() -> None:
+    gate = Gate()
+    async with Memory.open(MemoryStore(), clock=ManualClock(), embedder=gate) as memory:
+        await memory.learn("words")
+        before = threading.active_count()
+        tasks: list[asyncio.Future[Any]] = [asyncio.ensure_future(memory.consolidate())]
+        assert await anyio.to_thread.run_sync(gate.reached.wait, PATIENCE_S)
+        for _ in range(3 * WORKERS_MAX):
+            task = asyncio.ensure_future(memory.status())
+            tasks.append(task)
+            await anyio.wait_all_tasks_blocked()
+            tasks[-2].cancel()
+            await anyio.wait_all_tasks_blocked()
+        left = threading.active_count() - before
+        tasks[-1].cancel()
+        gate.opened.set()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert (await memory.status()).active == 1
+    assert left <= WORKERS_MAX + 1  # and the one that waited for the gate
