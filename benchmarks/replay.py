@@ -65,12 +65,19 @@ class Found:
     at_least: float | None = None
 
     @property
+    def missed(self) -> bool:
+        """Whether there is a target, and it was missed."""
+        too_much = self.limit is not None and self.value > self.limit
+        return too_much or (self.at_least is not None and self.value < self.at_least)
+
+    @property
     def goal(self) -> str:
         """The target in words, and whether it was missed."""
+        missed = "   missed" if self.missed else ""
         if self.limit is not None:
-            return f"<= {self.limit:g}{'' if self.value <= self.limit else '   missed'}"
+            return f"<= {self.limit:g}{missed}"
         if self.at_least is not None:
-            return f">= {self.at_least:g}{'' if self.value >= self.at_least else '   missed'}"
+            return f">= {self.at_least:g}{missed}"
         return ""
 
 
