@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.projections.columns import GATHERED_MAX
-from mnemic.projections.lexicon import LATE_MAX, Lexicon, Queue
+from mnemic.kernel.texts import ERASED, BlockText
+from mnemic.projections.lexicon import LATE_MAX, Lexicon
+from mnemic.projections.payloads import Payloads
 from mnemic.projections.postings import Postings, Stock
 
 TEXTS = st.lists(st.lists(st.sampled_from("abcdef"), max_size=6), max_size=8)
@@ -63,9 +64,16 @@ def test_a_lexicon_of_many_texts_is_the_same_whenever_it_was_asked() -> None:
     assert kept(whole) == kept(asked)
 
 
-def test_texts_that_wait_come_in_order() -> None:
-    texts = [None if number % 5 == 0 else f"é {number}" for number in range(2 * GATHERED_MAX + 3)]
-    queue = Queue()
-    for text in texts:
-        queue.append(text)
-    assert (len(queue), list(queue)) == (len(texts), texts)
+def test_texts_that_are_kept_elsewhere_are_read_when_their_turn_comes() -> None:
+    texts: Payloads[BlockText] = Payloads(BlockText)
+    own, other = Lexicon(), Lexicon(texts=texts)
+    for number in range(12):
+        content = None if number % 5 == 0 else f"{number % 3} bees"
+        texts.append(ERASED if content is None else BlockText(content=content))
+        for lexicon in (own, other):
+            lexicon.add(content)
+        if number == 7:
+            assert kept(own) == kept(other)
+            other = Lexicon.thawed(other.frozen(), texts)
+    assert len(own) == len(other) == 12
+    assert kept(own) == kept(other)

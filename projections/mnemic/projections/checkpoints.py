@@ -61,7 +61,7 @@ def thaw(parts: Mapping[str, NDArray[Any]]) -> State:
     state.catalogue = Catalogue.thawed(within(parts, "catalogue"))
     state.graph = Graph.thawed(within(parts, "graph"))
     state.ledger = Ledger.thawed(within(parts, "ledger"))
-    state.lexicon = Lexicon.thawed(within(parts, "lexicon"))
+    state.lexicon = Lexicon.thawed(within(parts, "lexicon"), state.catalogue.texts)
     state.sequence = Sequence.thawed(within(parts, "sequence"), state.catalogue)
     indexes = within(parts, "indexes")
     identities = [

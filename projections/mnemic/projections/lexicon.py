@@ -30,17 +30,17 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
 from typing import Any, Final
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from mnemic.kernel.arithmetic import Integers, ln, share
+from mnemic.kernel.texts import BlockText
 from mnemic.projections import analysis
-from mnemic.projections.columns import GATHERED_MAX, Series
+from mnemic.projections.columns import Series
 from mnemic.projections.parts import Parts, nested, packed, unpacked, within
+from mnemic.projections.payloads import Payloads
 from mnemic.projections.postings import NONE, Mask, Postings, Stock
 from mnemic.projections.term_counts import GRID, K1, WHOLE, TermCounts
 
@@ -53,28 +53,57 @@ LATE_SHARE: Final = 4
 
 
 class Queue:
-    """Texts that wait: bytes, but for the latest, since a long log brings very many."""
+    """Texts that wait, in order."""
 
     def __init__(self) -> None:
         """Start empty."""
-        self._written: list[bytes] = []
-        """As many at a time as may gather."""
-        self._latest: list[str | None] = []
+        self._texts: list[str | None] = []
 
     def append(self, text: str | None) -> None:
         """Put *text* behind the others."""
-        self._latest.append(text)
-        if len(self._latest) == GATHERED_MAX:
-            self._written.append(orjson.dumps(self._latest))
-            self._latest = []
+        self._texts.append(text)
 
     def __len__(self) -> int:
         """Return how many texts wait."""
-        return len(self._written) * GATHERED_MAX + len(self._latest)
+        return len(self._texts)
 
     def __iter__(self) -> Iterator[str | None]:
         """Yield all, first in first."""
-        return chain(chain.from_iterable(map(orjson.loads, self._written)), self._latest)
+        return iter(self._texts)
+
+    def clear(self) -> None:
+        """Let none wait any longer."""
+        self._texts = []
+
+
+class Owed(Queue):
+    """Texts that wait where they are kept anyway: a long log brings very many.
+
+    Args:
+        kept: Where each text stands before it is put here, by its document number.
+    """
+
+    def __init__(self, kept: Payloads[BlockText]) -> None:
+        """Start with none of them waiting."""
+        self._kept = kept
+        self._count = 0
+
+    def append(self, _: str | None) -> None:
+        """Let the next one wait."""
+        self._count += 1
+
+    def __len__(self) -> int:
+        """Return how many texts wait."""
+        return self._count
+
+    def __iter__(self) -> Iterator[str | None]:
+        """Yield all, first in first."""
+        for text in self._kept.since(len(self._kept) - self._count):
+            yield text.content if isinstance(text, BlockText) else None
+
+    def clear(self) -> None:
+        """Let none wait any longer."""
+        self._count = 0
 
 
 class Lexicon:
@@ -84,17 +113,20 @@ class Lexicon:
     searches only read.
     """
 
-    def __init__(self, analyser: str = analysis.ANALYSER) -> None:
+    def __init__(
+        self, analyser: str = analysis.ANALYSER, *, texts: Payloads[BlockText] | None = None
+    ) -> None:
         """Start empty.
 
         Args:
             analyser: Name of the recipe from text to terms, for documents and queries alike.
+            texts: Where somebody else keeps the texts that are added here, by document number.
         Raises:
             RecipeRetired: This release carries no such recipe.
         """
         self.analyser = analyser
         self._analyse = analysis.analyser(analyser)
-        self._queue = Queue()
+        self._queue = Queue() if texts is None else Owed(texts)
         """Texts that are not analysed yet. Of the others nothing is kept but their terms."""
         self._lengths: Integers = np.zeros(0, dtype=np.int64)
         """Terms in each analysed document."""
@@ -120,13 +152,18 @@ class Lexicon:
         )
 
     @classmethod
-    def thawed(cls, parts: Mapping[str, NDArray[Any]]) -> Lexicon:
+    def thawed(
+        cls, parts: Mapping[str, NDArray[Any]], texts: Payloads[BlockText] | None = None
+    ) -> Lexicon:
         """Return the lexicon that these arrays were made of.
 
+        Args:
+            parts: From ``frozen``.
+            texts: As for a new one.
         Raises:
             RecipeRetired: This release does not carry its analyser.
         """
-        lexicon = cls(unpacked(parts["recipe/analyser"]))
+        lexicon = cls(unpacked(parts["recipe/analyser"]), texts=texts)
         documents = within(parts, "documents")
         lexicon._stock = Stock.thawed(within(parts, "stock"))
         lexicon._lengths = documents["lengths"].astype(np.int64)
@@ -152,7 +189,7 @@ class Lexicon:
             self._restock()
         else:
             self._extend()
-        self._queue = Queue()
+        self._queue.clear()
 
     def _restock(self) -> None:
         """Make a stock of everything: what is queued is much."""

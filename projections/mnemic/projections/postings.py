@@ -25,8 +25,8 @@ Stretches: TypeAlias = tuple[int, NDArray[np.int32]]
 BETWEEN: Final = "\n"
 """Stands between two terms of a stock; no word has it within."""
 
-STOCKED_AT_ONCE: Final = 2**18
-"""Incidences that find their places together: some megabytes on the way, whatever there is."""
+STOCKED_AT_ONCE: Final = 2**13
+"""Documents that find their places together: some megabytes on the way, whatever there is."""
 _EMPTY: Final = np.empty(0, dtype=np.int32)
 
 
@@ -171,16 +171,20 @@ class Stock:
         at = _places(starts[: len(old)], old)
         stock.documents[at], stock.counts[at] = self.documents, self.counts
         number, sizes = first
-        documents = np.repeat(np.arange(number, number + len(sizes), dtype=np.int32), sizes)
+        ends = np.zeros(len(sizes) + 1, dtype=np.int64)
+        np.cumsum(sizes, out=ends[1:])
         free = starts[:-1].copy()
         free[: len(old)] += old
-        for start in range(0, len(terms), STOCKED_AT_ONCE):
-            part = slice(start, start + STOCKED_AT_ONCE)
+        for start in range(0, len(sizes), STOCKED_AT_ONCE):
+            among = sizes[start : start + STOCKED_AT_ONCE]
+            numbers = np.arange(start, start + len(among), dtype=np.int32) + np.int32(number)
+            part = slice(ends[start], ends[start + len(among)])
             order = np.argsort(terms[part], kind="stable")
-            sizes = np.bincount(terms[part], minlength=len(free)).astype(np.int32)
-            at = _places(free, sizes)
-            stock.documents[at], stock.counts[at] = documents[part][order], counts[part][order]
-            free += sizes
+            holding = np.bincount(terms[part], minlength=len(free)).astype(np.int32)
+            at = _places(free, holding)
+            stock.documents[at] = np.repeat(numbers, among)[order]
+            stock.counts[at] = counts[part][order]
+            free += holding
         return stock
 
 
@@ -228,7 +232,7 @@ class Restocking:
             first: Number of the document that was added first.
         """
         terms, counts, sizes = (
-            np.array(each, dtype=np.int32) for each in (self._terms, self._counts, self._sizes)
+            np.frombuffer(each, dtype=np.intc) for each in (self._terms, self._counts, self._sizes)
         )
         return self._stock.joined(self._place, terms, counts, (first, sizes))
 

@@ -36,7 +36,7 @@ class State:
         self.graph = Graph()
         self.timeline = Timeline()
         self.ledger = Ledger()
-        self.lexicon = Lexicon()
+        self.lexicon = Lexicon(texts=self.catalogue.texts)
         self.sequence = Sequence(self.catalogue)
         self.terms = Terms()
         self.indexes: dict[EmbedderIdentity, VectorIndex] = {}
