@@ -61,7 +61,7 @@ class Incidence:
             low: The lower block of every pair there is now.
             high: The higher one.
         """
-        self._first = Lazy(lambda: grouped(np.stack([low, high], axis=1).ravel()))
+        self._first = Lazy(lambda: _of_each(low, high))
         self._since: dict[int, list[int]] = {}
         """What came behind that, by block."""
         self.sorted = len(low)
@@ -77,21 +77,27 @@ class Incidence:
 
     def of(self, blocks: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the pairs of several blocks, rising; one of two of them stands there twice."""
-        places, ends = self._first.value
+        first, ends = self._first.value
         known = blocks[blocks + 1 < len(ends)]
         sizes = ends[known + 1] - ends[known]
         before = np.cumsum(sizes) - sizes
         within = np.arange(int(sizes.sum())) - np.repeat(before - ends[known], sizes)
         late = chain.from_iterable(map(self._since.get, blocks.tolist(), repeat(())))
-        pairs = np.concatenate((places[within] >> 1, np.fromiter(late, dtype=np.int64)))
+        pairs = np.concatenate((first[within], np.fromiter(late, dtype=np.int64)))
         pairs.sort()
         return pairs
 
-    def first(self, block: int) -> NDArray[np.int64]:
+    def first(self, block: int) -> Rows:
         """Return those pairs of a block that stand in the arrays."""
-        places, ends = self._first.value
-        # A pair stands at two places, one behind the other.
-        return places[ends[block] : ends[block + 1]] >> 1 if block + 1 < len(ends) else places[:0]
+        first, ends = self._first.value
+        return first[ends[block] : ends[block + 1]] if block + 1 < len(ends) else first[:0]
+
+
+def _of_each(low: Rows, high: Rows) -> tuple[Rows, NDArray[np.int64]]:
+    """Return the pairs of each block, one block after the other, and where each one's end."""
+    places, ends = grouped(np.stack([low, high], axis=1).ravel())
+    places >>= 1  # a pair stands at two places, one behind the other
+    return places.astype(np.int32), ends
 
 
 class Pairs:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.projections.columns import FIRST_CAPACITY, GATHERED_MAX, grown
+from mnemic.projections.pages import zeros
 from mnemic.projections.parts import Parts
 
 _PLACE_BITS = 32
@@ -119,12 +120,12 @@ def grouped(keys: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         key k are those from ``ends[k]`` to ``ends[k + 1]``.
     """
     # A key and its place make one number, and numbers are sorted faster than places are.
-    # All in one place: there are a million of them.
-    marked = keys.astype(np.int64)
+    # All in one place, which goes back to the system: there may be a million of them.
+    marked = zeros((len(keys),), np.int64)
+    marked += keys
     marked <<= _PLACE_BITS
     marked |= np.arange(len(keys), dtype=np.int32)
     marked.sort()
-    ends = np.zeros(int(keys.max(initial=-1)) + 2, dtype=np.int64)
-    np.cumsum(np.bincount(keys, minlength=len(ends) - 1), out=ends[1:])
+    ends = marked.searchsorted(np.arange(int(keys.max(initial=-1)) + 2) << _PLACE_BITS)
     marked &= (1 << _PLACE_BITS) - 1
     return marked, ends

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.kernel.arithmetic import Integers
+from mnemic.projections.pages import zeros
 from mnemic.projections.parts import Parts, listed, numbered
 
 Mask = NDArray[np.bool_]
@@ -150,24 +151,24 @@ class Stock:
         return Restocking(self, dict(self._place))
 
     def joined(
-        self, place: dict[str, int], terms: NDArray[Any], counts: NDArray[Any], first: Stretches
+        self, place: dict[str, int], holders: list[int], rows: NDArray[np.int32], first: Stretches
     ) -> Stock:
         """Return a stock that holds new documents too.
 
         Args:
             place: All terms by number, those of this stock before the new ones.
-            terms: By incidence its term's number; those of one document behind the other.
-            counts: By incidence how often the term stands in the document.
+            holders: How many documents hold each, new ones included.
+            rows: Terms by number and how often each stands in a document, shape (incidences, 2);
+                those of one document behind the other.
             first: Number of the first of these documents, and how many terms each has.
         """
         stock, old = Stock(), self.holders
+        terms, counts = rows.T
         stock._place = place
-        holders = np.bincount(terms, minlength=len(place)).astype(np.int32)
-        holders[: len(old)] += old
-        starts = stock._starts = _starts(holders)
+        starts = stock._starts = _starts(np.array(holders, dtype=np.int32))
         most = max(counts.max(initial=0), self.counts.max(initial=0))
-        stock.documents = np.empty(starts[-1], dtype=np.int32)
-        stock.counts = np.empty(starts[-1], dtype=np.min_scalar_type(int(most)))
+        stock.documents = zeros((int(starts[-1]),), np.int32)
+        stock.counts = zeros((int(starts[-1]),), np.min_scalar_type(int(most)))
         at = _places(starts[: len(old)], old)
         stock.documents[at], stock.counts[at] = self.documents, self.counts
         number, sizes = first
@@ -201,12 +202,14 @@ class Restocking:
         self._stock = stock
         self._place = place
         self._holders = listed(stock.holders)
-        self._terms = array("i")
-        """Those of each document, one behind the other."""
-        self._counts = array("i")
-        """How often each stands in it."""
+        self._rows: NDArray[np.int32] = np.empty((0, 2), dtype=np.int32)
+        """Terms of each document, one behind the other, and how often each stands in it; and room
+        for more."""
+        self._size = 0
+        self._latest = array("i"), array("i")
+        """The same of the documents behind these."""
         self._sizes = array("i")
-        """How many different ones each document has."""
+        """How many different terms each document has."""
 
     def add(self, counts: Mapping[str, int]) -> list[int]:
         """Take in the next document and return how many before it hold each of its terms.
@@ -220,10 +223,23 @@ class Restocking:
         held = [holders[number] for number in numbers]
         for number in numbers:
             holders[number] += 1
-        self._terms.extend(numbers)
-        self._counts.extend(counts.values())
+        terms, times = self._latest
+        terms.extend(numbers)
+        times.extend(counts.values())
         self._sizes.append(len(numbers))
+        if len(self._sizes) % STOCKED_AT_ONCE == 0:
+            self._settle()
         return held
+
+    def _settle(self) -> None:
+        size = self._size + len(self._latest[0])
+        if size > len(self._rows):
+            larger = zeros((2 * size, 2), np.int32)
+            larger[: self._size] = self._rows[: self._size]
+            self._rows = larger
+        for column, values in enumerate(self._latest):
+            self._rows[self._size : size, column] = np.frombuffer(values, dtype=np.intc)
+        self._size, self._latest = size, (array("i"), array("i"))
 
     def done(self, first: int) -> Stock:
         """Return the stock.
@@ -231,10 +247,10 @@ class Restocking:
         Args:
             first: Number of the document that was added first.
         """
-        terms, counts, sizes = (
-            np.frombuffer(each, dtype=np.intc) for each in (self._terms, self._counts, self._sizes)
-        )
-        return self._stock.joined(self._place, terms, counts, (first, sizes))
+        self._settle()
+        first_and_sizes = first, np.frombuffer(self._sizes, dtype=np.intc)
+        rows = self._rows[: self._size]
+        return self._stock.joined(self._place, self._holders, rows, first_and_sizes)
 
 
 def _starts(sizes: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from attrs import frozen
 
 from mnemic.adapters.codec import Codec
+from mnemic.adapters.heap import give_back
 from mnemic.kernel import events as happened
 from mnemic.kernel.decisions.learning import checked_name
 from mnemic.kernel.errors import (
@@ -182,6 +183,7 @@ class Space:
             self.state, self._spared = State(), -1
             self._fold_all(self.recorded(-1))
             self.state.settle()
+        give_back()
 
     def _fold_all(self, source: Iterator[Recorded]) -> None:
         """Fold *source* to its end, or when reading only to its damage."""
