@@ -93,13 +93,18 @@ def test_cosines_of_arrays_equal_the_cosine_of_each(pairs: list[tuple[list[float
     assert vectors.cosine_each(dots, norms_a, norms_b).tolist() == expected
 
 
-@given(THREE, st.lists(THREE))
-def test_cosines_with_one_vector_equal_the_cosine_of_each(
-    one: list[float], others: list[list[float]]
-) -> None:
-    vector, stored = quantised(one), [quantised(other) for other in others]
-    expected = [vectors.cosine(vector, other) for other in stored]
-    assert vectors.cosines_with(vector, stored).tolist() == expected
+@given(st.lists(THREE))
+def test_cosines_among_vectors_equal_the_cosine_of_each_two(components: list[list[float]]) -> None:
+    stored = [quantised(each) for each in components]
+    expected = [[vectors.cosine(one, other) for other in stored] for one in stored]
+    assert vectors.cosines_among(stored).tolist() == expected
+
+
+def test_cosines_among_the_longest_vectors_are_exact() -> None:
+    flat = vectors.quantise([1.0] * 4096, dimension=4096)
+    steep = vectors.quantise([4095.0] + [1.0] * 4095, dimension=4096)
+    between = vectors.cosine(flat, steep)
+    assert vectors.cosines_among([flat, steep]).tolist() == [[NANO, between], [between, NANO]]
 
 
 @given(STORED)

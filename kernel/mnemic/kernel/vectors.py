@@ -98,13 +98,19 @@ def cosine(a: Vector, b: Vector) -> int:
     return arithmetic.nano(float(dot) / math.sqrt(float(norms))) if norms else 0
 
 
-def cosines_with(vector: Vector, others: Sequence[Vector]) -> NDArray[np.int64]:
-    """Return `cosine` of *vector* with each of *others*, all of one size, in nano-units."""
-    if not others:
-        return np.empty(0, dtype=np.int64)
-    wide = np.stack(others).astype(np.int64)
-    norms = (wide * wide).sum(axis=1)
-    return cosine_each(wide @ vector.astype(np.int64), squared_norm(vector), norms)
+def cosines_among(vectors: Sequence[Vector]) -> NDArray[np.int64]:
+    """Return `cosine` of each of *vectors*, all of one size, with each, in nano-units.
+
+    Returns:
+        Shape (vectors, vectors).
+    """
+    if not vectors:
+        return np.empty((0, 0), dtype=np.int64)
+    wide = np.stack(vectors).astype(np.float64)  # whole numbers, whose products float64 holds
+    # Row by row: a matrix product of this size would wake threads, which spin long after it.
+    dots = np.vecdot(wide[:, None, :], wide[None, :, :])
+    norms = np.diagonal(dots).astype(np.int64)
+    return cosine_each(dots, norms[:, None], norms[None, :])
 
 
 def cosine_each(

@@ -220,8 +220,8 @@ def _reinforce(reading: EdgeReading, request: _Request, standing: EdgeFacts) -> 
         for name in ignored
     )
     event = EdgeConnected(
-        source=reading.facts(standing.source).id,
-        target=reading.facts(standing.target).id,
+        source=reading.id(standing.source),
+        target=reading.id(standing.target),
         relation=standing.relation,
         weight=weight,
         action="reinforced",

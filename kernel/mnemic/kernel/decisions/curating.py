@@ -87,7 +87,7 @@ class _Sweep:
         )
 
     def _id(self, number: int) -> BlockId:
-        return self._reading.facts(number).id
+        return self._reading.id(number)
 
     # --- letting go -------------------------------------------------------------------------
 

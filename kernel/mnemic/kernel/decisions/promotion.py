@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
+import numpy as np
 from attrs import evolve, frozen
 
 from mnemic.kernel.arithmetic import nano
@@ -23,7 +24,7 @@ from mnemic.kernel.policy import CONSTITUTIONAL
 from mnemic.kernel.ports import Analysis
 from mnemic.kernel.reading import Fresh, Moment, Reading
 from mnemic.kernel.texts import AnalysisText, Embedding
-from mnemic.kernel.vectors import Vector, cosines_with, pack
+from mnemic.kernel.vectors import Vector, cosines_among, pack
 
 
 @frozen(kw_only=True, eq=False)
@@ -69,8 +70,8 @@ def decide_promotion(
             )
         noted.extend(
             NearDuplicate(
-                block_id=reading.facts(candidate.number).id,
-                other=reading.facts(other).id,
+                block_id=reading.id(candidate.number),
+                other=reading.id(other),
                 cosine=cosine,
             )
             for other, cosine in seen
@@ -108,22 +109,22 @@ def _promotion(
     *,
     superseded: tuple[int, int] | None,
 ) -> Promotion:
-    facts = reading.facts(candidate.number)
+    block_id = reading.id(candidate.number)
     analysis = candidate.analysis
     text = None
     if analysis is not None:
         added = tuple(tag for tag in analysis.tags if tag in fresh.tags)
         if added or analysis.summary is not None:
-            text = AnalysisText(of=(facts.id,), tags=added, summary=analysis.summary)
+            text = AnalysisText(of=(block_id,), tags=added, summary=analysis.summary)
     supersession = None
     if superseded is not None:
         old, cosine = superseded
-        heir = Heir(id=facts.id, number=fresh.number, category=fresh.category, tags=fresh.tags)
+        heir = Heir(id=block_id, number=fresh.number, category=fresh.category, tags=fresh.tags)
         supersession = succeed(reading, old, heir, cosine=cosine)
     alignment = None if analysis is None else analysis.alignment
     return Promotion(
-        block_id=facts.id,
-        vector=Embedding(of=(facts.id,), packed=pack(candidate.vector)),
+        block_id=block_id,
+        vector=Embedding(of=(block_id,), packed=pack(candidate.vector)),
         rate=tier_rate(fresh.tags, fresh.category, reading.policy),
         analysis=text,
         analysed=candidate.analysed,
@@ -144,6 +145,7 @@ class _Neighbourhood:
         self._standing = reading.near(
             [block.vector for block in fresh], [block.category for block in fresh], self._floor
         )
+        self._cosines = cosines_among([block.vector for block in fresh])
         self._gone: set[int] = set()
         self._touched: set[int] = set()
 
@@ -153,7 +155,7 @@ class _Neighbourhood:
             return None, []
         matches = sorted(
             chain(self._standing[place], self._batch(place)),
-            key=lambda match: (-match[1], self._reading.facts(match[0]).id),
+            key=lambda match: (-match[1], self._reading.id(match[0])),
         )
         matches = [match for match in matches if match[0] not in self._gone]
         if not matches:
@@ -175,12 +177,12 @@ class _Neighbourhood:
 
     def _batch(self, place: int) -> list[tuple[int, int]]:
         """Return the earlier blocks of the chunk that are near."""
-        before = self._fresh[:place]
-        cosines = cosines_with(self._fresh[place].vector, [block.vector for block in before])
+        cosines = self._cosines[place, :place]
+        before = [(self._fresh[at], at) for at in np.flatnonzero(cosines >= self._floor).tolist()]
         return [
-            (other.number, cosine)
-            for other, cosine in zip(before, cosines.tolist(), strict=True)
-            if cosine >= self._floor and other.category not in self._exempt
+            (other.number, int(cosines[at]))
+            for other, at in before
+            if other.category not in self._exempt
         ]
 
     def _constitutional(self, number: int) -> bool:
@@ -231,8 +233,8 @@ def _form(
             if room.admit(block.number, other, "similar") is not None:
                 links.append(
                     Link(
-                        source=reading.facts(block.number).id,
-                        target=reading.facts(other).id,
+                        source=reading.id(block.number),
+                        target=reading.id(other),
                         weight=score,
                     )
                 )

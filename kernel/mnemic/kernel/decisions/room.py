@@ -20,8 +20,8 @@ from mnemic.kernel.events import Pair
 from mnemic.kernel.identity import pair as pair_of_ids
 from mnemic.kernel.reading import EdgeFacts, EdgeReading
 
-_CLASSES = {"similar": 0, "co_occurs": 1}
-_HIGHEST = 2
+_LOWEST, _HIGHEST = 0, 2
+_CLASSES = {"similar": _LOWEST, "co_occurs": 1}
 
 Ends = tuple[int, int]
 
@@ -83,6 +83,8 @@ class Room:
         return tuple(displaced)
 
     def _weakest(self, number: int, *, below: int) -> EdgeFacts | None:
+        if below == _LOWEST:
+            return None
         candidates = [
             edge
             for edge in self._reading.edges_of(number)
@@ -94,7 +96,7 @@ class Room:
 
     def _strength(self, edge: EdgeFacts) -> tuple[int, int, Pair]:
         reading = self._reading
-        ends_of = pair_of_ids(reading.facts(edge.source).id, reading.facts(edge.target).id)
+        ends_of = pair_of_ids(reading.id(edge.source), reading.id(edge.target))
         return class_of(edge.relation), effective_now(reading, edge, self._now_us), ends_of
 
 
@@ -112,6 +114,4 @@ def effective_now(reading: EdgeReading, edge: EdgeFacts, now_us: int) -> int:
 
 def id_pairs(reading: EdgeReading, edges: Iterable[EdgeFacts]) -> tuple[Pair, ...]:
     """Return edges as pairs of ids in canonical order, for an event."""
-    return tuple(
-        pair_of_ids(reading.facts(edge.source).id, reading.facts(edge.target).id) for edge in edges
-    )
+    return tuple(pair_of_ids(reading.id(edge.source), reading.id(edge.target)) for edge in edges)

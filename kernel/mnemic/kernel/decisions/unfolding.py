@@ -96,6 +96,10 @@ class Unfolding:
         """Return the number of a block that was ever learned; whatever else has none."""
         return self._reading.number(block_id)
 
+    def id(self, number: int) -> BlockId:
+        """Return the id of a block."""
+        return self._reading.id(number)
+
     def facts(self, number: int) -> BlockFacts:
         """Return what decisions ask about a block; edges do not change it."""
         return self._reading.facts(number)
