@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.kernel import vectors
-from mnemic.kernel.arithmetic import NANO
+from mnemic.kernel.arithmetic import NANO, Integers
 from mnemic.kernel.errors import VectorRefused
 from mnemic.kernel.vectors import Vector
-from mnemic.projections.index import ROUGH, Integers, Pairs, VectorIndex
+from mnemic.projections.index import ROUGH, VectorIndex
 from mnemic.projections.order import ranked
-from mnemic.projections.overlay import Multiplied
 
 # Few directions and small numbers, so that equal cosines are the rule.
 COARSE = st.lists(st.integers(-2, 2), min_size=3, max_size=3).map(
@@ -196,10 +195,6 @@ def test_a_top_of_nothing_is_refused() -> None:
         index.top(index.vector(0), None, 0, ids=ids_of(corpus(2, 4)))
 
 
-def told(pairs: Pairs) -> list[list[int]]:
-    return [pairs.queries.tolist(), pairs.rows.tolist(), pairs.cosines.tolist()]
-
-
 def test_only_ties_look_up_ids() -> None:
     values = np.array([5, 9, 5, 1], dtype=np.int64)
     assert ranked(values, rows(0, 1, 2, 3), {0: "b", 2: "a"}, k=3).tolist() == [1, 2, 0]
@@ -228,20 +223,6 @@ def test_pairs_are_those_of_all_pairs_that_reach_the_floor(
     assert sorted(found) == sorted(expected)
 
 
-@given(CORPORA, st.lists(COARSE, min_size=1, max_size=8), CHUNKS, st.data())
-def test_products_at_hand_change_no_pair(
-    stored: list[Vector], queries: list[Vector], chunk: int, data: st.DataObject
-) -> None:
-    index = index_of(stored, chunk)
-    alive = data.draw(st.lists(st.sampled_from(range(len(stored))), unique=True))
-    extent = data.draw(st.integers(0, len(stored)))
-    made = dict(zip((q.tobytes() for q in queries), index.products(queries, extent), strict=True))
-    asked = data.draw(st.sampled_from([queries, [*queries, stored[0]]]))
-    plain = index.pairs(asked, rows(*alive), floor=300_000_000)
-    multiplied = Multiplied(index, made).pairs(asked, rows(*alive), floor=300_000_000)
-    assert [told(pairs) for pairs in multiplied] == [told(pairs) for pairs in plain]
-
-
 @given(CORPORA, COARSE, st.integers(-1, 1))
 def test_a_pair_at_the_floor_counts_and_one_nano_unit_below_does_not(
     stored: list[Vector], query: Vector, offset: int
@@ -264,6 +245,29 @@ def test_more_queries_than_one_product_takes_are_all_answered() -> None:
     assert found == {
         (q, r) for q in range(300) for r in (5, 299) if vectors.cosine(stored[q], stored[r]) == NANO
     }
+
+
+@pytest.mark.parametrize(
+    ("dimension", "count"), [(3, 9), (256, 50), (256, 70), (1024, 40), (4096, 12)]
+)
+def test_products_left_alone_by_other_threads_are_those_of_each_pair(
+    dimension: int, count: int
+) -> None:
+    stored = corpus(100, dimension)
+    queries = stored[-count:]
+    found = {
+        pair
+        for pairs in index_of(stored).pairs(queries, np.arange(95), floor=0)
+        for pair in zip(
+            pairs.queries.tolist(), pairs.rows.tolist(), pairs.cosines.tolist(), strict=True
+        )
+    }
+    cosines = {
+        (query, row, vectors.cosine(queries[query], stored[row]))
+        for query in range(count)
+        for row in range(95)
+    }
+    assert found == {pair for pair in cosines if pair[2] >= 0}
 
 
 def test_a_negative_floor_is_refused() -> None:

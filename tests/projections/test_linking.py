@@ -10,9 +10,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mnemic.kernel import vectors
-from mnemic.kernel.arithmetic import MICROS_PER_HOUR, NANO
+from mnemic.kernel.arithmetic import MICROS_PER_HOUR, NANO, Integers
 from mnemic.kernel.vectors import Vector
-from mnemic.projections.index import Integers, VectorIndex
+from mnemic.projections.index import VectorIndex
 from mnemic.projections.linking import LinkRule, best_match, link_candidates, near_matches
 
 Links = list[list[tuple[int, int]]]
@@ -42,6 +42,16 @@ class Case:
     def ids(self) -> list[str]:
         """Ids whose order has nothing to do with that of the ordinals."""
         return [hashlib.sha256(bytes([n])).hexdigest()[:16] for n in range(len(self.blocks))]
+
+    @property
+    def tag_sets(self) -> list[frozenset[str]]:
+        """The sets of tags that there are."""
+        return list(dict.fromkeys(block.tags for block in self.blocks))
+
+    @property
+    def pool_rows(self) -> Integers:
+        """The rows of those of the pool that have a vector."""
+        return integers([row for row in (self.rows[n] for n in self.pool) if row >= 0])
 
     @property
     def rows(self) -> list[int]:
@@ -112,11 +122,12 @@ def links(case: Case) -> Links:
     return link_candidates(
         index_of(case),
         integers(case.new),
-        integers(case.pool),
+        case.pool_rows,
         row_of=integers(case.rows),
         category_of=integers([block.category for block in case.blocks]),
         reinforced_us=integers([block.reinforced_us for block in case.blocks]),
-        tags_of=lambda ordinal: case.blocks[ordinal].tags,
+        tag_set_of=integers([case.tag_sets.index(block.tags) for block in case.blocks]),
+        tags_in=case.tag_sets.__getitem__,
         ids=case.ids,
         rule=case.rule,
         pairs_held=case.pairs_held,
@@ -271,19 +282,20 @@ def test_tags_are_not_looked_up_where_they_cannot_decide() -> None:
     blocks = [EAST, *[EAST] * 5, *hopeless]
     asked: list[int] = []
 
-    def tags_of(ordinal: int) -> frozenset[str]:
-        asked.append(ordinal)
-        return blocks[ordinal].tags
+    def tags_in(number: int) -> frozenset[str]:
+        asked.append(number)
+        return blocks[number].tags
 
     case = Case(blocks=blocks, new=[0], pool=list(range(len(blocks))))
     link_candidates(
         index_of(case),
         integers(case.new),
-        integers(case.pool),
+        case.pool_rows,
         row_of=integers(case.rows),
         category_of=integers([block.category for block in blocks]),
         reinforced_us=integers([block.reinforced_us for block in blocks]),
-        tags_of=tags_of,
+        tag_set_of=np.arange(len(blocks)),
+        tags_in=tags_in,
         ids=case.ids,
         rule=case.rule,
     )
@@ -319,8 +331,7 @@ def test_the_best_match_is_the_highest_cosine_then_the_lowest_id(case: Case, que
     compared = [(n, case.blocks[n].vector) for n in case.pool]
     cosines = [(n, vectors.cosine(query, v)) for n, v in compared if v is not None]
     expected = min(cosines, key=lambda match: (-match[1], case.ids[match[0]]), default=None)
-    index, pool, row_of = index_of(case), integers(case.pool), integers(case.rows)
-    assert best_match(index, query, pool, row_of=row_of, ids=case.ids) == expected
+    assert best_match(index_of(case), query, case.pool_rows, ids=case.ids) == expected
 
 
 @given(cases(), st.lists(VECTORS, max_size=5), st.sampled_from([0, 1, 500_000_000, NANO]))
@@ -329,21 +340,21 @@ def test_near_matches_are_all_that_reach_the_floor_best_first(
 ) -> None:
     expected: Links = []
     for query in queries:
-        compared = [(n, case.blocks[n].vector) for n in case.pool]
+        compared = [(n, case.blocks[n].vector) for n in case.pool if n % 3]
         cosines = [(n, vectors.cosine(query, v)) for n, v in compared if v is not None]
         near = [match for match in cosines if match[1] >= floor]
         expected.append(sorted(near, key=lambda match: (-match[1], case.ids[match[0]])))
-    index, pool, row_of = index_of(case), integers(case.pool), integers(case.rows)
-    found = near_matches(index, queries, pool, row_of=row_of, ids=case.ids, floor=floor)
+    index, rows, ids = index_of(case), case.pool_rows, case.ids
+    found = near_matches(index, queries, rows, counts=lambda n: n % 3 > 0, ids=ids, floor=floor)
     assert found == expected
 
 
 def test_an_empty_pool_matches_nothing() -> None:
-    index, nobody, row_of = (
+    index, nobody, query = (
         index_of(Case(blocks=[EAST], new=[], pool=[])),
         integers([]),
-        integers([0]),
+        vector(1, 0),
     )
-    query = vector(1, 0)
-    assert best_match(index, query, nobody, row_of=row_of, ids=["a"]) is None
-    assert near_matches(index, [query], nobody, row_of=row_of, ids=["a"], floor=0) == [[]]
+    assert best_match(index, query, nobody, ids=["a"]) is None
+    found = near_matches(index, [query], nobody, counts=lambda n: n >= 0, ids=["a"], floor=0)
+    assert found == [[]]

@@ -174,6 +174,8 @@ class Pairs:
         """Return the number of a pair that there was before."""
         low, high = ends
         pairs = self.incident.first(low)
+        if not len(pairs) or not len(self.incident.first(high)):
+            return None  # one of the two is new, as most often when pairs are looked for
         found = pairs[self.high[pairs] == high]
         if not len(found):
             return None

@@ -17,61 +17,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
-from attrs import frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel import vectors
-from mnemic.kernel.arithmetic import NANO
+from mnemic.kernel.arithmetic import Integers
 from mnemic.kernel.errors import VectorRefused
 from mnemic.kernel.vectors import Vector
 from mnemic.projections.order import Ids, ranked
 from mnemic.projections.pages import zeros
+from mnemic.projections.pairs import Matrix, Pairs, reaching
 from mnemic.projections.parts import Lazy, Parts
 
-Integers: TypeAlias = NDArray[np.int64]
-Matrix: TypeAlias = NDArray[np.float32]
 Stored: TypeAlias = NDArray[np.int16]
 
 _ROWS_FIRST: Final = 64
-_CHUNK_COMPONENTS: Final = 2**20
-"""4 MiB of float32: about what a core's cache holds."""
+_CHUNK_COMPONENTS: Final = 2**18
+"""1 MiB of float32: about what a core's own cache holds."""
 _ONE_BY_ONE: Final = 8
 """Up to so many queries, products row by row cost less than several threads may."""
 _QUERIES_AT_ONCE: Final = 256
 ROUGH: Final = 1e-6
 """How far a rough cosine may lie off: four roundings of a float32 are less than a third of it."""
+_LEFT_ALONE: Final = 2**19 - 1
+"""Multiplications from which OpenBLAS wakes a second thread for a product, less one."""
+_ROWS_ABREAST: Final = 32
+"""The fewest rows that a small product should have: with fewer, more is copied than multiplied."""
 _NOTHING: Final[Stored] = np.empty((0, 0), dtype=np.int16)
-
-
-@frozen(kw_only=True, eq=False)
-class Pairs:
-    """Pairs of a query and a row whose cosine reaches a floor, as three columns."""
-
-    queries: Integers
-    """Which query, by its position."""
-    rows: Integers
-    cosines: Integers
-    """Nano-units, none below the floor."""
-
-
-class Neighbourhood(Protocol):
-    """What pairwise search needs: an index, or an index with more vectors laid over it."""
-
-    @property
-    def block_of(self) -> Integers:
-        """Ordinal of the owning block per row."""
-        ...
-
-    def vector(self, row: int) -> Vector:
-        """Return the vector in *row*."""
-        ...
-
-    def pairs(self, queries: Sequence[Vector], rows: Integers, *, floor: int) -> Iterator[Pairs]:
-        """Yield every pair of a query and one of *rows* with a cosine of at least *floor*."""
-        ...
 
 
 class VectorIndex:
@@ -322,14 +296,7 @@ class VectorIndex:
         order = ranked(cosines, self._block_of[chosen], ids, k=k)
         return chosen[order], cosines[order]
 
-    def pairs(
-        self,
-        queries: Sequence[Vector],
-        rows: Integers,
-        *,
-        floor: int,
-        products: Sequence[Matrix] | None = None,
-    ) -> Iterator[Pairs]:
+    def pairs(self, queries: Sequence[Vector], rows: Integers, *, floor: int) -> Iterator[Pairs]:
         """Yield every pair of a query and one of *rows* with a cosine of at least *floor*.
 
         A matrix product in blocks: memory stays bounded whatever the number of rows and
@@ -339,7 +306,6 @@ class VectorIndex:
             queries: Quantised vectors of this index's dimension.
             rows: Row numbers, without repetition.
             floor: Lowest cosine of interest in nano-units, >= 0.
-            products: Those of each query with the first rows, if they are at hand.
         """
         if floor < 0:
             raise ValueError(f"floor {floor}: pass at least 0")
@@ -351,35 +317,21 @@ class VectorIndex:
             return
         alive = np.zeros(extent, dtype=np.bool_)
         alive[rows] = True
-        if products is not None and rows.max() >= min(map(len, products), default=0):
-            products = None
+        squared_norms = self._squared_norms[:extent]
         for start in range(0, len(queries), _QUERIES_AT_ONCE):
-            batch = slice(start, start + _QUERIES_AT_ONCE)
-            made = None if products is None else products[batch]
-            for found in self._pairs_of_batch(queries[batch], alive, floor, made):
+            batch = queries[start : start + _QUERIES_AT_ONCE]
+            norms = np.array([vectors.squared_norm(query) for query in batch], dtype=np.int64)
+            for found in reaching(
+                self._products(np.stack(batch).astype(np.float32), alive),
+                norms=norms,
+                squared_norms=squared_norms,
+                alive=alive,
+                floor=floor,
+            ):
                 yield Pairs(queries=found.queries + start, rows=found.rows, cosines=found.cosines)
 
-    def _pairs_of_batch(
-        self,
-        queries: Sequence[Vector],
-        alive: NDArray[np.bool_],
-        floor: int,
-        made: Sequence[Matrix] | None,
-    ) -> Iterator[Pairs]:
-        norms = np.array([vectors.squared_norm(query) for query in queries], dtype=np.int64)
-        for columns, dots in self._products(np.stack(queries).astype(np.float32), alive, made):
-            squared_norms = self._squared_norms[columns]
-            near = np.flatnonzero(dots >= _least_dots(norms, squared_norms, floor)[:, None])
-            which, column = np.divmod(near, len(columns))
-            cosines = vectors.cosine_each(
-                dots.reshape(-1)[near], norms[which], squared_norms[column]
-            )
-            rows = columns[column]
-            kept = np.flatnonzero((cosines >= floor) & alive[rows])
-            yield Pairs(queries=which[kept], rows=rows[kept], cosines=cosines[kept])
-
     def _products(
-        self, queries: Matrix, alive: NDArray[np.bool_], made: Sequence[Matrix] | None
+        self, queries: Matrix, alive: NDArray[np.bool_]
     ) -> Iterator[tuple[Integers, Matrix]]:
         """Yield rows and their products with all queries, chunk by chunk.
 
@@ -389,29 +341,20 @@ class VectorIndex:
         """
         count, dimension = queries.shape
         rows = np.flatnonzero(alive)
-        in_place = _in_place(len(rows), len(alive), count)
+        in_place = _in_place(len(rows), rows[-1] + 1 - rows[0], count)
         if in_place:
             rows = np.arange(rows[0], rows[-1] + 1)
-        # What is at hand need not be multiplied, so only the products take room.
-        largest = count if made is not None else max(dimension, count)
-        width = max(1, self._chunk_components // largest)
+        width = max(1, self._chunk_components // max(dimension, count))
         products = np.empty(count * width, dtype=np.float32)
-        room = 0 if in_place or made is not None else width
-        gathered = np.empty((room, dimension), dtype=np.float32)
+        gathered = np.empty((0 if in_place else width, dimension), dtype=np.float32)
         for start in range(0, len(rows), width):
             columns = rows[start : start + width]
             out = products[: count * len(columns)].reshape(count, len(columns))
-            if made is not None:
-                chosen = slice(columns[0], columns[-1] + 1) if in_place else columns
-                for row, of_all in zip(out, made, strict=True):
-                    row[:] = of_all[chosen]
-                yield columns, out
-                continue
             if in_place:
                 chunk = self._matrix[columns[0] : columns[-1] + 1]
             else:
                 chunk = _gather(self._matrix, columns, gathered)
-            yield columns, _product(queries, chunk, out=out)
+            yield columns, _product_alone(queries, chunk, out)
 
     def _dots(self, query: Matrix, rows: Integers | None, extent: int) -> Matrix:
         if rows is None or _in_place(len(rows), extent, 1):
@@ -460,10 +403,12 @@ def _inverse(squared_norms: Integers) -> Matrix:
 def _in_place(alive: int, extent: int, queries: int) -> bool:
     """Say whether multiplying all rows where they lie beats copying the alive ones out.
 
-    Measured at 256 components: reading a row costs about 10 times one product with it, copying
-    it out 40 times.
+    Measured at 256 components, in units of what one query more costs per row. A product row by
+    row reads as fast as memory gives; a matrix product costs less per query and more at the
+    outset, since it lays rows out for itself.
     """
-    return alive * (40 + queries) >= extent * (10 + queries)
+    reading, copying = (1, 4) if queries <= _ONE_BY_ONE else (11, 22)
+    return alive * (copying + queries) >= extent * (reading + queries)
 
 
 def _product(queries: Matrix, rows: Matrix, out: Matrix | None = None) -> Matrix:
@@ -478,23 +423,32 @@ def _product(queries: Matrix, rows: Matrix, out: Matrix | None = None) -> Matrix
     return found
 
 
+def _product_alone(queries: Matrix, rows: Matrix, out: Matrix) -> Matrix:
+    """Return what ``_product`` does, without ever waking another thread.
+
+    Between one chunk and the next there is other work. Threads that are woken for each chunk spin
+    in the meantime, and wait for each other while another program has their processor: on two busy
+    ones, twenty chunks took 1.1 s instead of .07. Products that are small enough are left to the
+    thread that asks for them; a fifth more work than one large product on one thread.
+    """
+    count, dimension = queries.shape
+    if count <= _ONE_BY_ONE:
+        return _product(queries, rows, out=out)
+    parts = -(-count * dimension * _ROWS_ABREAST // _LEFT_ALONE)
+    together = -(-count // parts)
+    abreast = max(_ROWS_ABREAST // 4, _LEFT_ALONE // (together * dimension) // 8 * 8)
+    stacks = len(rows) // abreast
+    whole = stacks * abreast
+    stacked = rows[:whole].reshape(stacks, abreast, dimension).transpose(0, 2, 1)
+    for first in range(0, count, together):
+        some = slice(first, first + together)
+        into = out[some, :whole].reshape(len(queries[some]), stacks, abreast)
+        np.matmul(queries[None, some], stacked, out=into.transpose(1, 0, 2))
+        np.matmul(queries[some], rows[whole:].T, out=out[some, whole:])
+    return out
+
+
 def _gather(matrix: Matrix, rows: Integers, out: Matrix) -> Matrix:
     """Copy *rows* into the front of *out*; they were checked, so clipping never happens."""
     # mode="raise" would make take() fill a second buffer first.
     return np.take(matrix, rows, axis=0, out=out[: len(rows)], mode="clip")
-
-
-def _least_dots(norms: Integers, squared_norms: Integers, floor: int) -> Matrix:
-    """Return per query a product that no pair at or above *floor* can fall below.
-
-    It only spares work, so it errs to the low side: one nano-unit less than the floor, the
-    shortest row of the chunk, and rounded down to a whole number, which float32 holds.
-    """
-    shortest = squared_norms.min()
-    if not shortest:
-        shortest = np.where(squared_norms > 0, squared_norms, vectors.SQUARED_NORM_MAX).min()
-    length = np.sqrt(norms.astype(np.float64) * float(shortest))
-    least = np.floor(length * (max(floor - 1, 0) / NANO))
-    if floor:
-        least[norms == 0] = np.inf  # a zero query reaches no positive floor
-    return least.astype(np.float32)

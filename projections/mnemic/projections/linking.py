@@ -4,7 +4,7 @@ The search is exact: it returns what scoring every pair one by one would. Three 
 cheap. A matrix product in blocks leaves the pairs whose cosine passes the guard. Of these the
 score without tags comes from columns; tags can add at most their weight, so a pair that even then
 falls short of the threshold, or of its block's k-th best score without tags, is out. The rest is
-scored in full, the tags by inverting them once for the whole batch.
+scored in full; equal sets of tags are compared once.
 
 Every comparison is between whole nano-units, and a bound that merely equals the bar stays in:
 pairs of equal score are ordered by id, so a late one may still win.
@@ -13,7 +13,6 @@ pairs of equal score are ordered by id, so a late one may still win.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol
 
@@ -23,11 +22,12 @@ from attrs.validators import and_, ge, gt, le
 from numpy.typing import NDArray
 
 from mnemic.kernel import arithmetic
-from mnemic.kernel.arithmetic import MICROS_PER_HOUR, NANO, nano
+from mnemic.kernel.arithmetic import MICROS_PER_HOUR, NANO, Integers, nano
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.vectors import Vector
-from mnemic.projections.index import Integers, Neighbourhood, VectorIndex
-from mnemic.projections.order import Ids, ranked
+from mnemic.projections.index import VectorIndex
+from mnemic.projections.order import Ids, ranked, ranked_within
+from mnemic.projections.pairs import Neighbourhood
 
 _BLOCKS_AT_ONCE: Final = 256
 _PAIRS_HELD: Final = 2**18
@@ -94,10 +94,6 @@ class ByOrdinal(Protocol):
         """Return the values of some blocks."""
         ...
 
-    def __len__(self) -> int:
-        """Return how many blocks there are."""
-        ...
-
 
 class Column:
     """Values that are read when somebody asks for some of them, a few of them replaced.
@@ -115,7 +111,6 @@ class Column:
         replaced: Mapping[int, int] = MappingProxyType({}),
     ) -> None:
         self._read = read
-        self._blocks = blocks
         self._ordinals = np.array(sorted(replaced), dtype=np.int64)
         self._values = np.array([replaced[each] for each in sorted(replaced)], dtype=np.int64)
         self._marked = np.zeros(blocks, dtype=np.bool_)
@@ -132,20 +127,17 @@ class Column:
             values[among] = self._values[np.searchsorted(self._ordinals, ordinals[among])]
         return values
 
-    def __len__(self) -> int:
-        """Return how many blocks there are."""
-        return self._blocks
-
 
 def link_candidates(
     index: Neighbourhood,
     new: Integers,
-    pool: Integers,
+    rows: Integers,
     *,
     row_of: ByOrdinal,
     category_of: ByOrdinal,
     reinforced_us: ByOrdinal,
-    tags_of: Callable[[int], frozenset[str]],
+    tag_set_of: ByOrdinal,
+    tags_in: Callable[[int], frozenset[str]],
     ids: Ids,
     rule: LinkRule,
     pairs_held: int = _PAIRS_HELD,
@@ -155,13 +147,14 @@ def link_candidates(
     Args:
         index: Vectors of the blocks named.
         new: Ordinals of the blocks just promoted.
-        pool: Ordinals of every active block, without repetition, the new ones included.
-        row_of: Row in *index* by ordinal; below 0 for a block without a vector, which the guard
-            keeps from any edge.
+        rows: Rows in *index* of every active block, without repetition, the new ones included; a
+            block without a vector has none, and the guard keeps it from any edge.
+        row_of: Row of a new block, below 0 for none.
         category_of: Category by ordinal, in any numbering.
         reinforced_us: Active microseconds of the last reinforcement by ordinal; a block promoted
             in this run has the current hour there.
-        tags_of: Tags by ordinal; asked only about pairs that tags can decide.
+        tag_set_of: Which set of tags a block has, by ordinal. Range: [0, 2**31).
+        tags_in: The tags in a set; asked only about pairs that tags can decide.
         ids: Public ids by ordinal.
         rule: The numbers.
         pairs_held: When more pairs than this wait for their tags, they are settled before going
@@ -171,22 +164,21 @@ def link_candidates(
         best first, ties by id. Every score reaches the threshold. No block is its own candidate.
     Source: DOMAIN 4, DESIGN 4.
     """
-    rows = _rows(pool, row_of)
     linked: list[list[tuple[int, int]]] = []
     for start in range(0, len(new), _BLOCKS_AT_ONCE):
         batch = new[start : start + _BLOCKS_AT_ONCE]
-        search = _Search(batch, rule, _SharedTags(batch, len(row_of), tags_of), ids)
+        search = _Search(batch, rule, _SharedTags(batch, tag_set_of, tags_in), ids)
         places = np.flatnonzero(row_of[batch] >= 0)
         queries = [index.vector(row) for row in row_of[batch[places]].tolist()]
+        categories, reinforced = category_of[batch], reinforced_us[batch]
         for found in index.pairs(queries, rows, floor=rule.guard):
             which, others = places[found.queries], index.block_of[found.rows]
-            blocks = batch[which]
             search.add(
                 which=which,
                 others=others,
                 cosines=found.cosines,
-                same_category=category_of[blocks] == category_of[others],
-                apart_us=reinforced_us[blocks] - reinforced_us[others],
+                same_category=categories[which] == category_of[others],
+                apart_us=reinforced[which] - reinforced_us[others],
             )
             if search.pairs_waiting > pairs_held:
                 search.settle()
@@ -195,29 +187,28 @@ def link_candidates(
 
 
 def best_match(
-    index: VectorIndex, vector: Vector, pool: Integers, *, row_of: ByOrdinal, ids: Ids
+    index: VectorIndex, vector: Vector, rows: Integers, *, ids: Ids
 ) -> tuple[int, int] | None:
-    """Return the block of *pool* nearest to *vector* and its cosine, ties by id.
+    """Return the block nearest to *vector* and its cosine, ties by id.
 
     Args:
         index: Vectors of the blocks named.
         vector: Quantised, of the index's dimension.
-        pool: Ordinals of the blocks to compare with, without repetition.
-        row_of: Row in *index* by ordinal; below 0 for none.
+        rows: Rows in *index* of the blocks to compare with, without repetition.
         ids: Public ids by ordinal.
     Returns:
-        Ordinal and nano-units, or None when the pool has no vector.
+        Ordinal and nano-units, or None when there are no rows.
     """
-    rows, cosines = index.top(vector, _rows(pool, row_of), 1, ids=ids)
+    rows, cosines = index.top(vector, rows, 1, ids=ids)
     return (int(index.block_of[rows[0]]), int(cosines[0])) if len(rows) else None
 
 
 def near_matches(
     index: Neighbourhood,
     queries: Sequence[Vector],
-    pool: Integers,
+    rows: Integers,
     *,
-    row_of: ByOrdinal,
+    counts: Callable[[Integers], NDArray[np.bool_]],
     ids: Ids,
     floor: int,
 ) -> list[list[tuple[int, int]]]:
@@ -229,28 +220,25 @@ def near_matches(
     Args:
         index: Vectors of the blocks named.
         queries: Quantised vectors of the index's dimension.
-        pool: Ordinals of the blocks to compare with, without repetition.
-        row_of: Row in *index* by ordinal; below 0 for none.
+        rows: Rows in *index* of the blocks to compare with, without repetition.
+        counts: Which of some ordinals count; asked only about those that are near.
         ids: Public ids by ordinal.
         floor: Nano-units, >= 0.
     Returns:
         In the order of *queries*: pairs of an ordinal and nano-units, ties by id.
     """
     matches: list[list[tuple[int, int]]] = [[] for _ in queries]
-    found = list(index.pairs(queries, _rows(pool, row_of), floor=floor))
-    if not found:
+    near: list[tuple[Integers, Integers, Integers]] = []
+    for found in index.pairs(queries, rows, floor=floor):
+        others = index.block_of[found.rows]
+        chosen = np.flatnonzero(counts(others))
+        near.append((found.queries[chosen], others[chosen], found.cosines[chosen]))
+    if not near:
         return matches
-    which = np.concatenate([pairs.queries for pairs in found])
-    others = index.block_of[np.concatenate([pairs.rows for pairs in found])]
-    cosines = np.concatenate([pairs.cosines for pairs in found])
+    which, others, cosines = (np.concatenate(column) for column in zip(*near, strict=True))
     for position in ranked(cosines, others, ids, k=len(cosines)).tolist():
         matches[which[position]].append((int(others[position]), int(cosines[position])))
     return matches
-
-
-def _rows(pool: Integers, row_of: ByOrdinal) -> Integers:
-    rows = row_of[pool]
-    return rows[rows >= 0]
 
 
 class _Pairs(NamedTuple):
@@ -287,8 +275,8 @@ class _Search:
         self._waiting: list[_Pairs] = []
         self.pairs_waiting = 0
         nothing = np.empty(0, dtype=np.int64)
-        # Ordinals and scores of the best pairs per new block, best first.
-        self._found = [(nothing, nothing)] * len(new)
+        # The best pairs so far, block by block, best first: positions, ordinals and scores.
+        self._found = nothing, nothing, nothing
 
     def add(
         self,
@@ -302,9 +290,11 @@ class _Search:
         """Take in pairs that passed the guard and drop those that cannot win."""
         rule = self._rule
         categories = np.where(same_category, NANO, rule.cross_category)
-        # Weights times a whole add without rounding, so a bound may add them to a rounded score.
-        timeless = arithmetic.weighted_each((rule.cosine, rule.category), (cosines, categories))
-        hopeful = self._within(which, timeless + rule.temporal) & (others != self._new[which])
+        # Weights times a whole add without rounding, so a bound may add them to a rounded score;
+        # and what is rounded reaches a whole number where that, less a half, was reached before.
+        least = (self._bars - self._tag_gains - rule.temporal) * NANO - NANO // 2
+        timeless = cosines * rule.cosine + categories * rule.category
+        hopeful = np.flatnonzero((timeless >= least[which]) & (others != self._new[which]))
         which, others, cosines, categories, apart_us = (
             column[hopeful] for column in (which, others, cosines, categories, apart_us)
         )
@@ -324,20 +314,27 @@ class _Search:
         pairs = _Pairs(*(np.concatenate(columns) for columns in zip(*self._waiting, strict=True)))
         self._waiting, self.pairs_waiting = [], 0
         pairs = pairs.at(np.flatnonzero(self._within(pairs.which, pairs.untagged)))
-        pairs = pairs.at(np.argsort(pairs.which, kind="stable"))
-        self._shared.look_up(pairs.others[self._shared.tagged[pairs.which]])
-        bounds = np.searchsorted(pairs.which, np.arange(len(self._new) + 1)).tolist()
-        for which, (first, end) in enumerate(pairwise(bounds)):
-            if first < end:
-                self._keep_best(which, pairs.at(np.arange(first, end)))
+        rule = self._rule
+        scores = _scores(
+            (rule.cosine, rule.tags, rule.category, rule.temporal),
+            (
+                pairs.cosines,
+                self._shared.jaccards(pairs.which, pairs.others),
+                pairs.categories,
+                pairs.nearness,
+            ),
+        )
+        reach = scores >= self._bars[pairs.which]
+        fresh = pairs.which[reach], pairs.others[reach], scores[reach]
+        self._keep_best(*map(np.concatenate, zip(self._found, fresh, strict=True)))
 
     def result(self) -> list[list[tuple[int, int]]]:
         """Return ordinals and scores of the best candidates of each new block."""
         self.settle()
-        return [
-            list(zip(others.tolist(), scores.tolist(), strict=True))
-            for others, scores in self._found
-        ]
+        best: list[list[tuple[int, int]]] = [[] for _ in self._new]
+        for which, other, score in zip(*(column.tolist() for column in self._found), strict=True):
+            best[which].append((other, score))
+        return best
 
     def _within(self, which: Integers, untagged: Integers) -> NDArray[np.bool_]:
         """Say which pairs could reach their block's bar if they shared every tag."""
@@ -355,21 +352,14 @@ class _Search:
         self._untagged_best = both[:, -self._rule.best :]
         np.maximum(self._bars, self._untagged_best[:, 0], out=self._bars)
 
-    def _keep_best(self, which: int, pairs: _Pairs) -> None:
-        """Score one block's *pairs* and merge those that reach its bar with its best so far."""
-        rule = self._rule
-        jaccards = self._shared.jaccards(which, pairs.others)
-        scores = _scores(
-            (rule.cosine, rule.tags, rule.category, rule.temporal),
-            (pairs.cosines, jaccards, pairs.categories, pairs.nearness),
-        )
-        reach = scores >= self._bars[which]
-        others = np.concatenate((self._found[which][0], pairs.others[reach]))
-        scores = np.concatenate((self._found[which][1], scores[reach]))
-        order = ranked(scores, others, self._ids, k=rule.best)
-        self._found[which] = others[order], scores[order]
-        if len(order) == rule.best:
-            self._bars[which] = max(self._bars[which], scores[order[-1]])
+    def _keep_best(self, which: Integers, others: Integers, scores: Integers) -> None:
+        """Keep the best of each new block, and raise the bar of those that have all they may."""
+        best = self._rule.best
+        order = ranked_within(which, scores, others, self._ids, k=best)
+        self._found = which, _, scores = which[order], others[order], scores[order]
+        ends = np.cumsum(np.bincount(which, minlength=len(self._new)))
+        full = np.flatnonzero(np.diff(ends, prepend=0) == best)
+        self._bars[full] = np.maximum(self._bars[full], scores[ends[full] - 1])
 
 
 def _scores(weights: Sequence[int], signals: Sequence[Integers]) -> Integers:
@@ -378,43 +368,43 @@ def _scores(weights: Sequence[int], signals: Sequence[Integers]) -> Integers:
 
 
 class _SharedTags:
-    """How many tags a few new blocks share with any others, by inverting the others' tags."""
+    """How much of their tags a few new blocks share with any others."""
 
     def __init__(
-        self, new: Integers, blocks: int, tags_of: Callable[[int], frozenset[str]]
+        self, new: Integers, tag_set_of: ByOrdinal, tags_in: Callable[[int], frozenset[str]]
     ) -> None:
-        self._tags_of = tags_of
-        self._tags = [tags_of(block) for block in new.tolist()]
+        self._tag_set_of = tag_set_of
+        self._tags_in = tags_in
+        self._known: dict[int, frozenset[str]] = {}
+        self._tags = [self._tags_of_set(number) for number in tag_set_of[new].tolist()]
         # Whether a new block has any tag.
         self.tagged = np.array([bool(tags) for tags in self._tags], dtype=np.bool_)
-        self._wanted = frozenset().union(*self._tags)
-        self._blocks_with: dict[str, list[Integers]] = {tag: [] for tag in self._wanted}
-        # Number of tags by ordinal, and one; 0 where they have not been looked up. Zeros take no
-        # time until they are written over.
-        self._counted = np.zeros(blocks, dtype=np.int64)
-        # Tags in common by ordinal: scratch, zero between calls.
-        self._common = np.zeros(blocks, dtype=np.int64)
 
-    def look_up(self, blocks: Integers) -> None:
-        """Learn the tags of *blocks*, each once."""
-        fresh: dict[str, list[int]] = {}
-        for block in np.unique(blocks[self._counted[blocks] == 0]).tolist():
-            tags = self._tags_of(block)
-            self._counted[block] = len(tags) + 1
-            for tag in tags & self._wanted:
-                fresh.setdefault(tag, []).append(block)
-        for tag, tagged in fresh.items():
-            self._blocks_with[tag].append(np.array(tagged, dtype=np.int64))
+    def _tags_of_set(self, number: int) -> frozenset[str]:
+        tags = self._known.get(number)
+        if tags is None:
+            tags = self._known[number] = self._tags_in(number)
+        return tags
 
-    def jaccards(self, which: int, others: Integers) -> Integers:
-        """Return the Jaccard index of a new block's tags with those of *others* in nano-units."""
-        mine = self._tags[which]
-        if not mine:
-            return np.zeros(len(others), dtype=np.int64)
-        tagged = [blocks for tag in mine for blocks in self._blocks_with[tag]]
-        for blocks in tagged:
-            self._common[blocks] += 1
-        common = self._common[others]
-        for blocks in tagged:
-            self._common[blocks] = 0
-        return arithmetic.share_each(common, len(mine) + self._counted[others] - 1 - common)
+    def jaccards(self, which: Integers, others: Integers) -> Integers:
+        """Return the Jaccard index of a new block's tags with another's, of many pairs.
+
+        Args:
+            which: Position among the new blocks.
+            others: Ordinals, one per pair.
+        Returns:
+            Nano-units.
+        """
+        found = np.zeros(len(which), dtype=np.int64)
+        tagged = np.flatnonzero(self.tagged[which])
+        keys = which[tagged] << 32 | self._tag_set_of[others[tagged]]
+        different, places = np.unique(keys, return_inverse=True)
+        common, either = [], []
+        for key in different.tolist():
+            mine, theirs = self._tags[key >> 32], self._tags_of_set(key & 0xFFFFFFFF)
+            shared = len(mine & theirs)
+            common.append(shared)
+            either.append(len(mine) + len(theirs) - shared)
+        counts = (np.array(column, dtype=np.int64) for column in (common, either))
+        found[tagged] = arithmetic.share_each(*counts)[places]
+        return found

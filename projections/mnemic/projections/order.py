@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mnemic.kernel.arithmetic import Integers
 
@@ -34,13 +35,43 @@ def ranked(values: Integers, blocks: Integers, ids: Ids, *, k: int) -> Integers:
         positions = np.flatnonzero(values >= np.partition(values, kth)[kth])
     positions = positions[np.argsort(-values[positions], kind="stable")]
     ordered = values[positions]
-    tie = ordered[1:] == ordered[:-1]
-    if tie.any():
-        starts = np.flatnonzero(np.concatenate(((True,), ~tie)))
-        lengths = np.diff(starts, append=len(ordered))
-        for start in np.flatnonzero(lengths > 1).tolist():
-            among = slice(int(starts[start]), int(starts[start] + lengths[start]))
-            tied = positions[among].tolist()
-            names = map(ids.__getitem__, blocks[positions[among]].tolist())
-            positions[among] = [position for _, position in sorted(zip(names, tied, strict=True))]
+    _settle_ties(positions, ordered[1:] == ordered[:-1], blocks, ids)
     return positions[:k]
+
+
+def ranked_within(
+    groups: Integers, values: Integers, blocks: Integers, ids: Ids, *, k: int
+) -> Integers:
+    """Return the positions of the *k* best of each group, group by group, in the order of `ranked`.
+
+    Args:
+        groups: Which group, one per value, >= 0.
+        values: What is ranked.
+        blocks: Ordinals, one per value.
+        ids: Public ids by ordinal, looked up for equal values only.
+        k: How many of a group at most, >= 1.
+    """
+    positions: Integers = np.lexsort((-values, groups))
+    group, ordered = groups[positions], values[positions]
+    first = np.searchsorted(group, group)
+    # The k-th of the group, or its last one.
+    kth = np.minimum(first + k, np.searchsorted(group, group, side="right")) - 1
+    reach = ordered >= ordered[kth]
+    positions, group, ordered = positions[reach], group[reach], ordered[reach]
+    tie = (group[1:] == group[:-1]) & (ordered[1:] == ordered[:-1])
+    _settle_ties(positions, tie, blocks, ids)
+    best: Integers = positions[np.arange(len(group)) - np.searchsorted(group, group) < k]
+    return best
+
+
+def _settle_ties(positions: Integers, tie: NDArray[np.bool_], blocks: Integers, ids: Ids) -> None:
+    """Put those of *positions* into the order of their ids that are equal to the one before."""
+    if not tie.any():
+        return
+    starts = np.flatnonzero(np.concatenate(((True,), ~tie)))
+    lengths = np.diff(starts, append=len(positions))
+    for start in np.flatnonzero(lengths > 1).tolist():
+        among = slice(int(starts[start]), int(starts[start] + lengths[start]))
+        tied = positions[among].tolist()
+        names = map(ids.__getitem__, blocks[positions[among]].tolist())
+        positions[among] = [position for _, position in sorted(zip(names, tied, strict=True))]

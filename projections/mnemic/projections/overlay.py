@@ -1,4 +1,4 @@
-"""An index with something laid over it: vectors that are not in any log yet, or products.
+"""An index with vectors laid over it that are not in any log yet.
 
 A decision on blocks that are about to be promoted must compare them with everything and with each
 other, before the event that would append them exists. The index itself only ever holds what an
@@ -7,58 +7,39 @@ event has appended.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.kernel.vectors import Vector
-from mnemic.projections.index import Matrix, Pairs, VectorIndex
+from mnemic.projections.index import VectorIndex
+from mnemic.projections.meeting import Meeting
+from mnemic.projections.pairs import Pairs
 
 Ints = NDArray[np.int64]
-
-
-class Multiplied:
-    """An index with products at hand: whoever asks twice about the same vectors multiplies once."""
-
-    def __init__(self, base: VectorIndex, products: Mapping[bytes, Matrix]) -> None:
-        self._base = base
-        self._products = products
-        """Of a vector with the first rows, by the bytes of the vector."""
-        self.rows = base.rows
-        self.block_of = base.block_of
-
-    def vector(self, row: int) -> Vector:
-        """Return the vector in *row*."""
-        return self._base.vector(row)
-
-    def pairs(self, queries: Sequence[Vector], rows: Ints, *, floor: int) -> Iterator[Pairs]:
-        """Yield every pair of a query and one of *rows* with a cosine of at least *floor*."""
-        found = (self._products.get(query.tobytes()) for query in queries)
-        products = [row for row in found if row is not None]
-        known = products if len(products) == len(queries) else None
-        return self._base.pairs(queries, rows, floor=floor, products=known)
 
 
 class Overlay:
     """Rows below ``base.rows`` are the base's; the ones from there are the extra vectors."""
 
     def __init__(
-        self, base: VectorIndex | Multiplied, blocks: Sequence[int], extra: Sequence[Vector]
+        self, base: VectorIndex | Meeting, blocks: Sequence[int], extra: Sequence[Vector]
     ) -> None:
         self._base = base
         self.first = base.rows
         """Row of the first extra vector."""
+        self._vectors = extra
         self._extra = VectorIndex()
         for block, vector in zip(blocks, extra, strict=True):
             self._extra.append(block, vector)
         self.block_of: Ints = np.concatenate(
-            [base.block_of.astype(np.int64), np.asarray(blocks, dtype=np.int64)]
+            [base.block_of.astype(np.int64, copy=False), np.asarray(blocks, dtype=np.int64)]
         )
 
     def vector(self, row: int) -> Vector:
         """Return the vector at *row*."""
-        return self._base.vector(row) if row < self.first else self._extra.vector(row - self.first)
+        return self._base.vector(row) if row < self.first else self._vectors[row - self.first]
 
     def pairs(self, queries: Sequence[Vector], rows: Ints, *, floor: int) -> Iterator[Pairs]:
         """Yield every pair of a query and one of *rows* with a cosine of at least *floor*."""

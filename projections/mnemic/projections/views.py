@@ -7,7 +7,7 @@ the past finds its rows by a mask and stays true for ever. Every query runs on e
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from mnemic.kernel.arithmetic import MICROS_PER_HOUR
+from mnemic.kernel.arithmetic import MICROS_PER_HOUR, nano
 from mnemic.kernel.errors import SpaceErased
 from mnemic.kernel.events import BlocksComposed, EmbedderIdentity
 from mnemic.kernel.identity import BlockId, SessionId
@@ -42,7 +42,8 @@ from mnemic.projections.graph import Pending, Sighting, key
 from mnemic.projections.index import VectorIndex
 from mnemic.projections.ledger import Composed, Labelled
 from mnemic.projections.linking import Column, LinkRule, link_candidates, near_matches
-from mnemic.projections.overlay import Multiplied, Overlay
+from mnemic.projections.meeting import Meeting
+from mnemic.projections.overlay import Overlay
 from mnemic.projections.present import Present, places
 from mnemic.projections.staging import Staged, order_of
 from mnemic.projections.standing import Standing
@@ -50,9 +51,6 @@ from mnemic.projections.state import State
 from mnemic.projections.stretches import stretch_of
 
 Ints = NDArray[np.int64]
-
-PRODUCTS_MAX = 2**24
-"""Products that are kept while something is decided: 64 MiB."""
 
 
 @frozen
@@ -98,6 +96,8 @@ class View:
         self.edge_rows = standing.edge_rows
         self.products: Products | None = None
         """Of questions that are about to be asked, if somebody has worked them out."""
+        self.met: Meeting | None = None
+        """What vectors that are about to be asked about are near to, if somebody has looked."""
         self.policy: Policy = self._in_force("policies", "policy") or DEFAULT
         self.embedder: EmbedderIdentity | None = self._in_force("embedders", "embedder")
 
@@ -499,26 +499,29 @@ class View:
         other.products = products
         return other
 
-    def meeting(self, vectors: Sequence[Vector]) -> View:
-        """Return this view with the products of *vectors* at hand, if that takes little room.
+    def meeting(self, vectors: Sequence[Vector]) -> Callable[[], Meeting]:
+        """Return the search for all that *vectors* are near to, to be run where nobody waits.
 
         Who asks what is near to each of them and then what each may be linked with, as a promotion
-        does, reads the matrix once.
+        does, looks at every vector once. The search reads what is never changed.
         """
-        rows = self.vector_rows()
-        if not rows or not 0 < len(vectors) * rows <= PRODUCTS_MAX:
-            return self
-        products = zip(vectors, self.index.products(vectors, rows), strict=True)
-        of = {vector.tobytes(): row for vector, row in products}
-        return self.multiplied(Products(self.embedder, of))
+        index, policy = self.index, self.policy
+        rows = self.vectors_of(self.with_status(ACTIVE))
+        floor = nano(min(policy.cosine_guard, policy.near_duplicate_noted))
+        return lambda: Meeting(index, vectors, rows, floor=floor)
+
+    def after(self, meeting: Meeting) -> View:
+        """Return this view with what a meeting found at hand."""
+        other = copy(self)
+        other.met = meeting
+        return other
 
     @property
-    def _neighbourhood(self) -> VectorIndex | Multiplied:
-        """The index, and what is at hand of its products."""
-        products = self.products
-        if products is None or products.embedder != self.embedder:
-            return self.index
-        return Multiplied(self.index, products.of)
+    def _neighbourhood(self) -> VectorIndex | Meeting:
+        """The index, and what is at hand of its pairs."""
+        index, met = self.index, self.met
+        # Another one after an erasure, or a change of embedders.
+        return met if met is not None and met.index is index else index
 
     def vector_rows(self) -> int:
         """Return how many rows of the index hold every vector of an active block."""
@@ -551,17 +554,15 @@ class View:
         exempt = frozenset(self.policy.near_duplicate_exempt)
         asking = [place for place, name in enumerate(categories) if name not in exempt]
         matches: list[list[tuple[int, int]]] = [[] for _ in vectors]
-        pool = self.with_status(ACTIVE)
-        numbers = [self._state.catalogue.categories.known(name) for name in exempt]
-        if max(numbers, default=-1) >= 0:
-            pool = pool[~np.isin(self.life.column("category", pool), numbers)]
-        if not asking or not len(pool):
+        rows = self.vectors_of(self.with_status(ACTIVE))
+        if not asking or not len(rows):
             return matches
+        left_out = [self._state.catalogue.categories.known(name) for name in exempt]
         found = near_matches(
             self._neighbourhood,
             [vectors[place] for place in asking],
-            pool,
-            row_of=Column(self.vectors_of, self._blocks),
+            rows,
+            counts=lambda near: ~np.isin(self.life.column("category", near), left_out),
             ids=self._state.catalogue.ids,
             floor=floor,
         )
@@ -580,18 +581,26 @@ class View:
         overlay = Overlay(self._neighbourhood, numbers, [block.vector for block in fresh])
         rows = dict(zip(numbers, range(overlay.first, overlay.first + len(numbers)), strict=True))
         now = {each: moment.active_us for each in numbers if self.status(each) == INBOX}
-        tags = {block.number: frozenset(block.tags) for block in fresh}
-        held = places(self.present.numbers, np.array([*numbers, *gone], dtype=np.int64))
-        staying = np.delete(self.present.numbers, held[held >= 0])
-
+        tag_sets = self._state.catalogue.tag_sets
+        known = len(tag_sets)
+        own_tags = {number: known + place for place, number in enumerate(numbers)}
+        # A block that waits may still name a row: of a promotion that was reverted, with another
+        # embedder. So it is active blocks that are left out, and not rows.
+        present = self.present
+        held = places(present.numbers, np.array([*numbers, *gone], dtype=np.int64))
+        staying = np.delete(present.vectors, held[held >= 0]).astype(np.int64)
+        own = [row for number, row in rows.items() if number not in gone]
         return link_candidates(
             overlay,
             new,
-            np.concatenate((staying, np.setdiff1d(new, np.array(gone, dtype=np.int64)))),
+            np.concatenate((staying, np.array(own, dtype=np.int64))),
             row_of=Column(self.vectors_of, self._blocks, rows),
             category_of=Column(partial(self.life.column, "category"), self._blocks),
             reinforced_us=Column(partial(self.strength.column, "reinforced_us"), self._blocks, now),
-            tags_of=lambda number: tags.get(number) or frozenset(self.tags(number)),
+            tag_set_of=Column(partial(self.life.column, "tags"), self._blocks, own_tags),
+            tags_in=lambda number: frozenset(
+                tag_sets[number] if number < known else fresh[number - known].tags
+            ),
             ids=self._state.catalogue.ids,
             rule=LinkRule.of(self.policy),
         )

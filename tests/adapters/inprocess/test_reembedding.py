@@ -188,3 +188,18 @@ def test_a_stopped_move_may_be_given_up_for_another(memory: SyncMemory) -> None:
     assert memory.reembed(other).staged == 10
     assert memory.recall(QUESTION, record=False).block_ids
     assert memory.reembed(NEW).staged == 6
+
+
+def test_blocks_promoted_again_under_a_third_embedder_have_forgotten_their_earlier_vectors(
+    memory: SyncMemory,
+) -> None:
+    memory.learn_many(["note 3 is about oil and a wick", "a wick burns oil"])
+    learned = memory.status().version
+    memory.consolidate()
+    promoted = memory.status().version
+    memory.reembed(NEW)
+    memory.revert(learned + 1, promoted)
+    memory.reembed(HashEmbedder(16))
+    done = memory.consolidate()
+    assert (done.promoted, done.inbox_remaining) == (2, 0)
+    assert memory.verify().sound

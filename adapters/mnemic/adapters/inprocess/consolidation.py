@@ -27,6 +27,7 @@ from mnemic.kernel.results import ConsolidateResult
 from mnemic.kernel.texts import BlockText
 from mnemic.kernel.vectors import Vector, quantise
 from mnemic.projections import views
+from mnemic.projections.meeting import Meeting
 from mnemic.projections.views import View
 
 Progress = Callable[[int, int], None]
@@ -154,6 +155,8 @@ class _Chunks:
         embedder = embedder_of(self._models, adopted)
         check_embedder(adopted, embedder.identity)
         self._prepare(waiting, embedder)
+        vectors = [self._ready[number][1].vector for number, _ in waiting]
+        met = self._met(vectors, embedder.identity)
 
         def decide(view: View, at: Moment) -> Written:
             check_embedder(view.embedder, embedder.identity)
@@ -165,7 +168,7 @@ class _Chunks:
             ]
             if not left:
                 return Written((), extra=BlocksPromoted(promotions=()))
-            event = decide_promotion(view.meeting([each.vector for each in left]), left, at)
+            event = decide_promotion(view.after(met), left, at)
             adopted: tuple[Event, ...] = ()
             if view.embedder is None:
                 adopted = (EmbedderAdopted(embedder=embedder.identity),)
@@ -215,6 +218,14 @@ class _Chunks:
             )
             self._ready[number] = (text, candidate)
 
+    def _met(self, vectors: Sequence[Vector], identity: EmbedderIdentity) -> Meeting:
+        """Return what *vectors* are near to; the search holds up nobody."""
+        with self._space.guard:
+            view = self._space.live()
+            check_embedder(view.embedder, identity)
+            search = view.meeting(vectors)
+        return search()
+
     def _passages(self, blocks: Sequence[tuple[int, BlockText]]) -> list[Passage]:
         """Return what an analyst is shown."""
         with self._space.guard:
@@ -261,18 +272,14 @@ def _relink(space: Space, request: _Request, progress: Progress | None) -> int:
 
 
 def _relink_chunk(space: Space, numbers: Sequence[int], request: _Request) -> int:
+    with space.guard:
+        view = space.live()
+        search = view.meeting([each.vector for each in _standing(view, numbers)])
+    met = search()
+
     def decide(view: View, at: Moment) -> Written:
-        fresh = [
-            Fresh(
-                number,
-                view.index.vector(view.life.get("vector", number)),
-                view.category(number),
-                view.tags(number),
-            )
-            for number in numbers
-            if view.status(number) == ACTIVE
-        ]
-        event = decide_relink(view, fresh, at) if fresh else None
+        fresh = _standing(view, numbers)
+        event = decide_relink(view.after(met), fresh, at) if fresh else None
         return Written(() if event is None else (event,), extra=event)
 
     outcome = space.prepared(request.command(), decide)
@@ -281,6 +288,20 @@ def _relink_chunk(space: Space, numbers: Sequence[int], request: _Request) -> in
         return 0
     request.commit(outcome.last)
     return len(event.links)
+
+
+def _standing(view: View, numbers: Sequence[int]) -> list[Fresh]:
+    """Return those of *numbers* that are active, as if they were about to be promoted."""
+    return [
+        Fresh(
+            number,
+            view.index.vector(view.life.get("vector", number)),
+            view.category(number),
+            view.tags(number),
+        )
+        for number in numbers
+        if view.status(number) == ACTIVE
+    ]
 
 
 # --- models ---------------------------------------------------------------------------------
