@@ -316,9 +316,9 @@ async def graph_stalls(path: Path, events: int) -> list[Found]:
             await memory.run(awoken, clock)
             questions = lifetime.questions(QUESTIONS, events=events)
             await _all([memory.recall(each, record=False) for each in questions[:WARM_UP]])
-            found.append(await beside(what, _covered(memory, questions)))
+            found.extend(await beside(what, _covered(memory, questions)))
             asked = [memory.recall(each, record=False) for each in questions]
-            found.append(await beside("  recalls by graphs", _all(asked)))
+            found.extend(await beside("  recalls by graphs", _all(asked)))
     return found
 
 
