@@ -14,6 +14,8 @@ Source: DOMAIN section 2.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from attrs import define, field
 
 from mnemic.kernel.identity import SessionId
@@ -53,6 +55,18 @@ class ActiveClock:
             if counted is None or not counted - gap_us <= now_us <= counted:
                 self.counted_us = now_us
             self.last_us[session] = now_us
+
+    def credit_each(
+        self, sessions: Sequence[SessionId | None], now_us: Sequence[int], *, gap_us: int
+    ) -> None:
+        """Do ``credit`` for one event after the other, those of no session left out."""
+        last_us, counted = self.last_us, self.counted_us
+        for session, now in zip(sessions, now_us, strict=True):
+            if session in last_us:
+                if counted is None or not counted - gap_us <= now <= counted:
+                    counted = now
+                last_us[session] = now
+        self.counted_us = counted
 
     def start(self, session: SessionId, now_us: int) -> None:
         """Begin *session*: its start credits nothing."""

@@ -76,6 +76,24 @@ def unpack(data: bytes) -> Vector:
     return _frozen(np.frombuffer(data, dtype=_STORED).astype(np.int16))
 
 
+def unpack_each(data: Sequence[bytes]) -> NDArray[np.int16] | None:
+    """Return the vectors that `pack` wrote, one per row; None unless all are of one proper size."""
+    size = len(data[0]) if data else 0
+    if not 0 < size <= DIMENSION_MAX * _STORED.itemsize or size % _STORED.itemsize:
+        return None
+    if any(len(each) != size for each in data):
+        return None
+    rows = np.frombuffer(b"".join(data), dtype=_STORED).reshape(len(data), -1)
+    return rows.astype(np.int16, copy=False)
+
+
+def squared_norms(rows: NDArray[np.int16]) -> NDArray[np.int64]:
+    """Return `squared_norm` of every row."""
+    wide = rows.astype(np.int64)
+    norms: NDArray[np.int64] = np.einsum("ij,ij->i", wide, wide)
+    return norms
+
+
 def squared_norm(vector: Vector) -> int:
     """Return the exact squared length."""
     wide = vector.astype(np.int64)

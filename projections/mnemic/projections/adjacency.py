@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from mnemic.projections.columns import Rows
 from mnemic.projections.journals import Journal, grouped
+from mnemic.projections.numbering import Ints, Numbering
 from mnemic.projections.parts import Lazy
 
 Ends = tuple[int, int]
@@ -24,7 +25,9 @@ LATE_MAX = 4096
 """Pairs that gather in lists before they move into the arrays, at least."""
 LATE_SHARE = 4
 """Which part of the others they may be."""
-_BITS = 32
+JOINED_BITS = 32
+"""Of the higher block in a pair that is joined to one number."""
+_LOW = (1 << JOINED_BITS) - 1
 _ENDS: Mapping[str, type[np.generic]] = {"low": np.int32, "high": np.int32}
 
 
@@ -53,6 +56,10 @@ class Incidence:
             if found is None:
                 found = self._since[block] = []
             found.append(pair)
+
+    def crowded(self, late: int) -> bool:
+        """Whether the arrays had better be made again, when so many pairs do not stand there."""
+        return late > (max(self.sorted // LATE_SHARE, LATE_MAX) if self._first.made else 0)
 
     def sort(self, low: Rows, high: Rows) -> None:
         """Let everything stand in the arrays. They are made when somebody asks.
@@ -100,16 +107,22 @@ def _of_each(low: Rows, high: Rows) -> tuple[Rows, NDArray[np.int64]]:
     return places.astype(np.int32), ends
 
 
+def join(low: int, high: int) -> int:
+    """Return a pair as one number: nothing to the garbage collector, and smaller than a tuple."""
+    return (low << JOINED_BITS) | high
+
+
 class Pairs:
     """Numbers of unordered pairs of blocks, and the other way round."""
 
     def __init__(self) -> None:
         self._ends = Journal(**_ENDS)
         self._numbers: dict[int, int] = {}
-        """Of the pairs that were added or asked for since thawing or settling, by both ends in one
-        number: numbers are nothing to the garbage collector, and smaller than tuples."""
+        """Of the pairs that were added or asked for since thawing or settling, joined."""
         self._thawed = 0
-        """How many pairs there were then."""
+        """How many pairs there were then: those whose numbers may stand in arrays alone."""
+        self._numbering: Numbering | None = None
+        """Of all pairs but the latest, when many were ever asked for together."""
         self.incident = Incidence(self.low, self.high, 0)
 
     @classmethod
@@ -124,7 +137,7 @@ class Pairs:
     def settle(self) -> None:
         """Let all pairs be found in arrays: a dict of as many takes ten times the room."""
         self._thawed = len(self)
-        self._numbers = {}
+        self._numbers, self._numbering = {}, None
         self.incident.sort(self.low, self.high)
 
     @property
@@ -142,7 +155,7 @@ class Pairs:
 
     def get(self, ends: Ends) -> int | None:
         """Return the number of a pair, the lower block first; None if it was never linked."""
-        number = self._numbers.get((ends[0] << _BITS) | ends[1])
+        number = self._numbers.get((ends[0] << JOINED_BITS) | ends[1])
         return self._before(ends) if number is None and self._thawed else number
 
     def __getitem__(self, ends: Ends) -> int:
@@ -157,7 +170,7 @@ class Pairs:
 
     def numbered(self, ends: Ends) -> int:
         """Return the number of a pair, the lower block first; a fresh one at its first link."""
-        joined = (ends[0] << _BITS) | ends[1]
+        joined = (ends[0] << JOINED_BITS) | ends[1]
         number = self._numbers.get(joined)
         if number is None and self._thawed:
             number = self._before(ends)
@@ -170,6 +183,51 @@ class Pairs:
                 self.incident.sort(self.low, self.high)
         return number
 
+    def numbered_each(self, joined: Ints, linked: NDArray[np.bool_]) -> Ints:
+        """Return the numbers of many pairs.
+
+        Args:
+            joined: Pairs as ``join`` makes them, in the order of the log.
+            linked: Which of them are linked, and get a number if they have none.
+
+        Returns:
+            One number each; -1 for a pair that was not linked before and is not here.
+        """
+        if self._numbering is None:
+            self._numbering = Numbering(self._joined(0))
+        elif len(self._numbering) < len(self):
+            self._numbering.add(self._joined(len(self._numbering)))
+        # In order, since neighbours among the keys are found together.
+        distinct, place = np.unique(joined, return_inverse=True)
+        numbers = self._numbering.find(distinct)
+        unheard = place[(numbers[place] < 0) & linked]
+        if len(unheard):
+            # Numbered in the order in which they come up first.
+            fresh, firsts = np.unique(unheard, return_index=True)
+            fresh = fresh[np.argsort(firsts)]
+            numbers[fresh] = len(self) + np.arange(len(fresh))
+            self._add(distinct[fresh])
+        return numbers[place]
+
+    def _add(self, joined: Ints) -> None:
+        """Number new pairs."""
+        assert self._numbering is not None  # noqa: S101 - whoever adds has looked there
+        first = len(self)
+        self._numbering.add(joined)
+        self._ends.extend((joined >> JOINED_BITS, joined & _LOW))
+        if self.incident.crowded(len(self) - self.incident.sorted):
+            self.incident.sort(self.low, self.high)
+            self._thawed, self._numbers = len(self), {}
+        else:
+            for number, each in enumerate(joined.tolist(), start=first):
+                self._numbers[each] = number
+                self.incident.add((each >> JOINED_BITS, each & _LOW), number)
+
+    def _joined(self, first: int) -> Ints:
+        """Return the pairs from number *first* on as ``join`` makes them."""
+        low = self.low[first:].astype(np.int64)
+        return (low << JOINED_BITS) | self.high[first:]
+
     def _before(self, ends: Ends) -> int | None:
         """Return the number of a pair that there was before."""
         low, high = ends
@@ -179,5 +237,5 @@ class Pairs:
         found = pairs[self.high[pairs] == high]
         if not len(found):
             return None
-        self._numbers[(low << _BITS) | high] = number = int(found[0])
+        self._numbers[(low << JOINED_BITS) | high] = number = int(found[0])
         return number

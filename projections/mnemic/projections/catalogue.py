@@ -7,7 +7,9 @@ one entry per time it was learned; everything that is counted or compared lives 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -38,6 +40,7 @@ from mnemic.projections.reviews import Reviews
 REASONS = ("", "decayed", "superseded", "expired", "forgotten", "erased")
 
 NO_TAGS: tuple[str, ...] = ()
+ONCE_MORE: Mapping[str, int] = MappingProxyType({"reinforcements": 1})
 _NAMES = ("categories", "sources", "zones", "sessions")
 QUESTIONS_MAX = 64
 """Questions about tags whose answers are remembered, the last asked."""
@@ -132,6 +135,14 @@ class Catalogue:
         catalogue.reviews = Reviews.thawed(within(parts, "reviews"))
         return catalogue
 
+    def over(self, **tables: Any) -> Catalogue:
+        """Return a catalogue that shares everything with this one but some of its tables."""
+        for made_when_asked in ("tag_sets", "_tag_set_numbers", "summaries"):
+            getattr(self, made_when_asked)  # or each of the two would make its own
+        other = copy(self)
+        vars(other).update(tables)
+        return other
+
     @cached_property
     def tag_sets(self) -> list[tuple[str, ...]]:
         """Sets of tags by number, each sorted."""
@@ -217,7 +228,7 @@ class Catalogue:
                 self.sessions.number(session),
                 version,
                 event.confidence,
-                _created(event, at),
+                created_us(event, at),
                 UNKNOWN if event.expires_at_us is None else event.expires_at_us,
                 0,
             ),
@@ -243,7 +254,9 @@ class Catalogue:
             tier_rate=promotion.rate,
         )
         self.waiting.pop(number, None)
-        self._reinforce(number, version, active_us, rate=promotion.rate)
+        self.strength.change(
+            number, version, ONCE_MORE, reinforced_us=active_us, rate=promotion.rate
+        )
         self.reviews.note(number, version, active_us, GOOD)
         return number
 
@@ -287,11 +300,7 @@ class Catalogue:
         self.life.change(number, version, vector=vector)
 
     def reinforce(self, number: int, version: int, active_us: int) -> None:
-        self._reinforce(number, version, active_us, rate=self.strength.value(number, "rate"))
-
-    def _reinforce(self, number: int, version: int, active_us: int, *, rate: int) -> None:
-        count = self.strength.value(number, "reinforcements")
-        self.strength.put(number, version, (active_us, count + 1, rate))
+        self.strength.change(number, version, ONCE_MORE, reinforced_us=active_us)
 
     def penalise(self, number: int, version: int, rate: int) -> None:
         self.strength.change(number, version, rate=rate)
@@ -299,18 +308,18 @@ class Catalogue:
     def score(self, number: int, version: int, alpha: int, beta: int) -> None:
         """Add outcome evidence, nano-units."""
         if alpha or beta:
-            before = self.evidence.values(number)
-            self.evidence.put(number, version, (before[0] + alpha, before[1] + beta))
+            self.evidence.add(number, version, (alpha, beta))
 
     def retrieve(self, number: int, version: int, times: int = 1) -> None:
-        self.uses.put(number, version, (self.uses.value(number, "retrievals") + times,))
+        self.uses.add(number, version, (times,))
 
 
 def _wants(wanted: tuple[str, ...], tag: str) -> bool:
     return any(tag == want or (want.endswith("/") and tag.startswith(want)) for want in wanted)
 
 
-def _created(event: BlockLearned, at: Recorded) -> int:
+def created_us(event: BlockLearned, at: Recorded) -> int:
+    """Return when a block was created, or ``UNKNOWN``."""
     if event.undated:
         return UNKNOWN
     return at.recorded_us if event.created_at_us is None else event.created_at_us

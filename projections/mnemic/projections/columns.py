@@ -17,7 +17,8 @@ Rules of this module:
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 
 from mnemic.projections.pages import zeros
 from mnemic.projections.parts import Parts, nested, numbered, within
+from mnemic.projections.runs import Runs
 
 NEVER = np.iinfo(np.int32).max
 """``until`` of a row that still stands."""
@@ -33,6 +35,7 @@ Rows = NDArray[np.int32]
 FIRST_CAPACITY = 64
 GATHERED_MAX = 4096
 """Rows that gather before they move into the arrays unasked."""
+NOTHING_MORE: Mapping[str, int] = MappingProxyType({})
 
 
 def grown(array: NDArray[Any], length: int, *, fill: int = 0) -> NDArray[Any]:
@@ -164,12 +167,27 @@ class Versions:
         if len(gathered) == GATHERED_MAX:
             self._settle()
 
-    def change(self, key: int, version: int, **values: int) -> None:
-        """Let the row of *key* stand on with some of its values replaced."""
+    def change(
+        self, key: int, version: int, more: Mapping[str, int] = NOTHING_MORE, /, **values: int
+    ) -> None:
+        """Let the row of *key* stand on with some of its values replaced, or added to.
+
+        Args:
+            key: Of a row that stands.
+            version: From when on.
+            more: What comes on top, by column.
+            values: What takes the place of others, by column.
+        """
         kept = list(self.values(key))
         for name, value in values.items():
             kept[self._place[name]] = value
+        for name, value in more.items():
+            kept[self._place[name]] += value
         self.put(key, version, tuple(kept))
+
+    def add(self, key: int, version: int, more: tuple[int, ...]) -> None:
+        """Let the row of *key* stand on with something added to each of its values."""
+        self.put(key, version, tuple(map(sum, zip(self.values(key), more, strict=True))))
 
     def close(self, key: int, version: int) -> None:
         """Let nothing stand for *key* from *version* on."""
@@ -192,7 +210,75 @@ class Versions:
             return self._gathered[row - self._settled][2 + self._place[name]]
         return int(self._columns[name][row])
 
+    # --- writing, many rows at once ---------------------------------------------------------
+
+    def extend(
+        self,
+        runs: Runs,
+        since: NDArray[np.int64],
+        values: Iterable[NDArray[np.int64]],
+        *,
+        stands: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Do what ``put`` and ``close`` do, for all writes of a batch.
+
+        Args:
+            runs: The writes, by their keys.
+            since: The version of each, rising.
+            values: A column of values for each column of the table; of a write that closes, any.
+            stands: Which writes put a row; None: all. The others close the one that stands.
+        """
+        self._settle()
+        first, ends = self._settled, runs.following(since, int(NEVER))
+        puts = slice(None) if stands is None else np.flatnonzero(stands)
+        rows = np.full(len(runs), -1, dtype=np.int64)
+        rows[puts] = first + np.arange(len(since[puts]))
+        before = self.rows_of(runs.keys)
+        standing = before >= 0
+        self._until[before[standing]] = since[runs.firsts[standing]]
+        columns = [runs.written, since, ends, *values]
+        self._append([column[puts] for column in columns])
+        keys = int(runs.keys[-1]) + 1
+        if keys > len(self._rows):
+            self._rows.extend([-1] * (keys - len(self._rows)))
+        self._head = grown(self._head, len(self._rows), fill=-1)
+        self._head[runs.keys] = rows[runs.lasts]
+        np.frombuffer(self._rows, dtype=np.int32)[runs.keys] = rows[runs.lasts]
+        self._ended = None
+
+    def _append(self, columns: Sequence[NDArray[np.int64]]) -> None:
+        """Put rows behind the others: keys, versions from and until, and the values."""
+        first, last = self._settled, self._settled + len(columns[0])
+        self._key, self._since = grown(self._key, last), grown(self._since, last)
+        self._until = grown(self._until, last, fill=int(NEVER))
+        for name, column in self._columns.items():
+            self._columns[name] = grown(column, last)
+        tables = (self._key, self._since, self._until, *self._columns.values())
+        for table, column in zip(tables, columns, strict=True):
+            table[first:last] = column
+        self._settled = last
+
+    def rows_of(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the standing row of each of *keys*, -1 where there is none."""
+        head = self.head
+        known = keys < len(head)
+        rows = np.full(len(keys), -1, dtype=np.int64)
+        rows[known] = head[keys[known]]
+        return rows
+
+    def values_of(self, name: str, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the values of some rows in one column, 0 where a row is -1."""
+        found = np.zeros(len(rows), dtype=np.int64)
+        some = np.flatnonzero(rows >= 0)
+        found[some] = self.column(name)[rows[some]]
+        return found
+
     # --- reading, column by column ----------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns, in order."""
+        return tuple(self._columns)
 
     @property
     def count(self) -> int:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from mnemic.kernel import events as happened
 from mnemic.kernel.arithmetic import NANO, nano, product
-from mnemic.kernel.events import Link, Recorded, Supersession
+from mnemic.kernel.events import Link, NearDuplicate, Recorded, Supersession
 from mnemic.kernel.identity import BlockId
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.retention import AGAIN, GOOD
@@ -26,6 +26,7 @@ from mnemic.projections.graph import Pending, Sighting, key
 from mnemic.projections.reversals import put_back
 
 if TYPE_CHECKING:
+    from mnemic.projections.batches.batch import Batch
     from mnemic.projections.state import State
 
 
@@ -77,12 +78,8 @@ def _promoted(state: State, event: happened.BlocksPromoted, at: Recorded) -> Non
             staged.pop(number, None)
         state.catalogue.promote(promotion, at.version, at.active_us, vector=row)
         if promotion.supersession is not None:
-            _supersede(state, promotion.supersession, at.version)
-    for near in event.near:
-        block, other = numbers[near.block_id], numbers[near.other]
-        sighting = Sighting(block=block, other=other, cosine=near.cosine)
-        if key(block, other) not in state.graph.sightings.current:
-            state.graph.sightings.put(key(block, other), at.version, sighting)
+            supersede(state, promotion.supersession, at.version)
+    note_near(state, event.near, at.version)
     _link(state, event.links, at, relation="similar", origin="similarity")
 
 
@@ -91,14 +88,24 @@ def _relinked(state: State, event: happened.BlocksRelinked, at: Recorded) -> Non
 
 
 def _superseded(state: State, event: happened.BlockSuperseded, at: Recorded) -> None:
-    _supersede(state, event.supersession, at.version)
+    supersede(state, event.supersession, at.version)
 
 
-def _supersede(state: State, event: Supersession, version: int) -> None:
+def note_near(state: State | Batch, pairs: Iterable[NearDuplicate], version: int) -> None:
+    """Remember near-duplicate pairs, each from when it was noted first."""
+    numbers, sightings = state.catalogue.numbers, state.graph.sightings
+    for near in pairs:
+        block, other = numbers[near.block_id], numbers[near.other]
+        if key(block, other) not in sightings.current:
+            sighting = Sighting(block=block, other=other, cosine=near.cosine)
+            sightings.put(key(block, other), version, sighting)
+
+
+def supersede(state: State | Batch, event: Supersession, version: int) -> None:
+    """Let one block take the place of another, with edges and evidence."""
     numbers = state.catalogue.numbers
     old, new = numbers[event.old], numbers[event.new]
-    for other in event.moved:
-        state.graph.move(old, new, numbers[other], version)
+    state.graph.move(old, new, [numbers[other] for other in event.moved], version)
     state.catalogue.supersede(event, version, state.timeline.policy)
     state.graph.isolate({old}, version)
 
@@ -210,8 +217,7 @@ def _recalled(state: State, event: happened.RecallRecorded, at: Recorded) -> Non
     for row in event.answer.rows:
         state.catalogue.retrieve(row.block, at.version)
         state.catalogue.returns.note(row.block, event.frame, at.version)
-    for a, b in event.staged:
-        graph.staged.stage(key(a, b), at.version, session)
+    graph.staged.stage_each([key(a, b) for a, b in event.staged], at.version, session)
     for a, b in event.linked:
         graph.link(
             a,
@@ -225,8 +231,7 @@ def _recalled(state: State, event: happened.RecallRecorded, at: Recorded) -> Non
     for a, b in event.refreshed:
         graph.use(a, b, at.version, at.active_us)
         graph.refreshed.note(key(a, b), session, at.version)
-    for a, b in event.evicted:
-        graph.staged.drop(key(a, b), at.version)
+    graph.staged.drop_each([key(a, b) for a, b in event.evicted], at.version)
 
 
 def _outcome(state: State, event: happened.OutcomeRecorded, at: Recorded) -> None:

@@ -8,11 +8,12 @@ them stand is a question to the rows of the view at hand, so one list serves all
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import numpy as np
-from attrs import astuple, fields, frozen
+from attrs import fields, frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel.reading import ORIGINS
@@ -67,7 +68,8 @@ def _by_pair(kind: type[V]) -> Coding[V]:
         low, high, *values = plain
         return (low, high), kind(**dict(zip(names, values, strict=True)))
 
-    return Coding(lambda ends, value: (*ends, *astuple(value)), read)
+    values_of: Callable[[V], tuple[Any, ...]] = attrgetter(*names)
+    return Coding(lambda ends, value: (*ends, *values_of(value)), read)
 
 
 _PENDING = _by_pair(Pending)
@@ -229,28 +231,33 @@ class Graph:
                 if self.rows.row(pair) >= 0:
                     low, high = self.ends(pair)
                     self.unlink(low, high, version)
-            for ends in self.staged.of(block):
-                self.staged.drop(ends, version)
-            for ends in self.pending.of(block):
-                self.pending.drop(ends, version)
+            self.release(block, version)
 
-    def move(self, old: int, new: int, other: int, version: int) -> None:
-        """Re-attach the edge old-other to new, direction and everything else kept."""
-        source, relation, origin, weight, anchor_us, count, note = self.rows.values(
-            self.pairs.number(old, other)
-        )
-        self.unlink(old, other, version)
-        ends = (new, other) if source == old else (other, new)
-        self.link(
-            *ends,
-            version,
-            relation=self.relations.words[relation],
-            origin=self.origins.words[origin],
-            weight=weight,
-            anchor_us=anchor_us,
-            count=count,
-            note=note,
-        )
+    def release(self, block: int, version: int) -> None:
+        """Take away every pending connection and staged pair of a block."""
+        for ends in self.staged.of(block):
+            self.staged.drop(ends, version)
+        for ends in self.pending.of(block):
+            self.pending.drop(ends, version)
+
+    def move(self, old: int, new: int, others: Iterable[int], version: int) -> None:
+        """Re-attach the edges old-other to new, direction and everything else kept."""
+        for other in others:
+            source, relation, origin, weight, anchor_us, count, note = self.rows.values(
+                self.pairs.number(old, other)
+            )
+            self.unlink(old, other, version)
+            ends = (new, other) if source == old else (other, new)
+            self.link(
+                *ends,
+                version,
+                relation=self.relations.words[relation],
+                origin=self.origins.words[origin],
+                weight=weight,
+                anchor_us=anchor_us,
+                count=count,
+                note=note,
+            )
 
 
 def key(a: int, b: int) -> tuple[int, int]:

@@ -132,6 +132,34 @@ class VectorIndex:
         self._rows = row + 1
         return row
 
+    def extend(self, blocks: Sequence[int], packed: Sequence[bytes]) -> None:
+        """Do ``append`` many times.
+
+        Args:
+            blocks: Ordinals of the owning blocks.
+            packed: A vector each, as `mnemic.kernel.vectors.pack` makes them.
+
+        Raises:
+            VectorRefused: As ``append``; those before are in.
+        """
+        stored = vectors.unpack_each(packed)
+        if stored is None or not self._takes(stored):
+            for block, each in zip(blocks, packed, strict=True):
+                self.append(block, vectors.unpack(each))
+            return
+        first, last = self._rows, self._rows + len(blocks)
+        if last > len(self._block_of):
+            self._allocate(max(last, 2 * first), self.dimension)
+        self._matrix[first:last] = stored
+        self._squared_norms[first:last] = vectors.squared_norms(stored)
+        self._block_of[first:last] = blocks
+        self._rows = last
+
+    def _takes(self, stored: Stored) -> bool:
+        """Whether every row can be appended as it is."""
+        norms = vectors.squared_norms(stored)
+        return stored.shape[1] == self.dimension and bool(norms.max() <= vectors.SQUARED_NORM_MAX)
+
     def _allocate(self, capacity: int, dimension: int) -> None:
         """Move to arrays for *capacity* rows; views of the old ones stay valid."""
         rows = self._rows

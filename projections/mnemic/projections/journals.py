@@ -6,7 +6,7 @@ has been added since; so a fold pays for a journal with one append per row.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,15 @@ class Journal:
         self._gathered.append(row)
         if len(self._gathered) == GATHERED_MAX:
             self._settle()
+
+    def extend(self, columns: Sequence[NDArray[np.int64]] | NDArray[np.int64]) -> None:
+        """Add many rows, given column by column."""
+        self._settle()
+        first, last = self._settled, self._settled + len(columns[0])
+        for name, values in zip(self._columns, columns, strict=True):
+            self._columns[name] = grown(self._columns[name], last)
+            self._columns[name][first:last] = values
+        self._settled = last
 
     def __len__(self) -> int:
         return self._settled + len(self._gathered)

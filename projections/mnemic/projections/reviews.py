@@ -61,6 +61,16 @@ class Reviews:
         self._noted.append((block, version, active_us, rating))
         self._made.forget(block)
 
+    def note_each(self, reviews: NDArray[np.int64]) -> None:
+        """Do ``note`` many times.
+
+        Args:
+            reviews: Blocks, versions, active times and ratings, shape (4, reviews).
+        """
+        self._noted.extend(reviews)
+        for block in np.unique(reviews[0]).tolist():
+            self._made.forget(block)
+
     def put_back(self, block: int, version: int, then: int) -> None:
         """Let the reviews that counted at version *then* be those that count from *version* on."""
         self._put_back.setdefault(block, []).append((version, then))

@@ -69,9 +69,6 @@ class Staging(Paired[Staged]):
         sessions = packed(self._sessions.words)
         return {**nested(steps=self._pairs.frozen()), "sessions": sessions}
 
-    def _keep(self, key: Ends, value: Staged, before: int) -> None:
-        self._pairs.append((*key, self._sessions.number(value.sessions[-1]), before))
-
     def _read(self, row: int) -> tuple[Ends, Staged]:
         low, high, session, before = self._pairs.row(row)
         sessions = () if before < 0 else self._entry(before)[1].sessions
@@ -88,9 +85,31 @@ class Staging(Paired[Staged]):
 
     def stage(self, ends: Ends, version: int, session: str) -> None:
         """Count one more session in which the pair was returned together."""
-        before = self.current.get(ends)
-        sessions = () if before is None else before.sessions
-        self.put(ends, version, Staged((*sessions, session), version))
+        self.stage_each((ends,), version, session)
+
+    def stage_each(self, pairs: Iterable[Ends], version: int, session: str) -> None:
+        """Do ``stage`` for several pairs: what ``put`` does, for all of them in one go."""
+        current, standing, queue, found = self.current, self._standing, self._queue, self._with
+        number, row = self._sessions.number(session), len(self._since)
+        fresh = queue.setdefault(1, {})
+        for ends in pairs:
+            before = current.pop(ends, None)
+            if before is None:
+                goes_on, staged = -1, Staged((session,), version)
+                fresh[ends] = version
+                for end in ends:
+                    found.setdefault(end, []).append(ends)
+            else:
+                goes_on, sessions = standing[ends], (*before.sessions, session)
+                staged = Staged(sessions, version)
+                self._close(goes_on, version)
+                del queue[len(before.sessions)][ends]
+                queue.setdefault(len(sessions), {})[ends] = version
+            current[ends] = staged
+            standing[ends] = row
+            self._since.append(version)
+            self._pairs.append((*ends, number, goes_on))
+            row += 1
 
     def put(self, key: Ends, version: int, value: Staged) -> None:
         """Let *value* stand for a pair from *version* on.
@@ -100,20 +119,25 @@ class Staging(Paired[Staged]):
             version: That of *value* too.
             value: Goes on from what stands, by one session.
         """
-        self._leave(key)
-        super().put(key, version, value)
-        self._queue.setdefault(len(value.sessions), {})[key] = version
+        self.stage(key, version, value.sessions[-1])
 
     def drop(self, key: Ends, version: int) -> None:
         """Let nothing stand for a pair from *version* on."""
-        if key in self.current:
-            self._leave(key)
-            super().drop(key, version)
+        self.drop_each((key,), version)
 
-    def _leave(self, ends: Ends) -> None:
-        standing = self.current.get(ends)
-        if standing is not None:
-            del self._queue[len(standing.sessions)][ends]
+    def drop_each(self, pairs: Iterable[Ends], version: int) -> None:
+        """Do ``drop`` for several pairs, in one go."""
+        current, standing, queue, found = self.current, self._standing, self._queue, self._with
+        for ends in pairs:
+            staged = current.pop(ends, None)
+            if staged is not None:
+                del queue[len(staged.sessions)][ends]
+                self._close(standing.pop(ends), version)
+                for end in ends:
+                    with_it = found[end]
+                    with_it.remove(ends)
+                    if not with_it:
+                        del found[end]
 
     def order(self, ids: Sequence[BlockId]) -> Iterator[tuple[Ends, int]]:
         """Yield the pairs at the head as they would go, with their number of sessions.

@@ -7,12 +7,14 @@ to look takes a ``View`` of it at a version.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 
 import numpy as np
 
 from mnemic.kernel.events import EmbedderIdentity, Recorded
 from mnemic.kernel.texts import Embedding, Erased
 from mnemic.kernel.vectors import unpack
+from mnemic.projections.batches.folding import fold
 from mnemic.projections.catalogue import Catalogue
 from mnemic.projections.fold import HANDLERS
 from mnemic.projections.frontier.terms import Terms
@@ -26,6 +28,10 @@ from mnemic.projections.timeline import Timeline
 
 FOLD_VERSION = 1
 """Raised when the same log folds into something else; replays name it as a cause."""
+BATCH_MAX = 8192
+"""Events that are folded together."""
+BATCH_LEAST = 512
+"""Fewer are folded one by one, which then takes less time."""
 
 
 class State:
@@ -57,8 +63,13 @@ class State:
 
     def rebuild(self, log: Iterable[Recorded]) -> State:
         """Fold a whole log, or a stretch of one; return self."""
-        for recorded in log:
-            self.apply(recorded)
+        rest = iter(log)
+        while batch := list(islice(rest, BATCH_MAX)):
+            if len(batch) < BATCH_LEAST:
+                for recorded in batch:
+                    self.apply(recorded)
+            else:
+                fold(self, batch)
         return self
 
     def settle(self) -> None:

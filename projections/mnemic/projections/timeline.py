@@ -6,7 +6,8 @@ comes down to a version; and the few facts of which one is in force at a time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.clock import ActiveClock
 from mnemic.kernel.errors import PointOutOfRange
-from mnemic.kernel.events import EmbedderIdentity, Recorded
+from mnemic.kernel.events import EmbedderIdentity, Recorded, SessionEnded, SessionStarted
 from mnemic.kernel.identity import SessionId
 from mnemic.kernel.policy import DEFAULT, Policy
 from mnemic.projections.columns import Names, Series
@@ -38,6 +39,9 @@ _MOMENT: Mapping[str, type[np.generic]] = {
     "kind": np.int16,
     "session": np.int32,
 }
+_ACTIVE_US, _RECORDED_US = attrgetter("active_us"), attrgetter("recorded_us")
+_EVENT, _SESSION = attrgetter("event"), attrgetter("session_id")
+_OF_SESSIONS = frozenset((SessionStarted, SessionEnded))
 
 
 class Timeline:
@@ -164,6 +168,43 @@ class Timeline:
             number = self._kind_numbers[kind] = self.kinds.number(kind.__name__)
         within = self.session_ids.number(session or "")
         self._moments.append((active_us, recorded_us, number, within))
+
+    def record_each(self, events: Sequence[Recorded]) -> None:
+        """Take in the envelopes of the next events, and what they say of sessions.
+
+        Args:
+            events: At least one, and none that adopts a policy.
+        """
+        kinds = list(map(type, map(_EVENT, events)))
+        sessions = list(map(_SESSION, events))
+        recorded_us = list(map(_RECORDED_US, events))
+        active_us = list(map(_ACTIVE_US, events))
+        first = 0
+        for place in [place for place, kind in enumerate(kinds) if kind in _OF_SESSIONS]:
+            stretch = slice(first, place + 1)
+            self.clock.credit_each(
+                sessions[stretch], recorded_us[stretch], gap_us=self.policy.gap_us
+            )
+            self._hear(events[place])
+            first = place + 1
+        self.clock.credit_each(sessions[first:], recorded_us[first:], gap_us=self.policy.gap_us)
+        self.clock.active_us = active_us[-1]
+        for kind in dict.fromkeys(kinds):
+            if kind not in self._kind_numbers:
+                self._kind_numbers[kind] = self.kinds.number(kind.__name__)
+        within = {each: self.session_ids.number(each or "") for each in dict.fromkeys(sessions)}
+        kind_numbers = map(self._kind_numbers.__getitem__, kinds)
+        session_numbers = map(within.__getitem__, sessions)
+        columns = (active_us, recorded_us, kind_numbers, session_numbers)
+        self._moments.extend([np.fromiter(each, np.int64, len(events)) for each in columns])
+
+    def _hear(self, recorded: Recorded) -> None:
+        """Take in that a session started or ended."""
+        event = recorded.event
+        if isinstance(event, SessionStarted):
+            self.start_session(event.session_id, recorded.version, recorded.recorded_us)
+        elif isinstance(event, SessionEnded):
+            self.end_session(event.session_id, recorded.version)
 
     def start_session(self, session: SessionId, version: int, recorded_us: int) -> None:
         self.clock.start(session, recorded_us)

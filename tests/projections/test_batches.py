@@ -1,0 +1,63 @@
+"""Batches: whatever is folded together becomes what it would become one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from mnemic.kernel.events import Recorded
+from mnemic.projections.batches.folding import fold
+from mnemic.projections.checkpoints import freeze, thaw
+from mnemic.projections.state import State
+from mnemic.projections.views import as_of
+from tests.agreement.snapshots import told_by_view
+from tests.projections.histories import logs
+
+Kept = dict[str, tuple[str, tuple[int, ...], bytes]]
+LENGTHS = st.lists(st.integers(min_value=1, max_value=60), min_size=1, max_size=12)
+WAYS = st.lists(st.sampled_from(("together", "one by one", "thawed")), min_size=1, max_size=12)
+
+
+def kept(parts: Mapping[str, NDArray[Any]]) -> Kept:
+    """Return parts as values that can be compared, byte for byte."""
+    return {name: (part.dtype.str, part.shape, part.tobytes()) for name, part in parts.items()}
+
+
+def one_by_one(log: list[Recorded]) -> State:
+    state = State()
+    for recorded in log:
+        state.apply(recorded)
+    return state
+
+
+@given(log=logs(), lengths=LENGTHS, ways=WAYS)
+def test_a_history_cut_anywhere_folds_to_the_same_bytes(
+    log: list[Recorded], lengths: list[int], ways: list[str]
+) -> None:
+    state, turn = State(), 0
+    while (first := state.version + 1) < len(log):
+        stretch = log[first : first + lengths[turn % len(lengths)]]
+        way = ways[turn % len(ways)]
+        if way == "one by one":
+            for recorded in stretch:
+                state.apply(recorded)
+        else:
+            state = thaw(freeze(state)) if way == "thawed" else state
+            fold(state, stretch)
+        turn += 1
+        assert kept(freeze(state)) == kept(freeze(one_by_one(log[: state.version + 1])))
+
+
+@given(log=logs())
+def test_a_whole_history_in_one_batch_tells_the_same_of_every_version(log: list[Recorded]) -> None:
+    state, plain = State(), one_by_one(log)
+    fold(state, log)
+    assert kept(freeze(state)) == kept(freeze(plain))
+    for version in range(0, len(log), max(1, len(log) // 8)):
+        assert told_by_view(as_of(state, version)) == told_by_view(as_of(plain, version))
+    assert list(state.graph.degrees) == list(plain.graph.degrees)
+    assert list(state.timeline.clock.last_us.items()) == list(plain.timeline.clock.last_us.items())
