@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.projections.adjacency import Pairs, join
+from mnemic.projections.adjacency import NUMBERING_SHARE, Pairs, join
 from mnemic.projections.batches.tables import CARRIED, Writes
 from mnemic.projections.columns import Versions
 from mnemic.projections.numbering import Numbering
@@ -101,3 +101,13 @@ def test_pairs_have_the_same_numbers_however_they_are_numbered(
                 assert pairs.get((low, high)) == plain.get((low, high))
     assert pairs.low.tolist() == plain.low.tolist()
     assert pairs.high.tolist() == plain.high.tolist()
+
+
+def test_a_few_of_very_many_pairs_are_numbered_without_sorting_all() -> None:
+    pairs = Pairs()
+    for high in range(1, 4 * NUMBERING_SHARE):
+        pairs.numbered((0, high))
+    known, fresh, unheard = join(0, 7), join(1, 2), join(1, 3)
+    asked = np.array([fresh, known, unheard], dtype=np.int64)
+    found = pairs.numbered_each(asked, np.array([True, True, False]))
+    assert found.tolist() == [4 * NUMBERING_SHARE - 1, 6, -1]

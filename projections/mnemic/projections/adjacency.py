@@ -25,6 +25,8 @@ LATE_MAX = 4096
 """Pairs that gather in lists before they move into the arrays, at least."""
 LATE_SHARE = 4
 """Which part of the others they may be."""
+NUMBERING_SHARE = 64
+"""Which part of all pairs must be asked for together to have them all sorted for it."""
 JOINED_BITS = 32
 """Of the higher block in a pair that is joined to one number."""
 _LOW = (1 << JOINED_BITS) - 1
@@ -194,6 +196,8 @@ class Pairs:
             One number each; -1 for a pair that was not linked before and is not here.
         """
         if self._numbering is None:
+            if len(joined) * NUMBERING_SHARE < len(self):
+                return self._numbered_singly(joined, linked)
             self._numbering = Numbering(self._joined(0))
         elif len(self._numbering) < len(self):
             self._numbering.add(self._joined(len(self._numbering)))
@@ -208,6 +212,14 @@ class Pairs:
             numbers[fresh] = len(self) + np.arange(len(fresh))
             self._add(distinct[fresh])
         return numbers[place]
+
+    def _numbered_singly(self, joined: Ints, linked: NDArray[np.bool_]) -> Ints:
+        numbers = []
+        for each, is_linked in zip(joined.tolist(), linked.tolist(), strict=True):
+            ends = each >> JOINED_BITS, each & _LOW
+            number = self.numbered(ends) if is_linked else self.get(ends)
+            numbers.append(-1 if number is None else number)
+        return np.array(numbers, dtype=np.int64)
 
     def _add(self, joined: Ints) -> None:
         """Number new pairs."""
