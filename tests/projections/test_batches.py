@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mnemic.kernel.events import Recorded
-from mnemic.projections.batches.folding import fold
+from mnemic.projections.batches.folding import Folding
 from mnemic.projections.checkpoints import freeze, thaw
 from mnemic.projections.state import State
 from mnemic.projections.views import as_of
@@ -34,6 +34,14 @@ def one_by_one(log: list[Recorded]) -> State:
     return state
 
 
+def folded_together(state: State, events: list[Recorded], *, size: int) -> None:
+    """Fold events in two stretches."""
+    folding, half = Folding(state, size=size), len(events) // 2
+    folding.take(events[:half])
+    folding.take(events[half:])
+    folding.settle()
+
+
 @given(log=logs(), lengths=LENGTHS, ways=WAYS)
 def test_a_history_cut_anywhere_folds_to_the_same_bytes(
     log: list[Recorded], lengths: list[int], ways: list[str]
@@ -47,7 +55,7 @@ def test_a_history_cut_anywhere_folds_to_the_same_bytes(
                 state.apply(recorded)
         else:
             state = thaw(freeze(state)) if way == "thawed" else state
-            fold(state, stretch)
+            folded_together(state, stretch, size=lengths[0])
         turn += 1
         assert kept(freeze(state)) == kept(freeze(one_by_one(log[: state.version + 1])))
 
@@ -55,7 +63,7 @@ def test_a_history_cut_anywhere_folds_to_the_same_bytes(
 @given(log=logs())
 def test_a_whole_history_in_one_batch_tells_the_same_of_every_version(log: list[Recorded]) -> None:
     state, plain = State(), one_by_one(log)
-    fold(state, log)
+    folded_together(state, log, size=len(log))
     assert kept(freeze(state)) == kept(freeze(plain))
     for version in range(0, len(log), max(1, len(log) // 8)):
         assert told_by_view(as_of(state, version)) == told_by_view(as_of(plain, version))

@@ -14,7 +14,7 @@ import numpy as np
 from mnemic.kernel.events import EmbedderIdentity, Recorded
 from mnemic.kernel.texts import Embedding, Erased
 from mnemic.kernel.vectors import unpack
-from mnemic.projections.batches.folding import fold
+from mnemic.projections.batches.folding import STRETCH, Folding
 from mnemic.projections.catalogue import Catalogue
 from mnemic.projections.fold import HANDLERS
 from mnemic.projections.frontier.terms import Terms
@@ -28,10 +28,8 @@ from mnemic.projections.timeline import Timeline
 
 FOLD_VERSION = 1
 """Raised when the same log folds into something else; replays name it as a cause."""
-BATCH_MAX = 8192
-"""Events that are folded together."""
-BATCH_LEAST = 512
-"""Fewer are folded one by one, which then takes less time."""
+TOGETHER_LEAST = 512
+"""Fewer events are folded one by one, which then takes less time."""
 
 
 class State:
@@ -62,14 +60,21 @@ class State:
         HANDLERS[type(recorded.event)](self, recorded.event, recorded)
 
     def rebuild(self, log: Iterable[Recorded]) -> State:
-        """Fold a whole log, or a stretch of one; return self."""
-        rest = iter(log)
-        while batch := list(islice(rest, BATCH_MAX)):
-            if len(batch) < BATCH_LEAST:
-                for recorded in batch:
-                    self.apply(recorded)
-            else:
-                fold(self, batch)
+        """Fold a whole log, or a stretch of one; return self.
+
+        Where *log* raises, everything before that is folded.
+        """
+        rest, stretch, folding = iter(log), list[Recorded](), Folding(self)
+        try:
+            stretch.extend(islice(rest, STRETCH))
+            while len(stretch) >= TOGETHER_LEAST:
+                events, stretch = stretch, []
+                folding.take(events)
+                stretch.extend(islice(rest, STRETCH))
+        finally:
+            folding.settle()
+            for recorded in stretch:
+                self.apply(recorded)
         return self
 
     def settle(self) -> None:

@@ -18,7 +18,7 @@ import json
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice, starmap
+from itertools import starmap
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import frozen
@@ -53,9 +53,6 @@ T = TypeVar("T")
 
 AFTER_ERASURE = ("erase", "erase_space", "end_session")
 """Verbs that an erased space still takes: asking again, and going home."""
-BATCH = 8192
-"""Events that are decoded before they are folded; the more, the more of a fold is done for many
-at once."""
 CONFLICTS_MAX = 100
 """Lost races after which a command gives up; under the writing lock none is lost at all."""
 
@@ -189,25 +186,11 @@ class Space:
     def _fold_all(self, source: Iterator[Recorded]) -> None:
         """Fold *source* to its end, or when reading only to its damage."""
         try:
-            while self._fold(source, BATCH):
-                pass
+            self.state.rebuild(source)
         except LogCorrupt as damage:
             if not self.read_only:
                 raise
             self.damage = damage
-
-    def _fold(self, source: Iterator[Recorded], count: int) -> bool:
-        """Fold up to *count* events; say whether there were any.
-
-        Raises:
-            LogCorrupt: At the first damaged record; those before it are folded.
-        """
-        batch: list[Recorded] = []
-        try:
-            batch.extend(islice(source, count))
-        finally:
-            self.state.rebuild(batch)
-        return bool(batch)
 
     def recorded(self, after: int, upto: int | None = None) -> Iterator[Recorded]:
         """Return the events with version in (after, upto]."""

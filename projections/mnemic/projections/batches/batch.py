@@ -10,7 +10,7 @@ from mnemic.kernel.events import EmbedderIdentity
 from mnemic.kernel.texts import Embedding, Erased
 from mnemic.kernel.vectors import pack
 from mnemic.projections.batches.edges import Edges
-from mnemic.projections.batches.tables import Writes, columns_of
+from mnemic.projections.batches.tables import Flat, Writes
 from mnemic.projections.columns import Names
 from mnemic.projections.index import VectorIndex
 from mnemic.projections.reviews import Reviews
@@ -61,6 +61,12 @@ class Batch:
         assert embedder is None, "no vector is staged within a batch"  # noqa: S101
         return self._vectors.append(number, vector)
 
+    def gather(self) -> None:
+        """Move what was written by now out of the way."""
+        tables = (self.life, self.strength, self.evidence, self.uses, self.reviews, self.graph)
+        for each in tables:
+            each.flat.gather()
+
     def settle(self) -> None:
         """Write everything to the state, once."""
         self.life.settle()
@@ -90,7 +96,7 @@ class Reviewed:
 
     def __init__(self, reviews: Reviews) -> None:
         self._reviews = reviews
-        self.flat: list[int] = []
+        self.flat = Flat(_REVIEW)
         """Review after review: block, version, active time and rating."""
 
     def note(self, block: int, version: int, active_us: int, rating: int) -> None:
@@ -99,8 +105,8 @@ class Reviewed:
 
     def settle(self) -> None:
         """Write everything to the reviews."""
-        if self.flat:
-            self._reviews.note_each(columns_of(self.flat, _REVIEW))
+        if self.flat.rows:
+            self._reviews.note_each(self.flat.columns())
 
 
 class Vectors:

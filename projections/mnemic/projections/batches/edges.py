@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.projections.adjacency import join
-from mnemic.projections.batches.tables import columns_of
+from mnemic.projections.batches.tables import Flat
 from mnemic.projections.graph import Graph
 from mnemic.projections.runs import Ints, Runs
 
@@ -46,7 +46,7 @@ class Edges:
         self.origins = graph.origins
         self.note = graph.note
         self.add_block = graph.add_block
-        self.flat: list[int] = []
+        self.flat = Flat(_WIDTH)
         """Write after write: the pair in one number, version, source, relation, origin, weight,
         anchor, count and note."""
         self._isolated: list[tuple[int, int, int]] = []
@@ -94,7 +94,7 @@ class Edges:
 
     def isolate(self, blocks: set[int], version: int) -> None:
         """Take away every edge, pending connection and staged pair of archived blocks."""
-        writes = len(self.flat) // _WIDTH
+        writes = self.flat.rows
         for block in sorted(blocks):
             self._isolated.append((writes, block, version))
             self._graph.release(block, version)
@@ -112,9 +112,9 @@ class Edges:
 
     def settle(self) -> None:
         """Write everything to the graph, once."""
-        if not self.flat and not self._isolated:
+        if not self.flat.rows and not self._isolated:
             return
-        graph, writes = self._graph, columns_of(self.flat, _WIDTH)
+        graph, writes = self._graph, self.flat.columns()
         linked = writes[2] != UNLINKED
         writes[0] = graph.pairs.numbered_each(writes[0], linked)
         writes = self._with_isolated(writes)

@@ -36,28 +36,60 @@ ALONE: Final = frozenset(
 )
 """Kinds that change what a whole batch goes by, or look at tables."""
 
-
-def fold(state: State, events: Sequence[Recorded]) -> None:
-    """Fold events, the next ones of the log, together."""
-    first = 0
-    for place, recorded in enumerate(events):
-        if type(recorded.event) in ALONE:
-            _fold(state, events[first:place])
-            state.apply(recorded)
-            first = place + 1
-    _fold(state, events[first:])
+STRETCH: Final = 2048
+"""Events that are decoded before they are folded: so many stay in the processor's caches."""
+BATCH: Final = 8192
+"""Events after which, at the latest, everything is written to the tables."""
 
 
-def _fold(state: State, events: Sequence[Recorded]) -> None:
-    if not events:
-        return
-    state.timeline.record_each(events)
-    batch = Batch(state)
-    kinds = [type(recorded.event) for recorded in events]
-    handlers = {kind: _handler(kind, batch) for kind in dict.fromkeys(kinds)}
-    for kind, recorded in zip(kinds, events, strict=True):
-        handlers[kind](recorded.event, recorded)
-    batch.settle()
+class Folding:
+    """A fold under way, of events that come stretch by stretch.
+
+    Args:
+        state: What they are folded into. It tells nothing before ``settle``.
+        size: Events of a batch.
+    """
+
+    def __init__(self, state: State, *, size: int = BATCH) -> None:
+        self._state = state
+        self._size = size
+        self._taken = 0
+        self._batch: Batch | None = None
+        self._handlers: dict[type, Handler] = {}
+
+    def take(self, events: Sequence[Recorded]) -> None:
+        """Fold the next events of the log."""
+        first = 0
+        for place, recorded in enumerate(events):
+            if type(recorded.event) in ALONE:
+                self._take(events[first:place])
+                self.settle()
+                self._state.apply(recorded)
+                first = place + 1
+        self._take(events[first:])
+        if self._taken >= self._size:
+            self.settle()
+
+    def _take(self, events: Sequence[Recorded]) -> None:
+        if not events:
+            return
+        self._state.timeline.record_each(events)
+        if self._batch is None:
+            self._batch, self._handlers = Batch(self._state), {}
+        kinds, handlers = [type(recorded.event) for recorded in events], self._handlers
+        for kind in dict.fromkeys(kinds):
+            if kind not in handlers:
+                handlers[kind] = _handler(kind, self._batch)
+        for kind, recorded in zip(kinds, events, strict=True):
+            handlers[kind](recorded.event, recorded)
+        self._batch.gather()
+        self._taken += len(events)
+
+    def settle(self) -> None:
+        """Write everything to the tables of the state."""
+        if self._batch is not None:
+            self._batch.settle()
+        self._batch, self._taken = None, 0
 
 
 def _handler(kind: type, batch: Batch) -> Handler:

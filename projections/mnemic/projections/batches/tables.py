@@ -26,6 +26,37 @@ _ENVELOPE: Final = 2
 """Numbers before the values of a row: key and version."""
 
 
+class Flat(list[int]):
+    """Rows of whole numbers, one number after the other.
+
+    Args:
+        width: Numbers in a row.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self._width = width
+        self._gathered: list[NDArray[np.int64]] = []
+        self._rows = 0
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return self._rows + len(self) // self._width
+
+    def gather(self) -> None:
+        """Move the numbers into an array, as long as they are in the processor's caches."""
+        self._rows = self.rows
+        self._gathered.append(np.fromiter(self, np.int64, len(self)))
+        self.clear()
+
+    def columns(self) -> NDArray[np.int64]:
+        """Return everything as columns, shape (width, rows)."""
+        self.gather()
+        rows = np.concatenate(self._gathered).reshape(-1, self._width)
+        return np.ascontiguousarray(rows.T)
+
+
 class Writes:
     """What a batch writes to one table; it is written to in place of the table.
 
@@ -45,7 +76,7 @@ class Writes:
         self.seen: dict[str, dict[int, int]] = {name: {} for name in seen}
         """By column, what the batch has written there by key."""
         self._seen_at = [(table.place(name), self.seen[name]) for name in seen]
-        self.flat: list[int] = []
+        self.flat = Flat(_ENVELOPE + len(self._blank))
         """Row after row: key, version, and a value per column or ``CARRIED``."""
 
     def put(self, key: int, version: int, values: tuple[int, ...]) -> None:
@@ -89,10 +120,9 @@ class Writes:
 
     def settle(self) -> None:
         """Write everything to the table, once."""
-        if not self.flat:
+        if not self.flat.rows:
             return
-        rows = columns_of(self.flat, _ENVELOPE + len(self._blank))
-        keys, since, *values = rows
+        keys, since, *values = self.flat.columns()
         runs = Runs(keys)
         before = self._table.rows_of(runs.keys)
         filled: list[NDArray[np.int64]] = []
@@ -103,9 +133,3 @@ class Writes:
             else:
                 filled.append(runs.carried(column, runs.gaps(column != CARRIED), base))
         self._table.extend(runs, since, filled)
-
-
-def columns_of(flat: list[int], width: int) -> NDArray[np.int64]:
-    """Return numbers that stand row after row as columns, shape (width, rows)."""
-    rows = np.fromiter(flat, np.int64, len(flat)).reshape(-1, width)
-    return np.ascontiguousarray(rows.T)
