@@ -15,6 +15,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 ARITHMETIC = ROOT / "kernel/mnemic/kernel/arithmetic.py"
+PAGES = ROOT / "projections/mnemic/projections/pages.py"
+"""Asks the system for memory, which is as pure as ``np.zeros``; it may use ``mmap``."""
 
 # Whole modules that are the world, or can reach it.
 WORLDLY_MODULES = frozenset(
@@ -137,8 +139,16 @@ def test_kernel_and_projections_compute_from_their_arguments_alone() -> None:
                 module.read_text(encoding="utf-8"), transcendental=module == ARITHMETIC
             )
         )
+        and module != PAGES
     }
     assert found == {}
+
+
+def test_pages_ask_for_memory_without_a_file_and_for_nothing_else() -> None:
+    source = PAGES.read_text(encoding="utf-8")
+    named = {each.partition(": ")[2] for each in impurities(source)}
+    assert named == {"mmap", "mmap.MAP_ANONYMOUS", "mmap.MAP_PRIVATE", "mmap.mmap"}
+    assert source.count("mmap.mmap(") == source.count("mmap.mmap(-1, ") == 1
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ that there may be room for as many values again.
 from __future__ import annotations
 
 import mmap
-import sys
 from math import prod
 from typing import Any, Final
 
@@ -20,16 +19,15 @@ PAGED_FROM: Final = 2**18
 """Bytes from which an array has its own pages."""
 
 
+# Anonymous memory: no file is behind it. Where a process can fork, its child gets a copy.
+_PRIVATE: Final = (
+    {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_ANONYMOUS") else {}
+)
+
+
 def zeros(shape: tuple[int, ...], dtype: type[np.generic] | np.dtype[Any]) -> NDArray[Any]:
     """Return zeros, as ``np.zeros`` does."""
     size = prod(shape) * np.dtype(dtype).itemsize
     if size < PAGED_FROM:
         return np.zeros(shape, dtype=dtype)
-    return np.frombuffer(_pages(size), dtype=dtype).reshape(shape)
-
-
-def _pages(size: int) -> mmap.mmap:
-    if sys.platform == "win32":
-        return mmap.mmap(-1, size)
-    # Else a process that forks would share them with its child.
-    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return np.frombuffer(mmap.mmap(-1, size, **_PRIVATE), dtype=dtype).reshape(shape)
