@@ -279,22 +279,28 @@ class Heart:
 
     async def beat(self) -> None:
         """Beat until told to stop."""
-        last, queued = time.perf_counter(), queueing()
+        last, before = time.perf_counter(), queueing()
         while self.beats:
             await asyncio.sleep(BEAT)
-            now, later = time.perf_counter(), queueing()
-            self.waits.append(now - last - BEAT)
-            self.ours.append(max(0.0, now - last - BEAT - (later - queued)))
-            last, queued = time.perf_counter(), later
+            now, after = time.perf_counter(), queueing()
+            wait = now - last - BEAT
+            self.waits.append(wait)
+            self.ours.append(max(0.0, wait - queued(before, after)))
+            last, before = time.perf_counter(), after
 
 
-def queueing() -> float:
-    """Return for how many seconds the threads of this process have waited for a processor."""
-    seconds = 0.0
+def queueing() -> dict[str, int]:
+    """Return for how many nanoseconds each thread of this process has waited for a processor."""
+    found = {}
     for task in Path("/proc/self/task").glob("*/schedstat"):
         with suppress(OSError):  # a thread that has just ended
-            seconds += int(task.read_text().split()[1]) / 1e9
-    return seconds
+            found[task.parent.name] = int(task.read_text().split()[1])
+    return found
+
+
+def queued(before: dict[str, int], after: dict[str, int]) -> float:
+    """Return for how many seconds threads have waited in between."""
+    return sum(after[task] - before[task] for task in before.keys() & after.keys()) / 1e9
 
 
 async def beside(what: str, act: Awaitable[Any]) -> list[Found]:

@@ -58,6 +58,21 @@ def told_now(state: State) -> dict[str, Any]:
     return told_by_view(live(state, active_us=state.timeline.clock.active_us, instant_us=0))
 
 
+@given(log=logs(), shares=SHARES)
+def test_a_fold_that_was_settled_goes_on_as_if_it_had_not_been(
+    log: list[Recorded], shares: list[float]
+) -> None:
+    whole, state = State().rebuild(log), State()
+    for cut in (round(share * len(log)) for share in shares):
+        state.rebuild(log[state.version + 1 : cut])
+        state.settle()
+        assert told_now(state) == told_now(State().rebuild(log[:cut]))
+        state.settle()
+    state.rebuild(log[state.version + 1 :])
+    assert kept(freeze(state)) == kept(freeze(whole))
+    assert told_now(state) == told_now(whole)
+
+
 @given(log=logs(), shares=SHARES, looks=st.integers(min_value=0, max_value=2))
 def test_a_fold_that_was_interrupted_goes_on_as_if_it_had_not_been(
     log: list[Recorded], shares: list[float], looks: int

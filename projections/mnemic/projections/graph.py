@@ -137,6 +137,18 @@ class Graph:
         graph.refreshed = Refreshed.thawed(within(parts, "refreshed"))
         return graph
 
+    def settle(self) -> None:
+        """Hold no objects but those that somebody asks for: a long fold is over."""
+        for part in (
+            self.pairs,
+            self.pending,
+            self.barred,
+            self.sightings,
+            self.staged,
+            self.refreshed,
+        ):
+            part.settle()
+
     def add_block(self) -> None:
         self.incident.add_block()
         self.degrees.append(0)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any, Generic, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
 import numpy as np
 import orjson
@@ -47,6 +47,9 @@ PLAIN: Coding[Any] = Coding(lambda key, value: (key, value), tuple)
 
 class Ledgered(Generic[V]):
     """A small mapping that remembers."""
+
+    MADE: ClassVar[tuple[str, ...]] = ("current", "_standing")
+    """What is made of the rows when somebody asks."""
 
     def __init__(self, coding: Coding[V] = PLAIN) -> None:
         self._coding = coding
@@ -89,6 +92,13 @@ class Ledgered(Generic[V]):
         write = self._coding.write
         self._written.extend([orjson.dumps(write(*entry)) for entry in self._latest])
         self._latest = []
+
+    def settle(self) -> None:
+        """Let all entries be bytes, as if thawed; what stands is made again when asked for."""
+        self._write()
+        self._asked = {}
+        for name in self.MADE:
+            self.__dict__.pop(name, None)
 
     # --- what events do ---------------------------------------------------------------------
 
@@ -245,6 +255,8 @@ class Pairwise(Ledgered[V]):
 
 class Paired(Pairwise[V]):
     """A mapping of pairs of blocks; those of a block are found without looking at the others."""
+
+    MADE = (*Ledgered.MADE, "_with")
 
     @cached_property
     def _with(self) -> dict[int, list[Ends]]:

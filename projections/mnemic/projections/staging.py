@@ -54,6 +54,8 @@ class Staged:
 class Staging(Paired[Staged]):
     """Staged pairs, by a canonical pair of block numbers."""
 
+    MADE = (*Paired.MADE, "_queue")
+
     def __init__(self) -> None:
         super().__init__()
         self._pairs = Journal(**_STEPS)
@@ -193,6 +195,10 @@ class Refreshed:
         refreshed._uses = Journal.thawed(within(parts, "uses"), _USES)
         refreshed._sessions = Names.thawed(unpacked(parts["sessions"]))
         return refreshed
+
+    def settle(self) -> None:
+        """Remember no session that was asked for."""
+        self._by_session = {}
 
     def note(self, ends: Ends, session: str, version: int) -> None:
         """Remember that the edge of a pair was used at *version*."""

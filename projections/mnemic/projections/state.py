@@ -79,7 +79,7 @@ class State:
 
     def settle(self) -> None:
         """Let go of what only a long fold needs. Nothing that anybody can ask changes."""
-        self.graph.pairs.settle()
+        self.graph.settle()
 
     def index_of(self, embedder: EmbedderIdentity) -> VectorIndex:
         """Return the vectors of *embedder*; an empty index at first."""
