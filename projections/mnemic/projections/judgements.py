@@ -16,7 +16,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from typing import Final
+from operator import itemgetter
+from typing import Final, TypeAlias
 
 from attrs import frozen
 
@@ -28,6 +29,11 @@ from mnemic.projections.views import View
 
 FAILURE: Final = CLOSED | DUPLICATE
 """Labels that speak against a composition and its members."""
+
+
+Said: TypeAlias = tuple[int, int, tuple[int, ...], int, int]
+"""Version, active time, blocks, signal times weight, and weight of a piece of evidence. Plain
+tuples, which the garbage collector leaves out: a backtest may hold a hundred thousand."""
 
 
 @frozen(kw_only=True)
@@ -121,14 +127,16 @@ class Judgements:
 
     def __init__(self, found: Iterable[Evidence], *, horizon_us: int) -> None:
         self._horizon_us = horizon_us
-        self._of_decision: defaultdict[int, list[Evidence]] = defaultdict(list)
-        self._of_block: defaultdict[int, list[Evidence]] = defaultdict(list)
+        self._of_decision: defaultdict[int, list[Said]] = defaultdict(list)
+        self._of_block: defaultdict[int, list[Said]] = defaultdict(list)
         for each in found:
+            part = each.signal * each.weight
+            said = (each.version, each.active_us, each.blocks, part, each.weight)
             if each.decision is not None:
-                self._of_decision[each.decision].append(each)
+                self._of_decision[each.decision].append(said)
                 continue
             for block in each.blocks:
-                self._of_block[block].append(each)
+                self._of_block[block].append(said)
 
     def gains(self, version: int, active_us: int, blocks: Collection[int]) -> dict[int, int]:
         """Return how well each of *blocks* served a decision; what nobody judged is left out.
@@ -145,21 +153,21 @@ class Judgements:
         named = _between(self._of_decision.get(version, []), version, until_us)
         gains = {}
         for block in blocks:
-            said = [each for each in named if block in each.blocks]
+            said = [each for each in named if block in each[2]]
             gain = _mean(said or _between(self._of_block.get(block, []), version, until_us))
             if gain is not None:
                 gains[block] = gain
         return gains
 
 
-def _between(found: list[Evidence], version: int, until_us: int) -> list[Evidence]:
+def _between(found: list[Said], version: int, until_us: int) -> list[Said]:
     """Return what came behind *version*, up to *until_us*."""
-    first = bisect_right(found, version, key=lambda each: each.version)
-    last = bisect_right(found, until_us, lo=first, key=lambda each: each.active_us)
+    first = bisect_right(found, version, key=itemgetter(0))
+    last = bisect_right(found, until_us, lo=first, key=itemgetter(1))
     return found[first:last]
 
 
-def _mean(said: Iterable[Evidence]) -> int | None:
-    weighed = [(each.signal * each.weight, each.weight) for each in said]
+def _mean(said: Iterable[Said]) -> int | None:
+    weighed = [(part, weight) for _, _, _, part, weight in said]
     whole = sum(weight for _, weight in weighed)
     return share(sum(part for part, _ in weighed), whole * NANO) if whole else None
