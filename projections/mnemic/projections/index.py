@@ -151,7 +151,9 @@ class VectorIndex:
         if last > len(self._block_of):
             self._allocate(max(last, 2 * first), self.dimension)
         self._matrix[first:last] = stored
-        self._squared_norms[first:last] = vectors.squared_norms(stored)
+        squared_norms = vectors.squared_norms(stored)
+        self._squared_norms[first:last] = squared_norms
+        self._inverse_lengths[first:last] = _inverse(squared_norms)
         self._block_of[first:last] = blocks
         self._rows = last
 
