@@ -104,7 +104,8 @@ def _chunk(memory: SyncMemory, language: Language, by_topic: list[list[BlockId]]
 
 def _write(memory: SyncMemory, event: BlocksPromoted) -> None:
     """Append *event*, as a consolidation would have decided it."""
-    space: Space = memory._space  # noqa: SLF001 - no verb writes what nobody has compared
+    # No verb writes what nobody has compared.
+    space: Space = memory._space  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
     def decide(view: Any, _: Any) -> Written:
         adopted: tuple[Event, ...] = ()
@@ -147,7 +148,8 @@ def recalls(path: Path, retriever: str) -> Iterator[Found]:
 
 
 def _graphs(memory: SyncMemory) -> None:
-    graphs = memory._space.graphs  # noqa: SLF001 - whoever measures waits, nobody else has to
+    # Whoever measures waits, nobody else has to.
+    graphs = memory._space.graphs  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     if graphs is not None:
         graphs.finish()
 

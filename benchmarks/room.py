@@ -179,7 +179,8 @@ def measured(path: Path, events: int, folder: Path, *, folded: bool) -> Iterator
     ) as memory:
         for question in lifetime.questions(QUESTIONS, events=events):
             memory.recall(question, record=False)
-        yield from lines(memory._space.state)  # noqa: SLF001 - nobody else looks at its size
+        # Nobody else looks at its size.
+        yield from lines(memory._space.state)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
 
 def main() -> None:

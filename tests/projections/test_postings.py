@@ -27,8 +27,8 @@ def one_by_one(stock: Stock, texts: Sequence[Sequence[str]], first: int) -> tupl
     held = []
     for document, text in enumerate(texts, start=first):
         for term, count in Counter(text).items():
-            before = stock.of(term) if term in stock else ((), ())
-            grown = postings.setdefault(term, Postings(*before))
+            before = Postings(*stock.of(term)) if term in stock else Postings()
+            grown = postings.setdefault(term, before)
             held.append(grown.size)
             grown.extend([document, count])
     return stock.grown(postings), held

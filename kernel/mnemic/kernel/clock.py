@@ -62,7 +62,7 @@ class ActiveClock:
         """Do ``credit`` for one event after the other, those of no session left out."""
         last_us, counted = self.last_us, self.counted_us
         for session, now in zip(sessions, now_us, strict=True):
-            if session in last_us:
+            if session is not None and session in last_us:
                 if counted is None or not counted - gap_us <= now <= counted:
                     counted = now
                 last_us[session] = now

@@ -92,7 +92,8 @@ class Incidence:
         before = np.cumsum(sizes) - sizes
         within = np.arange(int(sizes.sum())) - np.repeat(before - ends[known], sizes)
         late = chain.from_iterable(map(self._since.get, blocks.tolist(), repeat(())))
-        pairs = np.concatenate((first[within], np.fromiter(late, dtype=np.int64)))
+        early = first[within].astype(np.int64)
+        pairs = np.concatenate((early, np.fromiter(late, dtype=np.int64)))
         pairs.sort()
         return pairs
 

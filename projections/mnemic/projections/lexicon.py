@@ -88,7 +88,7 @@ class Owed(Queue):
         self._kept = kept
         self._count = 0
 
-    def append(self, _: str | None) -> None:
+    def append(self, text: str | None) -> None:  # noqa: ARG002 - it is kept already
         """Let the next one wait."""
         self._count += 1
 

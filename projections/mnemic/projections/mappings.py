@@ -124,7 +124,7 @@ class Ledgered(Generic[V]):
         self._keep(key, value, standing)
         self.current[key] = value
 
-    def _keep(self, key: Any, value: V, _: int) -> None:
+    def _keep(self, key: Any, value: V, before: int) -> None:  # noqa: ARG002 - pairs ask
         """Keep the entry of the next row, which goes on from an earlier one, or from none (-1)."""
         self._latest.append((key, value))
         if len(self._latest) == GATHERED_MAX:
@@ -193,7 +193,7 @@ class Ledgered(Generic[V]):
                     step(found[key], int(until[row]), None)
         return found
 
-    def _rows_of(self, _: Iterable[Any], count: int) -> Iterable[int]:
+    def _rows_of(self, keys: Iterable[Any], count: int) -> Iterable[int]:  # noqa: ARG002 - pairs ask
         """Return those of the first *count* rows that may be about some keys."""
         return range(count)
 

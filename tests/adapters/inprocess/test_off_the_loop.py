@@ -121,7 +121,8 @@ async def test_what_is_imported_is_read_beside_the_loop(tmp_path: Path) -> None:
         await memory.learn("the harbour gate")
         await memory.export(file)
     threads: set[int] = set()
-    await Memory.import_space(file, Witness(MemoryStore(), threads))
+    store: Any = Witness(MemoryStore(), threads)
+    await Memory.import_space(file, store)
     assert threads
     assert threading.get_ident() not in threads
 

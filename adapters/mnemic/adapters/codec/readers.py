@@ -230,7 +230,7 @@ def _plain(annotation: Any) -> type | None:
 
 def _opened(open_: Open, *, is_optional: bool) -> Read:
     def read(mark: Any, rows: Any) -> Payload | None:
-        if mark is None and is_optional:
+        if is_optional and mark is None:
             return None  # no slot, and so no row
         return open_(mark, next(rows))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from attrs import field, frozen
+from attrs import Factory, field, frozen
 
 from mnemic.kernel.arithmetic import NANO, weighted_each
 from mnemic.kernel.policy import Policy
@@ -42,6 +42,11 @@ def weights(policy: Policy) -> tuple[int, ...]:
     return policy.relevance_weights
 
 
+def _words(asked: Asked) -> Lazy[Matches]:
+    links = asked.view.state.sequence.links
+    return Lazy(lambda: asked.counts.spread(links, SPREAD).matches())
+
+
 @frozen(kw_only=True, eq=False)
 class Asked:
     """What a question asks of a view."""
@@ -57,13 +62,8 @@ class Asked:
     """Those it names."""
     dated: bool
     """Whether it names a date."""
-    words: Lazy[Matches] = field(init=False)
+    words: Lazy[Matches] = field(init=False, default=Factory(_words, takes_self=True))
     """Every document that answers some of the words, itself or by its neighbours."""
-
-    @words.default
-    def _words(self) -> Lazy[Matches]:
-        links = self.view.state.sequence.links
-        return Lazy(lambda: self.counts.spread(links, SPREAD).matches())
 
     @classmethod
     def of(cls, view: View, query: str, vector: Vector | None, pool: Ints) -> Asked:
