@@ -17,12 +17,12 @@ Rules of this module:
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from mnemic.projections.pages import zeros
 from mnemic.projections.parts import Parts, nested, numbered, within
@@ -231,13 +231,14 @@ class Versions:
         self._settle()
         first, ends = self._settled, runs.following(since, int(NEVER))
         puts = slice(None) if stands is None else np.flatnonzero(stands)
+        last = first + len(since[puts])
         rows = np.full(len(runs), -1, dtype=np.int64)
-        rows[puts] = first + np.arange(len(since[puts]))
+        rows[puts] = np.arange(first, last)
         before = self.rows_of(runs.keys)
         standing = before >= 0
         self._until[before[standing]] = since[runs.firsts[standing]]
-        columns = [runs.written, since, ends, *values]
-        self._append([column[puts] for column in columns])
+        columns = (runs.written, since, ends, *values)
+        self._append(first, last, [column[puts] for column in columns])
         keys = int(runs.keys[-1]) + 1
         if keys > len(self._rows):
             self._rows.extend([-1] * (keys - len(self._rows)))
@@ -246,16 +247,21 @@ class Versions:
         np.frombuffer(self._rows, dtype=np.int32)[runs.keys] = rows[runs.lasts]
         self._ended = None
 
-    def _append(self, columns: Sequence[NDArray[np.int64]]) -> None:
-        """Put rows behind the others: keys, versions from and until, and the values."""
-        first, last = self._settled, self._settled + len(columns[0])
+    def _append(self, first: int, last: int, columns: Iterable[ArrayLike]) -> None:
+        """Put the rows from *first* to before *last* behind the others.
+
+        Args:
+            first: How many there are.
+            last: How many there will be.
+            columns: Keys, versions from and until, and the values; or one number for all rows.
+        """
         self._key, self._since = grown(self._key, last), grown(self._since, last)
         self._until = grown(self._until, last, fill=int(NEVER))
         for name, column in self._columns.items():
             self._columns[name] = grown(column, last)
         tables = (self._key, self._since, self._until, *self._columns.values())
-        for table, column in zip(tables, columns, strict=True):
-            table[first:last] = column
+        for table, given in zip(tables, columns, strict=True):
+            table[first:last] = given
         self._settled = last
 
     def rows_of(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -406,15 +412,8 @@ class Versions:
         if self._gathered:
             first, last = self._settled, self._settled + len(self._gathered)
             key, since, *values = zip(*self._gathered, strict=True)
-            self._key = grown(self._key, last)
-            self._since = grown(self._since, last)
-            self._until = grown(self._until, last, fill=int(NEVER))
-            self._key[first:last] = key
-            self._since[first:last] = since
-            for name, column in zip(self._columns, values, strict=True):
-                self._columns[name] = grown(self._columns[name], last)
-                self._columns[name][first:last] = column
-            self._settled, self._gathered = last, []
+            self._append(first, last, (key, since, NEVER, *values))
+            self._gathered = []
             self._head = grown(self._head, len(self._rows), fill=-1)
             self._head[self._key[first:last]] = np.arange(first, last)  # of a key the last one
         if self._closed:
