@@ -11,7 +11,7 @@ Rules of this module:
    only column that is copied where a table is frozen or thawed.
 4. A fold writes row by row, a query reads column by column. So rows gather in a list, which costs
    a fold next to nothing, and move into the arrays together: when somebody reads, or when many
-   have gathered.
+   have gathered. Rows of a batch come as columns and go there at once.
 """
 
 from __future__ import annotations

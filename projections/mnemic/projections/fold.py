@@ -8,6 +8,9 @@ Rules of this module:
    reads as it was.
 4. Erasure reaches into the past, which no fold can do: whoever folded words that are erased since
    folds again from the log, where they read as ``ERASED``.
+5. The same functions fold a batch of a long log, where what is written to tables shows at the end
+   only. So they read numbers, names and mappings, and leave it to the tables' own verbs to look at
+   rows; a kind that cannot is folded alone (``batches.folding``).
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ is alive as of some point is the caller's list of rows. Components are whole num
 float32, whose products BLAS forms exactly (see `mnemic.kernel.vectors`). So each cosine here is
 the same to the last bit however it is computed: over the whole matrix or a few gathered rows, in
 chunks of any size, on any BLAS kernel, with any number of threads. Speed alone chooses the way.
+Rough cosines are the exception: they only say whose exact one is worth asking for.
 
 Arrays handed out are read-only views of a prefix. Appending writes behind every such prefix, or
 into a larger copy, so a view taken earlier keeps its contents.

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 
 KEPT_MAX: Final = 8
-"""Versions whose rows are kept: about 3 MB each with 100,000 blocks and 450,000 pairs."""
+"""Versions whose rows are kept: about 3 MB each with 100,000 blocks and 450,000 pairs, and 2 MB
+more where somebody asked who was active."""
 
 
 class Slice:
