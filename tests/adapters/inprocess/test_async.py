@@ -21,30 +21,10 @@ from mnemic.adapters.inprocess.snapshot import SyncView
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.kernel.errors import MnemicError
 from mnemic.kernel.policy import Policy
+from tests.adapters.inprocess.gates import PATIENCE_S, Gate
 
 pytestmark = pytest.mark.anyio
 Script: TypeAlias = list[tuple[str, Callable[[list[Any]], dict[str, Any]]]]
-
-PATIENCE_S = 20.0
-"""A loop that waits for its own thread would wait for ever; this ends the test instead."""
-
-
-class Gate:
-    """The hash embedder behind a gate: it says that it was reached, and waits to be let through."""
-
-    identity = HashEmbedder().identity
-
-    def __init__(self) -> None:
-        self.reached = threading.Event()
-        self.opened = threading.Event()
-
-    def embed(self, texts: Sequence[str]) -> Any:
-        self.reached.set()
-        assert self.opened.wait(PATIENCE_S)
-        return HashEmbedder().embed(texts)
-
-    async def wait_until_reached(self) -> None:
-        assert await anyio.to_thread.run_sync(self.reached.wait, PATIENCE_S)
 
 
 class Meeting:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -19,11 +19,10 @@ from mnemic.adapters.inprocess import Memory
 from mnemic.adapters.inprocess.memory import WORKERS_MAX
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.kernel.policy import Policy
+from tests.adapters.inprocess.gates import Gate
 
 pytestmark = pytest.mark.anyio
 Call: TypeAlias = tuple[str, Callable[[list[Any], Path], dict[str, Any]]]
-
-PATIENCE_S = 20.0
 
 
 class Witness:
@@ -40,21 +39,6 @@ class Witness:
 
     def _log(self, *args: Any, **keywords: Any) -> Witness:
         return Witness(self._behind.log(*args, **keywords), self._threads)
-
-
-class Gate:
-    """The hash embedder behind a gate."""
-
-    identity = HashEmbedder().identity
-
-    def __init__(self) -> None:
-        self.reached = threading.Event()
-        self.opened = threading.Event()
-
-    def embed(self, texts: Sequence[str]) -> Any:
-        self.reached.set()
-        assert self.opened.wait(PATIENCE_S)
-        return HashEmbedder().embed(texts)
 
 
 VERBS: list[Call] = [
@@ -133,7 +117,7 @@ async def test_callers_that_gave_up_leave_few_threads_behind() -> None:
         await memory.learn("words")
         before = threading.active_count()
         tasks: list[asyncio.Future[Any]] = [asyncio.ensure_future(memory.consolidate())]
-        assert await anyio.to_thread.run_sync(gate.reached.wait, PATIENCE_S)
+        await gate.wait_until_reached()
         for _ in range(3 * WORKERS_MAX):
             task = asyncio.ensure_future(memory.status())
             tasks.append(task)
