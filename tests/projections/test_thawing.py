@@ -23,6 +23,7 @@ from mnemic.projections.parts import STEP, Parts, listed, numbered, packed, unpa
 from mnemic.projections.payloads import ASKED_MAX, Payloads
 from mnemic.projections.returns import Returns
 from mnemic.projections.reviews import Reviews
+from mnemic.projections.runs import Runs
 from mnemic.projections.staging import Refreshed, Staged, Staging
 from mnemic.projections.state import State
 from mnemic.projections.views import as_of, live
@@ -71,6 +72,18 @@ def test_a_fold_that_was_settled_goes_on_as_if_it_had_not_been(
     state.rebuild(log[state.version + 1 :])
     assert kept(freeze(state)) == kept(freeze(whole))
     assert told_now(state) == told_now(whole)
+
+
+def test_a_thawed_table_takes_a_batch_that_only_closes_rows() -> None:
+    table = Versions(a=np.int64)
+    table.put(0, 0, (5,))
+    table.put(1, 1, (6,))
+    thawed = Versions.thawed(read_only(table.frozen()), {"a": np.int64})
+    none, closing = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.bool_)
+    thawed.extend(Runs(none), none + 2, [none], stands=closing)
+    table.close(0, 2)
+    assert kept(thawed.frozen()) == kept(table.frozen())
+    assert thawed.head.tolist() == [-1, 1]
 
 
 @given(log=logs(), shares=SHARES, looks=st.integers(min_value=0, max_value=2))

@@ -255,6 +255,8 @@ class Versions:
             last: How many there will be.
             columns: Keys, versions from and until, and the values; or one number for all rows.
         """
+        if first == last:
+            return  # thawed columns are not written to, not even nothing
         self._key, self._since = grown(self._key, last), grown(self._since, last)
         self._until = grown(self._until, last, fill=int(NEVER))
         for name, column in self._columns.items():
