@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mnemic.kernel.events import Recorded
+from mnemic.kernel.arithmetic import NANO
+from mnemic.kernel.events import (
+    BlockLearned,
+    BlockSuperseded,
+    EdgeConnected,
+    Event,
+    OutcomeRecorded,
+    Recorded,
+    Supersession,
+)
+from mnemic.kernel.identity import BlockId, CommandId
+from mnemic.kernel.texts import ERASED
 from mnemic.projections.batches.folding import Folding
 from mnemic.projections.checkpoints import freeze, thaw
 from mnemic.projections.state import State
@@ -26,6 +38,14 @@ WAYS = st.lists(st.sampled_from(("together", "one by one", "thawed")), min_size=
 def kept(parts: Mapping[str, NDArray[Any]]) -> Kept:
     """Return parts as values that can be compared, byte for byte."""
     return {name: (part.dtype.str, part.shape, part.tobytes()) for name, part in parts.items()}
+
+
+def read_only(parts: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return parts as a file would give them: copies that nobody may write to."""
+    copies = {name: part.copy() for name, part in parts.items()}
+    for copy in copies.values():
+        copy.flags.writeable = False
+    return copies
 
 
 def one_by_one(log: list[Recorded]) -> State:
@@ -64,7 +84,7 @@ def test_a_history_cut_anywhere_folds_to_the_same_bytes(
             for recorded in stretch:
                 state.apply(recorded)
         else:
-            state = thaw(freeze(state)) if way == "thawed" else state
+            state = thaw(read_only(freeze(state))) if way == "thawed" else state
             folded_together(state, stretch, size=lengths[0])
         turn += 1
         plain = one_by_one(log[: state.version + 1])
@@ -81,3 +101,40 @@ def test_a_whole_history_in_one_batch_tells_the_same_of_every_version(log: list[
         assert told_by_view(as_of(state, version)) == told_by_view(as_of(plain, version))
     assert list(state.graph.degrees) == list(plain.graph.degrees)
     assert list(state.timeline.clock.last_us.items()) == list(plain.timeline.clock.last_us.items())
+
+
+HUB, *TEXTS = [BlockId(f"{number:016x}") for number in range(6)]
+
+
+def corrected_again_and_again() -> list[Recorded]:
+    """A log in which an edge moves on from text to text, and is used after each move."""
+    events: list[Event] = [BlockLearned(block_id=block, text=ERASED) for block in (HUB, *TEXTS)]
+    events.append(
+        EdgeConnected(source=TEXTS[0], target=HUB, relation="r", weight=NANO, action="created")
+    )
+    for old, new in pairwise(TEXTS):
+        events += (
+            BlockSuperseded(supersession=Supersession(old=old, new=new, moved=(HUB,))),
+            OutcomeRecorded(
+                signal=NANO, weight=NANO, block_ids=(), reinforced=True, confirmed=((new, HUB),)
+            ),
+        )
+    return [
+        Recorded(
+            version=version,
+            active_us=version,
+            recorded_us=version,
+            command_id=CommandId("c"),
+            event=event,
+        )
+        for version, event in enumerate(events)
+    ]
+
+
+def test_an_edge_moves_on_from_where_the_same_batch_has_moved_it() -> None:
+    log, state = corrected_again_and_again(), State()
+    folded_together(state, log, size=len(log))
+    assert kept(freeze(state)) == kept(freeze(one_by_one(log)))
+    row = state.graph.row(0, len(TEXTS))
+    values = dict(zip(state.graph.rows.names, state.graph.rows.stood(row), strict=True))
+    assert (values["source"], values["count"], values["anchor_us"]) == (5, 4, log[-1].version)

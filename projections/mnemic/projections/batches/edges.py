@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mnemic.projections.adjacency import join
 from mnemic.projections.batches.tables import Flat
 from mnemic.projections.graph import Graph
-from mnemic.projections.runs import Ints, Runs
+from mnemic.projections.runs import Gaps, Ints, Runs
 
 USED: Final = -1
 """Stands for the source of an edge that is used once more."""
@@ -30,6 +30,8 @@ MOVED: Final = -3
 """Stands for the source of an edge that takes over what the write before it takes away. Instead of
 relation, origin and weight it says from which block, to which, and who is at the other end."""
 _WIDTH: Final = 9
+_COUNT: Final = 5
+"""Where the number of uses stands among the values of an edge."""
 
 
 class Edges:
@@ -149,17 +151,9 @@ class Edges:
         stood = [rows.values_of(name, before) for name in rows.names]
         stands = source != UNLINKED
         moved = np.flatnonzero(source == MOVED)
-        old, new, other = writes[3:6, moved]
-        # A write that unlinks is filled in with what stood until then, and that is what moves. It
-        # may have been moved there by this very batch: so again, until nothing changes any more.
+        if len(moved):
+            _move(moved, runs, writes, stood)
         filled = _filled(runs, writes, stood)
-        while len(moved):
-            taken = np.stack([column[moved - 1] for column in filled])
-            taken[0] = np.where(taken[0] == old, new, other)
-            if np.array_equal(writes[2:, moved], taken):
-                break
-            writes[2:, moved] = taken
-            filled = _filled(runs, writes, stood)
         rows.extend(runs, since, filled, stands=stands)
         self._count_degrees(runs.keys, before >= 0)
 
@@ -173,24 +167,63 @@ class Edges:
             np.add.at(degrees, ends[pairs], change)
 
 
+def _move(moved: Ints, runs: Runs, writes: Ints, stood: Sequence[Ints]) -> None:
+    """Fill moved edges in with what the writes before them take away.
+
+    That may have been moved there by this very batch: then it is filled in before. A text that is
+    corrected again and again moves its edges on in thousands of steps, so each of these looks at
+    nothing but the edges that still have to move.
+
+    Args:
+        moved: Which writes are moved edges.
+        runs: The writes by pair.
+        writes: All of them.
+        stood: As for ``_filled``.
+    """
+    table = np.concatenate((writes[2:], np.stack(stood)), axis=1)
+    # No column is without gaps: what moves is taken away first.
+    gaps = np.stack([each for each in _gaps(runs, writes) if each is not None])
+    nothing = np.zeros_like(writes[2])
+    more = runs.counted(nothing, gaps[_COUNT], _uses(writes), np.zeros_like(runs.keys))
+    is_due = np.zeros(table.shape[1], dtype=np.bool_)
+    is_due[moved] = True
+    while len(moved):
+        places = gaps[:, moved - 1]
+        late = is_due[places].any(axis=0)
+        now, moved = moved[~late], moved[late]
+        taken = np.take_along_axis(table, places[:, ~late], axis=1)
+        taken[_COUNT] += more[now - 1]
+        old, new, other = table[1:4, now]
+        taken[0] = np.where(taken[0] == old, new, other)
+        table[:, now] = taken
+        is_due[now] = False
+    writes[2:] = table[:, : len(nothing)]
+
+
 def _filled(runs: Runs, writes: Ints, stood: Sequence[Ints]) -> list[Ints]:
     """Return the values that each write leaves behind, or of an edge that goes the last ones.
 
     Args:
         runs: The writes by pair.
-        writes: All of them; a moved edge has the values that are known so far.
+        writes: All of them; moved edges are filled in.
         stood: By column, what stood before the batch, by pair.
     """
-    source, relation, origin, weight, anchor_us, count, note = writes[2:]
-    used, stands = source == USED, source != UNLINKED
-    linked = stands & ~used
+    gaps = _gaps(runs, writes)
+    filled = list(map(runs.carried, writes[2:], gaps, stood))
+    filled[_COUNT] = runs.counted(writes[2 + _COUNT], gaps[_COUNT], _uses(writes), stood[_COUNT])
+    return filled
+
+
+def _gaps(runs: Runs, writes: Ints) -> tuple[Gaps | None, ...]:
+    """Return for each column from where its gaps are filled."""
+    source, note = writes[2], writes[-1]
+    stands = source != UNLINKED
+    linked = stands & (source != USED)
     gaps, note_gaps = runs.gaps(linked), runs.gaps(linked & (note != NOTE_KEPT))
-    return [
-        runs.carried(source, gaps, stood[0]),
-        runs.carried(relation, gaps, stood[1]),
-        runs.carried(origin, gaps, stood[2]),
-        runs.carried(weight, gaps, stood[3]),
-        runs.carried(anchor_us, runs.gaps(stands), stood[4]),
-        runs.counted(count, gaps, used.astype(np.int64), stood[5]),
-        runs.carried(note, note_gaps, stood[6]),
-    ]
+    return gaps, gaps, gaps, gaps, runs.gaps(stands), gaps, note_gaps
+
+
+def _uses(writes: Ints) -> Ints:
+    """Return how many uses each write adds: one or none."""
+    uses: Ints = (writes[2] == USED).astype(np.int64)
+    return uses
