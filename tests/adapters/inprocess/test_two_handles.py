@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,9 +11,14 @@ from typing import Any, TypeAlias
 import pytest
 
 from mnemic.adapters.clocks import ManualClock
+from mnemic.adapters.codec import Codec
 from mnemic.adapters.embedders.hashing import HashEmbedder
+from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.kernel.errors import MnemicError
+from mnemic.kernel.events import BlockForgotten, Recorded
+from mnemic.kernel.identity import BlockId, CommandId
 from mnemic.kernel.policy import Policy
 
 Open: TypeAlias = Callable[..., SyncMemory]
@@ -273,3 +279,26 @@ def test_overlapping_sessions_of_two_handles_are_both_in_the_log(
     two.end_session()
     assert one.status().open_sessions == (first,)
     assert one.end_session().hour == 0.5
+
+
+# --- a fold that ends half way ------------------------------------------------------------------
+
+
+def test_a_fold_that_ends_in_the_middle_of_a_batch_is_not_taken_for_a_whole_one(
+    pair: tuple[SyncMemory, SyncMemory], path: Path
+) -> None:
+    one, two = pair
+    one.learn_many([{"content": f"note {n}"} for n in range(600)])
+    nobody = Recorded(
+        version=one.status().version + 1,
+        active_us=0,
+        recorded_us=0,
+        command_id=CommandId("c"),
+        event=BlockForgotten(block_id=BlockId("f" * 16)),
+    )
+    record, rows = Codec(SeededEntropy("nobody")).encode(nobody)
+    with contextlib.closing(SQLiteStore(path)) as store:
+        store.log("default").append([record], rows)
+    for _ in range(2):
+        with pytest.raises(KeyError, match="f" * 16):
+            two.status()

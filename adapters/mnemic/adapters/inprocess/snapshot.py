@@ -39,7 +39,9 @@ class SyncView(Queries):
 
     def _view(self) -> View:
         if self._fixed.state is not self._space.state:
-            # The space folded again after an erasure: words are gone from every view.
+            # The space folded again after an erasure: words are gone from every view. Or a fold
+            # was cut short, and there is nothing folded yet.
+            self._space.catch_up()
             point = self._fixed.point
             self._fixed = views.as_of(
                 self._space.state,

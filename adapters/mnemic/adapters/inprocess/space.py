@@ -16,7 +16,7 @@ import gc
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -137,7 +137,7 @@ class Space:
             if any(_erases(each) for each in fresh):
                 self._erased()
             else:
-                self.state.rebuild(fresh)
+                self._fold(fresh)
                 self._advanced()
             return bool(fresh)
 
@@ -186,11 +186,26 @@ class Space:
     def _fold_all(self, source: Iterator[Recorded]) -> None:
         """Fold *source* to its end, or when reading only to its damage."""
         try:
-            self.state.rebuild(source)
+            self._fold(source)
         except LogCorrupt as damage:
             if not self.read_only:
                 raise
             self.damage = damage
+
+    def _fold(self, source: Iterable[Recorded]) -> None:
+        """Fold *source* to its end, or to its damage; else forget everything that was folded.
+
+        Whatever ends a fold in the middle of a batch (an interrupt, no memory left) leaves a state
+        that has counted events which its tables have not seen. Nobody could tell later, so the next
+        catch-up begins with nothing.
+        """
+        try:
+            self.state.rebuild(source)
+        except LogCorrupt:
+            raise  # of reading: everything before it is folded
+        except BaseException:
+            self.state, self._spared = State(), -1
+            raise
 
     def recorded(self, after: int, upto: int | None = None) -> Iterator[Recorded]:
         """Return the events with version in (after, upto]."""
@@ -308,7 +323,7 @@ class Space:
         if written.erase or written.erase_all:
             self._erased()
         else:
-            self.state.rebuild(stamped)
+            self._fold(stamped)
             self._advanced()
         return Outcome(written.extra, first, last, written.events)
 
