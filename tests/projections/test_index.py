@@ -61,6 +61,26 @@ def test_rows_are_numbered_in_the_order_of_appending() -> None:
     assert index.squared_norms.tolist() == [vectors.squared_norm(v) for v in (first, second)]
 
 
+@given(CORPORA, COARSE, st.integers(0, 40))
+def test_vectors_added_together_are_those_added_one_by_one(
+    stored: list[Vector], query: Vector, cut: int
+) -> None:
+    blocks, packed = list(range(len(stored))), list(map(vectors.pack, stored))
+    index, plain = VectorIndex(), index_of(stored)
+    for some in (slice(cut), slice(cut, None)):
+        index.extend(blocks[some], packed[some])
+    assert index.block_of.tolist() == plain.block_of.tolist()
+    assert index.squared_norms.tolist() == plain.squared_norms.tolist()
+    assert index.cosines(query).tolist() == plain.cosines(query).tolist()
+
+
+def test_the_first_vectors_added_together_must_be_of_one_size() -> None:
+    index = VectorIndex()
+    with pytest.raises(VectorRefused):
+        index.extend([0, 1], [vectors.pack(corpus(1, size)[0]) for size in (3, 4)])
+    assert (index.rows, index.dimension) == (1, 3)
+
+
 def test_a_view_handed_out_keeps_its_contents_while_the_index_grows() -> None:
     stored = corpus(200, 4)
     index = index_of(stored[:60])

@@ -144,6 +144,8 @@ class VectorIndex:
             VectorRefused: As ``append``; those before are in.
         """
         stored = vectors.unpack_each(packed)
+        if stored is not None and self._rows == 0:
+            self._allocate(max(len(stored), _ROWS_FIRST), stored.shape[1])
         if stored is None or not self._takes(stored):
             for block, each in zip(blocks, packed, strict=True):
                 self.append(block, vectors.unpack(each))
@@ -161,7 +163,7 @@ class VectorIndex:
     def _takes(self, stored: Stored) -> bool:
         """Whether every row can be appended as it is."""
         norms = vectors.squared_norms(stored)
-        return stored.shape[1] == self.dimension and bool(norms.max() <= vectors.SQUARED_NORM_MAX)
+        return stored.shape[1] == self._dimension and bool(norms.max() <= vectors.SQUARED_NORM_MAX)
 
     def _allocate(self, capacity: int, dimension: int) -> None:
         """Move to arrays for *capacity* rows; views of the old ones stay valid."""
