@@ -74,6 +74,12 @@ def test_a_fold_that_was_settled_goes_on_as_if_it_had_not_been(
     assert told_now(state) == told_now(whole)
 
 
+def test_a_number_that_is_too_large_for_its_column_is_not_cut_off_in_a_batch() -> None:
+    table, none = Versions(a=np.int32), np.zeros(1, dtype=np.int64)
+    with pytest.raises(OverflowError, match="int32 cannot hold 4294967296"):
+        table.extend(Runs(none), none, [none + 2**32])
+
+
 def test_a_thawed_table_takes_a_batch_that_only_closes_rows() -> None:
     table = Versions(a=np.int64)
     table.put(0, 0, (5,))

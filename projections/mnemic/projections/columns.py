@@ -264,6 +264,9 @@ class Versions:
         tables = (self._key, self._since, self._until, *self._columns.values())
         for table, given in zip(tables, columns, strict=True):
             table[first:last] = given
+            # Of an array numpy cuts off what does not fit; of other sequences it refuses that.
+            if isinstance(given, np.ndarray) and not np.array_equal(table[first:last], given):
+                raise OverflowError(f"a column of {table.dtype} cannot hold {given.max()}")
         self._settled = last
 
     def rows_of(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
