@@ -106,14 +106,16 @@ def run(space: Space, models: Models, plan: Plan, progress: Progress | None) -> 
             if explored is not None and explored.drawn:
                 lucky.append(rerun.decision)
             elif explored is not None:
-                _gather(rerun, answers, judgements, trial)
+                with space.guard:
+                    _gather(rerun, answers, judgements, trial)
         if progress is not None:
             progress(done, len(asked))
     # Those that chance changed are asked again as if it had kept silent.
     silent = [evolve(each, event=evolve(each.event, explored=None)) for each in lucky]
     again = rerunning.reruns(space, models, silent, (None, *plan.policies))
     for decision, rerun in zip(lucky, again, strict=True):
-        _gather(evolve(rerun, decision=decision), rerun.answers, judgements, trial)
+        with space.guard:
+            _gather(evolve(rerun, decision=decision), rerun.answers, judgements, trial)
     return trial
 
 

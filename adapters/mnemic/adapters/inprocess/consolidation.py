@@ -132,7 +132,8 @@ class _Request:
     def inbox_remaining(self) -> int:
         """Return how many blocks wait: now, or at the end of a command that only repeats."""
         if self._commits and self._commits == len(self.answered):
-            return len(views.as_of(self._space.state, self._head).inbox())
+            with self._space.guard:
+                return len(views.as_of(self._space.state, self._head).inbox())
         return len(self._space.state.catalogue.waiting)
 
 

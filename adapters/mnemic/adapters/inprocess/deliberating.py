@@ -99,7 +99,8 @@ class ReferenceVerbs(Host):
             models=self._models,
         )
         if repeated is not None:
-            recorded = view.composition(identity.composition_id(repeated.last))
+            with space.guard:
+                recorded = view.composition(identity.composition_id(repeated.last))
             return _recorded(space, evolve(asked, verdicts=_verdicts_of(recorded)), command)
         with space.guard:
             doubtful = doubts(self._view(), asked)

@@ -136,7 +136,8 @@ class RecallVerbs(Host):
             decided = records.decision_name(recorded)
             ids = [space.state.catalogue.ids[row.block] for row in event.answer.rows]
         elif composition_id is not None:
-            composition = compositions.composition(self._view(), composition_id)
+            with space.guard:
+                composition = compositions.composition(self._view(), composition_id)
             composed = composition.id
             ids = [member.block_id for member in composition.members]
         feedback = Feedback(

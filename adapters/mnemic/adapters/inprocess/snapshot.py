@@ -38,18 +38,19 @@ class SyncView(Queries):
         self._fixed = view
 
     def _view(self) -> View:
-        if self._fixed.state is not self._space.state:
-            # The space folded again after an erasure: words are gone from every view. Or a fold
-            # was cut short, and there is nothing folded yet.
-            self._space.catch_up()
-            point = self._fixed.point
-            self._fixed = views.as_of(
-                self._space.state,
-                point.version,
-                active_us=point.active_us,
-                instant_us=point.instant_us,
-            )
-        return self._fixed
+        with self._space.guard:
+            if self._fixed.state is not self._space.state:
+                # The space folded again after an erasure: words are gone from every view. Or a
+                # fold was cut short, and there is nothing folded yet.
+                self._space.catch_up()
+                point = self._fixed.point
+                self._fixed = views.as_of(
+                    self._space.state,
+                    point.version,
+                    active_us=point.active_us,
+                    instant_us=point.instant_us,
+                )
+            return self._fixed
 
     @property
     def version(self) -> int:

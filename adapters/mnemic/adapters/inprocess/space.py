@@ -8,6 +8,8 @@ Rules of this module:
 3. Erasure reaches into the past: whoever has folded words that are erased since folds again.
 4. A checkpoint may spare a fold and never decides anything: when and whether one is written shows
    in files alone.
+5. Tables move what has gathered into their arrays when they are read, so whoever looks at the state
+   holds the guard, as whoever folds does.
 """
 
 from __future__ import annotations

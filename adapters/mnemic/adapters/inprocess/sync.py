@@ -233,7 +233,8 @@ class SyncMemory(
         return recorded.session_id
 
     def _session_result(self, session: SessionId, action: str, version: int) -> SessionResult:
-        active_us = int(self._space.state.timeline.active_us.values[version])
+        with self._space.guard:
+            active_us = int(self._space.state.timeline.active_us.values[version])
         return SessionResult(session_id=session, action=action, hour=active_us / MICROS_PER_HOUR)
 
     def curate(self, *, command_id: str | None = None) -> CurateResult:
@@ -246,7 +247,8 @@ class SyncMemory(
         outcome = self._open().prepared(Command("curate", {}, command_id), decide)
         event: Curated | None = outcome.extra
         if event is None:
-            return CurateResult(total_edges_after=len(self._space.live().pairs()))
+            with self._space.guard:
+                return CurateResult(total_edges_after=len(self._space.live().pairs()))
         return CurateResult(
             archived=len(event.archived),
             edges_pruned=len(event.pruned),
