@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import cycle, islice, pairwise
 from typing import Any
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemic.projections.batches.folding import Folding
 from mnemic.projections.columns import Versions
 from mnemic.projections.present import Present
 from mnemic.projections.standing import KEPT_MAX, Past, Standing
@@ -96,6 +97,22 @@ def test_who_is_present_moves_on_with_the_head(history: list[Command]) -> None:
     state = State()
     for recorded in log:
         state.apply(recorded)
+        moved, found = Standing(state, None), Standing(state, state.version)
+        assert told_of(moved.present()) == told_of(found.present())
+
+
+@given(history=HISTORIES, cuts=st.lists(st.integers(1, 20), min_size=1))
+def test_who_is_present_moves_on_over_many_events_folded_at_once(
+    history: list[Command], cuts: list[int]
+) -> None:
+    rest, state = iter(read(World().play(history).log)), State()
+    for cut in cycle(cuts):
+        events = list(islice(rest, cut))
+        if not events:
+            break
+        folding = Folding(state)
+        folding.take(events)
+        folding.settle()
         moved, found = Standing(state, None), Standing(state, state.version)
         assert told_of(moved.present()) == told_of(found.present())
 

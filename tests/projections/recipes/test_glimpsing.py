@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from functools import cache
+from typing import Any
 
 import attrs
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.kernel.arithmetic import weighted
-from mnemic.kernel.policy import DEFAULT
+from mnemic.kernel.policy import DEFAULT, RELEVANCE_WEIGHTS, Policy
 from mnemic.kernel.vectors import quantise
 from mnemic.projections.proximity import Recorded
 from mnemic.projections.recipes import CURRENT, PLAIN, Match, context, question
@@ -168,18 +170,60 @@ def test_the_older_recipe_looks_at_everything_whoever_says_what_is_near() -> Non
 # --- the rough scan ---------------------------------------------------------------------------
 
 VECTORS = st.sampled_from(((1.0, 0.2), (-0.3, 1.0), (0.0, 0.0), None))
+SHARES = st.lists(st.integers(0, 4), min_size=5, max_size=5).filter(any)
+"""What the parts of relevance count beside each other; most often some count nothing."""
+MANY = 70
+"""Enough that a scan compares the greatest of many with each other."""
+
+
+@cache
+def talk_of_many() -> Talk:
+    """Return a talk in which each thing is said by several, most of them about as near."""
+    talk = Talk()
+    for number in range(MANY):
+        angle = number % 7 + (number % 3) * 1e-3
+        talk.say(
+            f"{WORDS[number % 5]} {WORDS[number % 3]}",
+            author=SPEAKERS[number % 7],
+            category="knowledge",
+            minute=1440 * (number % 9),
+            vector=(math.cos(angle), math.sin(angle)) if number % 11 else (0.0, 0.0),
+        )
+    for number in range(0, MANY, 10):
+        talk.note(number, (7 * number + 3) % MANY)
+    return talk
+
+
+@st.composite
+def policies(draw: st.DrawFn) -> Policy:
+    """Draw a policy that asks for few or many, and for whatever it likes."""
+    shares = draw(SHARES)
+    weighing: dict[str, Any] = {
+        name: share / sum(shares) for name, share in zip(RELEVANCE_WEIGHTS, shares, strict=True)
+    }
+    return attrs.evolve(
+        DEFAULT,
+        name="drawn",
+        candidates=draw(st.sampled_from((0, 1, 2, 3, 20, 1000))),
+        relevance_rank=draw(st.sampled_from((1, 2, 5, 1000))),
+        relevance_floor=draw(st.sampled_from((0.0, 0.15, 1.0))),
+        **weighing,
+    )
 
 
 @st.composite
 def questions(draw: st.DrawFn) -> Asked:
-    """Draw a question to some of a talk, under a policy that asks for few."""
-    view = talk_of(draw(NOTES)).view()
-    few = attrs.evolve(view.policy, candidates=draw(st.integers(0, 3)), relevance_rank=2)
-    vector, pool = draw(VECTORS), np.array(sorted(draw(NUMBERS)), dtype=np.int64)
+    """Draw a question to some of a talk, now or earlier, under some policy."""
+    talk = talk_of(draw(NOTES)) if draw(st.booleans()) else talk_of_many()
+    view = talk.view(draw(st.sampled_from((talk.version, talk.version // 2))))
+    left_out = draw(NUMBERS)
+    pool = np.setdiff1d(view.present.numbers, np.array(sorted(left_out), dtype=np.int64))
+    vector = draw(VECTORS)
     quantised = None if vector is None else quantise(vector, dimension=2)
-    return Asked.of(view.under(few), draw(QUERIES), quantised, pool)
+    return Asked.of(view.under(draw(policies())), draw(QUERIES), quantised, pool)
 
 
+@settings(max_examples=6 * settings().max_examples)
 @given(questions())
 def test_a_scan_finds_what_a_look_at_everything_does(asked: Asked) -> None:
     view = asked.view
