@@ -55,6 +55,11 @@ def backtest(memory: SyncMemory) -> None:
     memory.backtest([DEFAULT])
 
 
+def replay_all(memory: SyncMemory) -> None:
+    session(memory)
+    memory.replay_all()
+
+
 def old_view(memory: SyncMemory) -> None:
     view = memory.as_of(version=memory.status().version)
     memory.erase(memory.learn("cake to be erased").block_id)
@@ -68,6 +73,7 @@ VERBS: dict[str, Verb] = {
     "outcome": lambda memory: memory.outcome(composition_id=composed(memory), signal=0.5),
     "deep_reference": lambda memory: memory.deep_reference("bees", command_id="asked before too"),
     "backtest": backtest,
+    "replay_all": replay_all,
     "a view of before an erasure": old_view,
 }
 

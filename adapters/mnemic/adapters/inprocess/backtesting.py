@@ -20,6 +20,7 @@ from mnemic.adapters.inprocess.rerunning import Decision, Rerun
 from mnemic.adapters.inprocess.space import Space
 from mnemic.kernel.arithmetic import MICROS_PER_HOUR, NANO
 from mnemic.kernel.events import Answer, Recorded, Reverted
+from mnemic.kernel.identity import DecisionId, SessionId
 from mnemic.kernel.policy import Policy
 from mnemic.projections import answering
 from mnemic.projections.judgements import Evidence, Judgements, TakenBack, evidence
@@ -48,9 +49,12 @@ class Plan:
 
 @frozen(kw_only=True)
 class Case:
-    """One decision with all its answers, measured."""
+    """One decision with all its answers, measured; the answers themselves are let go of."""
 
-    decision: Decision
+    id: DecisionId
+    active_us: int
+    """Active time of the decision."""
+    session_id: SessionId | None
     measured: tuple[Measured | None, ...]
     """What was recorded, then each policy; None where it has no such frame."""
     tells_apart: bool
@@ -59,7 +63,7 @@ class Case:
     @property
     def hour(self) -> float:
         """Active hour of the decision."""
-        return self.decision.recorded.active_us / MICROS_PER_HOUR
+        return self.active_us / MICROS_PER_HOUR
 
     @property
     def is_judged(self) -> bool:
@@ -69,8 +73,8 @@ class Case:
     @property
     def group(self) -> str:
         """What it hangs together with: its session, or nothing."""
-        session = self.decision.recorded.session_id
-        return f"decision {self.decision.id}" if session is None else f"session {session}"
+        session = self.session_id
+        return f"decision {self.id}" if session is None else f"session {session}"
 
 
 @define
@@ -90,12 +94,16 @@ def run(space: Space, models: Models, plan: Plan, progress: Progress | None) -> 
     """Answer every decision of the plan again, and measure all answers."""
     with space.guard:
         space.catch_up()
-        asked = _asked(space, plan)
+        after, upto = _stretch(space, plan)
+        asked = rerunning.decision_versions(space, after=after, upto=upto)
         judgements = Judgements(_told(space, plan, asked), horizon_us=plan.horizon_us)
+        # Read as they are answered: all at once they would be very many small objects.
+        decisions = rerunning.decisions(space, after=after, upto=upto)
     rows = 1 + len(plan.policies)
     trial = Trial(shown=[[] for _ in range(rows)], digests=[hashlib.sha256() for _ in range(rows)])
     lucky: list[Decision] = []
-    for done, rerun in enumerate(rerunning.reruns(space, models, asked, plan.policies), start=1):
+    reruns = rerunning.reruns(space, models, decisions, plan.policies)
+    for done, rerun in enumerate(reruns, start=1):
         if rerun.obstacle is not None:
             trial.left_out[rerun.obstacle] += 1
         else:
@@ -119,25 +127,31 @@ def run(space: Space, models: Models, plan: Plan, progress: Progress | None) -> 
     return trial
 
 
-def _asked(space: Space, plan: Plan) -> list[Decision]:
-    """Return the decisions of the stretch of hours, in order."""
+def _stretch(space: Space, plan: Plan) -> tuple[int, int]:
+    """Return the version before the stretch of hours, and its last one."""
     timeline, last = space.state.timeline, space.state.version
     if timeline.space_erased is not None or last < 0:
-        return []
-    upto = min(last, timeline.version_at_hour(plan.to_us))
+        return last, last
     after = timeline.version_at_hour(plan.from_us - 1) if plan.from_us > 0 else -1
-    return list(rerunning.decisions(space, after=after, upto=upto))
+    return after, min(last, timeline.version_at_hour(plan.to_us))
 
 
-def _told(space: Space, plan: Plan, asked: Sequence[Decision]) -> Iterator[Evidence]:
-    """Yield what the log tells of blocks between the first decision and the last one's horizon."""
+def _told(space: Space, plan: Plan, asked: Sequence[int]) -> Iterator[Evidence]:
+    """Yield what the log tells of blocks between the first decision and the last one's horizon.
+
+    Args:
+        space: Where.
+        plan: With the horizon.
+        asked: Versions of the decisions, rising.
+    """
     if not asked:
         return
-    now = space.live()
-    until_us = asked[-1].recorded.active_us + plan.horizon_us
-    upto = space.state.timeline.version_at_hour(until_us)
-    taken_back = TakenBack(_reverts(space, after=asked[0].recorded.version))
-    for record, payloads in space.log.read(asked[0].recorded.version, upto):
+    now, timeline = space.live(), space.state.timeline
+    first, last = asked[0], asked[-1]
+    until_us = int(timeline.active_us.values[last]) + plan.horizon_us
+    upto = timeline.version_at_hour(until_us)
+    taken_back = TakenBack(_reverts(space, after=first))
+    for record, payloads in space.log.read(first, upto):
         if record.topic.startswith(TELLING):
             found = evidence(now, space.codec.decode(record, payloads), taken_back)
             if found is not None:
@@ -171,7 +185,13 @@ def _case(
         for answer, row in zip(answers, blocks, strict=True)
     )
     apart = len(set(gains.values())) > 1
-    return Case(decision=rerun.decision, measured=measured, tells_apart=apart)
+    return Case(
+        id=rerun.decision.id,
+        active_us=recorded.active_us,
+        session_id=recorded.session_id,
+        measured=measured,
+        tells_apart=apart,
+    )
 
 
 def _blocks(answer: Answer | None) -> list[int]:

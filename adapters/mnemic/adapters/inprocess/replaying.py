@@ -97,7 +97,9 @@ def _outcomes(
     space: Space, models: Models, after: int, upto: int
 ) -> Iterator[tuple[str, ReplayResult | None]]:
     """Yield the outcome of each decision, and how it parts from its record where it differs."""
-    for rerun in reruns(space, models, decisions(space, after=after, upto=upto), (None,)):
+    with space.guard:
+        asked = decisions(space, after=after, upto=upto)
+    for rerun in reruns(space, models, asked, (None,)):
         decision = rerun.decision
         if rerun.obstacle is not None:
             yield rerun.obstacle, None

@@ -84,14 +84,18 @@ def decision_versions(space: Space, *, after: int = -1, upto: int | None = None)
 
 
 def decisions(space: Space, *, after: int = -1, upto: int | None = None) -> Iterator[Decision]:
-    """Yield the recorded recalls with version in (after, upto], in order; others are not decoded.
+    """Return the recorded recalls with version in (after, upto], in order; others are not decoded.
 
-    The space has to be caught up.
+    The space has to be caught up, and its guard held; it need not be while they are read.
 
     Raises:
-        LogCorrupt: At the first of them that cannot be read.
+        LogCorrupt: Later, at the first of them that cannot be read.
     """
-    for stretch in _stretches(decision_versions(space, after=after, upto=upto)):
+    return _read(space, decision_versions(space, after=after, upto=upto))
+
+
+def _read(space: Space, wanted_versions: Sequence[int]) -> Iterator[Decision]:
+    for stretch in _stretches(wanted_versions):
         wanted = set(stretch)
         for record, payloads in space.log.read(stretch[0] - 1, stretch[-1]):
             if record.version in wanted:
