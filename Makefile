@@ -89,7 +89,7 @@ golden-cpu: $(READY) ## golden tests again: other BLAS kernel, no SIMD dispatch
 	  NPY_DISABLE_CPU_FEATURES="$$features" $(BIN)/python -m pytest tests/golden; \
 	fi
 
-bench: $(READY) ## run every program in benchmarks/
+bench: $(READY) ## run every program in benchmarks/ (an hour, and 4 GB in .tmp)
 	@for program in $$(grep -l __main__ benchmarks/*.py); do \
 	  echo "== bench: $$program"; $(BIN)/python "$$program" || exit 1; \
 	done
