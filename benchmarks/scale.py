@@ -45,13 +45,12 @@ import numpy as np
 from attrs import Factory, asdict, define, frozen
 from numpy.typing import NDArray
 from pictures import growth_drawn
+from recall import Timed
 from replay import ROOT, Found, lived, median, short, timed
 
 from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.inprocess import Memory, SyncMemory
 from mnemic.adapters.proximity.library import obstacle
-from mnemic.kernel.events import EmbedderIdentity
-from mnemic.kernel.ports import Embedder
 from mnemic.kernel.results import Status
 from mnemic.projections.proximity import spans
 
@@ -85,25 +84,6 @@ class Verbs:
     recorded: float
     learn: float
     connect: float
-
-
-@define
-class Timed:
-    """An embedder that knows how long the processors worked for it."""
-
-    embedder: Embedder
-    seconds: float = 0.0
-
-    @property
-    def identity(self) -> EmbedderIdentity:
-        """Return that of the embedder inside."""
-        return self.embedder.identity
-
-    def embed(self, texts: Sequence[str]) -> Matrix:
-        """Return one row per text."""
-        rows, seconds = worked(self.embedder.embed, texts)
-        self.seconds += seconds
-        return np.asarray(rows)
 
 
 # --- spaces ---------------------------------------------------------------------------------
@@ -149,7 +129,7 @@ def worked(act: Callable[..., T], *given: Any) -> tuple[T, float]:
 def speed(path: Path, events: int) -> tuple[Verbs, list[Found]]:
     """Use the verbs on a copy, and return their medians and what else there is to say."""
     clock = ManualClock()
-    embedder = Timed(embedder=lifetime.embedder())
+    embedder = Timed(lifetime.embedder(), clock=time.process_time)
     with SyncMemory.open(path, embedder=embedder, clock=clock) as memory:
         awoken(memory, clock)
         with memory.session():
