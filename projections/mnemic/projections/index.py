@@ -144,26 +144,28 @@ class VectorIndex:
             VectorRefused: As ``append``; those before are in.
         """
         stored = vectors.unpack_each(packed)
-        if stored is not None and self._rows == 0:
+        if stored is None:
+            self._append_each(blocks, packed)
+            return
+        if self._rows == 0:
             self._allocate(max(len(stored), _ROWS_FIRST), stored.shape[1])
-        if stored is None or not self._takes(stored):
-            for block, each in zip(blocks, packed, strict=True):
-                self.append(block, vectors.unpack(each))
+        norms = vectors.squared_norms(stored)
+        if stored.shape[1] != self._dimension or norms.max() > vectors.SQUARED_NORM_MAX:
+            self._append_each(blocks, packed)
             return
         first, last = self._rows, self._rows + len(blocks)
         if last > len(self._block_of):
             self._allocate(max(last, 2 * first), self.dimension)
         self._matrix[first:last] = stored
-        squared_norms = vectors.squared_norms(stored)
-        self._squared_norms[first:last] = squared_norms
-        self._inverse_lengths[first:last] = _inverse(squared_norms)
+        self._squared_norms[first:last] = norms
+        self._inverse_lengths[first:last] = _inverse(norms)
         self._block_of[first:last] = blocks
         self._rows = last
 
-    def _takes(self, stored: Stored) -> bool:
-        """Whether every row can be appended as it is."""
-        norms = vectors.squared_norms(stored)
-        return stored.shape[1] == self._dimension and bool(norms.max() <= vectors.SQUARED_NORM_MAX)
+    def _append_each(self, blocks: Sequence[int], packed: Sequence[bytes]) -> None:
+        """Append vectors of which one may have to be refused."""
+        for block, each in zip(blocks, packed, strict=True):
+            self.append(block, vectors.unpack(each))
 
     def _allocate(self, capacity: int, dimension: int) -> None:
         """Move to arrays for *capacity* rows; views of the old ones stay valid."""

@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.inprocess.opening import Models
-from mnemic.adapters.inprocess.rerunning import Decision, decisions, rerun, reruns
+from mnemic.adapters.inprocess.rerunning import (
+    Decision,
+    decision_versions,
+    decisions,
+    rerun,
+    reruns,
+)
 from mnemic.adapters.inprocess.space import Space
 from mnemic.kernel.errors import FieldRefused, FrameUnknown
 from mnemic.kernel.events import Answer, RecallRecorded
@@ -164,7 +170,7 @@ def test_many_at_once_are_what_each_is_by_itself_and_what_was_recorded(
     world = World().play([*history[: len(history) // 2], *questions, *history, *questions])
     memory = world.memory
     space, models = engine(memory)
-    asked = list(decisions(space))
+    asked = list(decisions(space, decision_versions(space)))
     assert [each.recorded.version for each in asked] == [
         each.version for each in space.recorded(-1) if isinstance(each.event, RecallRecorded)
     ]
@@ -182,5 +188,5 @@ def test_a_policy_without_the_frame_gives_no_answer(memory: SyncMemory) -> None:
     with pytest.raises(FrameUnknown):
         FRAMELESS.frame("world")
     space, models = engine(memory)
-    (found,) = reruns(space, models, decisions(space), (None, FRAMELESS))
+    (found,) = reruns(space, models, decisions(space, decision_versions(space)), (None, FRAMELESS))
     assert (found.answers[0] is None, found.answers[1]) == (False, None)

@@ -97,11 +97,11 @@ def run(space: Space, models: Models, plan: Plan, progress: Progress | None) -> 
         after, upto = _stretch(space, plan)
         asked = rerunning.decision_versions(space, after=after, upto=upto)
         judgements = Judgements(_told(space, plan, asked), horizon_us=plan.horizon_us)
-        # Read as they are answered: all at once they would be very many small objects.
-        decisions = rerunning.decisions(space, after=after, upto=upto)
     rows = 1 + len(plan.policies)
     trial = Trial(shown=[[] for _ in range(rows)], digests=[hashlib.sha256() for _ in range(rows)])
     lucky: list[Decision] = []
+    # Read as they are answered: all at once they would be very many small objects.
+    decisions = rerunning.decisions(space, asked)
     reruns = rerunning.reruns(space, models, decisions, plan.policies)
     for done, rerun in enumerate(reruns, start=1):
         if rerun.obstacle is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from attrs import evolve
 
@@ -70,7 +70,7 @@ def replay_all(
     outcomes: Counter[str] = Counter()
     suspects: Counter[str] = Counter()
     told: list[ReplayResult] = []
-    for done, (outcome, found) in enumerate(_outcomes(space, models, first, last), start=1):
+    for done, (outcome, found) in enumerate(_outcomes(space, models, versions), start=1):
         outcomes[outcome] += 1
         if found is not None:
             suspects[str(found.suspect)] += 1
@@ -94,12 +94,10 @@ def replay_all(
 
 
 def _outcomes(
-    space: Space, models: Models, after: int, upto: int
+    space: Space, models: Models, versions: Sequence[int]
 ) -> Iterator[tuple[str, ReplayResult | None]]:
     """Yield the outcome of each decision, and how it parts from its record where it differs."""
-    with space.guard:
-        asked = decisions(space, after=after, upto=upto)
-    for rerun in reruns(space, models, asked, (None,)):
+    for rerun in reruns(space, models, decisions(space, versions), (None,)):
         decision = rerun.decision
         if rerun.obstacle is not None:
             yield rerun.obstacle, None

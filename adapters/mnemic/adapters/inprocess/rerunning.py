@@ -83,19 +83,15 @@ def decision_versions(space: Space, *, after: int = -1, upto: int | None = None)
     return versions(space, RecallRecorded, after=after, upto=upto)
 
 
-def decisions(space: Space, *, after: int = -1, upto: int | None = None) -> Iterator[Decision]:
-    """Return the recorded recalls with version in (after, upto], in order; others are not decoded.
+def decisions(space: Space, versions: Sequence[int]) -> Iterator[Decision]:
+    """Yield the recorded recalls at *versions*, which rise; what lies between is not decoded.
 
-    The space has to be caught up, and its guard held; it need not be while they are read.
+    The log alone is read, so nobody has to hold the guard.
 
     Raises:
-        LogCorrupt: Later, at the first of them that cannot be read.
+        LogCorrupt: At the first of them that cannot be read.
     """
-    return _read(space, decision_versions(space, after=after, upto=upto))
-
-
-def _read(space: Space, wanted_versions: Sequence[int]) -> Iterator[Decision]:
-    for stretch in _stretches(wanted_versions):
+    for stretch in _stretches(versions):
         wanted = set(stretch)
         for record, payloads in space.log.read(stretch[0] - 1, stretch[-1]):
             if record.version in wanted:

@@ -23,7 +23,7 @@ from mnemic.projections.batches.edges import NOTE_KEPT, USED
 from mnemic.projections.batches.tables import CARRIED
 from mnemic.projections.catalogue import NO_TAGS, created_us
 from mnemic.projections.fold import note_near, supersede
-from mnemic.projections.graph import Pending, key
+from mnemic.projections.graph import key
 
 Handler: TypeAlias = Callable[[Any, Recorded], None]
 
@@ -170,27 +170,6 @@ def _connected(batch: Batch) -> Handler:
     return fold
 
 
-def _deferred(batch: Batch) -> Handler:
-    graph, numbers, barred = batch.graph, batch.numbers, batch.graph.barred.current
-
-    def fold(event: happened.EdgeDeferred, at: Recorded) -> None:
-        version, source, target = at.version, numbers[event.source], numbers[event.target]
-        ends = key(source, target)
-        if ends in barred:
-            graph.barred.drop(ends, version)
-        waiting = Pending(
-            source=source,
-            target=target,
-            relation=event.relation,
-            weight=event.weight,
-            note=graph.note(event.note),
-            version=version,
-        )
-        graph.pending.put(ends, version, waiting)
-
-    return fold
-
-
 # --- decisions and feedback -----------------------------------------------------------------
 
 
@@ -232,7 +211,6 @@ QUICK: Final[dict[type, Callable[[Batch], Handler]]] = {
     happened.BlockLearned: _learned,
     happened.BlocksPromoted: _promoted,
     happened.EdgeConnected: _connected,
-    happened.EdgeDeferred: _deferred,
     happened.OutcomeRecorded: _outcome,
 }
 """By kind: what makes its handler for a batch."""
