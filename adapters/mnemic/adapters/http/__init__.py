@@ -1,0 +1,1 @@
+"""The HTTP door: Litestar on uvicorn. It translates, and holds no logic."""

@@ -1,0 +1,132 @@
+"""Where each verb stands: method and path.
+
+What a path does not hold is in the query of a GET or a DELETE, and else in a JSON object.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from http import HTTPStatus
+from types import MappingProxyType
+
+from attrs import frozen
+
+from mnemic.adapters.wire.verbs import Verb, verbs
+
+ROOT = "/v1"
+SPACE = f"{ROOT}/spaces/{{space}}"
+
+_TABLE = """
+status               GET     .
+erase_space          DELETE  .
+guide                GET     /v1/guide
+
+learn                POST    ./blocks                                   201
+learn_many           POST    ./blocks/batch
+blocks               GET     ./blocks
+block                GET     ./blocks/{block_id}
+erase                DELETE  ./blocks/{block_id}
+revise               POST    ./blocks/{block_id}/revise
+forget               POST    ./blocks/{block_id}/forget
+rezone               POST    ./blocks/{block_id}/rezone
+edges                GET     ./blocks/{block_id}/edges
+composed_with        GET     ./blocks/{block_id}/composed-with
+analogies            GET     ./blocks/{block_id}/analogies
+compare              GET     ./blocks/{block_id}/compare/{other_id}
+near_duplicates      GET     ./near-duplicates
+
+connect              POST    ./edges
+connects             POST    ./edges/batch
+connect_by_query     POST    ./edges/by-query
+disconnect           POST    ./edges/disconnect
+pending_connections  GET     ./edges/pending
+
+recall               POST    ./recall
+deep_reference       POST    ./deep-reference
+outcome              POST    ./outcomes
+
+explain              GET     ./decisions/{decision_id}/explain
+why_not              GET     ./decisions/{decision_id}/why-not/{block_id}
+replay               GET     ./decisions/{decision_id}/replay
+what_if              POST    ./decisions/{decision_id}/what-if
+receipt              GET     ./decisions/{decision_id}/receipt
+replay_all           POST    ./decisions/replay
+verify_receipt       POST    ./receipts/verify
+backtest             POST    ./backtest
+
+compose              POST    ./compositions                             201
+ledger               GET     ./compositions
+composition          GET     ./compositions/{composition_id}
+label                POST    ./compositions/{composition_id}/labels     201
+retract_label        POST    ./labels/{label_id}/retract
+composed_graph       POST    ./composed-graph
+frontier             GET     ./frontier
+
+start_session        POST    ./sessions                                 201
+end_session          POST    ./sessions/end
+consolidate          POST    ./consolidate
+curate               POST    ./curate
+reembed              POST    ./reembed
+
+log                  GET     ./log
+history              GET     ./history
+timeline             GET     ./timeline
+diff                 GET     ./diff
+revert               POST    ./revert
+verify               POST    ./verify
+
+policy               GET     ./policy
+adopt_policy         PUT     ./policy
+checkpoints          GET     ./checkpoints
+checkpoint           POST    ./checkpoints                              201
+drop_checkpoints     DELETE  ./checkpoints
+
+export               GET     ./export
+import_space         POST    ./import                                   201
+fork                 POST    ./fork                                     201
+"""
+"""Verb, method, path (``.`` is that of the space), and the status of success if it is not 200."""
+
+
+@frozen(kw_only=True)
+class Route:
+    """One verb at its place."""
+
+    verb: Verb
+    method: str
+    path: str
+    status: int = HTTPStatus.OK
+    """Of success."""
+
+    @property
+    def in_path(self) -> tuple[str, ...]:
+        """Arguments that stand in the path, the space aside."""
+        return tuple(name for name in re.findall(r"{(\w+)}", self.path) if name != "space")
+
+    @property
+    def of_space(self) -> bool:
+        """Whether it is about one space."""
+        return self.path.startswith(SPACE)
+
+    @property
+    def by_query(self) -> bool:
+        """Whether the other arguments stand in the query."""
+        return self.method in {"GET", "DELETE"}
+
+
+@cache
+def routes() -> Mapping[str, Route]:
+    """Return the place of every verb, by its name."""
+    found = [_route(*line.split()) for line in _TABLE.splitlines() if line]
+    return MappingProxyType({route.verb.name: route for route in found})
+
+
+def _route(name: str, method: str, path: str, status: str = "200") -> Route:
+    return Route(
+        verb=verbs()[name],
+        method=method,
+        path=SPACE + path.removeprefix(".") if path.startswith(".") else path,
+        status=int(status),
+    )

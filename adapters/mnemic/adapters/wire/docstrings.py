@@ -1,0 +1,89 @@
+"""Reads what the code says of itself: sections of docstrings, and the words under a field."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from attrs import field, frozen
+
+_SECTION = re.compile(r"(Args|Returns|Raises|Source|Yields):(?: (.*))?")
+_ENTRY = re.compile(r"([\w, ]+): (.*)")
+
+
+@frozen(kw_only=True)
+class Docstring:
+    """A docstring in the manner of Google, taken apart."""
+
+    summary: str = ""
+    """Its first sentence."""
+    body: str = ""
+    """The paragraphs behind it, up to the first section."""
+    arguments: Mapping[str, str] = field(factory=dict)
+    """What is said of each argument."""
+
+
+@cache
+def docstring(of: Callable[..., Any] | type) -> Docstring:
+    """Return the docstring of a function or class, taken apart."""
+    text = inspect.cleandoc(of.__doc__ or "")
+    sections: dict[str, list[str]] = {"": []}
+    here = ""
+    for line in text.splitlines():
+        heading = _SECTION.fullmatch(line)
+        if heading is not None:
+            here = heading[1]
+            sections[here] = []
+        else:
+            sections[here].append(line)
+    paragraphs = "\n".join(sections[""]).strip().split("\n\n")
+    told = [" ".join(paragraph.split()) for paragraph in paragraphs]
+    return Docstring(
+        summary=told[0],
+        body="\n\n".join(told[1:]),
+        arguments=_entries(sections.get("Args", [])),
+    )
+
+
+def _entries(lines: list[str]) -> dict[str, str]:
+    """Return the entries of a section: ``name: words``, going on where indented deeper."""
+    found: dict[str, str] = {}
+    name = ""
+    for line in textwrap.dedent("\n".join(lines)).splitlines():
+        entry = None if line.startswith(" ") else _ENTRY.fullmatch(line)
+        if entry is not None:
+            name = entry[1]
+            found[name] = entry[2]
+        elif name:
+            found[name] = f"{found[name]} {line.strip()}".strip()
+    return found
+
+
+@cache
+def fields_told(of: type) -> Mapping[str, str]:
+    """Return what stands below each field of a class, its bases included."""
+    found: dict[str, str] = {}
+    for each in reversed(of.__mro__):
+        if each.__module__.startswith("mnemic."):
+            found.update(_own_fields(each))
+    return found
+
+
+def _own_fields(of: type) -> dict[str, str]:
+    (made,) = ast.parse(textwrap.dedent(inspect.getsource(of))).body
+    assert isinstance(made, ast.ClassDef)  # noqa: S101 - the source of a class
+    found: dict[str, str] = {}
+    for before, after in zip(made.body, made.body[1:], strict=False):
+        if not isinstance(before, ast.AnnAssign) or not isinstance(before.target, ast.Name):
+            continue
+        match after:
+            case ast.Expr(value=ast.Constant(value=str(words))):
+                found[before.target.id] = " ".join(words.split())
+            case _:
+                pass
+    return found

@@ -1,0 +1,86 @@
+"""Values as callers over a wire write them. They describe documents; the verbs check what is given.
+
+Fields and defaults are those of the kernel's own values (a test holds them together).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NewType
+
+from attrs import frozen
+
+from mnemic.kernel.policy import Policy
+from mnemic.kernel.results import Receipt
+
+Instant = NewType("Instant", str)
+"""ISO 8601; without an offset it is UTC."""
+PolicyBody = Policy
+"""The fields of a policy; those left out have their defaults."""
+Signed = Receipt
+"""A receipt as ``receipt`` gave it."""
+
+
+@frozen(kw_only=True)
+class Lesson:
+    """A text to learn, with what is known of it. See ``learn``."""
+
+    content: str
+    tags: Sequence[str] = ()
+    category: str = "knowledge"
+    source: str = "api"
+    author: str | None = None
+    thread: str | None = None
+    confidence: float = 0.8
+    created_at: Instant | None = None
+    zone: str | None = None
+    metadata: Mapping[str, Any] | None = None
+    expires_at: Instant | None = None
+
+
+@frozen(kw_only=True)
+class Edge:
+    """An edge to assert. See ``connect``."""
+
+    source: str
+    target: str
+    relation: str | None = None
+    weight: float | None = None
+    note: str | None = None
+    if_exists: str = "reinforce"
+
+
+@frozen(kw_only=True)
+class Member:
+    """A member of a composition."""
+
+    block_id: str
+    role: str = "supporting"
+    rank: int | None = None
+    """None: its place in the list."""
+    trust: float | None = None
+    score: float | None = None
+    preview: str | None = None
+    """None: the beginning of what the block says."""
+    metadata: Mapping[str, Any] | None = None
+    """``tags`` are added as they stand now, unless given."""
+
+
+@frozen(kw_only=True)
+class Filter:
+    """Which blocks a recall may look at.
+
+    Every given condition must hold; listed values are alternatives.
+    """
+
+    tags: str | Sequence[str] = ()
+    """All of these; one that ends in ``/`` stands for every tag below it."""
+    category: str | Sequence[str] = ()
+    author: str | Sequence[str] = ()
+    thread: str | Sequence[str] = ()
+    metadata: Mapping[str, Any] | None = None
+    """These keys with these values."""
+    since: Instant | None = None
+    """Created at or after; blocks of unknown age do not pass."""
+    until: Instant | None = None
+    """Created before or at."""

@@ -1,0 +1,53 @@
+"""Points of the past as one word: ``hour:12.5``, ``version:901``, ``at:…``, ``decision:d45``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mnemic.kernel.errors import FieldRefused
+
+KINDS = ("hour", "version", "at", "decision")
+DIGITS_MAX = 15
+"""Of a version; more would not be one, and a long text of digits takes long to read."""
+
+
+def point(word: str, now: str | None = None) -> dict[str, Any]:
+    """Return the arguments of ``as_of`` that a word stands for.
+
+    Args:
+        word: ``hour:`` and active hours, ``version:`` and a version, ``at:`` and an instant in ISO
+            8601, or ``decision:`` and its id.
+        now: Evaluate ages at this instant instead of the point's own.
+
+    Raises:
+        FieldRefused: It is no such word.
+    """
+    kind, colon, value = word.partition(":") if isinstance(word, str) else ("", "", "")
+    if kind not in KINDS or not colon or not value:
+        raise _unreadable(word)
+    found: dict[str, Any] = {} if now is None else {"now": now}
+    match kind:
+        case "hour":
+            found["hour"] = _hours(value)
+        case "version":
+            if not (value.isascii() and value.isdigit() and len(value) <= DIGITS_MAX):
+                raise _unreadable(word)
+            found["version"] = int(value)
+        case _:
+            found[kind] = value
+    return found
+
+
+def _hours(value: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise _unreadable(f"hour:{value}") from None
+
+
+def _unreadable(word: object) -> FieldRefused:
+    return FieldRefused(
+        f"as_of {word!r:.80} names no point of the past",
+        recovery="Give hour:12.5, version:901, at:2026-03-01T12:00:00Z or decision:d45.",
+        field="as_of",
+    )
