@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mnemic.adapters.access import Keyring
 from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.hashing import HashEmbedder, ScriptedEmbedder
 from mnemic.adapters.entropy import SeededEntropy
@@ -177,6 +178,46 @@ def cut_export(path: Path) -> Generator[Call]:
     yield partial(SyncMemory.import_space, copied, path.with_name("other.db"))
 
 
+def keyring(path: Path) -> Keyring:
+    """Open the file of tokens as nobody's machine would matter."""
+    return Keyring.open(path, clock=ManualClock(), entropy=SeededEntropy("scene"))
+
+
+@contextmanager
+def revoked_token(path: Path) -> Generator[Call]:
+    ring = keyring(path)
+    token, secret = ring.create("ines", {"notes": "admin"})
+    ring.revoke(token.id)
+    yield partial(ring.admit, secret)
+
+
+@contextmanager
+def reader_who_writes(path: Path) -> Generator[Call]:
+    token, _ = keyring(path).create("ines", {"notes": "read"})
+    yield partial(token.require, "notes", "write")
+
+
+@contextmanager
+def second_of_the_name(path: Path) -> Generator[Call]:
+    ring = keyring(path)
+    ring.create("ines", {"notes": "read"})
+    yield partial(ring.create, "ines", {"notes": "write"})
+
+
+@contextmanager
+def token_of_nobody(path: Path) -> Generator[Call]:
+    yield partial(keyring(path).revoke, "0" * 8)
+
+
+@contextmanager
+def widened_scope(path: Path) -> Generator[Call]:
+    """Somebody helped themselves."""
+    ring = keyring(path)
+    _, secret = ring.create("ines", {"notes": "read"})
+    path.write_bytes(path.read_bytes().replace(b'"read"', b'"admin"'))
+    yield partial(ring.admit, secret)
+
+
 SCENES: dict[str, Scene] = {
     "collision": collision,
     "broken-model": broken_model,
@@ -192,4 +233,9 @@ SCENES: dict[str, Scene] = {
     "no-folder": no_folder,
     "no-place-for-checkpoints": no_place_for_checkpoints,
     "cut-export": cut_export,
+    "revoked-token": revoked_token,
+    "reader-who-writes": reader_who_writes,
+    "second-of-the-name": second_of_the_name,
+    "token-of-nobody": token_of_nobody,
+    "widened-scope": widened_scope,
 }

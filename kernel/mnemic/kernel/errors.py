@@ -288,6 +288,48 @@ class GuideUnknown(Refused):
     default_recovery = "Call guide() without a name to list them."
 
 
+# --- refusals at a door that strangers can reach ---------------------------------------------
+
+
+class Unauthenticated(Refused):
+    """Nobody knows who this is: no token came, an unknown one, or one that has ended."""
+
+    code = "unauthenticated"
+    status = 401
+    default_recovery = (
+        "Send a live token with the request: `Authorization: Bearer mnemic_...`; "
+        "`mnemic token create` makes one."
+    )
+
+
+class Forbidden(Refused):
+    """It is known who this is, and their token does not reach this far."""
+
+    code = "forbidden"
+    status = 403
+    default_recovery = (
+        "Ask whoever runs the server for a token with this scope on this space; "
+        "`mnemic token create` makes one."
+    )
+
+
+class TokenExists(Refused):
+    """Two live tokens of one name would be one actor in the log."""
+
+    code = "token-exists"
+    status = 409
+    default_recovery = "Give another name, or revoke that token first."
+
+
+class TokenNotFound(Refused):
+    code = "token-not-found"
+    status = 404
+    default_recovery = "Use an id that `mnemic token list` shows."
+
+
+# --- conflicts ------------------------------------------------------------------------------
+
+
 class CommandIdReused(Conflict):
     code = "command-id-reused"
     default_recovery = "Use a fresh command id for a different request."
@@ -321,6 +363,16 @@ class NotAStore(Corrupt):
     code = "not-a-store"
     status = 422
     default_recovery = "Name a file that mnemic made, or a path that does not exist yet."
+
+
+class AccessDamaged(Corrupt):
+    """The file of tokens is not what was written. Until it is, nobody comes in."""
+
+    code = "access-damaged"
+    default_recovery = (
+        "Restore the file from a backup, or delete it and make the tokens anew with "
+        "`mnemic token create`."
+    )
 
 
 class StoreTooNew(Unavailable):

@@ -13,6 +13,7 @@ from typing import Annotated
 from cyclopts import App, CycloptsError, Group, Parameter, UnknownOptionError
 
 from mnemic.adapters.cli import (
+    access,
     comparing,
     connecting,
     exchanging,
@@ -112,6 +113,8 @@ for title, commands in {
         past.as_of.meta.group = group
         app.command(past.as_of.meta, name="as-of")
 
+access.token.group = Group.create_ordered("Serve")
+app.command(access.token)
 
 OTHER = Group.create_ordered("Other")
 app["--help"].group = OTHER

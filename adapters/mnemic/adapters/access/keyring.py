@@ -1,0 +1,260 @@
+"""The keyring: makes tokens, takes them back, and knows whose secret it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from hmac import compare_digest
+from pathlib import Path
+from typing import NoReturn
+
+import attrs
+
+from mnemic.adapters.access.register import Page, Register
+from mnemic.adapters.access.scopes import Scope, checked_scopes
+from mnemic.adapters.access.tokens import (
+    ID_BYTES,
+    State,
+    Token,
+    TokenId,
+    checked_actor,
+    claimed,
+    digest,
+    is_id,
+    minted,
+)
+from mnemic.adapters.clocks import SystemClock
+from mnemic.adapters.entropy import SystemEntropy
+from mnemic.kernel.decisions.learning import instant
+from mnemic.kernel.errors import FieldRefused, TokenExists, TokenNotFound, Unauthenticated
+from mnemic.kernel.ports import Clock, Entropy
+from mnemic.projections.blocks import iso
+
+LIVE_MAX = 10_000
+DEAD_KEPT = 1000
+"""Revoked and expired tokens that stay listed, the newest; their secrets are worth nothing either
+way."""
+
+
+class Keyring:
+    """The tokens of one file, as they are at this moment.
+
+    Every question looks whether the file has changed, which takes microseconds: what another
+    process revokes is worth nothing from the next request on. May be shared by threads.
+
+    Args:
+        register: The file.
+        clock: What the time is.
+        entropy: Where ids and secrets come from.
+    """
+
+    def __init__(self, register: Register, *, clock: Clock, entropy: Entropy) -> None:
+        self._register = register
+        self._clock = clock
+        self._entropy = entropy
+        self._page: Page = register.read()
+
+    @classmethod
+    def open(
+        cls, path: str | Path, *, clock: Clock | None = None, entropy: Entropy | None = None
+    ) -> Keyring:
+        """Return the keyring of a file; one that does not exist holds no token.
+
+        Args:
+            path: The file; see ``beside`` for where that of a store stands.
+            clock: The machine's, if not given.
+            entropy: The machine's, if not given.
+
+        Raises:
+            AccessDamaged: The file is not what was written.
+            StoreTooNew: A later release wrote it.
+            StoreFailed: It cannot be read, or others can.
+        """
+        return cls(
+            Register(Path(path)),
+            clock=clock or SystemClock(),
+            entropy=entropy or SystemEntropy(),
+        )
+
+    @property
+    def path(self) -> Path:
+        """The file, links resolved."""
+        return self._register.path
+
+    # --- changing -----------------------------------------------------------------------------
+
+    def create(
+        self,
+        name: str,
+        scopes: Mapping[str, Scope],
+        expires_at: str | datetime | None = None,
+    ) -> tuple[Token, str]:
+        """Make a token, and return it with its secret, which nobody can tell again.
+
+        Args:
+            name: Who will act, as the log names them. 1 to 64 visible characters.
+            scopes: What they may do, by space; ``*`` is every space.
+            expires_at: From then on it is worth nothing (naive: UTC); None: it lasts.
+
+        Raises:
+            TokenExists: A live token has this name.
+            FieldRefused: An argument is none of what it should be.
+            StoreFull, StoreFailed, StoreBusy, AccessDamaged: The file is as it was.
+        """
+        name, granted = checked_actor(name), checked_scopes(scopes)
+        now_us = self._clock.now_us()
+        expires_us = _future(expires_at, now_us)
+        with self._register.turn():
+            known = self._register.read().tokens
+            live = [token for token in known.values() if token.state(now_us) == "live"]
+            _check_room(name, live)
+            token_id = self._fresh_id(known)
+            secret = minted(token_id, self._entropy)
+            token = Token(
+                id=token_id,
+                name=name,
+                digest=digest(secret),
+                scopes=granted,
+                created_us=now_us,
+                expires_us=expires_us,
+            )
+            self._register.write((*_remembered(known.values(), now_us), token))
+        return token, secret
+
+    def revoke(self, token_id: str) -> Token:
+        """Take a token back, at once and for good; one that is revoked already stays as it is.
+
+        Args:
+            token_id: Its id, which is no secret.
+
+        Raises:
+            TokenNotFound: There is none of this id.
+            StoreFull, StoreFailed, StoreBusy, AccessDamaged: The file is as it was.
+        """
+        if not is_id(token_id):
+            # What was given is not repeated: people revoke a secret that leaked by pasting it.
+            raise TokenNotFound("that is no id of a token, which has 8 hexadecimal digits")
+        with self._register.turn():
+            known = dict(self._register.read().tokens)
+            token = known.get(TokenId(token_id))
+            if token is None:
+                raise TokenNotFound(f"no token has the id {token_id}", id=token_id)
+            if token.revoked_us is None:
+                token = attrs.evolve(token, revoked_us=self._clock.now_us())
+                self._register.write((known | {token.id: token}).values())
+        return token
+
+    # --- asking -------------------------------------------------------------------------------
+
+    def list(self) -> tuple[Token, ...]:
+        """Return all tokens in order of creation, those that are worth nothing any more too.
+
+        Raises:
+            StoreFailed, StoreTooNew, AccessDamaged: See ``open``.
+        """
+        return tuple(self._tokens().values())
+
+    def check(self, secret: object, now_us: int | None = None) -> Token | None:
+        """Return the live token that a secret belongs to; None: there is none.
+
+        Args:
+            secret: What somebody has shown, without the word Bearer.
+            now_us: Microseconds since the epoch; None: by the keyring's clock.
+
+        Raises:
+            StoreFailed, StoreTooNew, AccessDamaged: See ``open``. Then nobody comes in.
+        """
+        token = self._shown(secret)
+        return None if token is None or self._state(token, now_us) != "live" else token
+
+    def admit(self, secret: object, now_us: int | None = None) -> Token:
+        """Return the live token that a secret belongs to.
+
+        Args:
+            secret: What somebody has shown, without the word Bearer; None: nothing.
+            now_us: Microseconds since the epoch; None: by the keyring's clock.
+
+        Raises:
+            Unauthenticated: There is none. Whoever has the secret of a token that is worth nothing
+                any more is told why; nobody else learns that there is such a token.
+            StoreFailed, StoreTooNew, AccessDamaged: See ``open``. Then nobody comes in.
+        """
+        if secret is None or secret == "":
+            raise Unauthenticated("no token was sent")
+        token = self._shown(secret)
+        if token is None:
+            raise Unauthenticated("the token that was sent is not known here")
+        state = self._state(token, now_us)
+        return token if state == "live" else _refuse(token, state)
+
+    def _shown(self, secret: object) -> Token | None:
+        """Return the token whose secret this is, whatever it is worth.
+
+        The id says where to look, and is public. Of what is secret, each comparison takes the same
+        time, wherever the first difference stands.
+        """
+        token_id = claimed(secret)
+        token = None if token_id is None else self._tokens().get(token_id)
+        if token is None or not compare_digest(token.digest, digest(str(secret))):
+            return None
+        return token
+
+    def _state(self, token: Token, now_us: int | None) -> State:
+        return token.state(self._clock.now_us() if now_us is None else now_us)
+
+    def _tokens(self) -> Mapping[TokenId, Token]:
+        page = self._page
+        if self._register.stamp() != page.stamp:
+            # Two threads may both read; whichever page stays, the next question looks again.
+            self._page = page = self._register.read()
+        return page.tokens
+
+    def _fresh_id(self, known: Mapping[TokenId, Token]) -> TokenId:
+        while (drawn := TokenId(self._entropy.token(ID_BYTES).hex())) in known:
+            continue
+        return drawn
+
+
+def _future(expires_at: str | datetime | None, now_us: int) -> int | None:
+    """Return when a token ends, in microseconds since the epoch.
+
+    Raises:
+        FieldRefused: It is no date, or past.
+    """
+    expires_us = instant("expires_at", expires_at)
+    if expires_us is not None and expires_us <= now_us:
+        raise FieldRefused(
+            f"expires_at is past: {iso(expires_us)}",
+            recovery="Give a moment to come, or none for a token that lasts until it is revoked.",
+            field="expires_at",
+        )
+    return expires_us
+
+
+def _check_room(name: str, live: Iterable[Token]) -> None:
+    """Refuse a name that is taken, and a token too many."""
+    names = {token.name: token.id for token in live}
+    if name in names:
+        raise TokenExists(f"the token {names[name]} has the name {name!r}", id=names[name])
+    if len(names) >= LIVE_MAX:
+        raise FieldRefused(
+            f"there are {LIVE_MAX} live tokens, and no room for more",
+            recovery="Revoke some that nobody uses.",
+            field="name",
+        )
+
+
+def _remembered(tokens: Iterable[Token], now_us: int) -> list[Token]:
+    """Return the tokens that stay in the file: all live ones, and the newest of the others."""
+    known = list(tokens)
+    dead = [token.id for token in known if token.state(now_us) != "live"]
+    gone = frozenset(dead[:-DEAD_KEPT])
+    return [token for token in known if token.id not in gone]
+
+
+def _refuse(token: Token, state: State) -> NoReturn:
+    ended_us = token.revoked_us if state == "revoked" else token.expires_us
+    assert ended_us is not None  # noqa: S101 - it is not live
+    raise Unauthenticated(
+        f"the token {token.id} of {token.name!r} is {state} since {iso(ended_us)}", id=token.id
+    )
