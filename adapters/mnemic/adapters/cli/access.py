@@ -99,7 +99,9 @@ def list_(
         "tokens": [each.to_dict() | {"state": state} for each, state in shown],
         "file": str(keyring.path),
     }
-    run.show_document(document, _drawn(shown) if shown else Text(f"No token in {keyring.path}."))
+    run.show_document(
+        document, _drawn(shown) if shown else Text(plain(f"No token in {keyring.path}."))
+    )
     return Exit.OK
 
 
