@@ -72,6 +72,7 @@ STRANGE: dict[str, Callable[[str], Any]] = {
     "the same bytes in another spelling": lambda secret: secret[:-1] + chr(ord(secret[-1]) + 1),
     "in other digits": lambda secret: f"mnemic_\u0663{secret[8:]}",
     "half a character": lambda secret: f"{secret[:-1]}\ud800",
+    "and half a character": lambda secret: f"{secret}\ud800",
 }
 
 
