@@ -281,7 +281,8 @@ class Keeper:
     @property
     def left(self) -> tuple[str, ...]:
         """The names of files that may hold erased words, since they could not be removed."""
-        return tuple(sorted(file.name for file in self._undead if file.exists()))
+        undead = tuple(self._undead)  # at once: another seat may erase just now
+        return tuple(sorted(file.name for file in undead if file.exists()))
 
     @property
     def alerts(self) -> tuple[str, ...]:

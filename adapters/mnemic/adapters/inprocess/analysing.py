@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import copy_context
 from functools import partial
 from itertools import islice
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any, Final, Generic, TypeVar
 
 from attrs import evolve
@@ -87,6 +87,7 @@ class TimedAnalyst:
         self.behind = behind
         self._timeout_s = timeout_s
         self._overdue: list[_Call[Any]] = []
+        self._counting = Lock()
 
     def analyse(self, passages: Sequence[Passage]) -> Sequence[Analysis | None]:
         """Return what came in time; None for each passage for which nothing did.
@@ -106,13 +107,15 @@ class TimedAnalyst:
         return self._in_time(partial(judge.contradicts, pairs), len(pairs))
 
     def _in_time(self, ask: Callable[[], Iterable[T]], count: int) -> Sequence[T | None]:
-        self._overdue = [call for call in self._overdue if call.is_running]
-        if len(self._overdue) >= OVERDUE_MAX:
-            raise TimeoutError(f"the analyst {self.name} still hangs over earlier chunks")
+        with self._counting:
+            self._overdue = [call for call in self._overdue if call.is_running]
+            if len(self._overdue) >= OVERDUE_MAX:
+                raise TimeoutError(f"the analyst {self.name} still hangs over earlier chunks")
         call = _Call(ask, count)
         if call.wait(self._timeout_s):
             return call.found
-        self._overdue.append(call)
+        with self._counting:
+            self._overdue.append(call)
         return _padded(call.found, count)
 
 

@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 from mnemic.adapters.inprocess.consolidation import embed, embedder_of
 from mnemic.adapters.inprocess.opening import Models, check_embedder
 from mnemic.kernel.errors import FieldRefused
-from mnemic.kernel.events import Exploration
+from mnemic.kernel.events import EmbedderIdentity, Exploration
 from mnemic.kernel.identity import SessionId
 from mnemic.kernel.policy import Frame
 from mnemic.kernel.vectors import Vector
@@ -106,10 +106,19 @@ def limits(request: Request, frame: Frame, models: Models) -> Limits:
     )
 
 
-def question_vector(view: View, request: Request, models: Models) -> Vector | None:
-    """Return the vector of a question; None without a question or without any vectors."""
-    if request.query is None or view.embedder is None:
+def question_vector(
+    adopted: EmbedderIdentity | None, request: Request, models: Models
+) -> Vector | None:
+    """Return the vector of a question; None without a question or without any vectors.
+
+    Args:
+        adopted: The embedder in force where it is asked. The model takes its time, and the guard
+            is not held; so it may be another one when the answer is looked for.
+        request: With the question.
+        models: Of the host.
+    """
+    if request.query is None or adopted is None:
         return None
-    embedder = embedder_of(models, view.embedder)
-    check_embedder(view.embedder, embedder.identity)
+    embedder = embedder_of(models, adopted)
+    check_embedder(adopted, embedder.identity)
     return embed(embedder, [request.query])[0]

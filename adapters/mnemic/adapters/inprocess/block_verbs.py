@@ -213,9 +213,11 @@ class BlockVerbs(Host):
         block, version = BlockId(block_id), outcome.last
         recorded = self._space.event_at(version)
         if recorded is None or recorded.event != BlockErased(block_id=block):
-            timeline = self._space.state.timeline
-            number = self._space.state.catalogue.numbers[block]
-            version = timeline.erased_blocks.get(number, timeline.space_erased or 0)
+            with self._space.guard:
+                state = self._space.state
+                number = state.catalogue.numbers[block]
+                whole = state.timeline.space_erased or 0
+                version = state.timeline.erased_blocks.get(number, whole)
         return self._receipt(block, version)
 
     def erase_space(self, *, command_id: str | None = None) -> ErasureReceipt:
@@ -226,7 +228,9 @@ class BlockVerbs(Host):
             return Written(() if gone else (SpaceErased(),), erase_all=not gone)
 
         self._open().execute(Command("erase_space", {}, command_id), decide)
-        return self._receipt(None, self._space.state.timeline.space_erased or 0)
+        with self._space.guard:
+            version = self._space.state.timeline.space_erased or 0
+        return self._receipt(None, version)
 
     def _receipt(self, block_id: BlockId | None, version: int) -> ErasureReceipt:
         return ErasureReceipt(
@@ -306,8 +310,13 @@ class BlockVerbs(Host):
         space = self._open()
         space.check_writable()
         check_identity(embedder)
+        with space.guard:
+            # Whoever asks right behind the switch finds the new model here already.
+            self._plugged.models = evolve(self._models, coming=embedder)
         result = reembedding.reembed(space, embedder, progress=progress)
-        self._models = evolve(self._models, embedder=embedder)
+        with space.guard:
+            if space.live().embedder == embedder.identity:  # else somebody has moved it on
+                self._plugged.models = evolve(self._models, embedder=embedder)
         return result
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mnemic.adapters.inprocess.analysing import analyse
 from mnemic.adapters.inprocess.opening import Models, check_embedder
-from mnemic.adapters.inprocess.space import Command, Space, Written
+from mnemic.adapters.inprocess.space import Command, Outcome, Space, Written
 from mnemic.kernel.decisions.promotion import Candidate, decide_promotion, decide_relink
 from mnemic.kernel.errors import MnemicError, VectorRefused
 from mnemic.kernel.events import (
@@ -21,7 +21,7 @@ from mnemic.kernel.events import (
     EmbedderIdentity,
     Event,
 )
-from mnemic.kernel.ports import Embedder, Passage
+from mnemic.kernel.ports import CommandRow, Embedder, Passage
 from mnemic.kernel.reading import ACTIVE, INBOX, Fresh, Moment
 from mnemic.kernel.results import ConsolidateResult
 from mnemic.kernel.texts import BlockText
@@ -50,8 +50,9 @@ def consolidate(
         VectorRefused: The embedder's answer is unusable; the chunks before stay.
         EmbedderMismatch: The space was built with another embedder.
     """
-    space.catch_up()
-    request = _Request(space, limit=limit, relink=relink, command_id=command_id)
+    with space.guard:
+        space.catch_up()
+        request = _Request(space, limit=limit, relink=relink, command_id=command_id)
     total = ConsolidateResult()
     for event in request.answered:
         total = _sum(total, event)
@@ -115,9 +116,13 @@ class _Request:
         while (row := self._space.remembered(self.command())) is not None:
             self.began = row.first if self.began is None else self.began
             self.commit(row.last)
-            for each in self._space.recorded(row.first - 1, row.last):
-                if isinstance(each.event, BlocksPromoted | BlocksRelinked):
-                    yield each.event
+            yield self.written(row).extra
+
+    def written(self, row: CommandRow) -> Outcome:
+        """Return what a commit wrote: an earlier one, or one of a twin that runs just now."""
+        found = (each.event for each in self._space.recorded(row.first - 1, row.last))
+        event = next(each for each in found if isinstance(each, BlocksPromoted | BlocksRelinked))
+        return Outcome(event, row.first, row.last, (event,))
 
     def command(self) -> Command:
         """Return the command of the next commit."""
@@ -131,10 +136,10 @@ class _Request:
 
     def inbox_remaining(self) -> int:
         """Return how many blocks wait: now, or at the end of a command that only repeats."""
-        if self._commits and self._commits == len(self.answered):
-            with self._space.guard:
+        with self._space.guard:
+            if self._commits and self._commits == len(self.answered):
                 return len(views.as_of(self._space.state, self._head).inbox())
-        return len(self._space.state.catalogue.waiting)
+            return len(self._space.state.catalogue.waiting)
 
 
 class _Chunks:
@@ -147,12 +152,13 @@ class _Chunks:
         self._ready: dict[int, tuple[BlockText, Candidate]] = {}
         self._size: int | None = None
 
-    def promote(self, limit: int | None) -> BlocksPromoted | None:
+    def promote(self, limit: int | None) -> BlocksPromoted | BlocksRelinked | None:
         """Promote the next blocks and return the event; None when nothing waits."""
         waiting = self._next(limit)
         if not waiting:
             return None
-        adopted = self._space.state.timeline.embedder
+        with self._space.guard:
+            adopted = self._space.live().embedder
         embedder = embedder_of(self._models, adopted)
         check_embedder(adopted, embedder.identity)
         self._prepare(waiting, embedder)
@@ -175,11 +181,13 @@ class _Chunks:
                 adopted = (EmbedderAdopted(embedder=embedder.identity),)
             return Written((*adopted, event), extra=event)
 
-        outcome = self._space.prepared(self._request.command(), decide)
+        request = self._request
+        outcome = self._space.prepared(request.command(), decide, again=request.written)
         if outcome.events:
-            self._request.commit(outcome.last)
-        event: BlocksPromoted = outcome.extra
-        self._adapt(len(waiting), event)
+            request.commit(outcome.last)
+        event: BlocksPromoted | BlocksRelinked = outcome.extra
+        if isinstance(event, BlocksPromoted):
+            self._adapt(len(waiting), event)
         return event
 
     def waiting(self) -> list[int]:
@@ -210,7 +218,8 @@ class _Chunks:
         if not new:
             return
         vectors = embed(embedder, [text.content for _, text in new])
-        policy = self._space.state.timeline.policy
+        with self._space.guard:
+            policy = self._space.live().policy
         verdicts = analyse(self._models.analyst, self._passages(new), policy)
         for (number, text), vector, verdict in zip(new, vectors, verdicts, strict=True):
             analysis, analysed = verdict
@@ -246,10 +255,11 @@ class _Chunks:
     def _adapt(self, tried: int, event: BlocksPromoted) -> None:
         """Take smaller chunks while they end early, and larger ones again when they do not."""
         promoted = len(event.promotions)
-        for promotion in event.promotions:
-            number = self._space.state.catalogue.numbers[promotion.block_id]
-            self._ready.pop(number, None)
-        largest = self._space.state.timeline.policy.consolidate_chunk
+        with self._space.guard:
+            numbers = self._space.state.catalogue.numbers
+            for promotion in event.promotions:
+                self._ready.pop(numbers[promotion.block_id], None)
+            largest = self._space.live().policy.consolidate_chunk
         self._size = min(largest, 2 * (self._size or largest if promoted == tried else promoted))
         self._size = max(1, self._size)
 
@@ -283,8 +293,8 @@ def _relink_chunk(space: Space, numbers: Sequence[int], request: _Request) -> in
         event = decide_relink(view.after(met), fresh, at) if fresh else None
         return Written(() if event is None else (event,), extra=event)
 
-    outcome = space.prepared(request.command(), decide)
-    event: BlocksRelinked | None = outcome.extra
+    outcome = space.prepared(request.command(), decide, again=request.written)
+    event: BlocksPromoted | BlocksRelinked | None = outcome.extra
     if event is None:
         return 0
     request.commit(outcome.last)
@@ -310,6 +320,8 @@ def _standing(view: View, numbers: Sequence[int]) -> list[Fresh]:
 
 def embedder_of(models: Models, adopted: EmbedderIdentity | None) -> Embedder:
     """Return the embedder of a host; if it brought none, one of ours that the space can take."""
+    if models.coming is not None and models.coming.identity == adopted:
+        return models.coming
     if models.embedder is not None:
         return models.embedder
     from mnemic.adapters.embedders.shipped import embedder_for

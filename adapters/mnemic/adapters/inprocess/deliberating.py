@@ -18,11 +18,12 @@ from attrs import evolve, field, frozen
 from mnemic.adapters.inprocess.analysing import can_judge, judge
 from mnemic.adapters.inprocess.asking import Request, inquiry, question_vector
 from mnemic.adapters.inprocess.host import Host
-from mnemic.adapters.inprocess.opening import Models
+from mnemic.adapters.inprocess.opening import Models, check_embedder
 from mnemic.adapters.inprocess.space import Command, Space, Written
 from mnemic.kernel import identity
 from mnemic.kernel.decisions.composing import Composition, MemberSpec, decide_compose
 from mnemic.kernel.errors import CommandIdReused, Conflict, FieldRefused, Refused, Unavailable
+from mnemic.kernel.events import EmbedderIdentity
 from mnemic.kernel.ports import Passage
 from mnemic.kernel.reading import Moment
 from mnemic.kernel.results import DeepReference, ReferencedBlock
@@ -50,6 +51,8 @@ class Asked:
     """As it was given; its bytes are what the record's hash is of."""
     depth: int
     request: Request
+    adopted: EmbedderIdentity | None
+    """Whose the vector is."""
     vector: Vector | None
     models: Models
     verdicts: Verdicts = field(factory=dict)
@@ -90,17 +93,19 @@ class ReferenceVerbs(Host):
         if repeated is None:
             with suppress(Unavailable):  # the answer stands without what could not be promoted
                 self._auto_consolidate()
-        view = self._view()
+        with space.guard:
+            adopted = self._view().embedder
         asked = Asked(
             query=query,
             depth=depth,
             request=request,
-            vector=question_vector(view, request, self._models),
+            adopted=adopted,
+            vector=question_vector(adopted, request, self._models),
             models=self._models,
         )
         if repeated is not None:
             with space.guard:
-                recorded = view.composition(identity.composition_id(repeated.last))
+                recorded = self._view().composition(identity.composition_id(repeated.last))
             return _recorded(space, evolve(asked, verdicts=_verdicts_of(recorded)), command)
         with space.guard:
             doubtful = doubts(self._view(), asked)
@@ -142,6 +147,8 @@ def reference(view: View, asked: Asked) -> DeepReference:
 
 
 def _gathered(view: View, asked: Asked) -> Gathered:
+    if asked.adopted is not None:
+        check_embedder(view.embedder, asked.adopted)  # the space may have moved on meanwhile
     question = inquiry(view, asked.request, asked.vector, asked.models.recipe)
     return evidence.gather(view, question, depth=asked.depth)
 

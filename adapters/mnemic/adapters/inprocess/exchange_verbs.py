@@ -128,8 +128,9 @@ class ExchangeVerbs(Host):
             StoreFull, StoreFailed: The files cannot be written.
         """
         space = self._open()
-        space.catch_up()
-        last = space.state.version if upto is None else upto
+        with space.guard:
+            space.catch_up()
+            last = space.state.version if upto is None else upto
         if upto is None and space.damage is not None:
             raise space.damage
         for _ in range(EXPORT_TRIES):
@@ -231,10 +232,11 @@ class ExchangeVerbs(Host):
             LogCorrupt, StoreFull, StoreFailed, VersionConflict: See each.
         """
         name, original = checked_name("space", space), self._open()
-        original.catch_up()
+        with original.guard:
+            original.catch_up()
+            upto = original.state.version
         original.check_kept()
         point = (hour, version, at, decision)
-        upto = original.state.version
         if any(given is not None for given in point):
             found = view_at(
                 original, hour=hour, version=version, at=at, decision=decision, now=None
@@ -289,7 +291,8 @@ def _manifest(space: Space, last: int, *, words: bool) -> Manifest:
     if type(last) is not int:
         raise FieldRefused(f"upto must be a version, got {last!r:.40}", field="upto")
     erased = _erased_after(space, last)
-    gone = space.state.timeline.space_erased
+    with space.guard:
+        gone = space.state.timeline.space_erased
     if words and gone is not None and gone > last:
         raise SpaceErased(f"space {space.log.name!r} was erased", version=gone)
     return Manifest(

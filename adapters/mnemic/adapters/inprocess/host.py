@@ -1,12 +1,16 @@
-"""What all verbs stand on: an open space, its models, and whether it is still open."""
+"""What all verbs stand on: a seat on an open space, its models, and whether it is still open."""
 
 from __future__ import annotations
 
+from copy import copy
 from datetime import datetime
+from typing import Self
+
+from attrs import define
 
 from mnemic.adapters.inprocess import analysing, consolidation
 from mnemic.adapters.inprocess.breadcrumbs import Breadcrumbs
-from mnemic.adapters.inprocess.opening import models
+from mnemic.adapters.inprocess.opening import Models, models
 from mnemic.adapters.inprocess.queries import Queries
 from mnemic.adapters.inprocess.space import Space
 from mnemic.kernel.errors import Closed
@@ -18,8 +22,15 @@ Date = str | datetime | None
 """ISO 8601 or a datetime; a naive one is UTC."""
 
 
+@define
+class _Plugged:
+    """The models of all seats: a re-embedding by one of them is one for all."""
+
+    models: Models
+
+
 class Host(Queries):
-    """An open space with the models of its host."""
+    """A seat on an open space, with the models of its host."""
 
     def __init__(
         self,
@@ -33,20 +44,54 @@ class Host(Queries):
     ) -> None:
         self._space = space
         self._store = store
-        self._models = models(
-            space,
-            embedder=embedder,
-            analyst=analyst,
-            analyst_timeout_s=analyst_timeout_s,
-            tokens=tokens,
+        self._plugged = _Plugged(
+            models(
+                space,
+                embedder=embedder,
+                analyst=analyst,
+                analyst_timeout_s=analyst_timeout_s,
+                tokens=tokens,
+            )
         )
         self._crumbs = Breadcrumbs()
-        self._closed = False
+        self._is_seat = False
+        self._is_closed = False
+
+    def seat(self, *, actor: str, session: str | None = None) -> Self:
+        """Return another handle on the same open space, for another caller.
+
+        It has an actor, a session and breadcrumbs of its own and shares everything else, so it
+        costs next to nothing. Verbs of several seats may run at once, on several threads. Closing
+        a seat leaves the space open; closing the memory that was opened closes it for all.
+
+        Args:
+            actor: Who acts, as the log should name it.
+            session: Go on with this open session, which the same actor began; None: with none.
+
+        Raises:
+            FieldRefused: The actor or the session is no name.
+            SessionState: The session is not open, or another actor began it.
+        """
+        seat = copy(self)
+        seat._sit_down(self._open().seated(actor, session))  # noqa: SLF001 - one of our own
+        return seat
+
+    def _sit_down(self, space: Space) -> None:
+        """Be a seat on *space*, from a copy of another."""
+        self._space = space
+        self._crumbs = Breadcrumbs()
+        self._is_seat = True
 
     def close(self) -> None:
-        """Close the space; an open session stays open in the log and ends at its last event."""
-        if not self._closed:
-            self._closed = True
+        """Close the space; an open session stays open in the log and ends at its last event.
+
+        A verb that runs on another thread ends first, or is refused as ``Closed`` at its next
+        step. A seat closes itself alone.
+        """
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if not self._is_seat:
             self._space.close()
             if self._store is not None:
                 self._store.close()
@@ -71,18 +116,28 @@ class Host(Queries):
         return self._crumbs.touched
 
     def _open(self) -> Space:
-        if self._closed:
-            raise Closed("the memory is closed")
+        if self._is_closed:
+            raise Closed(f"this {'seat' if self._is_seat else 'memory'} is closed")
+        self._space.check_open()
         return self._space
 
+    @property
+    def _models(self) -> Models:
+        return self._plugged.models
+
     def _view(self) -> View:
+        """Return the live view; the guard is held."""
         space = self._open()
         space.catch_up()
         return space.live()
 
     def _auto_consolidate(self) -> None:
         space = self._open()
-        if not space.read_only:
+        if space.read_only:
+            return
+        with space.guard:
             space.catch_up()
-            if space.state.timeline.policy.auto_consolidate and space.state.catalogue.waiting:
-                consolidation.consolidate(space, self._models)
+            state = space.state
+            is_due = state.timeline.policy.auto_consolidate and bool(state.catalogue.waiting)
+        if is_due:
+            consolidation.consolidate(space, self._models)

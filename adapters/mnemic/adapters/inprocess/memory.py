@@ -1,20 +1,22 @@
 """``Memory``: the same verbs for async hosts.
 
 Each verb is the one of ``SyncMemory``, run on a worker thread so that the event loop never waits
-for a disk or a model. The verbs of one memory run one after the other, in the order of their
-calls; several memories run beside each other. Once begun a verb runs to its end, so a cancelled
-caller never leaves half a command behind.
+for a disk or a model. The verbs of one seat run one after the other, in the order of their calls;
+several seats, and several memories, run beside each other. Once begun a verb runs to its end, so a
+cancelled caller never leaves half a command behind.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from copy import copy
 from functools import partial, update_wrapper
 from math import inf
 from threading import Lock
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from weakref import WeakSet
 
 import anyio
 from anyio import to_thread
@@ -36,14 +38,16 @@ LOOK_AGAIN_S = 0.02
 
 
 class _Turns:
-    """Turns at something synchronous, one after the other, each on a worker thread.
+    """Turns of one seat at something synchronous, one after the other, each on a worker thread.
 
     The limiter queues the callers, in order. Beside it a turn is held by the worker itself: a
     task that is cancelled natively gives its place in the queue away while its verb still runs,
     and so may whoever comes next. Their threads wait for the turn, so there must not be many.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, table: _Table | None = None) -> None:
+        self.table = table or _Table()
+        self.table.turns.add(self)
         self._limiter = anyio.CapacityLimiter(1)
         self._unlimited = anyio.CapacityLimiter(inf)
         self._turn = Lock()
@@ -67,6 +71,25 @@ class _Turns:
             return await to_thread.run_sync(work, limiter=self._unlimited)
 
 
+class _Table:
+    """The turns of all seats on one open memory."""
+
+    def __init__(self) -> None:
+        self.turns: WeakSet[_Turns] = WeakSet()
+        self.is_cleared = False
+        """Whether no verb of any seat begins any more."""
+
+    async def clear(self) -> None:
+        """Wait for the verbs that have begun, of every seat."""
+        self.is_cleared = True
+        for turns in list(self.turns):
+            await turns.take(_rest)
+
+
+def _rest() -> None:
+    """Do nothing with a turn."""
+
+
 class _Threaded:
     """Something synchronous, reached through one worker thread at a time."""
 
@@ -80,6 +103,8 @@ class _Threaded:
         def work() -> T:
             if self._behind is None:
                 raise Closed("the memory is not open", recovery="Enter it: async with memory.")
+            if self._turns.table.is_cleared:
+                raise Closed("the memory is closed")
             return call(self._behind, *args, **keywords)
 
         return await self._turns.take(work)
@@ -146,7 +171,8 @@ class View(_Threaded):
 class Memory(_Threaded, Guided):
     """One space of memory for async hosts. ``async with Memory.open(path) as memory: ...``.
 
-    The arguments of ``open`` are those of ``SyncMemory.open``.
+    The arguments of ``open`` are those of ``SyncMemory.open``. It is one seat on the space; verbs
+    of several seats run at once, each on a thread. Use all of them on one event loop.
     """
 
     _behind: SyncMemory | None
@@ -212,6 +238,7 @@ class Memory(_Threaded, Guided):
     def __init__(self, opening: Callable[[], SyncMemory]) -> None:
         super().__init__(None, _Turns())
         self._opening = opening
+        self._is_seat = False
 
     @property
     def last_learned_block_id(self) -> BlockId | None:
@@ -244,6 +271,8 @@ class Memory(_Threaded, Guided):
 
     def _enter(self) -> None:
         self._behind = self._opening()
+        if not self._is_seat:
+            self._turns.table.is_cleared = False
 
     async def __aexit__(
         self,
@@ -254,8 +283,30 @@ class Memory(_Threaded, Guided):
         with anyio.CancelScope(shield=True):
             await self.close()
 
+    async def seat(self, *, actor: str, session: str | None = None) -> Self:
+        """Return another handle on the same open space. See ``SyncMemory.seat``.
+
+        It is open already; enter it to have it closed. It waits for no verb of this one.
+        """
+        if self._behind is None:
+            raise Closed("the memory is not open", recovery="Enter it: async with memory.")
+        behind = await to_thread.run_sync(partial(self._behind.seat, actor=actor, session=session))
+        seat = copy(self)
+        seat._sit_down(behind)  # noqa: SLF001 - one of our own
+        return seat
+
+    def _sit_down(self, behind: SyncMemory) -> None:
+        """Be the async twin of a seat, from a copy of another."""
+        self._behind, self._opening = behind, lambda: behind
+        self._turns, self._is_seat = _Turns(self._turns.table), True
+
     async def close(self) -> None:
-        """Close the space, once the verb that runs is done."""
+        """Close the space, once the verbs that run are done, those of all seats.
+
+        A seat closes itself alone.
+        """
+        if not self._is_seat:
+            await self._turns.table.clear()
         await self._turns.take(self._leave)
 
     def _leave(self) -> None:

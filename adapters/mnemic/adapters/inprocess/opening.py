@@ -41,6 +41,8 @@ class Models:
 
     embedder: Embedder | None
     """None: a model of ours, loaded when first needed."""
+    coming: Embedder | None = None
+    """To which the space is being moved; it serves from the event on that adopts it."""
     analyst: Analyst | None
     """None: nobody is asked."""
     tokens: TokenCounter

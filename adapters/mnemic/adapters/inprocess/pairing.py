@@ -139,8 +139,8 @@ def connect(
     """Match both queries and connect what they mean, if it is sure enough."""
     with space.guard:
         space.catch_up()
-        view = space.live()
-    question = _Question.of(view, models, request)
+        adopted = space.live().embedder
+    question = _Question.of(adopted, models, request)
     if request.dry_run:
         with space.guard:
             return question.pairing(space.live(), space.session).preview()
@@ -166,18 +166,18 @@ class _Question:
     vectors: tuple[Vector | None, Vector | None] = (None, None)
 
     @classmethod
-    def of(cls, view: View, models: Models, request: Request) -> _Question:
-        if view.embedder is None:
+    def of(cls, adopted: EmbedderIdentity | None, models: Models, request: Request) -> _Question:
+        if adopted is None:
             return cls(request)
-        embedder = embedder_of(models, view.embedder)
-        check_embedder(view.embedder, embedder.identity)
+        embedder = embedder_of(models, adopted)
+        check_embedder(adopted, embedder.identity)
         source, target = embed(embedder, [request.source_query, request.target_query])
         return cls(request, embedder.identity, (source, target))
 
     def pairing(self, view: View, session: SessionId | None) -> _Pairing:
         """Return what the queries match in *view*."""
         if self.embedder is not None:
-            # Another process may have moved the space to another embedder meanwhile.
+            # The space may have been moved to another embedder meanwhile.
             check_embedder(view.embedder, self.embedder)
         gate = self.request.gate(view.policy, session)
         queries = self.request.source_query, self.request.target_query

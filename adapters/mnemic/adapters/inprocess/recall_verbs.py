@@ -131,10 +131,11 @@ class RecallVerbs(Host):
             raise NothingToScore("name one of block ids, a decision id and a composition id")
         decided = composed = None
         if decision_id is not None:
-            space.catch_up()
-            recorded, event = records.decision(space, decision_id)
-            decided = records.decision_name(recorded)
-            ids = [space.state.catalogue.ids[row.block] for row in event.answer.rows]
+            with space.guard:
+                space.catch_up()
+                recorded, event = records.decision(space, decision_id)
+                decided = records.decision_name(recorded)
+                ids = [space.state.catalogue.ids[row.block] for row in event.answer.rows]
         elif composition_id is not None:
             with space.guard:
                 composition = compositions.composition(self._view(), composition_id)

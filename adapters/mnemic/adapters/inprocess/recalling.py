@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from attrs import asdict, evolve
+from attrs import asdict, evolve, frozen
 
 from mnemic.adapters.inprocess import records
 from mnemic.adapters.inprocess.asking import (
@@ -16,12 +16,13 @@ from mnemic.adapters.inprocess.asking import (
     question_vector,
 )
 from mnemic.adapters.inprocess.opening import Models
-from mnemic.adapters.inprocess.space import Command, Space, Written
+from mnemic.adapters.inprocess.space import Command, Outcome, Space, Written
 from mnemic.kernel.arithmetic import nano
 from mnemic.kernel.decisions import exploring
 from mnemic.kernel.decisions.coretrieval import decide_effects
 from mnemic.kernel.events import RecallRecorded
 from mnemic.kernel.identity import DecisionId, decision_id
+from mnemic.kernel.ports import CommandRow
 from mnemic.kernel.reading import Moment
 from mnemic.kernel.results import RecallResult
 from mnemic.kernel.texts import Embedding, Question
@@ -57,34 +58,57 @@ def recall(
     space: Space, models: Models, request: Request, *, record: bool, command_id: str | None
 ) -> RecallResult:
     """Answer *request* on the live state, and record the decision if asked to."""
-    with space.guard:
-        space.catch_up()
-        view = space.live()
-    vector = question_vector(view, request, models)
-    with space.guard:
-        moment = space.moment()
-        view = space.live(moment)
-        if vector is not None and space.graphs is not None:
-            request = evolve(request, near=space.graphs.near())
-        if nano(request.explore):
-            request = _explored(space, view, request, vector=vector, models=models)
-        packed = answer(view, request, vector, models)
-        if not record:
-            return suggested(view, request, packed.result)
-    event = _event(request, vector, packed, moment, recipe=records.recipe_name(models))
-    if view.embedder is not None:
-        event = evolve(event, embedder_id=view.embedder.id)
+    found = None
+    while found is None:  # once, unless the space moves to another embedder meanwhile
+        with space.guard:
+            space.catch_up()
+            adopted = space.live().embedder
+        vector = question_vector(adopted, request, models)
+        with space.guard:
+            if space.live().embedder == adopted:
+                found = _found(space, models, request, vector)
+                if not record:
+                    return suggested(found.view, request, found.packed.result)
+    packed, event = found.packed, found.event
     returned = [row.block for row in packed.answer.rows]
 
     def decide(head: View, at: Moment) -> Written:
         # The answer stands as it was found; what it does is decided on what stands by now.
         effects = decide_effects(head, returned, space.session, at)
-        return Written((evolve(event, **asdict(effects, recurse=False)),))
+        return Written((evolve(event, **asdict(effects, recurse=False)),), extra=packed.result)
+
+    def again(row: CommandRow) -> Outcome:
+        before = _answered_before(space, models, decision_id(row.last))
+        return Outcome(before, row.first, row.last, ())
 
     with space.guard:
-        outcome = space.execute(_command(request, command_id), decide)
-        result = answering.decided(packed.result, decision_id(outcome.last))
+        outcome = space.execute(_command(request, command_id), decide, again=again)
+        result = answering.decided(outcome.extra, decision_id(outcome.last))
         return _as_recorded(space, request, outcome.last, result)
+
+
+@frozen(kw_only=True, eq=False)
+class _Found:
+    """An answer, with its record as far as it is known before its effects."""
+
+    view: View
+    packed: Packed
+    event: RecallRecorded
+
+
+def _found(space: Space, models: Models, request: Request, vector: Vector | None) -> _Found:
+    """Return what *request* finds right now; the guard is held."""
+    moment = space.moment()
+    view = space.live(moment)
+    if vector is not None and space.graphs is not None:
+        request = evolve(request, near=space.graphs.near())
+    if nano(request.explore):
+        request = _explored(space, view, request, vector=vector, models=models)
+    packed = answer(view, request, vector, models)
+    event = _event(request, vector, packed, moment, recipe=records.recipe_name(models))
+    if view.embedder is not None:
+        event = evolve(event, embedder_id=view.embedder.id)
+    return _Found(view=view, packed=packed, event=event)
 
 
 def _explored(

@@ -26,14 +26,16 @@ def reembed(space: Space, embedder: Embedder, *, progress: Progress | None = Non
     identity = embedder.identity
     staged = 0
     while True:
-        space.catch_up()
-        if space.state.timeline.embedder == identity:
-            return ReembedResult(embedder=identity.name, staged=staged)
-        todo = _todo(space, identity)
+        with space.guard:
+            space.catch_up()
+            view = space.live()
+            if view.embedder == identity:
+                return ReembedResult(embedder=identity.name, staged=staged)
+            todo, size = _todo(space, identity), view.policy.consolidate_chunk
         if not todo:
             space.execute(Command("reembed", {}), lambda view, _: _adopt(space, view, identity))
             continue
-        chunk = todo[: space.state.timeline.policy.consolidate_chunk]
+        chunk = todo[:size]
         vectors = embed(embedder, [text.content for _, text in chunk])
         staged += _stage(space, identity, chunk, vectors)
         if progress is not None:

@@ -85,7 +85,7 @@ class SyncView(Queries):
             where=where,
             suggest=suggest,
         ).checked()
-        vector = question_vector(self._view(), request, self._models)
+        vector = question_vector(self._view().embedder, request, self._models)
         with self._space.guard:
             view = self._view()
             found = answer(view, request, vector, self._models)
@@ -98,11 +98,13 @@ class SyncView(Queries):
             FieldRefused, EmbedderMismatch, VectorRefused: See each.
         """
         request, depth = checked_request(query), checked_depth(depth)
+        adopted = self._view().embedder
         asked = Asked(
             query=query,
             depth=depth,
             request=request,
-            vector=question_vector(self._view(), request, self._models),
+            adopted=adopted,
+            vector=question_vector(adopted, request, self._models),
             models=self._models,
         )
         with self._space.guard:

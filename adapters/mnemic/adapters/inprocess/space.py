@@ -10,6 +10,8 @@ Rules of this module:
    in files alone.
 5. Tables move what has gathered into their arrays when they are read, so whoever looks at the state
    holds the guard, as whoever folds does.
+6. Seats of one space share its log, its state and its guard, and have an actor and a session each.
+   Between two times that one of them holds the guard, others may have done anything.
 """
 
 from __future__ import annotations
@@ -20,21 +22,24 @@ import json
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from attrs import frozen
+from attrs import define, field, frozen
 
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.heap import give_back
 from mnemic.kernel import events as happened
 from mnemic.kernel.decisions.learning import checked_name
 from mnemic.kernel.errors import (
+    Closed,
     CommandIdReused,
     FieldRefused,
     LogCorrupt,
     MnemicError,
     Refused,
+    SessionState,
     SpaceErased,
     VersionConflict,
     ViewReadOnly,
@@ -55,6 +60,8 @@ T = TypeVar("T")
 
 AFTER_ERASURE = ("erase", "erase_space", "end_session")
 """Verbs that an erased space still takes: asking again, and going home."""
+PREPARED_MAX = 3
+"""Lost races after which even a decision that takes long is made under the writing lock."""
 CONFLICTS_MAX = 100
 """Lost races after which a command gives up; under the writing lock none is lost at all."""
 
@@ -100,10 +107,23 @@ class Outcome:
 
 
 Decide = Callable[[View, Moment], Written]
+Again = Callable[[CommandRow], Outcome]
+"""Answers a repeated command from what it wrote, where deciding again would say something else."""
+
+
+@define(kw_only=True)
+class _Shared:
+    """What is replaced now and then, for all seats at once."""
+
+    state: State = field(factory=State)
+    damage: LogCorrupt | None = None
+    spared: int = -1
+    """The last version that a checkpoint spared the reading of."""
+    is_closed: bool = False
 
 
 class Space:
-    """One space, open: its log and the state folded from it."""
+    """One space, open: its log and the state folded from it, as one seat has them."""
 
     def __init__(
         self, log: Log, *, clock: Clock, entropy: Entropy, actor: str, read_only: bool
@@ -116,23 +136,93 @@ class Space:
         self.read_only = read_only
         self.store: Store | None = None
         """Where it was opened, for whoever puts a fork beside it."""
-        self.session: SessionId | None = None
-        self.state = State()
-        self.damage: LogCorrupt | None = None
-        """What ended the fold early, when opened read-only over a damaged log."""
         self.guard = threading.RLock()
         self.keeper: Keeper | None = None
         """Who keeps checkpoints of the state; None: nobody."""
-        self._spared = -1
-        """The last version that a checkpoint spared the reading of."""
+        self._shared = _Shared()
+        self._session: SessionId | None = None
+        """The last one of this seat; it may have ended since."""
         self.graphs: GraphKeeper | None = None
         """Who keeps graphs over the vectors; None: nobody, and every search is exact."""
+
+    # --- seats ------------------------------------------------------------------------------
+
+    def seated(self, actor: str, session: str | None) -> Space:
+        """Return another seat on this space, for *actor*.
+
+        Args:
+            actor: Who acts, as the log should name it.
+            session: An open session of this actor to go on with; None: none.
+
+        Raises:
+            FieldRefused: The actor or the session is no name.
+            SessionState: The session is not open, or another actor began it.
+        """
+        checked_name("actor", actor)
+        if session is not None:
+            self._check_session(checked_name("session", session), actor)
+        seat = copy(self)
+        seat.actor, seat.session = actor, None if session is None else SessionId(session)
+        return seat
+
+    def _check_session(self, session: str, actor: str) -> None:
+        with self.guard:
+            self.catch_up()
+            started = self.live().open_sessions().get(SessionId(session))
+            begun = None if started is None else self.event_at(started)
+        if begun is None:
+            raise SessionState(
+                f"no session {session!r} is open",
+                recovery="Leave out session, and start one.",
+                session_id=session,
+            )
+        if begun.actor != actor:
+            raise SessionState(
+                f"session {session} was not begun by {actor!r}",
+                recovery="Go on with it as the actor that began it, or start one.",
+                session_id=session,
+            )
+
+    @property
+    def session(self) -> SessionId | None:
+        """The session of this seat, unless it has ended: another seat may have gone on with it."""
+        if self._session is None:
+            return None
+        with self.guard:
+            if self.state.version < 0:
+                self.catch_up()  # a fold was cut short, and there is nothing folded yet
+            is_open = self._session in self.state.timeline.sessions.current
+            return self._session if is_open else None
+
+    @session.setter
+    def session(self, session: SessionId | None) -> None:
+        self._session = session
+
+    @property
+    def state(self) -> State:
+        """What is folded; the guard is held."""
+        return self._shared.state
+
+    @property
+    def damage(self) -> LogCorrupt | None:
+        """What ended the fold early, when opened read-only over a damaged log."""
+        return self._shared.damage
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the space has been closed, for every seat."""
+        return self._shared.is_closed
 
     # --- reading ----------------------------------------------------------------------------
 
     def catch_up(self) -> bool:
-        """Fold what other writers appended since; say whether there was anything."""
+        """Fold what other writers appended since; say whether there was anything.
+
+        Raises:
+            Closed: Another seat's thread closed the space meanwhile.
+        """
         with self.guard:
+            self.check_open()
             if self.damage is not None or self.log.head().version == self.state.version:
                 return False
             fresh = list(self.recorded(self.state.version))
@@ -157,7 +247,7 @@ class Space:
     def _fold_on(self, kept: State) -> bool:
         """Fold the events behind *kept*; say no if that cannot be done without folding all."""
         assert self.keeper is not None  # noqa: S101 - who else kept it
-        self.state, spared = kept, kept.version
+        self._shared.state, spared = kept, kept.version
         try:
             with _no_garbage_collection():
                 self._fold_all(_unless_erased(self.recorded(kept.version)))
@@ -169,7 +259,7 @@ class Space:
         except Exception as error:  # noqa: BLE001 - the log is right, and folding it all must do
             self.keeper.passed_over(error)
             return False
-        self._spared = spared
+        self._shared.spared = spared
         return True
 
     def fold_again(self) -> None:
@@ -180,7 +270,7 @@ class Space:
                 state stands before it.
         """
         with self.guard, _no_garbage_collection():
-            self.state, self._spared = State(), -1
+            self._shared.state, self._shared.spared = State(), -1
             self._fold_all(self.recorded(-1))
             self.state.settle()
         give_back()
@@ -192,7 +282,7 @@ class Space:
         except LogCorrupt as damage:
             if not self.read_only:
                 raise
-            self.damage = damage
+            self._shared.damage = damage
 
     def _fold(self, source: Iterable[Recorded]) -> None:
         """Fold *source* to its end, or to its damage; else forget everything that was folded.
@@ -206,7 +296,7 @@ class Space:
         except LogCorrupt:
             raise  # of reading: everything before it is folded
         except BaseException:
-            self.state, self._spared = State(), -1
+            self._shared.state, self._shared.spared = State(), -1
             raise
 
     def recorded(self, after: int, upto: int | None = None) -> Iterator[Recorded]:
@@ -242,48 +332,63 @@ class Space:
 
     # --- writing ----------------------------------------------------------------------------
 
-    def execute(self, command: Command, decide: Decide) -> Outcome:
+    def execute(self, command: Command, decide: Decide, *, again: Again | None = None) -> Outcome:
         """Decide on the head of the log and append what was decided.
 
         The state is first taken for the head: the append itself finds out if it is not. Only an
         answer that writes nothing has to look before it may be given.
 
+        Args:
+            command: What is asked.
+            decide: Says what is to be written.
+            again: Answers the command if it was written before; None: *decide* does, on what stood
+                then. Even who asked for that beforehand can be told so here: the same command may
+                run twice at once.
+
         Raises:
             CommandIdReused: The id was used for another request.
+            Closed: Another seat's thread closed the space meanwhile.
         """
         self.check_writable()
-        with self.guard, self.log.writing():
-            repeated = self.remembered(command)
-            if repeated is not None:
-                return self._again(repeated, decide)
-            for _ in range(CONFLICTS_MAX):
-                if command.verb not in AFTER_ERASURE:
-                    self.check_kept()
-                moment = self.moment()
-                try:
-                    written = decide(self.live(moment), moment)
-                    if written.events or not self.catch_up():
-                        return self.append(command, written, moment)
-                except VersionConflict:
-                    self.catch_up()
-                except Refused:
-                    if not self.catch_up():
-                        raise
+        with self.guard:
+            self.check_open()
+            with self.log.writing():
+                return self._executed(command, decide, again)
+
+    def _executed(self, command: Command, decide: Decide, again: Again | None) -> Outcome:
+        repeated = self.remembered(command)
+        if repeated is not None:
+            return self._decided_again(repeated, decide) if again is None else again(repeated)
+        for _ in range(CONFLICTS_MAX):
+            if command.verb not in AFTER_ERASURE:
+                self.check_kept()
+            moment = self.moment()
+            try:
+                written = decide(self.live(moment), moment)
+                if written.events or not self.catch_up():
+                    return self.append(command, written, moment)
+            except VersionConflict:
+                self.catch_up()
+            except Refused:
+                if not self.catch_up():
+                    raise
         raise VersionConflict(f"{command.verb} lost {CONFLICTS_MAX} races for the log's end")
 
-    def prepared(self, command: Command, decide: Decide, *, tries: int = 3) -> Outcome:
+    def prepared(self, command: Command, decide: Decide, *, again: Again | None = None) -> Outcome:
         """Like ``execute`` for decisions that take long: decide off the lock, then append.
 
-        When the log has moved meanwhile the decision is made afresh; after *tries* lost races it
-        is made under the lock.
+        When the log has moved meanwhile the decision is made afresh; after a few lost races it is
+        made under the lock.
         """
         self.check_writable()
-        for _ in range(tries):
+        for _ in range(PREPARED_MAX):
             with self.guard:
                 self.catch_up()
                 repeated = self.remembered(command)
                 if repeated is not None:
-                    return self._again(repeated, decide)
+                    return (
+                        self._decided_again(repeated, decide) if again is None else again(repeated)
+                    )
                 self.check_kept()
                 moment = self.moment()
                 written = decide(self.live(moment), moment)
@@ -293,7 +398,7 @@ class Space:
                             return self.append(command, written, moment)
                         except VersionConflict:
                             continue
-        return self.execute(command, decide)
+        return self.execute(command, decide, again=again)
 
     def append(self, command: Command, written: Written, moment: Moment) -> Outcome:
         """Append events that were decided on the head, and fold them.
@@ -344,6 +449,8 @@ class Space:
 
     def _stamped(self, command: Command, events: Sequence[Event], moment: Moment) -> list[Recorded]:
         command_id = CommandId(command.id or self.entropy.token(8).hex())
+        begun = (each.session_id for each in events if isinstance(each, happened.SessionStarted))
+        session = next(begun, self.session)
         return [
             Recorded(
                 version=version,
@@ -351,7 +458,7 @@ class Space:
                 recorded_us=moment.recorded_us,
                 command_id=command_id,
                 actor=self.actor,
-                session_id=self.session,
+                session_id=session,
                 event=event,
             )
             for version, event in enumerate(events, start=self.state.version + 1)
@@ -377,7 +484,7 @@ class Space:
             )
         return row
 
-    def _again(self, row: CommandRow, decide: Decide) -> Outcome:
+    def _decided_again(self, row: CommandRow, decide: Decide) -> Outcome:
         """Answer a repeated command: decide as it was decided then, and write nothing."""
         timeline = self.state.timeline
         moment = Moment(
@@ -391,6 +498,15 @@ class Space:
         )
         written = decide(then, moment)
         return Outcome(written.extra, row.first, row.last, written.events)
+
+    def check_open(self) -> None:
+        """Refuse when the space has been closed.
+
+        Raises:
+            Closed: By whoever opened it.
+        """
+        if self.is_closed:
+            raise Closed("the memory is closed")
 
     def check_writable(self) -> None:
         """Refuse when nothing may be written.
@@ -407,7 +523,8 @@ class Space:
         Raises:
             SpaceErased: Its words are gone, and no new ones may come.
         """
-        erased = self.state.timeline.space_erased
+        with self.guard:
+            erased = self.state.timeline.space_erased
         if erased is not None:
             raise SpaceErased(f"space {self.log.name!r} was erased", version=erased)
 
@@ -419,8 +536,9 @@ class Space:
         Raises:
             LogCorrupt: With the first damaged version.
         """
+        spared = self._shared.spared
         try:
-            for _ in self.recorded(-1, self._spared) if self._spared >= 0 else ():
+            for _ in self.recorded(-1, spared) if spared >= 0 else ():
                 pass
         except LogCorrupt as error:
             raise LogCorrupt(
@@ -429,10 +547,14 @@ class Space:
                 recovery="Restore a backup and erase there, or erase the whole space.",
                 **error.facts,
             ) from error
-        self._spared = -1
+        self._shared.spared = -1
 
     def close(self) -> None:
-        """Let go of the log, and of nothing that opening could need."""
+        """Let go of the log, for every seat, and of nothing that opening could need."""
+        with self.guard:  # whoever decides just now comes to an end first
+            if self.is_closed:
+                return
+            self._shared.is_closed = True
         if self.keeper is not None:
             self.keeper.close()
         if self.graphs is not None:

@@ -154,7 +154,7 @@ def _embedded(view: View, asked: Request, models: Models, identifier: str) -> Ve
         EmbedderMismatch: It is another one by now.
     """
     try:
-        return asking.question_vector(view, asked, models)
+        return asking.question_vector(view.embedder, asked, models)
     except EmbedderMismatch as error:
         raise EmbedderMismatch(
             f"another question to {identifier} needs the embedder of that time: {error.message}",

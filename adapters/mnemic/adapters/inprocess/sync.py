@@ -28,11 +28,18 @@ from mnemic.adapters.inprocess.opening import open_space
 from mnemic.adapters.inprocess.recall_verbs import RecallVerbs
 from mnemic.adapters.inprocess.revert_verbs import RevertVerbs
 from mnemic.adapters.inprocess.snapshot import SyncView, view_at
-from mnemic.adapters.inprocess.space import Command, Written
+from mnemic.adapters.inprocess.space import Command, Outcome, Written
 from mnemic.adapters.proximity.keeper import Retriever
 from mnemic.kernel.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.decisions.curating import decide_curate
-from mnemic.kernel.errors import MnemicError, PolicyRefused, Refused, SessionState, Unavailable
+from mnemic.kernel.errors import (
+    CommandIdReused,
+    MnemicError,
+    PolicyRefused,
+    Refused,
+    SessionState,
+    Unavailable,
+)
 from mnemic.kernel.events import Curated, PolicyAdopted, SessionEnded, SessionStarted
 from mnemic.kernel.identity import SessionId
 from mnemic.kernel.policy import Policy
@@ -64,6 +71,10 @@ class SyncMemory(
 ):
     """One space of memory. Open it with ``SyncMemory.open`` and close it, or use ``with``.
 
+    It is one seat on the space, for one caller; ``seat`` gives others theirs. Verbs may run on any
+    number of threads at once; those that go by an order of calls (sessions, breadcrumbs) go by that
+    of their own seat.
+
     Every writing verb takes ``command_id``: repeat a command with the same id, after a time-out
     say, and it is answered as it was the first time and written once.
     """
@@ -93,7 +104,8 @@ class SyncMemory(
             path: A file, ``":memory:"``, or a store of the host's own.
             space: Which of the store's spaces.
             embedder: Turns texts into vectors; None: the model of ours that the space was built
-                with, the bundled one for a new space. Loaded when needed.
+                with, the bundled one for a new space. Loaded when needed. With several seats it
+                may be asked on several threads at once, and so may an analyst.
             analyst: Reads new blocks at promotion; None: by the rules of ``analysts.rules``;
                 ``NoAnalyst()``: nobody does.
             analyst_timeout_s: How long an analyst may take over one chunk, in seconds; what has
@@ -161,34 +173,35 @@ class SyncMemory(
 
         Raises:
             SessionState: This memory has one open already.
+            CommandIdReused: See the class; or another actor began a session under this id.
         """
         space = self._open()
         command = Command("start_session", {}, command_id)
-        before = space.remembered(command)
-        if before is not None:
+
+        def decide(_view: View, _at: Moment) -> Written:
+            session = SessionId(space.entropy.token(8).hex())
+            return Written((SessionStarted(session_id=session),), extra=session)
+
+        with space.guard:
+            before = space.remembered(command)
+            if before is not None:
+                outcome = self._session_of(before)
+            elif space.session is not None:
+                raise SessionState(f"session {space.session} is open", session_id=space.session)
+            else:
+                outcome = space.execute(command, decide, again=self._session_of)
             # Whoever did not hear the answer goes on with the session of the first time.
-            started = self._session_of(before)
-            if space.session is None and started in space.live().open_sessions():
-                space.session = started
-            return self._session_result(started, "started", before.last)
-        if space.session is not None:
-            raise SessionState(f"session {space.session} is open", session_id=space.session)
-        space.session = session = SessionId(space.entropy.token(8).hex())
-        try:
-            outcome = space.execute(
-                command, lambda _view, _at: Written((SessionStarted(session_id=session),))
-            )
-        except BaseException:
-            space.session = None
-            raise
-        self._crumbs = Breadcrumbs()
-        return self._session_result(session, "started", outcome.last)
+            space.session = space.session or outcome.extra
+            if outcome.events:
+                self._crumbs = Breadcrumbs()
+        return self._session_result(outcome.extra, "started", outcome.last)
 
     def end_session(self, *, command_id: str | None = None) -> SessionResult:
         """End the session, after consolidating what is pending.
 
         Raises:
-            SessionState: None is open.
+            SessionState: None is open, or another seat has ended it meanwhile.
+            CommandIdReused: See the class; or another actor ended a session under this id.
             VectorRefused, EmbedderMismatch, Unavailable: The model did not play along. The session
                 has ended all the same, and what was pending waits in the inbox.
         """
@@ -197,24 +210,25 @@ class SyncMemory(
         before = space.remembered(command)
         if before is not None:
             ended = self._session_of(before)
-            if space.session == ended:
-                space.session = None
-            return self._session_result(ended, "ended", before.last)
+            return self._session_result(ended.extra, "ended", ended.last)
         session = space.session
         if session is None:
             raise SessionState("no session is open", recovery="Start one first.")
+
+        def decide(view: View, _at: Moment) -> Written:
+            if session not in view.open_sessions():
+                raise SessionState(f"session {session} has ended already", session_id=session)
+            return Written((SessionEnded(session_id=session),), extra=session)
+
         failure: MnemicError | None = None
         try:
             self._auto_consolidate()
         except (Refused, Unavailable) as error:
             failure = error
-        outcome = space.execute(
-            command, lambda _view, _at: Written((SessionEnded(session_id=session),))
-        )
-        space.session = None
+        outcome = space.execute(command, decide, again=self._session_of)
         if failure is not None:
             raise failure
-        return self._session_result(session, "ended", outcome.last)
+        return self._session_result(outcome.extra, "ended", outcome.last)
 
     @contextmanager
     def session(self) -> Generator[SessionId]:
@@ -225,12 +239,22 @@ class SyncMemory(
         finally:
             self.end_session()
 
-    def _session_of(self, row: CommandRow) -> SessionId:
-        """Return the session that a remembered command started or ended."""
+    def _session_of(self, row: CommandRow) -> Outcome:
+        """Return which session a remembered command started or ended.
+
+        Raises:
+            CommandIdReused: For another actor: nobody comes to a session by guessing an id.
+        """
         recorded = self._space.event_at(row.last)
         assert recorded is not None  # noqa: S101 - a command is remembered with its events
         assert recorded.session_id is not None  # noqa: S101 - both events are of their session
-        return recorded.session_id
+        if recorded.actor != self._space.actor:
+            raise CommandIdReused(
+                f"command id {row.id!r} was used by another actor at version {row.first}",
+                command_id=row.id,
+                version=row.first,
+            )
+        return Outcome(recorded.session_id, row.first, row.last, ())
 
     def _session_result(self, session: SessionId, action: str, version: int) -> SessionResult:
         with self._space.guard:
@@ -288,7 +312,8 @@ class SyncMemory(
     @property
     def policy(self) -> Policy:
         """The policy in force."""
-        return self._view().policy
+        with self._space.guard:
+            return self._view().policy
 
     # --- the past ---------------------------------------------------------------------------
 

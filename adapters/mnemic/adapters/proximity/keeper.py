@@ -331,8 +331,10 @@ class GraphKeeper:
             self._thread.join()
 
     def close(self) -> None:
-        """Stop what is being made. The guard is not held."""
-        self._turn += 1
+        """Stop what is being made, and begin nothing more. The guard is not held."""
+        with self._guard:
+            self._turn += 1
+            self._stopped = True
         self.finish()
 
 

@@ -72,8 +72,9 @@ class MemoryRecorder(POPOAggregateRecorder):
             space.payloads.clear()
         elif entry.erase:
             _erase(space, frozenset(entry.erase))
-        space.head = entry.after
-        return super()._update_table(stored_events)
+        ids = super()._update_table(stored_events)
+        space.head = entry.after  # last: readers take no lock, and find everything up to the head
+        return ids
 
 
 class MemoryFactory(POPOFactory):
