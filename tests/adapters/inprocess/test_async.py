@@ -62,7 +62,7 @@ def public(kind: type) -> dict[str, Any]:
 def test_every_verb_is_there_with_its_arguments_and_its_words(sync: type, other: type) -> None:
     verbs, twins = public(sync), public(other)
     assert verbs.keys() - twins.keys() == set()
-    own = {"open", "close", "as_of", "session", "guide"}
+    own = {"open", "seat", "close", "as_of", "session", "guide"}
     for name in verbs.keys() - own:
         assert inspect.signature(twins[name]) == inspect.signature(verbs[name])
         assert inspect.getdoc(twins[name]) == inspect.getdoc(verbs[name])

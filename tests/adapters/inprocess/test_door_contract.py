@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import pytest
@@ -36,6 +36,13 @@ class TestSyncMemory(DoorContract):
         return SyncMemory.open(**opening(setting))
 
 
+class TestSeat(DoorContract):
+    @contextmanager
+    def door(self, setting: Setting) -> Generator[SyncMemory]:
+        with SyncMemory.open(**opening(setting)) as memory, memory.seat(actor="ines") as seat:
+            yield seat
+
+
 class TestMemory(DoorContract):
     @pytest.fixture(autouse=True)
     def reach(self, portal: BlockingPortal) -> None:
@@ -43,3 +50,14 @@ class TestMemory(DoorContract):
 
     def door(self, setting: Setting) -> AbstractContextManager[Any]:
         return awaited(Memory.open(**opening(setting)), self.portal)
+
+
+class TestSeatOfMemory(DoorContract):
+    @pytest.fixture(autouse=True)
+    def reach(self, portal: BlockingPortal) -> None:
+        self.portal = portal
+
+    @contextmanager
+    def door(self, setting: Setting) -> Generator[Any]:
+        with awaited(Memory.open(**opening(setting)), self.portal) as memory:
+            yield memory.seat(actor="ines")

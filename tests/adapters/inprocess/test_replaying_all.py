@@ -155,7 +155,7 @@ def test_decisions_in_which_chance_had_a_say_are_reproduced_too(memory: SyncMemo
 def engine(memory: SyncMemory) -> tuple[Space, Models]:
     """Return what stands behind the door."""
     inside = vars(memory)
-    return inside["_space"], inside["_models"]
+    return inside["_space"], inside["_plugged"].models
 
 
 def one_by_one(memory: SyncMemory, asked: list[Decision]) -> list[tuple[Answer | None, ...]]:

@@ -285,7 +285,8 @@ class BlockVerbs(Host):
             raise FieldRefused(f"limit must be a count from 0, got {limit!r}", field="limit")
         space = self._open()
         space.check_writable()
-        space.check_kept()
+        with space.guard:
+            space.check_kept()
         return consolidation.consolidate(
             space,
             self._models,

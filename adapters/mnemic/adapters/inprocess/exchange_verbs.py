@@ -234,8 +234,8 @@ class ExchangeVerbs(Host):
         name, original = checked_name("space", space), self._open()
         with original.guard:
             original.catch_up()
+            original.check_kept()
             upto = original.state.version
-        original.check_kept()
         point = (hour, version, at, decision)
         if any(given is not None for given in point):
             found = view_at(
@@ -350,7 +350,8 @@ def _fork(original: Space, upto: int, log: Log, progress: Progress | None) -> Fo
     erased = _erased_after(original, upto)  # only now: others may have erased meanwhile
     hands = Hands(clock=original.clock, entropy=original.entropy, actor=original.actor)
     try:
-        original.check_kept()
+        with original.guard:
+            original.check_kept()
     except SpaceErased:
         copying.erase_all_again(log, last.recorded, hands)
         raise

@@ -91,7 +91,7 @@ class RecallVerbs(Host):
         self._auto_consolidate()
         answer = recalling.recall(
             space,
-            self._models,
+            lambda: self._models,
             request,
             record=record and not space.read_only,
             command_id=command_id,

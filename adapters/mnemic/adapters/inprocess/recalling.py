@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from attrs import asdict, evolve, frozen
@@ -55,25 +56,79 @@ def answered(
 
 
 def recall(
-    space: Space, models: Models, request: Request, *, record: bool, command_id: str | None
+    space: Space,
+    plugged: Callable[[], Models],
+    request: Request,
+    *,
+    record: bool,
+    command_id: str | None,
 ) -> RecallResult:
-    """Answer *request* on the live state, and record the decision if asked to."""
-    found = None
-    while found is None:  # once, unless the space moves to another embedder meanwhile
+    """Answer *request* on the live state, and record the decision if asked to.
+
+    Args:
+        space: Where.
+        plugged: Returns the models of the host as they are now.
+        request: What is asked.
+        record: Whether the decision is recorded.
+        command_id: Of the command that it is then.
+    """
+    while True:
         with space.guard:
             space.catch_up()
-            adopted = space.live().embedder
+            adopted, models = space.live().embedder, plugged()
         vector = question_vector(adopted, request, models)
         with space.guard:
-            if space.live().embedder == adopted:
-                found = _found(space, models, request, vector)
-                if not record:
-                    return suggested(found.view, request, found.packed.result)
-    packed, event = found.packed, found.event
+            if space.live().embedder != adopted:
+                continue  # the space has moved to another one: the question needs a new vector
+            found = _found(space, models, request, vector)
+            if not record:
+                return suggested(found.view, request, found.packed.result)
+        try:
+            return _recorded(space, models, found, command_id)
+        except _SessionOver:
+            request = evolve(request, session=space.session)
+
+
+@frozen(kw_only=True, eq=False)
+class _Found:
+    """An answer, and everything that it came of."""
+
+    request: Request
+    vector: Vector | None
+    moment: Moment
+    view: View
+    packed: Packed
+
+
+def _found(space: Space, models: Models, request: Request, vector: Vector | None) -> _Found:
+    """Return what *request* finds right now; the guard is held."""
+    moment = space.moment()
+    view = space.live(moment)
+    if vector is not None and space.graphs is not None:
+        request = evolve(request, near=space.graphs.near())
+    if nano(request.explore):
+        request = _explored(space, view, request, vector=vector, models=models)
+    packed = answer(view, request, vector, models)
+    return _Found(request=request, vector=vector, moment=moment, view=view, packed=packed)
+
+
+def _recorded(space: Space, models: Models, found: _Found, command_id: str | None) -> RecallResult:
+    """Record an answer, and return it as its record tells it.
+
+    Raises:
+        _SessionOver: Nothing was written.
+    """
+    request, view, packed = found.request, found.view, found.packed
+    recipe = records.recipe_name(models)
+    event = _event(request, found.vector, packed, found.moment, recipe=recipe)
+    if view.embedder is not None:
+        event = evolve(event, embedder_id=view.embedder.id)
     returned = [row.block for row in packed.answer.rows]
 
     def decide(head: View, at: Moment) -> Written:
         # The answer stands as it was found; what it does is decided on what stands by now.
+        if space.session != request.session:
+            raise _SessionOver  # in the log it would seem to be asked where it was not
         effects = decide_effects(head, returned, space.session, at)
         return Written((evolve(event, **asdict(effects, recurse=False)),), extra=packed.result)
 
@@ -87,28 +142,8 @@ def recall(
         return _as_recorded(space, request, outcome.last, result)
 
 
-@frozen(kw_only=True, eq=False)
-class _Found:
-    """An answer, with its record as far as it is known before its effects."""
-
-    view: View
-    packed: Packed
-    event: RecallRecorded
-
-
-def _found(space: Space, models: Models, request: Request, vector: Vector | None) -> _Found:
-    """Return what *request* finds right now; the guard is held."""
-    moment = space.moment()
-    view = space.live(moment)
-    if vector is not None and space.graphs is not None:
-        request = evolve(request, near=space.graphs.near())
-    if nano(request.explore):
-        request = _explored(space, view, request, vector=vector, models=models)
-    packed = answer(view, request, vector, models)
-    event = _event(request, vector, packed, moment, recipe=records.recipe_name(models))
-    if view.embedder is not None:
-        event = evolve(event, embedder_id=view.embedder.id)
-    return _Found(view=view, packed=packed, event=event)
+class _SessionOver(Exception):
+    """The session in which something was asked has ended since. Never leaves this module."""
 
 
 def _explored(

@@ -449,8 +449,8 @@ class Space:
 
     def _stamped(self, command: Command, events: Sequence[Event], moment: Moment) -> list[Recorded]:
         command_id = CommandId(command.id or self.entropy.token(8).hex())
-        begun = (each.session_id for each in events if isinstance(each, happened.SessionStarted))
-        session = next(begun, self.session)
+        first = events[0]
+        session = first.session_id if isinstance(first, happened.SessionStarted) else self.session
         return [
             Recorded(
                 version=version,
@@ -505,7 +505,7 @@ class Space:
         Raises:
             Closed: By whoever opened it.
         """
-        if self.is_closed:
+        if self._shared.is_closed:
             raise Closed("the memory is closed")
 
     def check_writable(self) -> None:
@@ -518,13 +518,12 @@ class Space:
             raise ViewReadOnly(f"space {self.log.name!r} is open read-only")
 
     def check_kept(self) -> None:
-        """Refuse when the space has been erased.
+        """Refuse when the space has been erased; the guard is held.
 
         Raises:
             SpaceErased: Its words are gone, and no new ones may come.
         """
-        with self.guard:
-            erased = self.state.timeline.space_erased
+        erased = self.state.timeline.space_erased
         if erased is not None:
             raise SpaceErased(f"space {self.log.name!r} was erased", version=erased)
 
