@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from attrs import asdict, evolve
@@ -287,13 +288,15 @@ class BlockVerbs(Host):
         space.check_writable()
         with space.guard:
             space.check_kept()
-        return consolidation.consolidate(
-            space,
-            self._models,
-            limit=limit,
-            relink=relink,
-            command_id=command_id,
-            progress=progress,
+        return self._asking(
+            partial(
+                consolidation.consolidate,
+                space,
+                limit=limit,
+                relink=relink,
+                command_id=command_id,
+                progress=progress,
+            )
         )
 
     dream = consolidate

@@ -19,13 +19,12 @@ from mnemic.adapters.inprocess.analysing import can_judge, judge
 from mnemic.adapters.inprocess.asking import Request, inquiry, question_vector
 from mnemic.adapters.inprocess.host import Host
 from mnemic.adapters.inprocess.opening import Models, check_embedder
-from mnemic.adapters.inprocess.space import Command, Space, Written
+from mnemic.adapters.inprocess.space import Command, Outcome, Space, Written
 from mnemic.kernel import identity
 from mnemic.kernel.decisions.composing import Composition, MemberSpec, decide_compose
 from mnemic.kernel.errors import CommandIdReused, Conflict, FieldRefused, Refused, Unavailable
 from mnemic.kernel.events import EmbedderIdentity
-from mnemic.kernel.ports import Passage
-from mnemic.kernel.reading import Moment
+from mnemic.kernel.ports import CommandRow, Passage
 from mnemic.kernel.results import DeepReference, ReferencedBlock
 from mnemic.kernel.texts import BlockText, CompositionText
 from mnemic.kernel.vectors import Vector
@@ -93,27 +92,29 @@ class ReferenceVerbs(Host):
         if repeated is None:
             with suppress(Unavailable):  # the answer stands without what could not be promoted
                 self._auto_consolidate()
-        with space.guard:
-            adopted = self._view().embedder
-        asked = Asked(
-            query=query,
-            depth=depth,
-            request=request,
-            adopted=adopted,
-            vector=question_vector(adopted, request, self._models),
-            models=self._models,
-        )
-        if repeated is not None:
+
+        def refer(models: Models) -> DeepReference:
             with space.guard:
-                recorded = self._view().composition(identity.composition_id(repeated.last))
-            return _recorded(space, evolve(asked, verdicts=_verdicts_of(recorded)), command)
-        with space.guard:
-            doubtful = doubts(self._view(), asked)
-        asked = evolve(asked, verdicts=_judged(doubtful, self._models))
-        if not record or space.read_only:
+                adopted = self._view().embedder
+            asked = Asked(
+                query=query,
+                depth=depth,
+                request=request,
+                adopted=adopted,
+                vector=question_vector(adopted, request, models),
+                models=models,
+            )
+            if repeated is not None:
+                return _recorded(space, asked, command)
             with space.guard:
-                return reference(self._view(), asked)
-        return _recorded(space, asked, command)
+                doubtful = doubts(self._view(), asked)
+            asked = evolve(asked, verdicts=_judged(doubtful, models))
+            if not record or space.read_only:
+                with space.guard:
+                    return reference(self._view(), asked)
+            return _recorded(space, asked, command)
+
+        return self._asking(refer)
 
 
 def checked_request(query: object) -> Request:
@@ -206,7 +207,7 @@ def _recorded(space: Space, asked: Asked, command: Command) -> DeepReference:
     """
     answers: list[DeepReference] = []
 
-    def decide(view: View, _: Moment) -> Written:
+    def decided(view: View, asked: Asked) -> Written:
         answer = reference(view, asked)
         answers.append(answer)
         members = _members(answer)
@@ -215,8 +216,13 @@ def _recorded(space: Space, asked: Asked, command: Command) -> DeepReference:
         event = decide_compose(view, _composition(answer, members, asked))
         return Written(() if event is None else (event,), extra=answer)
 
+    def again(row: CommandRow) -> Outcome:
+        recorded = space.live().composition(identity.composition_id(row.last))
+        told = evolve(asked, verdicts=_verdicts_of(recorded))
+        return space.decided_again(row, lambda view, _: decided(view, told))
+
     try:
-        outcome = space.prepared(command, decide)
+        outcome = space.prepared(command, lambda view, _: decided(view, asked), again=again)
     except (Conflict, Refused, Unavailable) as error:
         if not answers or isinstance(error, CommandIdReused):
             raise

@@ -170,7 +170,7 @@ class EdgeVerbs(Host):
         if before is not None:
             return before
         self._auto_consolidate()
-        return pairing.connect(space, self._models, request, command_id)
+        return self._asking(lambda models: pairing.connect(space, models, request, command_id))
 
     def disconnect(
         self,

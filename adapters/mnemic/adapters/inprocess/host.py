@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from datetime import datetime
-from typing import Self
+from functools import partial
+from typing import Self, TypeVar
 
 from attrs import define
 
@@ -13,11 +15,12 @@ from mnemic.adapters.inprocess.breadcrumbs import Breadcrumbs
 from mnemic.adapters.inprocess.opening import Models, models
 from mnemic.adapters.inprocess.queries import Queries
 from mnemic.adapters.inprocess.space import Space
-from mnemic.kernel.errors import Closed
+from mnemic.kernel.errors import Closed, EmbedderMismatch
 from mnemic.kernel.identity import BlockId
 from mnemic.kernel.ports import Analyst, Embedder, Store, TokenCounter
 from mnemic.projections.views import View
 
+T = TypeVar("T")
 Date = str | datetime | None
 """ISO 8601 or a datetime; a naive one is UTC."""
 
@@ -131,6 +134,24 @@ class Host(Queries):
         space.catch_up()
         return space.live()
 
+    def _asking(self, act: Callable[[Models], T]) -> T:
+        """Do what asks the models; again, if the space was moved to another embedder meanwhile.
+
+        A re-embedding plugs its model in before the event that adopts it, so models and event are
+        read together.
+        """
+        space = self._open()
+        while True:
+            with space.guard:
+                space.catch_up()
+                models, adopted = self._models, space.live().embedder
+            try:
+                return act(models)
+            except EmbedderMismatch:
+                with space.guard:
+                    if space.live().embedder == adopted:
+                        raise
+
     def _auto_consolidate(self) -> None:
         space = self._open()
         if space.read_only:
@@ -140,4 +161,4 @@ class Host(Queries):
             state = space.state
             is_due = state.timeline.policy.auto_consolidate and bool(state.catalogue.waiting)
         if is_due:
-            consolidation.consolidate(space, self._models)
+            self._asking(partial(consolidation.consolidate, space))

@@ -89,12 +89,14 @@ class RecallVerbs(Host):
             self._crumbs.recall(before.block_ids)
             return before
         self._auto_consolidate()
-        answer = recalling.recall(
-            space,
-            lambda: self._models,
-            request,
-            record=record and not space.read_only,
-            command_id=command_id,
+        answer = self._asking(
+            lambda models: recalling.recall(
+                space,
+                models,
+                request,
+                record=record and not space.read_only,
+                command_id=command_id,
+            )
         )
         self._crumbs.recall(answer.block_ids)
         return answer

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 from attrs import asdict, evolve, frozen
@@ -16,7 +15,7 @@ from mnemic.adapters.inprocess.asking import (
     limits,
     question_vector,
 )
-from mnemic.adapters.inprocess.opening import Models
+from mnemic.adapters.inprocess.opening import Models, check_embedder
 from mnemic.adapters.inprocess.space import Command, Outcome, Space, Written
 from mnemic.kernel.arithmetic import nano
 from mnemic.kernel.decisions import exploring
@@ -56,30 +55,21 @@ def answered(
 
 
 def recall(
-    space: Space,
-    plugged: Callable[[], Models],
-    request: Request,
-    *,
-    record: bool,
-    command_id: str | None,
+    space: Space, models: Models, request: Request, *, record: bool, command_id: str | None
 ) -> RecallResult:
     """Answer *request* on the live state, and record the decision if asked to.
 
-    Args:
-        space: Where.
-        plugged: Returns the models of the host as they are now.
-        request: What is asked.
-        record: Whether the decision is recorded.
-        command_id: Of the command that it is then.
+    Raises:
+        EmbedderMismatch: The space holds vectors of another embedder, by now at least.
     """
+    with space.guard:
+        space.catch_up()
+        adopted = space.live().embedder
+    vector = question_vector(adopted, request, models)
     while True:
         with space.guard:
-            space.catch_up()
-            adopted, models = space.live().embedder, plugged()
-        vector = question_vector(adopted, request, models)
-        with space.guard:
-            if space.live().embedder != adopted:
-                continue  # the space has moved to another one: the question needs a new vector
+            if adopted is not None:
+                check_embedder(space.live().embedder, adopted)
             found = _found(space, models, request, vector)
             if not record:
                 return suggested(found.view, request, found.packed.result)

@@ -358,7 +358,7 @@ class Space:
     def _executed(self, command: Command, decide: Decide, again: Again | None) -> Outcome:
         repeated = self.remembered(command)
         if repeated is not None:
-            return self._decided_again(repeated, decide) if again is None else again(repeated)
+            return self.decided_again(repeated, decide) if again is None else again(repeated)
         for _ in range(CONFLICTS_MAX):
             if command.verb not in AFTER_ERASURE:
                 self.check_kept()
@@ -387,7 +387,7 @@ class Space:
                 repeated = self.remembered(command)
                 if repeated is not None:
                     return (
-                        self._decided_again(repeated, decide) if again is None else again(repeated)
+                        self.decided_again(repeated, decide) if again is None else again(repeated)
                     )
                 self.check_kept()
                 moment = self.moment()
@@ -484,8 +484,13 @@ class Space:
             )
         return row
 
-    def _decided_again(self, row: CommandRow, decide: Decide) -> Outcome:
-        """Answer a repeated command: decide as it was decided then, and write nothing."""
+    def decided_again(self, row: CommandRow, decide: Decide) -> Outcome:
+        """Answer a repeated command: decide as it was decided then, and write nothing.
+
+        Args:
+            row: What it wrote.
+            decide: What said so; the guard is held.
+        """
         timeline = self.state.timeline
         moment = Moment(
             int(timeline.active_us.values[row.first]), int(timeline.recorded_us.values[row.first])
