@@ -98,3 +98,36 @@ def test_texts_of_like_meaning_are_closer_than_others() -> None:
     cat, sitting_cat, rates = BundledEmbedder().embed(TEXTS[:3])
     assert cosine(cat, sitting_cat) > 0.7
     assert cosine(cat, rates) < 0.3
+
+
+# One process, so that the model is not loaded yet: many threads ask for it at the same time.
+AT_ONCE = """
+import logging, sys, threading
+from mnemic.adapters.embedders.bundled import BundledEmbedder
+logging.getLogger().setLevel(logging.CRITICAL)
+loads = []
+def look(frame, event, _):
+    code = frame.f_code
+    if event == "call" and code.co_name == "load" and "wordllama" in code.co_filename:
+        loads.append(1)
+threading.setprofile(look)
+start = threading.Barrier(4)
+def ask():
+    start.wait()
+    BundledEmbedder().embed(["a text"])
+threads = [threading.Thread(target=ask) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+root = logging.getLogger()
+print(len(loads), len(root.handlers), root.level == logging.CRITICAL)
+"""
+
+
+def test_it_is_loaded_once_however_many_threads_ask_for_it_first() -> None:
+    child = subprocess.run(
+        [sys.executable, "-B", "-W", "error", "-c", AT_ONCE],
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    assert (child.stdout, child.stderr) == ("1 0 True\n", "")

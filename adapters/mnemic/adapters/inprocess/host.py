@@ -135,7 +135,7 @@ class Host(Queries):
         return space.live()
 
     def _asking(self, act: Callable[[Models], T]) -> T:
-        """Do what asks the models; again, if the space was moved to another embedder meanwhile.
+        """Do what asks the models; again, if a seat moved the space to another embedder meanwhile.
 
         A re-embedding plugs its model in before the event that adopts it, so models and event are
         read together.
@@ -149,8 +149,9 @@ class Host(Queries):
                 return act(models)
             except EmbedderMismatch:
                 with space.guard:
-                    if space.live().embedder == adopted:
-                        raise
+                    models, now = self._models, space.live().embedder
+                if now == adopted or consolidation.embedder_of(models, now).identity != now:
+                    raise
 
     def _auto_consolidate(self) -> None:
         space = self._open()
