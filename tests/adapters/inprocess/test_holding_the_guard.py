@@ -96,8 +96,9 @@ def change(memory: SyncMemory) -> None:
     memory.revise(one, "bees sleep elsewhere")
     memory.revert(3, 4, dry_run=True)
     memory.forget(two)
-    memory.erase(three, command_id="gone")
-    memory.erase(three, command_id="gone")
+    memory.erase(three)
+    memory.learn("bees go on")
+    memory.erase(three)
     memory.adopt_policy(Policy(name="other"))
     memory.erase_space()
 
