@@ -10,6 +10,7 @@ import numpy as np
 from mnemic.kernel.arithmetic import MICROS_PER_HOUR, NANO, decayed, share
 from mnemic.kernel.decisions.room import effective_now
 from mnemic.kernel.errors import BlockNotFound, FieldRefused
+from mnemic.kernel.identity import BlockId
 from mnemic.kernel.reading import STATUSES, EdgeFacts
 from mnemic.kernel.results import Block, Edge, Page, Status, unit
 from mnemic.kernel.scoring import UNKNOWN
@@ -110,6 +111,12 @@ def edges(view: View, block_id: str) -> tuple[Edge, ...]:
     found = [(edge.other(number), edge_result(view, edge)) for edge in view.edges_of(number)]
     found.sort(key=lambda entry: (-entry[1].effective_weight, view.id(entry[0])))
     return tuple(edge for _, edge in found)
+
+
+def ids(view: View) -> list[BlockId]:
+    """Return the id of every block learned by now, sorted."""
+    named = view.state.catalogue.ids
+    return sorted(named[number] for number in view.known().tolist())
 
 
 def blocks(  # a query has one argument per thing one may ask for

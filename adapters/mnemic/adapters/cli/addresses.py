@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,9 @@ if TYPE_CHECKING:
     from mnemic.adapters.inprocess.queries import Queries
 
 SHORT_LENGTH = 8
-PAGE = 1000
 CANDIDATES_SHOWN = 5
+LAST = "\N{REPLACEMENT CHARACTER}"
+"""Comes behind every character of an id."""
 
 
 class IdAmbiguous(Refused):
@@ -24,19 +26,39 @@ class IdAmbiguous(Refused):
     default_recovery = "Give more characters of the id."
 
 
-def full_id(known: Queries, given: str, *, ids: Sequence[BlockId] | None = None) -> str:
-    """Return the id that *given* stands for.
+def full_id(known: Queries, given: str) -> str:
+    """Return the id that *given* stands for among the blocks that *known* shows.
 
     Args:
         known: Where to look: the live memory, or a view of the past.
-        given: A whole id, or at least the first 8 of its 16 characters, in brackets if need be.
-        ids: All ids, where they are listed already.
+        given: See ``completed``.
 
     Raises:
-        BlockNotFound: No block has such an id.
+        BlockNotFound, IdAmbiguous: See ``completed``.
+    """
+    start = _bare(given)
+    return start if len(start) >= BLOCK_ID_LENGTH else completed(given, all_ids(known))
+
+
+def all_ids(known: Queries) -> list[BlockId]:
+    """Return the id of every block that *known* shows, sorted."""
+    from mnemic.adapters.inprocess.queries import known_ids
+
+    return known_ids(known)
+
+
+def completed(given: str, ids: Sequence[BlockId]) -> str:
+    """Return the one of *ids* that *given* stands for.
+
+    Args:
+        given: A whole id, or at least the first 8 of its 16 characters, in brackets if need be.
+        ids: Sorted.
+
+    Raises:
+        BlockNotFound: No block has such an id. That is not asked of a whole one.
         IdAmbiguous: Several have.
     """
-    start = given.strip("[]… ").lower()
+    start = _bare(given)
     if len(start) >= BLOCK_ID_LENGTH:
         return start
     if len(start) < SHORT_LENGTH:
@@ -45,26 +67,17 @@ def full_id(known: Queries, given: str, *, ids: Sequence[BlockId] | None = None)
             recovery=f"Give at least {SHORT_LENGTH} of its {BLOCK_ID_LENGTH} characters.",
             block_id=given,
         )
-    listed = all_ids(known) if ids is None else ids
-    found = [block for block in listed if block.startswith(start)]
+    found = ids[bisect_left(ids, start) : bisect_left(ids, start + LAST)]
     if not found:
         raise BlockNotFound(f"no block has an id that begins with {start!r}", block_id=given)
     if len(found) > 1:
         shown = ", ".join(found[:CANDIDATES_SHOWN])
         raise IdAmbiguous(
             f"{len(found)} blocks have an id that begins with {start!r}: {shown}",
-            candidates=found[:CANDIDATES_SHOWN],
+            candidates=list(found[:CANDIDATES_SHOWN]),
         )
     return found[0]
 
 
-def all_ids(known: Queries) -> list[BlockId]:
-    """Return the id of every block, in the order of learning."""
-    ids: list[BlockId] = []
-    after: int | None = None
-    while True:
-        page = known.blocks(after=after, limit=PAGE)
-        ids += (block.id for block in page.items)
-        after = page.next_after
-        if after is None:
-            return ids
+def _bare(given: str) -> str:
+    return given.strip("[]… ").lower()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, frozen
 from rich.text import Text
 
-from mnemic.adapters.cli.addresses import all_ids, full_id
+from mnemic.adapters.cli.addresses import all_ids, completed, full_id
 from mnemic.adapters.cli.failures import Exit
 from mnemic.adapters.cli.invocation import STANDARD_INPUT, Flag, Run, plain
 from mnemic.kernel.errors import Refused
@@ -207,7 +207,7 @@ def _connected(memory: SyncMemory, lines: Sequence[_Line]) -> ConnectsResult:
     tried: dict[int, Any] = {}
     for position, line in enumerate(lines):
         try:
-            tried[position] = _in_full(memory, line.given, ids)
+            tried[position] = _in_full(line.given, ids)
         except Refused as refusal:
             errors[position] = _refused(position, line.given, refusal)
     result = memory.connects(list(tried.values()))
@@ -218,7 +218,7 @@ def _connected(memory: SyncMemory, lines: Sequence[_Line]) -> ConnectsResult:
     return evolve(result, errors=tuple(errors[position] for position in sorted(errors)))
 
 
-def _in_full(memory: SyncMemory, given: Any, ids: Sequence[BlockId]) -> Any:
+def _in_full(given: Any, ids: Sequence[BlockId]) -> Any:
     """Return an edge with its ids in full; what is no edge is left for the memory to refuse.
 
     Raises:
@@ -227,7 +227,7 @@ def _in_full(memory: SyncMemory, given: Any, ids: Sequence[BlockId]) -> Any:
     if not isinstance(given, Mapping):
         return given
     return {
-        name: full_id(memory, value, ids=ids)
+        name: completed(value, ids)
         if name in {"source", "target"} and isinstance(value, str)
         else value
         for name, value in given.items()

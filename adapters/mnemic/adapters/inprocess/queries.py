@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from mnemic.adapters.inprocess import history, records
 from mnemic.adapters.inprocess.points import NOW, Point, view_of_point
 from mnemic.adapters.inprocess.space import Space
+from mnemic.kernel.identity import BlockId
 from mnemic.kernel.results import (
     Analogy,
     Block,
@@ -44,6 +45,11 @@ class Queries(ABC):
         with self._space.guard:
             view = self._view()
             return blocks.block_result(view, blocks.find(view, block_id))
+
+    def _ids(self) -> list[BlockId]:
+        """Return the id of every block, sorted."""
+        with self._space.guard:
+            return blocks.ids(self._view())
 
     def blocks(
         self,
@@ -257,3 +263,8 @@ class Queries(ABC):
             upto = self._view().point.version
             found = history.entries(self._space, after=after, limit=limit)
             return tuple(entry for entry in found if entry.version <= upto)
+
+
+def known_ids(known: Queries) -> list[BlockId]:
+    """Return the id of every block that *known* shows, sorted: for doors that take short ones."""
+    return known._ids()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - no verb of its own
