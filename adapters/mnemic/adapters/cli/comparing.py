@@ -17,8 +17,8 @@ def timeline(*, bins: int = 24, after: int | None = None, limit: int = 20, run: 
     """
     from mnemic.adapters.cli import chronicles
 
-    with run.memory(read_only=True) as memory:
-        result = memory.timeline(bins=bins, after=after, limit=limit)
+    with run.looking() as known:
+        result = known.timeline(bins=bins, after=after, limit=limit)
     run.show(result, *chronicles.timeline(result))
     return Exit.OK
 
@@ -43,8 +43,8 @@ def diff(before: str, after: str = "now", /, *, limit: int = 20, run: Run) -> in
     """
     from mnemic.adapters.cli import chronicles
 
-    with run.memory(read_only=True) as memory:
-        result = memory.diff(before, after, limit=limit)
+    with run.looking() as known:
+        result = known.diff(before, after, limit=limit)
     run.show(result, *chronicles.difference(result))
     return Exit.OK
 

@@ -7,13 +7,13 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from attrs import field, frozen
+from attrs import asdict, field, frozen
 from cyclopts import Parameter, Token
 from rich.console import Console, RenderableType
 from rich.text import Text
@@ -25,10 +25,14 @@ from mnemic.kernel.errors import LogCorrupt, PointOutOfRange, StoreFailed
 
 if TYPE_CHECKING:
     from mnemic.adapters.inprocess import SyncMemory
+    from mnemic.adapters.inprocess.queries import Queries
+    from mnemic.adapters.inprocess.snapshot import SyncView
     from mnemic.adapters.stores.sqlite import SQLiteStore
     from mnemic.kernel.ports import Embedder
     from mnemic.kernel.results import Result
 
+Document: TypeAlias = Mapping[str, Any] | Sequence[Any]
+"""What JSON has for an answer: an object, or a list of them."""
 Progress = Callable[[int, int], None]
 """Called with what is done and what there is to do."""
 
@@ -52,6 +56,18 @@ class Stream(Console):
 
 
 @frozen(kw_only=True)
+class Point:
+    """A point of the past, as it was named on the command line."""
+
+    hour: float | None = None
+    version: int | None = None
+    at: str | None = None
+    decision: str | None = None
+    now: str | None = None
+    """Where ages are counted from, if not from the point."""
+
+
+@frozen(kw_only=True)
 class Invocation:
     """The options that every command shares, and the two streams."""
 
@@ -65,6 +81,8 @@ class Invocation:
     retriever: RetrieverName = "exact"
     """``ann``: by the graphs that stand beside the file. None is ever built."""
     as_json: bool = False
+    point: Point | None = None
+    """From where one looks; None: from now."""
     out: Console = field(factory=lambda: Stream(highlight=False))
     err: Console = field(factory=lambda: Stream(stderr=True, highlight=False))
 
@@ -117,6 +135,31 @@ class Invocation:
         finally:
             store.close()
 
+    @contextmanager
+    def looking(self) -> Generator[Queries]:
+        """Open what is asked, for a ``with`` block: the memory as it is, or as it was."""
+        if self.point is None:
+            with self.memory(read_only=True) as memory:
+                yield memory
+        else:
+            with self.looking_back() as view:
+                yield view
+
+    @contextmanager
+    def looking_back(self) -> Generator[SyncView]:
+        """Open the memory as it was, for a ``with`` block, and say where that is.
+
+        Raises:
+            FieldRefused: Not exactly one point of the past was named.
+            PointOutOfRange, DecisionNotFound: There is no such point.
+        """
+        with self.memory(read_only=True) as memory:
+            view = memory.as_of(**asdict(self.point or Point()))
+            if not self.as_json:
+                told = f"As of version {view.version}, {view.hour:.3f} active hours"
+                self.out.print(Text(told, "bold"))
+            yield view
+
     def _is_there(self) -> bool:
         try:
             return self.path.exists()
@@ -156,7 +199,11 @@ class Invocation:
         """Print a result: as JSON, as *drawn*, or as its one line of summary."""
         self.show_document(result.to_dict(), *(drawn or (Text(plain(result.summary)),)))
 
-    def show_document(self, document: Mapping[str, Any], *drawn: RenderableType) -> None:
+    def show_all(self, results: Iterable[Any], *drawn: RenderableType) -> None:
+        """Print results: as a list in JSON, or as *drawn*."""
+        self.show_document([_plain(each) for each in results], *drawn)
+
+    def show_document(self, document: Document, *drawn: RenderableType) -> None:
         """Print *document* as JSON, or else what is *drawn*."""
         if self.as_json:
             self.write_json(document)
@@ -165,7 +212,7 @@ class Invocation:
                 # A sentence that goes into a pipe stays on its line, so that grep can find it.
                 self.out.print(each, soft_wrap=isinstance(each, Text) and not self.out.is_terminal)
 
-    def write_json(self, document: Mapping[str, Any]) -> None:
+    def write_json(self, document: Document) -> None:
         """Print one JSON document on a line of its own."""
         print(_json(document, self.out.encoding), file=self.out.file)
 
@@ -280,6 +327,13 @@ def _steers(character: str) -> bool:
     return unicodedata.category(character) in {"Cc", "Cs"} or character in REORDERING
 
 
-def _json(document: Mapping[str, Any], encoding: str) -> str:
+def _plain(result: Any) -> Any:
+    """Return a result, or several that belong together, as plain values."""
+    if isinstance(result, tuple):
+        return [_plain(each) for each in result]
+    return result.to_dict() if hasattr(result, "to_dict") else result
+
+
+def _json(document: Document, encoding: str) -> str:
     ascii_only = not encoding.lower().startswith("utf")
     return json.dumps(document, ensure_ascii=ascii_only, default=str)

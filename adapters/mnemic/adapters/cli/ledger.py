@@ -9,12 +9,10 @@ from rich.text import Text
 from mnemic.adapters.cli.addresses import full_id
 from mnemic.adapters.cli.conditions import metadata as objects
 from mnemic.adapters.cli.failures import Exit
-from mnemic.adapters.cli.invocation import Flag, Invocation, Run, plural
+from mnemic.adapters.cli.invocation import Flag, Run, plural
 
 if TYPE_CHECKING:
     from mnemic.adapters.inprocess import SyncMemory
-    from mnemic.adapters.inprocess.queries import Queries
-    from mnemic.kernel.results import Frontier
 
 PRIMARY, SUPPORTING = "primary", "supporting"
 Size = Literal[2, 3, 4, "any"]
@@ -126,8 +124,39 @@ def retract_label(label_id: str, /, *, reason: str | None = None, run: Run) -> i
     return Exit.OK
 
 
+def composition(composition_id: str, /, *, run: Run) -> int:
+    """Show one composition with its members and the labels that count.
+
+    Args:
+        composition_id: Its id; `mnemic ledger` lists them.
+        run: This invocation.
+    """
+    from mnemic.adapters.cli import compositions as drawn
+
+    with run.looking() as known:
+        found = known.composition(composition_id)
+    run.show(found, *drawn.one(found))
+    return Exit.OK
+
+
+def composed_with(block_id: str, /, *, limit: int = 10, run: Run) -> int:
+    """List the blocks that a block was composed with, most often first.
+
+    Args:
+        block_id: The block; 8 characters of its id are enough.
+        limit: Most blocks, 1 to 1000.
+        run: This invocation.
+    """
+    from mnemic.adapters.cli import compositions as drawn
+
+    with run.looking() as known:
+        found = known.composed_with(full_id(known, block_id), limit=limit)
+    run.show_all(found, drawn.neighbours(found) if found else Text("Composed with nothing."))
+    return Exit.OK
+
+
 def ledger(
-    composition: str | None = None,
+    composition_id: str | None = None,
     /,
     *,
     of: str | None = None,
@@ -137,39 +166,30 @@ def ledger(
     """List what was composed lately, or show one composition with its members and labels.
 
     Args:
-        composition: Show this one.
+        composition_id: Show this one.
         of: List those that this block took part in, and what it was composed with.
         limit: Most compositions, 1 to 1000.
         run: This invocation.
     """
-    with run.memory(read_only=True) as memory:
-        show_ledger(run, memory, composition, of=of, limit=limit)
-    return Exit.OK
-
-
-def show_ledger(
-    run: Invocation, known: Queries, composition: str | None, *, of: str | None, limit: int
-) -> None:
-    """Print one composition, or a list of them, of the live memory or of the past."""
+    if composition_id is not None:
+        return composition(composition_id, run=run)
     from mnemic.adapters.cli import compositions as drawn
 
-    if composition is not None:
-        found = known.composition(composition)
-        run.show(found, *drawn.one(found))
-        return
-    block = None if of is None else full_id(known, of)
-    listed = known.ledger(of=block, limit=limit)
-    beside = () if block is None else known.composed_with(block, limit=limit)
+    with run.looking() as known:
+        block = None if of is None else full_id(known, of)
+        listed = known.ledger(of=block, limit=limit)
+        beside = () if block is None else known.composed_with(block, limit=limit)
     document: dict[str, Any] = {"compositions": [each.to_dict() for each in listed]}
     if block is not None:
         document["composed_with"] = [each.to_dict() for each in beside]
     if not listed:
         run.show_document(document, Text("Nothing has been composed."))
-        return
+        return Exit.OK
     tables = [drawn.listed(listed)]
     if beside:
         tables.append(drawn.neighbours(beside))
     run.show_document(document, *tables, Text(plural(len(listed), "composition"), style="dim"))
+    return Exit.OK
 
 
 def frontier(
@@ -195,19 +215,14 @@ def frontier(
         explain: Show what each score is made of.
         run: This invocation.
     """
-    with run.memory(read_only=True) as memory:
-        found = memory.frontier(mode=mode, tags=tag, limit=limit, size=size, decision=decision)
-        waiting = 0 if decision else memory.status().inbox
-    show_frontier(run, found, explain=explain)
+    from mnemic.adapters.cli import compositions as drawn
+
+    with run.looking() as known:
+        found = known.frontier(mode=mode, tags=tag, limit=limit, size=size, decision=decision)
+        waiting = 0 if decision or run.point else known.status().inbox
+    run.show(found, *drawn.frontier(found, explained=explain))
     if waiting and not run.as_json:
         run.warn(
             f"not looked at: {plural(waiting, 'block')} in the inbox. Run `mnemic consolidate`."
         )
     return Exit.OK
-
-
-def show_frontier(run: Invocation, found: Frontier, *, explain: bool) -> None:
-    """Print a frontier, of now or of the past."""
-    from mnemic.adapters.cli import compositions as drawn
-
-    run.show(found, *drawn.frontier(found, explained=explain))

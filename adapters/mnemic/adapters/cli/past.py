@@ -2,61 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-from attrs import frozen
+from attrs import evolve
 from cyclopts import App, CycloptsError, Parameter
 from rich.console import RenderableType
 from rich.text import Text
 
-from mnemic.adapters.cli import reading
+from mnemic.adapters.cli import comparing, ledger, reading, relating
 from mnemic.adapters.cli.conditions import conditions
 from mnemic.adapters.cli.failures import Exit
-from mnemic.adapters.cli.invocation import Flag, Invocation, Run, VersionOption
-from mnemic.adapters.cli.ledger import Size, show_frontier, show_ledger
+from mnemic.adapters.cli.invocation import Flag, Invocation, Point, Run, VersionOption
 from mnemic.kernel.errors import FieldRefused
-
-if TYPE_CHECKING:
-    from mnemic.adapters.inprocess.snapshot import SyncView
 
 REPLAY_EXITS = {"reproduced": Exit.OK, "sealed": Exit.OK, "differs": Exit.CORRUPT}
 
-
-@frozen(kw_only=True)
-class Point:
-    """A point of the past, as it was named on the command line."""
-
-    invocation: Invocation
-    hour: float | None
-    version: int | None
-    at: str | None
-    decision: str | None
-
-    @contextmanager
-    def view(self) -> Generator[SyncView]:
-        """Open the memory as it was, for a ``with`` block, and say where that is.
-
-        Raises:
-            FieldRefused: Not exactly one point was named.
-            PointOutOfRange, DecisionNotFound: There is no such point.
-        """
-        with self.invocation.memory(read_only=True) as memory:
-            view = memory.as_of(
-                hour=self.hour, version=self.version, at=self.at, decision=self.decision
-            )
-            if not self.invocation.as_json:
-                self.invocation.out.print(
-                    Text(f"As of version {view.version}, {view.hour:.3f} active hours", "bold")
-                )
-            yield view
-
-
-Then = Annotated[Point, Parameter(parse=False)]
-"""The parameter of a command that takes the point; not an option of its own."""
-
 as_of = App(name="as-of", version_flags=[], print_error=False, exit_on_error=False)
+for query in (
+    reading.status,
+    reading.blocks,
+    reading.block,
+    reading.edges,
+    reading.log,
+    reading.history,
+    comparing.timeline,
+    comparing.diff,
+    ledger.ledger,
+    ledger.composition,
+    ledger.composed_with,
+    ledger.frontier,
+    relating.analogies,
+    relating.compare,
+    relating.near_duplicates,
+    relating.pending_connections,
+):
+    as_of.command(query)
+as_of.default(reading.status)
 
 
 @as_of.meta.default
@@ -66,6 +47,7 @@ def to_point(
     version: VersionOption = None,
     at: str | None = None,
     decision: str | None = None,
+    now: str | None = None,
     run: Run,
 ) -> int:
     """See the memory as it was: name one point, then ask. Nothing is written.
@@ -75,21 +57,26 @@ def to_point(
     mnemic as-of --decision d45 status
     ```
 
+    Questions are recall, reference and every command that lists or compares; without one it is
+    status.
+
     Args:
         tokens: The question, as a command of its own.
         hour: Active hours: everything up to and including it, decay evaluated at it.
         version: A version of the log.
         at: A wall-clock instant, ISO 8601: the last version recorded by then.
         decision: What a recorded recall read, like d45.
+        now: Count ages from this instant, ISO 8601, instead of the point's own.
         run: This invocation.
     """
-    point = Point(invocation=run, hour=hour, version=version, at=at, decision=decision)
+    point = Point(hour=hour, version=version, at=at, decision=decision, now=now)
     try:
         command, bound, injected = as_of.parse_args(tokens)
     except CycloptsError as error:  # it knows the words behind as-of only
         error.command_chain = (as_of.name[0], *(error.command_chain or ()))
         raise
-    exit_code: int | None = command(*bound.args, **bound.kwargs, **dict.fromkeys(injected, point))
+    looking = dict.fromkeys(injected, evolve(run, point=point))
+    exit_code: int | None = command(*bound.args, **bound.kwargs, **looking)
     return exit_code or Exit.OK
 
 
@@ -102,8 +89,9 @@ def recall(
     top_k: int | None = None,
     budget: int | None = None,
     where: tuple[str, ...] = (),
+    suggest: Flag = False,
     explain: Flag = False,
-    then: Then,
+    run: Run,
 ) -> int:
     """Show what a recall would have returned there.
 
@@ -113,139 +101,41 @@ def recall(
         top_k: Most blocks.
         budget: Most tokens of the prompt-ready text.
         where: key=value; repeat for more.
+        suggest: Name up to three pairs that were worth connecting.
         explain: Show what each signal adds to each score, and what was left out.
-        then: The point.
+        run: This invocation.
     """
-    with then.view() as view:
+    with run.looking_back() as view:
         result = view.recall(
-            query, frame=frame, top_k=top_k, token_budget=budget, where=conditions(where)
+            query,
+            frame=frame,
+            top_k=top_k,
+            token_budget=budget,
+            where=conditions(where),
+            suggest=suggest,
         )
-    reading.show_recall(then.invocation, result, explain=explain)
+    reading.show_recall(run, result, explain=explain)
     return Exit.OK
 
 
 @as_of.command
-def reference(query: str, /, *, depth: int = 20, then: Then) -> int:
+def reference(query: str, /, *, depth: int = 20, run: Run) -> int:
     """Weigh what memory held about a question or a claim there.
 
     Args:
         query: What is asked, or claimed.
         depth: Most memories that the question itself may find, 5 to 50.
-        then: The point.
+        run: This invocation.
     """
     from mnemic.adapters.cli import weights
 
-    with then.view() as view:
+    with run.looking_back() as view:
         result = view.deep_reference(query, depth=depth)
-    then.invocation.show(result, *weights.referenced(result))
+    run.show(result, *weights.referenced(result))
     return Exit.OK
 
 
-@as_of.default
-@as_of.command
-def status(*, then: Then) -> int:
-    """Show the counts, the clock and what was in force; also without a command.
-
-    Args:
-        then: The point.
-    """
-    with then.view() as view:
-        reading.show_status(then.invocation, view)
-    return Exit.OK
-
-
-@as_of.command
-def block(block_id: str, /, *, then: Then) -> int:
-    """Show one block with its edges.
-
-    Args:
-        block_id: The block; 8 characters of its id are enough.
-        then: The point.
-    """
-    with then.view() as view:
-        reading.show_block(then.invocation, view, block_id)
-    return Exit.OK
-
-
-@as_of.command
-def log(*, after: int | None = None, limit: int = 50, of: str | None = None, then: Then) -> int:
-    """List the events up to there.
-
-    Args:
-        after: Begin behind this version; -1 is the beginning.
-        limit: Most events, 1 to 1000.
-        of: Only those that changed this block or one of its edges.
-        then: The point.
-    """
-    with then.view() as view:
-        reading.show_log(then.invocation, view, after=after, limit=limit, of=of)
-    return Exit.OK
-
-
-@as_of.command
-def ledger(
-    composition: str | None = None,
-    /,
-    *,
-    of: str | None = None,
-    limit: int = 10,
-    then: Then,
-) -> int:
-    """List what had been composed, or show one composition and what had been said of it.
-
-    Args:
-        composition: Show this one.
-        of: List those that this block took part in, and what it was composed with.
-        limit: Most compositions, 1 to 1000.
-        then: The point.
-    """
-    with then.view() as view:
-        show_ledger(then.invocation, view, composition, of=of, limit=limit)
-    return Exit.OK
-
-
-@as_of.command
-def timeline(*, bins: int = 24, after: int | None = None, limit: int = 20, then: Then) -> int:
-    """Draw when everything up to there had happened.
-
-    Args:
-        bins: Into how many equal stretches the active hours are cut, 1 to 1000.
-        after: List the sessions that started behind this version.
-        limit: Most sessions, 1 to 1000.
-        then: The point.
-    """
-    from mnemic.adapters.cli import chronicles
-
-    with then.view() as view:
-        result = view.timeline(bins=bins, after=after, limit=limit)
-    then.invocation.show(result, *chronicles.timeline(result))
-    return Exit.OK
-
-
-@as_of.command
-def frontier(
-    *,
-    mode: str = "default",
-    tag: tuple[str, ...] = (),
-    limit: int = 10,
-    size: Size = 2,
-    explain: Flag = False,
-    then: Then,
-) -> int:
-    """List blocks that had never been composed and looked worth it.
-
-    Args:
-        mode: default, or classic: the scores that clients of composed_graph know.
-        tag: A member must have this tag, or one in its namespace; repeat for more.
-        limit: Most candidates, 1 to 1000.
-        size: How many blocks at a time: 2, 3, 4 or any.
-        explain: Show what each score is made of.
-        then: The point.
-    """
-    with then.view() as view:
-        found = view.frontier(mode=mode, tags=tag, limit=limit, size=size)
-    show_frontier(then.invocation, found, explain=explain)
-    return Exit.OK
+as_of.command(reference, name="deep-reference", show=False)
 
 
 def replay(

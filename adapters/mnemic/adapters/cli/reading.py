@@ -1,8 +1,8 @@
-"""Commands that ask: recall, status, blocks, block, log, guide."""
+"""Commands that ask: recall, status, blocks, block, edges, log, history, guide."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -12,9 +12,9 @@ from mnemic.adapters.cli.conditions import conditions
 from mnemic.adapters.cli.failures import Exit
 from mnemic.adapters.cli.invocation import Flag, Invocation, Run
 from mnemic.kernel.errors import FieldRefused
+from mnemic.kernel.identity import BlockId
 
 if TYPE_CHECKING:
-    from mnemic.adapters.inprocess.queries import Queries
     from mnemic.kernel.results import Moment, RecallResult
 
 
@@ -71,8 +71,11 @@ def status(*, run: Run) -> int:
     Args:
         run: This invocation.
     """
-    with run.memory(read_only=True) as memory:
-        show_status(run, memory)
+    from mnemic.adapters.cli import drawings
+
+    with run.looking() as known:
+        result = known.status()
+    run.show(result, *drawings.status(result))
     return Exit.OK
 
 
@@ -101,8 +104,8 @@ def blocks(
     """
     from mnemic.adapters.cli import drawings
 
-    with run.memory(read_only=True) as memory:
-        page = memory.blocks(
+    with run.looking() as known:
+        page = known.blocks(
             tag=tag,
             category=category,
             author=author,
@@ -122,8 +125,30 @@ def block(block_id: str, /, *, run: Run) -> int:
         block_id: The block; 8 characters of its id are enough.
         run: This invocation.
     """
-    with run.memory(read_only=True) as memory:
-        show_block(run, memory, block_id)
+    from mnemic.adapters.cli import drawings
+
+    with run.looking() as known:
+        found = known.block(full_id(known, block_id))
+        edges = known.edges(found.id)
+    document = {**found.to_dict(), "edges": [edge.to_dict() for edge in edges]}
+    drawn = [drawings.edges(edges, found.id)] if edges else []
+    run.show_document(document, *drawings.facts(found), *drawn)
+    return Exit.OK
+
+
+def edges(block_id: str, /, *, run: Run) -> int:
+    """List the edges of a block, strongest now first.
+
+    Args:
+        block_id: The block; 8 characters of its id are enough.
+        run: This invocation.
+    """
+    from mnemic.adapters.cli import drawings
+
+    with run.looking() as known:
+        block = BlockId(full_id(known, block_id))
+        found = known.edges(block)
+    run.show_all(found, drawings.edges(found, block) if found else Text("No edges."))
     return Exit.OK
 
 
@@ -137,70 +162,45 @@ def log(*, after: int | None = None, limit: int = 50, of: str | None = None, run
         limit: Most events, 1 to 1000.
         of: Only those that changed this block or one of its edges.
         run: This invocation.
-    """
-    with run.memory(read_only=True) as memory:
-        show_log(run, memory, after=after, limit=limit, of=of)
-    return Exit.OK
-
-
-# --- what the past shows as well --------------------------------------------------------------
-
-
-def show_recall(run: Invocation, result: RecallResult, *, explain: bool) -> None:
-    """Show an answer, and why if asked."""
-    from mnemic.adapters.cli import drawings
-
-    run.show(result, *drawings.recalled(result, explained=explain))
-    if not run.as_json:
-        for warning in result.warnings:
-            run.warn(warning)
-
-
-def show_status(run: Invocation, known: Queries) -> None:
-    """Show the counts of a memory or a view."""
-    from mnemic.adapters.cli import drawings
-
-    result = known.status()
-    run.show(result, *drawings.status(result))
-
-
-def show_block(run: Invocation, known: Queries, block_id: str) -> None:
-    """Show one block of a memory or a view."""
-    from mnemic.adapters.cli import drawings
-
-    found = known.block(full_id(known, block_id))
-    edges = known.edges(found.id)
-    document = {**found.to_dict(), "edges": [edge.to_dict() for edge in edges]}
-    drawn = [drawings.edges(edges, found.id)] if edges else []
-    run.show_document(document, *drawings.facts(found), *drawn)
-
-
-def show_log(
-    run: Invocation, known: Queries, *, after: int | None, limit: int, of: str | None
-) -> None:
-    """Show events of a memory or a view.
 
     Raises:
         FieldRefused: Both a beginning and a block were named.
     """
-    from mnemic.adapters.cli import drawings
-
-    found: Iterable[Moment]
     if of is not None and after is not None:
         raise FieldRefused(
             "--after and --of do not go together", recovery="Leave out one of the two."
         )
-    if of is not None:
-        found = known.history(of=full_id(known, of), limit=limit)
-    elif after is not None:
+    if after is None:
+        return history(of=of, limit=limit, run=run)
+    with run.looking() as known:
         found = known.log(after=after, limit=limit)
-    else:
-        found = known.history(limit=limit)
+    return _show_moments(run, found)
+
+
+def history(*, of: str | None = None, limit: int = 50, run: Run) -> int:
+    """List the last events, or those behind one block: how it came to be what it is.
+
+    With --json each event is a line of its own.
+
+    Args:
+        of: Only those that changed this block or one of its edges.
+        limit: Most events, 1 to 1000.
+        run: This invocation.
+    """
+    with run.looking() as known:
+        found = known.history(of=None if of is None else full_id(known, of), limit=limit)
+    return _show_moments(run, found)
+
+
+def _show_moments(run: Invocation, found: Sequence[Moment]) -> int:
+    from mnemic.adapters.cli import drawings
+
     if run.as_json:
         for moment in found:
             run.write_json(moment.to_dict())
     else:
         run.out.print(drawings.log(found))
+    return Exit.OK
 
 
 def guide(name: str | None = None, /, *, run: Run) -> int:
@@ -215,3 +215,13 @@ def guide(name: str | None = None, /, *, run: Run) -> int:
     card = cards(None if name is None else name.replace("-", "_"))
     run.show(card, Text(str(card)))
     return Exit.OK
+
+
+def show_recall(run: Invocation, result: RecallResult, *, explain: bool) -> None:
+    """Show an answer, and why if asked."""
+    from mnemic.adapters.cli import drawings
+
+    run.show(result, *drawings.recalled(result, explained=explain))
+    if not run.as_json:
+        for warning in result.warnings:
+            run.warn(warning)
