@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version as release
 from itertools import islice
 from pathlib import Path
@@ -27,6 +27,7 @@ from mnemic.adapters.cli import (
     upkeep,
     writing,
 )
+from mnemic.adapters.cli.composed_graph import composed_graph
 from mnemic.adapters.cli.failures import INTERRUPTION, Exit, failure, misuse
 from mnemic.adapters.cli.ingest import ingest
 from mnemic.adapters.cli.invocation import (
@@ -85,7 +86,16 @@ app = App(
     default_parameter=Parameter(negative_iterable=(), show_default=False),
 )
 for title, commands in {
-    "Remember": (ingest, writing.learn, writing.revise, writing.forget, writing.erase),
+    "Remember": (
+        ingest,
+        writing.learn,
+        writing.learn_many,
+        writing.revise,
+        writing.rezone,
+        writing.forget,
+        writing.erase,
+        writing.erase_space,
+    ),
     "Ask": (reading.recall, referencing.reference, writing.outcome),
     "Connect": (
         connecting.connect,
@@ -101,6 +111,7 @@ for title, commands in {
         ledger.composition,
         ledger.composed_with,
         ledger.frontier,
+        composed_graph,
     ),
     "Look": (
         reading.status,
@@ -135,6 +146,19 @@ for title, commands in {
     if past.replay in commands:
         past.as_of.meta.group = group
         app.command(past.as_of.meta, name="as-of")
+ALIASES: dict[str, Callable[..., int]] = {
+    "adopt-policy": experiments.adopt_policy,
+    "checkpoint": upkeep.checkpoint,
+    "deep-reference": referencing.reference,
+    "dream": upkeep.consolidate,
+    "drop-checkpoints": upkeep.drop_checkpoints,
+    "import-space": exchanging.import_,
+    "replay-all": past.replay_all,
+    "verify-receipt": exchanging.verify_receipt,
+}
+"""Verbs of the library that stand above under another name: whoever knows them may write them."""
+for name, same in ALIASES.items():
+    app.command(same, name=name, show=False)
 
 access.token.group = Group.create_ordered("Serve")
 app.command(access.token)

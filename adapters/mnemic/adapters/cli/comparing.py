@@ -56,6 +56,7 @@ def revert(
     *,
     reason: str | None = None,
     dry_run: Flag = False,
+    command_id: str | None = None,
     run: Run,
 ) -> int:
     """Take a stretch of the log back with one event more; what was touched since stays.
@@ -68,11 +69,14 @@ def revert(
         to_version: The last one.
         reason: Why.
         dry_run: Say what would be done, and do nothing.
+        command_id: A name for this command; repeated under it, it is done once.
         run: This invocation.
     """
     from mnemic.adapters.cli import chronicles
 
     with run.memory(read_only=dry_run) as memory:
-        result = memory.revert(from_version, to_version, reason=reason, dry_run=dry_run)
+        result = memory.revert(
+            from_version, to_version, reason=reason, dry_run=dry_run, command_id=command_id
+        )
         run.show(result, *chronicles.reverted(result, memory.block))
     return Exit.OK

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 from rich.text import Text
 
 from mnemic.adapters.cli.addresses import all_ids, completed, full_id
 from mnemic.adapters.cli.failures import Exit
-from mnemic.adapters.cli.invocation import STANDARD_INPUT, Flag, Run, plain
+from mnemic.adapters.cli.invocation import Flag, Run, plain
+from mnemic.adapters.cli.lines import Line, lines
 from mnemic.kernel.errors import Refused
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ def connect(
     weight: float | None = None,
     note: str | None = None,
     if_exists: str = "reinforce",
+    command_id: str | None = None,
     run: Run,
 ) -> int:
     """Assert an edge between two blocks.
@@ -43,6 +43,7 @@ def connect(
         weight: Strength, 0 to 1; the default of the relation if not given.
         note: Why, in at most 500 characters.
         if_exists: reinforce, update, skip or error.
+        command_id: A name for this command; repeated under it, it is done once.
         run: This invocation.
     """
     with run.memory() as memory:
@@ -53,6 +54,7 @@ def connect(
             weight=weight,
             note=note,
             if_exists=if_exists,
+            command_id=command_id,
         )
     run.show(result)
     if not run.as_json:
@@ -61,7 +63,7 @@ def connect(
     return Exit.OK
 
 
-def connects(path: Path, /, *, run: Run) -> int:
+def connects(path: Path, /, *, command_id: str | None = None, run: Run) -> int:
     """Assert many edges in one transaction: JSON lines.
 
     A line is an object with source, target and, if you like, relation, weight, note and
@@ -70,15 +72,16 @@ def connects(path: Path, /, *, run: Run) -> int:
 
     Args:
         path: The file; - is standard input.
+        command_id: A name for this command; repeated under it, it is done once.
         run: This invocation.
     """
-    lines = _lines(path)
+    read = lines(path)
     with run.memory() as memory:
-        result = _connected(memory, lines)
+        result = _connected(memory, [_parsed(line) for line in read], command_id)
     run.show(result, *(Text(plain(line)) for line in (*map(str, result.results), result.summary)))
     if not run.as_json:
         for error in result.errors:
-            run.warn(f"line {lines[error.position].number}: {error.code}: {error.detail}")
+            run.warn(f"line {read[error.position].number}: {error.code}: {error.detail}")
     return Exit.REFUSED if result.errors else Exit.OK
 
 
@@ -94,6 +97,7 @@ def connect_by_query(
     frame: str | None = None,
     min_confidence: float = 0.70,
     dry_run: Flag = False,
+    command_id: str | None = None,
     run: Run,
 ) -> int:
     """Find two blocks by what they say, and connect them if both are sure enough.
@@ -110,6 +114,7 @@ def connect_by_query(
         frame: Look among the blocks of this frame only.
         min_confidence: How likely each match has to be the block that is meant, 0 to 1.
         dry_run: Only show what would be connected.
+        command_id: A name for this command; repeated under it, it is done once.
         run: This invocation.
     """
     from mnemic.adapters.cli.drawings import found
@@ -125,6 +130,7 @@ def connect_by_query(
             frame=frame,
             min_confidence=min_confidence,
             dry_run=dry_run,
+            command_id=command_id,
         )
     run.show(result, *found(result))
     if not run.as_json and result.connect_result is not None:
@@ -140,6 +146,7 @@ def disconnect(
     *,
     guard_relation: str | None = None,
     reason: str | None = None,
+    command_id: str | None = None,
     run: Run,
 ) -> int:
     """Remove the edge between two blocks; no automatic one takes its place.
@@ -149,6 +156,7 @@ def disconnect(
         target: The other.
         guard_relation: Remove it only if it is of this relation.
         reason: Why, for the log.
+        command_id: A name for this command; repeated under it, it is done once.
         run: This invocation.
     """
     with run.memory() as memory:
@@ -158,59 +166,31 @@ def disconnect(
                 full_id(memory, target),
                 guard_relation=guard_relation,
                 reason=reason,
+                command_id=command_id,
             )
         )
     return Exit.OK
 
 
-@frozen
-class _Line:
-    """One line of a file of edges."""
-
-    number: int
-    """From 1."""
-    given: Any
-    """What it says in JSON, or the line itself if it is none."""
-
-
-def _lines(path: Path) -> list[_Line]:
-    """Return the lines of a file that are not empty.
-
-    Raises:
-        InputUnreadable: The file is not there, or cannot be read.
-    """
-    from mnemic.adapters.ingestion import InputUnreadable
-
+def _parsed(line: Line) -> Any:
+    """Return what a line says; one that is not JSON is left for the memory to refuse."""
     try:
-        text = sys.stdin.read() if str(path) == STANDARD_INPUT else path.read_text("utf-8-sig")
-    except OSError as error:
-        raise InputUnreadable(f"cannot read {path}: {error.strerror}", path=str(path)) from error
-    except UnicodeDecodeError as error:
-        raise InputUnreadable(
-            f"{path} is not UTF-8: byte {error.start + 1}", recovery="Convert the file to UTF-8."
-        ) from error
-    lines = enumerate(text.split("\n"), start=1)
-    return [_Line(number, _parsed(line.strip())) for number, line in lines if line.strip()]
+        return line.parsed()
+    except ValueError:
+        return line.text
 
 
-def _parsed(line: str) -> Any:
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        return line
-
-
-def _connected(memory: SyncMemory, lines: Sequence[_Line]) -> ConnectsResult:
-    """Connect what the lines say, short ids being looked up first."""
+def _connected(memory: SyncMemory, edges: Sequence[Any], command_id: str | None) -> ConnectsResult:
+    """Connect what the lines of a file say, short ids being looked up first."""
     ids = all_ids(memory)
     errors: dict[int, RefusedEdge] = {}
     tried: dict[int, Any] = {}
-    for position, line in enumerate(lines):
+    for position, given in enumerate(edges):
         try:
-            tried[position] = _in_full(line.given, ids)
+            tried[position] = _in_full(given, ids)
         except Refused as refusal:
-            errors[position] = _refused(position, line.given, refusal)
-    result = memory.connects(list(tried.values()))
+            errors[position] = _refused(position, given, refusal)
+    result = memory.connects(list(tried.values()), command_id=command_id)
     positions = list(tried)
     for error in result.errors:
         position = positions[error.position]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mnemic.adapters.cli.failures import Exit
-from mnemic.adapters.cli.invocation import Flag, Invocation, Run, VersionOption
+from mnemic.adapters.cli.invocation import Flag, Run, VersionOption
 from mnemic.adapters.tokens import counter_named
 from mnemic.kernel.errors import FieldRefused, StoreFailed
 
@@ -36,9 +36,18 @@ def receipt(decision: str, /, *, run: Run) -> int:
     return Exit.OK
 
 
-def check_receipt(run: Invocation, given: Path, export: Path | None, *, replay: bool) -> int:
-    """Compare a receipt with the memory, or with an export without opening any store."""
-    claimed = _read(given)
+def verify_receipt(
+    receipt: Path, /, *, export: Path | None = None, replay: Flag = False, run: Run
+) -> int:
+    """Compare a receipt with the memory, as `verify --receipt` does. Exit code 4 if it fails.
+
+    Args:
+        receipt: A file that `mnemic receipt` wrote.
+        export: Compare it with this exported file; no store is opened.
+        replay: Also compute the decision again.
+        run: This invocation.
+    """
+    claimed = _read(receipt)
     if export is not None:
         from mnemic.adapters.exchange import receipts
 

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from rich.text import Text
 
 from mnemic.adapters.cli.failures import Exit
-from mnemic.adapters.cli.invocation import Run, plain
+from mnemic.adapters.cli.invocation import Invocation, Run, plain
 from mnemic.kernel.errors import FieldRefused, PolicyRefused
 
 if TYPE_CHECKING:
@@ -108,7 +108,12 @@ def backtest(
 
 
 def policy(
-    action: Literal["show", "adopt"] = "show", file: Path | None = None, /, *, run: Run
+    action: Literal["show", "adopt"] = "show",
+    file: Path | None = None,
+    /,
+    *,
+    command_id: str | None = None,
+    run: Run,
 ) -> int:
     """Show the policy in force as JSON, or adopt another from a file.
 
@@ -118,6 +123,7 @@ def policy(
     Args:
         action: show, or adopt.
         file: What to adopt.
+        command_id: A name for the adoption; repeated under it, it is done once.
         run: This invocation.
     """
     if action == "show":
@@ -129,14 +135,36 @@ def policy(
         raise FieldRefused(
             "no policy was named", recovery="Name a file: mnemic policy adopt FILE.", field="file"
         )
+    adopted, before = _adopted(run, file, command_id)
+    document = {"policy_id": adopted.id, "name": adopted.name, "before": before.id}
+    changed = {"changed": adopted.id != before.id}
+    run.show_document(document | changed, _adoption(adopted, before))
+    return Exit.OK
+
+
+def adopt_policy(file: Path, /, *, command_id: str | None = None, run: Run) -> int:
+    """Let the numbers in a file be in force from here on, as `policy adopt` does.
+
+    Args:
+        file: What to adopt, see `mnemic policy`.
+        command_id: A name for this command; repeated under it, it is done once.
+        run: This invocation.
+    """
+    adopted, before = _adopted(run, file, command_id)
+    run.show_document(json.loads(adopted.body), _adoption(adopted, before))
+    return Exit.OK
+
+
+def _adopted(run: Invocation, file: Path, command_id: str | None) -> tuple[Policy, Policy]:
+    """Adopt the policy in a file, and return it with the one before."""
     with run.memory() as memory:
         before = memory.policy
-        adopted = memory.adopt_policy(read_policy(file, before))
-    changed = adopted.id != before.id
-    told = f"{'Adopted' if changed else 'In force already:'} {adopted.name} ({adopted.id})."
-    document = {"policy_id": adopted.id, "name": adopted.name, "before": before.id}
-    run.show_document({**document, "changed": changed}, Text(plain(told)))
-    return Exit.OK
+        return memory.adopt_policy(read_policy(file, before), command_id=command_id), before
+
+
+def _adoption(adopted: Policy, before: Policy) -> Text:
+    told = "In force already:" if adopted.id == before.id else "Adopted"
+    return Text(plain(f"{told} {adopted.name} ({adopted.id})."))
 
 
 def _by_name(files: Sequence[Path], in_force: Policy) -> dict[str, Policy]:

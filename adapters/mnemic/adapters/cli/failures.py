@@ -26,6 +26,14 @@ class Exit(IntEnum):
     """Standard output was closed before the end. Source: 128 + SIGPIPE."""
 
 
+class NotConfirmed(Refused):
+    """Something that cannot be undone was not confirmed."""
+
+    code = "not-confirmed"
+    status = 409
+    default_recovery = "Run it in a terminal, or give --yes."
+
+
 FAMILIES: tuple[tuple[type[MnemicError], Exit], ...] = (
     (Refused, Exit.REFUSED),
     (Conflict, Exit.CONFLICT),

@@ -18,7 +18,7 @@ from cyclopts import Parameter, Token
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from mnemic.adapters.cli.failures import Failure
+from mnemic.adapters.cli.failures import Failure, NotConfirmed
 from mnemic.adapters.embedders.shipped import EmbedderName, embedder_named
 from mnemic.adapters.tokens import CounterName, counter_named
 from mnemic.kernel.errors import LogCorrupt, PointOutOfRange, StoreFailed
@@ -238,6 +238,23 @@ class Invocation:
     def _tell(self, sentence: Text) -> None:
         """Print a sentence beside the output, unbroken unless a person is looking."""
         self.err.print(sentence, soft_wrap=not self.err.is_terminal)
+
+    def confirm(self, sentence: str, *, word: str) -> None:
+        """Have a person confirm by a word what cannot be undone.
+
+        Args:
+            sentence: What would be done.
+            word: What there is to type.
+
+        Raises:
+            NotConfirmed: Something else was typed, or nobody is there to type.
+        """
+        if self.as_json or not (sys.stdin.isatty() and self.err.is_terminal):
+            raise NotConfirmed("nobody is here to confirm it")
+        self._tell(Text.assemble(("careful ", "bold yellow"), plain(sentence)))
+        self.err.print(Text(f"Type {plain(word)} to go on: "), end="")
+        if sys.stdin.readline().strip() != word:
+            raise NotConfirmed("it was not confirmed", recovery="Nothing was written.")
 
     @contextmanager
     def progress(self, doing: str) -> Generator[Progress]:

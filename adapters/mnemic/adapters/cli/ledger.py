@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Literal
 
 from rich.text import Text
@@ -10,6 +11,7 @@ from mnemic.adapters.cli.addresses import full_id
 from mnemic.adapters.cli.conditions import metadata as objects
 from mnemic.adapters.cli.failures import Exit
 from mnemic.adapters.cli.invocation import Flag, Run, plural
+from mnemic.kernel.errors import FieldRefused
 
 if TYPE_CHECKING:
     from mnemic.adapters.inprocess import SyncMemory
@@ -23,6 +25,7 @@ def compose(
     /,
     *members: str,
     query: str | None = None,
+    query_hash: str | None = None,
     tool: str = "cli",
     mode: str = "compose",
     confidence: float | None = None,
@@ -31,17 +34,21 @@ def compose(
     metadata: tuple[str, ...] = (),
     consume: str = "all",
     name: str | None = None,
+    command_id: str | None = None,
     run: Run,
 ) -> int:
     """Record that blocks were used together in one piece of reasoning.
 
     A member is an id, or an id with its role: 5e8ef634=contradicting. Roles are primary,
-    supporting, contradicting, superseded and related; of bare ids the first is primary.
+    supporting, contradicting, superseded and related; of bare ids the first is primary. It may
+    also be a JSON object: {"block_id": "5e8ef634", "role": "related", "trust": 0.4}, with rank,
+    score, preview and metadata besides.
 
     Args:
         member: The block that leads.
         members: The others.
         query: What for.
+        query_hash: A digest of the query that a tool of yours knows it by.
         tool: What composed them.
         mode: How.
         confidence: In what came of it, 0 to 1.
@@ -50,6 +57,7 @@ def compose(
         metadata: key=value; repeat for more.
         consume: Which pairs count as composed: all, primary_only or none.
         name: An id of your own; one from the log, like c45, if not given.
+        command_id: A name for this command; repeated under it, it is done once.
         run: This invocation.
     """
     with run.memory() as memory:
@@ -57,6 +65,7 @@ def compose(
         result = memory.compose(
             parts,
             query=query,
+            query_hash=query_hash,
             tool=tool,
             mode=mode,
             confidence=confidence,
@@ -65,16 +74,35 @@ def compose(
             metadata=objects(metadata),
             consume=consume,
             composition_id=name,
+            command_id=command_id,
         )
     run.show(result)
     return Exit.OK
 
 
 def _part(memory: SyncMemory, given: str, place: int) -> dict[str, Any]:
-    """Return a member with its role, which may be given behind an equals sign."""
-    block, _, role = given.partition("=")
+    """Return a member: an object, or an id with its role, maybe, behind an equals sign."""
     usual = SUPPORTING if place else PRIMARY
+    if given.lstrip().startswith("{"):
+        part = {"role": usual, **_object(given)}
+        if isinstance(part.get("block_id"), str):
+            part["block_id"] = full_id(memory, part["block_id"])
+        return part
+    block, _, role = given.partition("=")
     return {"block_id": full_id(memory, block), "role": role or usual}
+
+
+def _object(given: str) -> dict[str, Any]:
+    """Return a JSON object.
+
+    Raises:
+        FieldRefused: It is none.
+    """
+    try:
+        found: dict[str, Any] = json.loads(given)
+    except (ValueError, RecursionError) as error:
+        raise FieldRefused(f"{given!r:.100} is no JSON object: {error}", field="members") from error
+    return found
 
 
 def label(
@@ -85,6 +113,8 @@ def label(
     notes: str | None = None,
     source: str = "user",
     confidence_delta: float | None = None,
+    metadata: tuple[str, ...] = (),
+    command_id: str | None = None,
     run: Run,
 ) -> int:
     """Say what came of a composition; labels add up.
@@ -100,26 +130,37 @@ def label(
         notes: What there is to say about it.
         source: Who says so.
         confidence_delta: What it does to confidence, -1 to 1.
+        metadata: key=value; repeat for more.
+        command_id: A name for this command; repeated under it, it is done once.
         run: This invocation.
     """
     with run.memory() as memory:
         result = memory.label(
-            composition, said, notes=notes, source=source, confidence_delta=confidence_delta
+            composition,
+            said,
+            notes=notes,
+            source=source,
+            confidence_delta=confidence_delta,
+            metadata=objects(metadata),
+            command_id=command_id,
         )
     run.show(result)
     return Exit.OK
 
 
-def retract_label(label_id: str, /, *, reason: str | None = None, run: Run) -> int:
+def retract_label(
+    label_id: str, /, *, reason: str | None = None, command_id: str | None = None, run: Run
+) -> int:
     """Let a label count no longer; that it was set stays in the log.
 
     Args:
         label_id: The label, like l46; `mnemic ledger COMPOSITION` shows them.
         reason: Why.
+        command_id: A name for this command; repeated under it, it is done once.
         run: This invocation.
     """
     with run.memory() as memory:
-        result = memory.retract_label(label_id, reason=reason)
+        result = memory.retract_label(label_id, reason=reason, command_id=command_id)
     run.show(result)
     return Exit.OK
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from mnemic.adapters.cli import comparing, ledger, reading, relating
 from mnemic.adapters.cli.conditions import conditions
 from mnemic.adapters.cli.failures import Exit
-from mnemic.adapters.cli.invocation import Flag, Invocation, Point, Run, VersionOption
+from mnemic.adapters.cli.invocation import Flag, Point, Run, VersionOption
 from mnemic.kernel.errors import FieldRefused
 
 REPLAY_EXITS = {"reproduced": Exit.OK, "sealed": Exit.OK, "differs": Exit.CORRUPT}
@@ -173,7 +173,7 @@ def replay(
             field="decision",
         )
     if decision is None:
-        return _replay_all(run, after=after, upto=upto)
+        return replay_all(after=after, upto=upto, run=run)
     from mnemic.adapters.cli import drawings
 
     with run.memory(read_only=True) as memory:
@@ -187,7 +187,14 @@ def replay(
     return REPLAY_EXITS[result.outcome]
 
 
-def _replay_all(run: Invocation, *, after: int | None, upto: int | None) -> int:
+def replay_all(*, after: VersionOption = None, upto: VersionOption = None, run: Run) -> int:
+    """Compute every recorded recall again and compare, as `replay --all` does.
+
+    Args:
+        after: Only those behind this version.
+        upto: Only those up to this version.
+        run: This invocation.
+    """
     from mnemic.adapters.cli import drawings
 
     with run.memory(read_only=True) as memory, run.progress("replaying") as progress:

@@ -30,6 +30,7 @@ def recall(
     record: bool = True,
     explore: float = 0.0,
     explain: Flag = False,
+    command_id: str | None = None,
     run: Run,
 ) -> int:
     """Ask what bears on a question; the answer is recorded as a decision.
@@ -48,6 +49,7 @@ def recall(
         explore: How probable it is that the last place goes to one of those next in line, so that
             backtests can tell what was missed; 0 to 1.
         explain: Show what each signal adds to each score, and what was left out.
+        command_id: A name for this command; repeated under it, it is done once.
         run: This invocation.
     """
     with run.memory() as memory:
@@ -60,6 +62,7 @@ def recall(
             suggest=suggest,
             record=record,
             explore=explore,
+            command_id=command_id,
         )
     show_recall(run, result, explain=explain)
     return Exit.OK

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-def reference(query: str, /, *, depth: int = 20, record: bool = True, run: Run) -> int:
+def reference(
+    query: str, /, *, depth: int = 20, record: bool = True, command_id: str | None = None, run: Run
+) -> int:
     """Weigh what memory holds about a question or a claim before you lean on it.
 
     Shows the evidence with roles and trust, what is out of date, what contradicts what, and how
@@ -22,12 +24,13 @@ def reference(query: str, /, *, depth: int = 20, record: bool = True, run: Run) 
         query: What is asked, or claimed: "Is it true that the gate opens at six?"
         depth: Most memories that the question itself may find, 5 to 50.
         record: Whether the evidence is recorded.
+        command_id: A name for this command; repeated under it, it is done once.
         run: This invocation.
     """
     from mnemic.adapters.cli import weights
 
     with run.memory() as memory:
-        result = memory.deep_reference(query, depth=depth, record=record)
+        result = memory.deep_reference(query, depth=depth, record=record, command_id=command_id)
     drawn: list[RenderableType] = list(weights.referenced(result))
     run.show(result, *drawn)
     return Exit.OK

@@ -5,35 +5,39 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from mnemic.adapters.cli.exchanging import check_receipt
+from mnemic.adapters.cli.exchanging import verify_receipt
 from mnemic.adapters.cli.failures import Exit
 from mnemic.adapters.cli.invocation import Flag, Run
 from mnemic.adapters.embedders.shipped import EmbedderName
 from mnemic.kernel.errors import FieldRefused
 
 
-def consolidate(*, limit: int | None = None, relink: Flag = False, run: Run) -> int:
+def consolidate(
+    *, limit: int | None = None, relink: Flag = False, command_id: str | None = None, run: Run
+) -> int:
     """Promote what waits in the inbox: embed it, find near-duplicates, form edges.
 
     Args:
         limit: Promote at most this many, first in first; all if not given.
         relink: Also look for edges of active blocks that have few.
+        command_id: A name for this command; repeated under it, it is done once.
         run: This invocation.
     """
     with run.memory() as memory, run.progress("consolidating") as progress:
-        result = memory.consolidate(limit, relink=relink, progress=progress)
+        result = memory.consolidate(limit, relink=relink, progress=progress, command_id=command_id)
     run.show(result)
     return Exit.OK
 
 
-def curate(*, run: Run) -> int:
+def curate(*, command_id: str | None = None, run: Run) -> int:
     """Let go of what faded, admit what waited, reinforce what matters.
 
     Args:
+        command_id: A name for this command; repeated under it, it is done once.
         run: This invocation.
     """
     with run.memory() as memory:
-        result = memory.curate()
+        result = memory.curate(command_id=command_id)
     run.show(result)
     return Exit.OK
 
@@ -56,7 +60,7 @@ def verify(
         run: This invocation.
     """
     if receipt is not None:
-        return check_receipt(run, receipt, export, replay=replay)
+        return verify_receipt(receipt, export=export, replay=replay, run=run)
     if export is not None or replay:
         raise FieldRefused("there is no receipt to check", field="receipt")
     with (
@@ -77,17 +81,38 @@ def checkpoints(action: Literal["list", "make", "drop"] = "list", /, *, run: Run
         action: list what there is and whether it is any good, make one now, or drop all.
         run: This invocation.
     """
-    if action == "list":
-        from mnemic.adapters.cli import drawings
+    if action == "make":
+        return checkpoint(run=run)
+    if action == "drop":
+        return drop_checkpoints(run=run)
+    from mnemic.adapters.cli import drawings
 
-        with run.memory(read_only=True) as memory:
-            found = memory.checkpoints()
-        document = {"checkpoints": [each.to_dict() for each in found]}
-        run.show_document(document, drawings.checkpoints(found))
-        return Exit.OK
+    with run.memory(read_only=True) as memory:
+        found = memory.checkpoints()
+    document = {"checkpoints": [each.to_dict() for each in found]}
+    run.show_document(document, drawings.checkpoints(found))
+    return Exit.OK
+
+
+def checkpoint(*, run: Run) -> int:
+    """Make a checkpoint now, as `checkpoints make` does.
+
+    Args:
+        run: This invocation.
+    """
     with run.memory() as memory:
-        result = memory.checkpoint() if action == "make" else memory.drop_checkpoints()
-    run.show(result)
+        run.show(memory.checkpoint())
+    return Exit.OK
+
+
+def drop_checkpoints(*, run: Run) -> int:
+    """Drop all checkpoints of the space, as `checkpoints drop` does.
+
+    Args:
+        run: This invocation.
+    """
+    with run.memory() as memory:
+        run.show(memory.drop_checkpoints())
     return Exit.OK
 
 

@@ -1,13 +1,25 @@
-"""Commands that write: learn, revise, forget, erase, outcome."""
+"""Commands that write: learn, one or many, revise, rezone, forget, erase, outcome."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
 
 from mnemic.adapters.cli.addresses import full_id
 from mnemic.adapters.cli.conditions import metadata as objects
 from mnemic.adapters.cli.failures import Exit
-from mnemic.adapters.cli.invocation import STANDARD_INPUT, Run
+from mnemic.adapters.cli.invocation import STANDARD_INPUT, Flag, Run
+from mnemic.adapters.cli.lines import Line, lines
+
+if TYPE_CHECKING:
+    from mnemic.kernel.results import Refusal
+
+SOURCE = "cli"
+"""Where what is learned here comes from, unless it says so itself."""
 
 
 def learn(
@@ -18,12 +30,13 @@ def learn(
     category: str = "knowledge",
     author: str | None = None,
     thread: str | None = None,
-    source: str = "cli",
+    source: str = SOURCE,
     zone: str | None = None,
     confidence: float = 0.8,
     created_at: str | None = None,
     expires_at: str | None = None,
     metadata: tuple[str, ...] = (),
+    command_id: str | None = None,
     run: Run,
 ) -> int:
     """Put one text into the inbox; the next recall finds it.
@@ -40,13 +53,13 @@ def learn(
         created_at: When it was said, ISO 8601 (UTC if it names no zone); now if not given.
         expires_at: From then on it is no longer recalled.
         metadata: key=value; repeat for more.
+        command_id: A name for this command; repeated under it, it is done once.
         run: This invocation.
     """
-    content = sys.stdin.read() if text == STANDARD_INPUT else text
     with run.memory(making=True) as memory:
         run.show(
             memory.learn(
-                content,
+                _words(text),
                 tags=tag,
                 category=category,
                 author=author,
@@ -57,47 +70,174 @@ def learn(
                 created_at=created_at,
                 expires_at=expires_at,
                 metadata=objects(metadata),
+                command_id=command_id,
             )
         )
     return Exit.OK
 
 
-def revise(block_id: str, text: str, /, *, reason: str | None = None, run: Run) -> int:
+def _words(text: str) -> str:
+    return sys.stdin.read() if text == STANDARD_INPUT else text
+
+
+def learn_many(path: Path, /, *, command_id: str | None = None, run: Run) -> int:
+    """Put many texts into the inbox in one transaction: JSON lines.
+
+    A line is an object with content and, if you like, tags, category, source, author, thread,
+    confidence, created_at, zone, metadata and expires_at, as for learn; or a text in quotes. What
+    cannot be learned is reported with its line, the others go on, and the exit code is 1. For
+    files of other kinds, or of more than 10,000 lines, see `mnemic ingest`.
+
+    Args:
+        path: The file; - is standard input.
+        command_id: A name for this command; repeated under it, it is done once.
+        run: This invocation.
+    """
+    read = lines(path)
+    lessons, refused = _lessons(read)
+    with run.memory(making=True) as memory:
+        result = memory.learn_many(list(lessons.values()), command_id=command_id)
+    positions = list(lessons)
+    for refusal in result.refused:
+        place = positions[refusal.position]
+        refused[place] = evolve(refusal, position=place)
+    result = evolve(result, refused=tuple(refused[place] for place in sorted(refused)))
+    run.show(result)
+    if not run.as_json:
+        for refusal in result.refused:
+            run.warn(f"line {read[refusal.position].number}: {refusal.code}: {refusal.detail}")
+    return Exit.REFUSED if result.refused else Exit.OK
+
+
+def _lessons(read: Sequence[Line]) -> tuple[dict[int, Any], dict[int, Refusal]]:
+    """Return what lines say by their place, and those that say nothing in JSON."""
+    from mnemic.kernel.results import Refusal
+
+    lessons: dict[int, Any] = {}
+    refused: dict[int, Refusal] = {}
+    for place, line in enumerate(read):
+        try:
+            lessons[place] = {"source": SOURCE, **_lesson(line.parsed())}
+        except ValueError as error:
+            refused[place] = Refusal(
+                position=place,
+                code="field-refused",
+                detail=f"not a lesson: {error}",
+                recovery="Write an object with content, or a text in quotes.",
+            )
+    return lessons, refused
+
+
+def _lesson(given: Any) -> dict[str, Any]:
+    """Return what a line says as the arguments of ``learn``.
+
+    Raises:
+        ValueError: It is neither an object nor a text.
+    """
+    match given:
+        case str():
+            return {"content": given}
+        case dict():
+            return given
+        case _:
+            raise ValueError(f"{given!r:.40} is neither an object nor a text")
+
+
+def revise(
+    block_id: str,
+    text: str,
+    /,
+    *,
+    reason: str | None = None,
+    command_id: str | None = None,
+    run: Run,
+) -> int:
     """Let new words take the place of a block; tags, evidence and edges go on.
 
     Args:
         block_id: The block; 8 characters of its id are enough.
-        text: The new words.
+        text: The new words; - reads standard input.
         reason: Why, for the log.
+        command_id: A name for this command; repeated under it, it is done once.
         run: This invocation.
     """
     with run.memory() as memory:
-        run.show(memory.revise(full_id(memory, block_id), text, reason))
+        block = full_id(memory, block_id)
+        run.show(memory.revise(block, _words(text), reason, command_id=command_id))
     return Exit.OK
 
 
-def forget(block_id: str, /, *, reason: str | None = None, run: Run) -> int:
+def rezone(
+    block_id: str,
+    zone: str,
+    /,
+    *,
+    reason: str | None = None,
+    command_id: str | None = None,
+    run: Run,
+) -> int:
+    """Move a block to another trust zone.
+
+    Args:
+        block_id: The block; 8 characters of its id are enough.
+        zone: Where to; `mnemic policy` lists what each is worth.
+        reason: Why, for the log.
+        command_id: A name for this command; repeated under it, it is done once.
+        run: This invocation.
+    """
+    with run.memory() as memory:
+        block = full_id(memory, block_id)
+        run.show(memory.rezone(block, zone, reason, command_id=command_id))
+    return Exit.OK
+
+
+def forget(
+    block_id: str, /, *, reason: str | None = None, command_id: str | None = None, run: Run
+) -> int:
     """Archive a block: no longer recalled, still there in the past.
 
     Args:
         block_id: The block.
         reason: Why, for the log.
+        command_id: A name for this command; repeated under it, it is done once.
         run: This invocation.
     """
     with run.memory() as memory:
-        run.show(memory.forget(full_id(memory, block_id), reason))
+        run.show(memory.forget(full_id(memory, block_id), reason, command_id=command_id))
     return Exit.OK
 
 
-def erase(block_id: str, /, *, run: Run) -> int:
+def erase(block_id: str, /, *, command_id: str | None = None, run: Run) -> int:
     """Destroy a block's words for good, in the past too. The log and its chain stay.
 
     Args:
         block_id: The block.
+        command_id: A name for this command; repeated under it, it is done once.
         run: This invocation.
     """
     with run.memory() as memory:
-        run.show(memory.erase(full_id(memory, block_id)))
+        run.show(memory.erase(full_id(memory, block_id), command_id=command_id))
+    return Exit.OK
+
+
+def erase_space(*, yes: Flag = False, command_id: str | None = None, run: Run) -> int:
+    """Destroy every word of the space for good, in the past too; nothing can be learned after.
+
+    The log and its chain stay, and can be verified. You are asked for the name of the space.
+
+    Args:
+        yes: Do not ask.
+        command_id: A name for this command; repeated under it, it is done once.
+        run: This invocation.
+    """
+    with run.memory() as memory:
+        if not yes:
+            run.confirm(
+                f"This destroys every word of space {run.space!r} in {run.path}, for good. "
+                "Nothing can be learned in it afterwards.",
+                word=run.space,
+            )
+        run.show(memory.erase_space(command_id=command_id))
     return Exit.OK
 
 
@@ -108,6 +248,7 @@ def outcome(
     composition: str | None = None,
     weight: float = 1.0,
     source: str = "cli",
+    command_id: str | None = None,
     run: Run,
 ) -> int:
     """Say how well blocks served, or all that one recall returned or one composition used.
@@ -119,6 +260,7 @@ def outcome(
         composition: A composition, like c45, instead of blocks.
         weight: How much this counts, above 0.
         source: Who says so.
+        command_id: A name for this command; repeated under it, it is done once.
         run: This invocation.
     """
     with run.memory() as memory:
@@ -129,6 +271,7 @@ def outcome(
             composition_id=composition,
             weight=weight,
             source=source,
+            command_id=command_id,
         )
     run.show(result)
     if not run.as_json:
