@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
 from pathlib import Path
@@ -15,35 +15,43 @@ from mnemic.adapters.cli import main
 from mnemic.specs.contracts import raised
 
 FIRST: dict[str, tuple[str, ...]] = {
+    "analogies": ("block_id",),
     "block": ("block_id",),
+    "compare": ("block_id", "other_id"),
+    "composed_with": ("block_id",),
+    "composition": ("composition_id",),
     "connect": ("source", "target", "relation"),
+    "connects": ("path",),
     "connect_by_query": ("source_query", "target_query", "relation"),
     "diff": ("before", "after"),
     "disconnect": ("source", "target"),
+    "edges": ("block_id",),
     "erase": ("block_id",),
     "explain": ("decision_id", "block_id"),
     "forget": ("block_id", "reason"),
     "learn": ("content",),
+    "learn_many": ("path",),
     "outcome": ("block_ids", "signal"),
     "recall": ("query",),
     "replay": ("decision_id",),
     "revert": ("from_version", "to_version"),
     "revise": ("block_id", "content", "reason"),
+    "rezone": ("block_id", "zone", "reason"),
     "what_if": ("decision_id",),
     "why_not": ("decision_id", "block_id"),
 }
 """What may stand in front of the named arguments of a verb."""
 OPTIONS = {"decision_id": "decision", "reason": "reason", "tags": "tag", "token_budget": "budget"}
 """Options that the command line calls otherwise, or that are arguments of the verb."""
+LISTS = frozenset({"connects", "learn_many"})
+"""Verbs whose one argument stands in a file of JSON lines."""
 LACKS = frozenset(
     """
-    adopt_policy backtest checkpoint checkpoints clock command_id connects drop_checkpoints edges
-    embedder end_session learn_many near_duplicates pending_connections read_only reembed rezone
-    session start_session
+    adopt_policy backtest clock embedder end_session read_only reembed session start_session
     """.split()
 )
 """Verbs and abilities of ``SyncMemory`` that the command line has not got, or has in its own way
-(``connects`` and ``learn_many`` read files, ``checkpoints`` lists, makes and drops them)."""
+(policies stand in files, and every command opens the store as it needs it)."""
 
 
 class CommandLine:
@@ -78,6 +86,8 @@ class CommandLine:
         Raises:
             MnemicError: It printed a refusal instead.
         """
+        if verb in LISTS:
+            args = (self._listed(*args),)
         command = [*self._point, *tokens(verb, args, named)]
         out, err = io.StringIO(), io.StringIO()
         with redirect_stdout(out), redirect_stderr(err):
@@ -90,6 +100,12 @@ class CommandLine:
         (document,) = printed
         return document
 
+    def _listed(self, items: Iterable[Any]) -> str:
+        """Return a file that holds *items*, one to a line."""
+        path = self._path.with_suffix(".jsonl")
+        path.write_text("\n".join(map(json.dumps, items)), encoding="utf-8")
+        return str(path)
+
 
 def tokens(verb: str, args: tuple[Any, ...], named: Mapping[str, Any]) -> list[str]:
     """Return the words of a command; texts stand behind ``--``, where no hyphen has a meaning."""
@@ -99,9 +115,7 @@ def tokens(verb: str, args: tuple[Any, ...], named: Mapping[str, Any]) -> list[s
         if name not in {"signal", "reason"} and given.get(name) is not None:
             value = given.pop(name)
             texts += list(value) if isinstance(value, list | tuple) else [str(value)]
-    if verb in {"what_if", "why_not"} or verb.startswith("connect_by"):
-        verb = verb.replace("_", "-")
-    return [verb, *spelled(given), "--", *texts]
+    return [verb.replace("_", "-"), *spelled(given), "--", *texts]
 
 
 def spelled(given: Mapping[str, Any]) -> Iterator[str]:
