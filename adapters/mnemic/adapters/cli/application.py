@@ -70,7 +70,7 @@ Exit codes:
 Errors stand on standard error and say what to do next.
 """
 
-VALUED = frozenset({"--db", "--space", "--embedder", "--tokens", "--retriever"})
+VALUED = frozenset({"--db", "--space", "--actor", "--embedder", "--tokens", "--retriever"})
 FLAGS = frozenset({"--json"})
 """Options of every command, with and without a value; see ``launch``."""
 
@@ -102,6 +102,7 @@ for title, commands in {
         connecting.connects,
         connecting.connect_by_query,
         connecting.disconnect,
+        relating.pending_connections,
     ),
     "Compose": (
         ledger.compose,
@@ -122,12 +123,7 @@ for title, commands in {
         reading.history,
         reading.guide,
     ),
-    "Compare": (
-        relating.compare,
-        relating.analogies,
-        relating.near_duplicates,
-        relating.pending_connections,
-    ),
+    "Compare": (relating.compare, relating.analogies, relating.near_duplicates),
     "Look back": (
         explaining.explain,
         explaining.why_not,
@@ -180,7 +176,8 @@ def version() -> int:
 def launch(
     *tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
     db: Annotated[Path, Parameter(env_var="MNEMIC_DB", show_default=True)] = Path("memory.db"),
-    space: Annotated[str, Parameter(show_default=True)] = "default",
+    space: Annotated[str, Parameter(env_var="MNEMIC_SPACE", show_default=True)] = "default",
+    actor: Annotated[str | None, Parameter(env_var="MNEMIC_ACTOR")] = None,
     embedder: Annotated[EmbedderName | None, Parameter(env_var="MNEMIC_EMBEDDER")] = None,
     counter: Annotated[
         CounterName, Parameter(name="--tokens", env_var="MNEMIC_TOKENS")
@@ -194,6 +191,7 @@ def launch(
         tokens: The command.
         db: The store: one SQLite file.
         space: Which of the file's memories.
+        actor: Who acts, as the log should name it; cli if not given.
         embedder: The model of a new space, which it keeps: bundled if not given, or minilm (an
             extra), which is slower and hears paraphrases better.
         counter: How budgets are counted: estimate (four characters to a token), or exactly, in
@@ -205,6 +203,7 @@ def launch(
     run = invocation(
         db,
         space=space,
+        actor=actor,
         embedder=embedder,
         counter=counter,
         retriever=retriever,

@@ -14,6 +14,8 @@ from mnemic.kernel.errors import FieldRefused, StoreFailed
 if TYPE_CHECKING:
     from mnemic.kernel.results import Receipt
 
+IMPORTER = "import"
+"""Who copies, as the log names it, if nobody else is named."""
 RECEIPT_MAX = 2**24
 """Longer than any receipt, in bytes."""
 
@@ -125,7 +127,9 @@ def import_(file: Path, /, *, run: Run) -> int:
     from mnemic.adapters.inprocess import SyncMemory
 
     with run.progress("importing") as progress:
-        result = SyncMemory.import_space(file, run.path, space=run.space, progress=progress)
+        result = SyncMemory.import_space(
+            file, run.path, space=run.space, actor=run.actor or IMPORTER, progress=progress
+        )
     run.show(result)
     return Exit.OK
 

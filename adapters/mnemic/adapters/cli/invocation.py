@@ -44,7 +44,7 @@ RetrieverName = Literal["exact", "ann"]
 """How near vectors are found. ``auto`` would always be exact here: a process that asks a single
 question never gets back the time that taking up graphs takes."""
 ACTOR = "cli"
-"""Who acts, as the log names it."""
+"""Who acts, as the log names it, if nobody else is named."""
 
 
 class Stream(Console):
@@ -74,6 +74,8 @@ class Invocation:
     path: Path
     """The store's file."""
     space: str
+    actor: str | None = None
+    """Who acts, if somebody else than ``ACTOR``."""
     embedder: EmbedderName | None = None
     """None: the one that the space was built with."""
     counter: CounterName = "estimate"
@@ -123,7 +125,7 @@ class Invocation:
                 space=self.space,
                 embedder=self._embedder(read_only=read_only),
                 tokens=counter_named(self.counter),
-                actor=ACTOR,
+                actor=ACTOR if self.actor is None else self.actor,
                 read_only=read_only,
                 retriever=Graphs(always=True, least=1, builds=False)
                 if self.retriever == "ann"
@@ -174,9 +176,10 @@ class Invocation:
         spaces = store.spaces()
         if self.space not in spaces:
             known = ", ".join(spaces) or "none yet"
+            meant = "".join(f" Did you mean {near!r}?" for near in _near(self.space, spaces))
             raise PointOutOfRange(
                 f"{self.path} has no space {self.space!r}",
-                recovery=f"Name one with --space; the file has: {known}.",
+                recovery=f"Name one with --space; the file has: {known}.{meant}",
                 space=self.space,
             )
 
@@ -303,6 +306,7 @@ def invocation(
     path: Path,
     *,
     space: str,
+    actor: str | None = None,
     embedder: EmbedderName | None = None,
     counter: CounterName = "estimate",
     retriever: RetrieverName = "exact",
@@ -315,6 +319,7 @@ def invocation(
     return Invocation(
         path=path,
         space=space,
+        actor=actor,
         embedder=embedder,
         counter=counter,
         retriever=retriever,
@@ -342,6 +347,13 @@ def plain(words: str) -> str:
 
 def _steers(character: str) -> bool:
     return unicodedata.category(character) in {"Cc", "Cs"} or character in REORDERING
+
+
+def _near(word: str, known: Sequence[str]) -> list[str]:
+    """Return the one of *known* that *word* may have been meant as, if there is any."""
+    from difflib import get_close_matches
+
+    return get_close_matches(word, known, n=1)
 
 
 def _plain(result: Any) -> Any:

@@ -37,7 +37,6 @@ for query in (
     relating.pending_connections,
 ):
     as_of.command(query)
-as_of.default(reading.status)
 
 
 @as_of.meta.default
@@ -71,7 +70,7 @@ def to_point(
     """
     point = Point(hour=hour, version=version, at=at, decision=decision, now=now)
     try:
-        command, bound, injected = as_of.parse_args(tokens)
+        command, bound, injected = as_of.parse_args(tokens or ("status",))
     except CycloptsError as error:  # it knows the words behind as-of only
         error.command_chain = (as_of.name[0], *(error.command_chain or ()))
         raise

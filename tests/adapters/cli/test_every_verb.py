@@ -1,0 +1,98 @@
+"""Every verb of the library is a command, and all that one may say to it can be written."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+from cyclopts import App
+
+from mnemic.adapters.cli.application import app
+from mnemic.adapters.cli.past import as_of
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.inprocess.snapshot import SyncView
+
+NO_COMMANDS = {
+    "open": "every command opens the store as it needs it",
+    "close": "and closes it",
+    "session": "holds a session open for a block of Python: session start, and session end",
+}
+NOT_WRITTEN = {
+    "self": "the memory",
+    "progress": "drawn as a bar",
+    "ignored": "what a client of the tool sends besides; a command line refuses it",
+    "clock": "the system's",
+    "entropy": "the system's",
+}
+CALLED = {
+    "adopt_policy.policy": "file",
+    "backtest.horizon_hours": "horizon",
+    "compose.composition_id": "name",
+    "compose.output_preview": "preview",
+    "connect_by_query.source_query": "source",
+    "connect_by_query.target_query": "target",
+    "connects.edges": "path",
+    "export.path": "file",
+    "export.words": "no_words",
+    "fork.space": "name",
+    "import_space.actor": "--actor",
+    "import_space.into": "--db",
+    "import_space.path": "file",
+    "import_space.space": "--space",
+    "label.composition_id": "composition",
+    "label.label": "said",
+    "learn_many.lessons": "path",
+    "outcome.composition_id": "composition",
+    "reembed.embedder": "model",
+    "content": "text",
+    "decision_id": "decision",
+    "tags": "tag",
+    "token_budget": "budget",
+}
+"""Arguments that have another name here, by verb and name or by name alone."""
+
+
+def verbs(kind: type) -> dict[str, list[str]]:
+    """Return what can be called on a memory or a view, and the names of its arguments."""
+    return {
+        name: list(inspect.signature(call).parameters)
+        for name, call in inspect.getmembers(kind, callable)
+        if not name.startswith("_")
+    }
+
+
+def written(where: App, verb: str) -> set[str]:
+    """Return what can be written behind the command of a verb, options of every command too."""
+    command, shared = where[verb.replace("_", "-")].default_command, app.meta.default_command
+    assert command is not None
+    assert shared is not None
+    options = {f"--{name}" for name in inspect.signature(shared).parameters}
+    return {*inspect.signature(command).parameters, *options}
+
+
+def called(verb: str, argument: str) -> str:
+    """Return how an argument of a verb is called here."""
+    return CALLED.get(f"{verb}.{argument}", CALLED.get(argument, argument))
+
+
+VERBS = {name: given for name, given in verbs(SyncMemory).items() if name not in NO_COMMANDS}
+QUERIES = verbs(SyncView)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_is_a_command_that_takes_all_its_arguments(verb: str) -> None:
+    wanted = {called(verb, name) for name in VERBS[verb] if name not in NOT_WRITTEN}
+    assert wanted - written(app, verb) == set()
+
+
+@pytest.mark.parametrize("verb", QUERIES)
+def test_every_query_can_be_asked_of_the_past_with_all_its_arguments(verb: str) -> None:
+    wanted = {called(verb, name) for name in QUERIES[verb] if name not in NOT_WRITTEN}
+    assert wanted - written(as_of, verb) == set()
+
+
+def test_nothing_stands_in_the_tables_that_no_verb_has() -> None:
+    names = {f"{verb}.{name}" for verb, given in VERBS.items() for name in given}
+    names |= {name for given in VERBS.values() for name in given}
+    assert {*CALLED, *NOT_WRITTEN} - names == set()
+    assert {*NO_COMMANDS} - {*verbs(SyncMemory)} == set()
