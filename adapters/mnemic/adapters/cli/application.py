@@ -15,6 +15,7 @@ from cyclopts import App, CycloptsError, Group, Parameter, UnknownOptionError
 from mnemic.adapters.cli import (
     access,
     comparing,
+    completions,
     connecting,
     exchanging,
     experiments,
@@ -169,6 +170,25 @@ app.meta.group_parameters = Group.create_ordered("Options of every command")
 def version() -> int:
     """Say which release this is."""
     print(release("mnemic"))  # noqa: T201 - this is what was asked for
+    return Exit.OK
+
+
+@app.command(name="completion", group=OTHER)
+def completion(shell: completions.Shell, /) -> int:
+    """Print a script that lets a shell complete commands, options and their values.
+
+    ```
+    source <(mnemic completion bash)
+    mnemic completion zsh > "${fpath[1]}/_mnemic"
+    mnemic completion fish > ~/.config/fish/completions/mnemic.fish
+    ```
+
+    The first of these goes into ~/.bashrc; the others are run once for each release.
+
+    Args:
+        shell: bash, zsh or fish.
+    """
+    print(completions.script(app, shell, nested={"as-of": past.as_of}))  # noqa: T201
     return Exit.OK
 
 
