@@ -17,6 +17,7 @@ from mnemic.adapters.cli import (
     comparing,
     completions,
     connecting,
+    doctor,
     exchanging,
     experiments,
     explaining,
@@ -134,7 +135,13 @@ for title, commands in {
     ),
     "Suppose": (experiments.what_if, experiments.backtest, experiments.policy),
     "Carry away": (exchanging.receipt, exchanging.export, exchanging.import_, exchanging.fork),
-    "Keep in order": (upkeep.consolidate, upkeep.curate, upkeep.verify, upkeep.checkpoints),
+    "Keep in order": (
+        upkeep.consolidate,
+        upkeep.curate,
+        upkeep.verify,
+        upkeep.checkpoints,
+        doctor.doctor,
+    ),
     "Move on, or back": (comparing.revert, upkeep.reembed),
 }.items():
     group = Group.create_ordered(title)

@@ -109,7 +109,7 @@ class Invocation:
         from mnemic.adapters.proximity.keeper import Graphs
         from mnemic.adapters.stores.sqlite import SQLiteStore
 
-        if not making and not self._is_there():
+        if not making and not self.is_there():
             raise StoreFailed(
                 f"there is no file {self.path}",
                 recovery="Name another with --db or MNEMIC_DB, or let `mnemic ingest` or "
@@ -162,7 +162,8 @@ class Invocation:
                 self.out.print(Text(told, "bold"))
             yield view
 
-    def _is_there(self) -> bool:
+    def is_there(self) -> bool:
+        """Say whether there is a file."""
         try:
             return self.path.exists()
         except OSError:  # a name that no file can have

@@ -29,9 +29,8 @@ from mnemic.kernel.errors import Unavailable
 from mnemic.kernel.events import EmbedderIdentity
 
 DIMENSION: Final = 256
-
+NAME: Final = "wordllama/l2_supercat"
 _loading = Lock()
-_NAME: Final = "wordllama/l2_supercat"
 _FILES: Final = (
     f"weights/l2_supercat_{DIMENSION}.safetensors",
     "tokenizers/l2_supercat_tokenizer_config.json",
@@ -52,7 +51,7 @@ class BundledEmbedder:
         Raises:
             Unavailable: The package or a file of it is missing.
         """
-        return EmbedderIdentity(name=_NAME, dimension=DIMENSION, weights=_digest())
+        return EmbedderIdentity(name=NAME, dimension=DIMENSION, weights=_digest())
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row per text, shape (len(texts), 256), not normalised.

@@ -33,3 +33,10 @@ def embedder_for(adopted: EmbedderIdentity | None) -> Embedder:
 
     built_with_minilm = adopted is not None and adopted.name == NAME
     return embedder_named("minilm" if built_with_minilm else "bundled")
+
+
+def is_shipped(adopted: EmbedderIdentity) -> bool:
+    """Say whether a space was built with one of ours, of this release or another."""
+    from mnemic.adapters.embedders import bundled, minilm
+
+    return adopted.name in {bundled.NAME, minilm.NAME}

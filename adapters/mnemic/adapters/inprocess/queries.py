@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from mnemic.adapters.inprocess import history, records
 from mnemic.adapters.inprocess.points import NOW, Point, view_of_point
 from mnemic.adapters.inprocess.space import Space
+from mnemic.kernel.events import EmbedderIdentity
 from mnemic.kernel.identity import BlockId
 from mnemic.kernel.results import (
     Analogy,
@@ -50,6 +51,11 @@ class Queries(ABC):
         """Return the id of every block, sorted."""
         with self._space.guard:
             return blocks.ids(self._view())
+
+    def _embedder(self) -> EmbedderIdentity | None:
+        """Return the embedder in force, as the log names it."""
+        with self._space.guard:
+            return self._view().embedder
 
     def blocks(
         self,
@@ -268,3 +274,8 @@ class Queries(ABC):
 def known_ids(known: Queries) -> list[BlockId]:
     """Return the id of every block that *known* shows, sorted: for doors that take short ones."""
     return known._ids()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - no verb of its own
+
+
+def embedder_in_force(known: Queries) -> EmbedderIdentity | None:
+    """Return the identity of the embedder that *known* asks; None: none was adopted yet."""
+    return known._embedder()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - as above

@@ -1,0 +1,133 @@
+"""One memory of a store: its chain, its checkpoints and graphs, and the model it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from mnemic.adapters.cli.diagnosis.findings import About, Finding
+from mnemic.adapters.cli.failures import READ_ON
+from mnemic.kernel.errors import MnemicError
+
+if TYPE_CHECKING:
+    from mnemic.adapters.inprocess import SyncMemory
+    from mnemic.adapters.stores.sqlite import SQLiteStore
+    from mnemic.kernel.events import EmbedderIdentity
+    from mnemic.kernel.results import Checkpoint
+
+DIGEST_SHOWN = 12
+RENEW = "Nothing is lost: `mnemic checkpoints drop`, then `mnemic checkpoints make`."
+REEMBED = "Install the release that it was built with, or move on: `mnemic reembed`."
+
+
+def space(store: SQLiteStore, name: str, progress: Callable[[int, int], None]) -> Iterator[Finding]:
+    """Look at one space of a store that is open to read.
+
+    Args:
+        store: Where it is.
+        name: The space.
+        progress: Called with the events that were verified and those there are.
+    """
+    from mnemic.adapters.inprocess import SyncMemory
+
+    about = About(name=f"space {name}")
+    try:
+        with SyncMemory.open(store, space=name, read_only=True) as memory:
+            yield from _contents(about, memory)
+            yield _chain(about, memory, progress)
+            yield from _checkpoints(about, memory.checkpoints())
+            yield from _graphs(about, memory)
+            yield _embedder(about, memory)
+    except MnemicError as error:
+        yield about.failure("log", error)
+
+
+def is_empty(store: SQLiteStore) -> bool:
+    """Say whether nothing was ever learned in any space."""
+    from mnemic.adapters.inprocess import SyncMemory
+
+    for name in store.spaces():
+        try:
+            with SyncMemory.open(store, space=name, read_only=True) as memory:
+                if memory.blocks(limit=1).items:
+                    return False
+        except MnemicError:
+            return False  # there is more to say of it than that
+    return True
+
+
+def _contents(about: About, memory: SyncMemory) -> Iterator[Finding]:
+    status = memory.status()
+    yield about.ok(
+        "contents",
+        f"{status.active} active, {status.inbox} in the inbox, {status.archived} archived; "
+        f"{status.edges} edges; {status.decisions} decisions; {status.hour:.3f} active hours",
+    )
+    for alert in status.alerts:
+        yield about.warning("alert", alert, remedy="`mnemic status` shows it too.")
+
+
+def _chain(about: About, memory: SyncMemory, progress: Callable[[int, int], None]) -> Finding:
+    found = memory.verify(progress)
+    if found.sound:
+        head = found.head[:DIGEST_SHOWN]
+        return about.ok("log", f"{found.events} versions, every digest holds, head {head}")
+    return about.problem(
+        "log",
+        f"damaged at version {found.first_bad_version}: {found.problem}",
+        remedy=READ_ON,
+    )
+
+
+def _checkpoints(about: About, found: tuple[Checkpoint, ...]) -> Iterator[Finding]:
+    valid = [each for each in found if each.state == "valid"]
+    if valid:
+        newest = max(each.version for each in valid)
+        yield about.ok("checkpoints", f"{len(valid)} valid, the newest at version {newest}")
+    elif not found:
+        yield about.ok("checkpoints", "none; a short log needs none")
+    for each in found:
+        if each.state != "valid":
+            yield about.warning(
+                "checkpoint",
+                f"{each.name} is {each.state}: {each.problem}",
+                remedy=RENEW,
+            )
+
+
+def _graphs(about: About, memory: SyncMemory) -> Iterator[Finding]:
+    search = memory.status().search
+    if search is not None and search.stored:
+        yield about.ok("graphs", f"{search.stored} in files, over {search.vectors} vectors")
+
+
+def _embedder(about: About, memory: SyncMemory) -> Finding:
+    """Say whether the model that the space was built with is here, and is the same."""
+    from mnemic.adapters.embedders.shipped import embedder_for, is_shipped
+    from mnemic.adapters.inprocess.queries import embedder_in_force
+
+    needed = embedder_in_force(memory)
+    if needed is None:
+        return about.ok("embedder", "none yet; the first consolidation adopts one")
+    if not is_shipped(needed):
+        return about.warning(
+            "embedder",
+            f"{_told(needed)} is not one of ours; a host has to bring it",
+            remedy="Ask through that host, or move on: `mnemic reembed bundled`.",
+        )
+    try:
+        here = embedder_for(needed)
+        if here.identity != needed:
+            return about.problem(
+                "embedder",
+                f"it needs {_told(needed)}; here is {_told(here.identity)}",
+                remedy=REEMBED,
+            )
+        here.embed(["a trial"])
+    except MnemicError as error:
+        return about.failure("embedder", error)
+    return about.ok("embedder", f"{_told(needed)} is here, and is the same")
+
+
+def _told(identity: EmbedderIdentity) -> str:
+    return f"{identity.name} ({identity.dimension}-d, weights {identity.weights[:DIGEST_SHOWN]})"

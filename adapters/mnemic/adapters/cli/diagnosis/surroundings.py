@@ -1,0 +1,79 @@
+"""Where mnemic runs: releases, and the extras that are there or could be."""
+
+from __future__ import annotations
+
+import platform
+import re
+import sqlite3
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, requires, version
+
+from mnemic.adapters.cli.diagnosis.findings import About, Finding
+
+GIVES = {
+    "hnsw": "graphs for a host that asks much of many blocks",
+    "http": "mnemic serve: the memory over HTTP",
+    "mcp": "mnemic mcp: the memory as tools of an agent",
+    "minilm": "an embedder that hears paraphrases better",
+    "openai": "an analyst that asks a language model",
+    "plots": "backtest --plot",
+    "postgres": "stores in PostgreSQL",
+    "telemetry": "traces of what the server does",
+    "tokens": "exact counts of tokens",
+}
+"""What an extra is good for. Others (``all``, ``dev``) are only lists of these, or for our work."""
+
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
+_EXTRA = re.compile(r"extra\s*==\s*['\"]([A-Za-z0-9._-]+)['\"]")
+_ABOUT = About(name="environment")
+
+
+def environment() -> Iterator[Finding]:
+    """Look at the releases and the extras of this installation."""
+    yield _ABOUT.ok("mnemic", version("mnemic"))
+    yield _ABOUT.ok(
+        "python",
+        f"{platform.python_version()} ({platform.python_implementation()}, {platform.platform()})",
+    )
+    yield _ABOUT.ok("sqlite", sqlite3.sqlite_version)
+    for extra, needed in sorted(_extras().items()):
+        if extra in GIVES:
+            yield _looked_at(extra, needed)
+
+
+def _looked_at(extra: str, needed: list[str]) -> Finding:
+    what, gives = f"extra {extra}", GIVES[extra]
+    missing = [name for name in needed if _release(name) is None]
+    if missing:
+        return _ABOUT.ok(
+            what,
+            f"not installed; it gives {gives}",
+            remedy=f"If you want that: pip install 'mnemic[{extra}]'",
+        )
+    if extra == "hnsw":
+        from mnemic.adapters.proximity.library import obstacle
+
+        trouble = obstacle()
+        if trouble is not None:
+            return _ABOUT.warning(
+                what, trouble, remedy="Install it again on this machine: its code is built for one."
+            )
+    releases = ", ".join(f"{name} {_release(name)}" for name in needed)
+    return _ABOUT.ok(what, f"{gives} ({releases})")
+
+
+def _release(distribution: str) -> str | None:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
+
+
+def _extras() -> dict[str, list[str]]:
+    """Return what each extra of this release needs, as its own metadata says."""
+    found: dict[str, list[str]] = {}
+    for requirement in requires("mnemic") or ():
+        name, extra = _NAME.match(requirement), _EXTRA.search(requirement)
+        if name is not None and extra is not None:
+            found.setdefault(extra[1], []).append(name[0])
+    return found

@@ -1,0 +1,110 @@
+"""The command that looks at everything and changes nothing: doctor."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from mnemic.adapters.cli.failures import Exit
+from mnemic.adapters.cli.invocation import Invocation, Run, plain
+from mnemic.kernel.errors import MnemicError
+
+if TYPE_CHECKING:
+    from mnemic.adapters.cli.diagnosis.findings import Finding
+    from mnemic.adapters.stores.sqlite import SQLiteStore
+
+STYLES = {"ok": "green", "warning": "yellow", "problem": "bold red"}
+
+
+def doctor(*, run: Run) -> int:
+    """Look at the installation, the store and every space of it; change nothing.
+
+    Each line is ok, a warning or a problem, and says what to do. The chain of every space is
+    verified, so a long log takes a while. Exit code 1 if there is a problem.
+
+    Args:
+        run: This invocation.
+    """
+    from mnemic.adapters.cli.diagnosis.findings import Diagnosis
+
+    path = Path(os.path.realpath(run.path))
+    found = Diagnosis.of(str(path), tuple(_examined(run, path)))
+    run.show(found, *_drawn(found.findings), Text(found.summary, style="bold"))
+    return Exit.REFUSED if found.problems else Exit.OK
+
+
+def _examined(run: Invocation, path: Path) -> Iterator[Finding]:
+    from mnemic.adapters.cli.diagnosis.premises import ABOUT, missing, premises, tables
+    from mnemic.adapters.cli.diagnosis.surroundings import environment
+    from mnemic.adapters.stores.sqlite import SQLiteStore
+
+    yield from environment()
+    if not run.is_there():
+        yield missing(path)
+        return
+    yield from premises(path)
+    try:
+        store = SQLiteStore(path, read_only=True)
+    except MnemicError as error:
+        yield ABOUT.failure("format", error)
+        return
+    try:
+        yield from tables(store)
+        yield from _inside(run, path, store)
+    except MnemicError as error:
+        yield ABOUT.failure("spaces", error)
+    finally:
+        store.close()
+
+
+def _inside(run: Invocation, path: Path, store: SQLiteStore) -> Iterator[Finding]:
+    """Look at the spaces of a store that is open to read."""
+    from mnemic.adapters.cli.diagnosis.premises import ABOUT, listed, neighbours
+    from mnemic.adapters.cli.diagnosis.spaces import is_empty, space
+
+    names = store.spaces()
+    if run.space not in names:
+        yield ABOUT.warning(
+            "spaces",
+            f"there is no space {run.space!r}",
+            remedy=f"Name one with --space; the file has: {', '.join(names) or 'none yet'}.",
+        )
+    else:
+        yield ABOUT.ok("spaces", ", ".join(names))
+    others = neighbours(path)
+    if others and is_empty(store):
+        yield ABOUT.warning(
+            "neighbours",
+            f"nothing was ever learned here, and beside it stands {listed(others)}",
+            remedy="If that one was meant, name it with --db or MNEMIC_DB.",
+        )
+    for name in names:
+        with run.progress(f"verifying {name}") as progress:
+            yield from space(store, name, progress)
+
+
+def _drawn(findings: Iterable[Finding]) -> Iterator[RenderableType]:
+    for about, together in groupby(findings, key=lambda finding: finding.about):
+        yield Text(plain(about), style="bold")
+        drawn = Table(box=None, pad_edge=False, show_header=False)
+        drawn.add_column(no_wrap=True)
+        drawn.add_column(no_wrap=True)
+        drawn.add_column(ratio=1)
+        for each in together:
+            drawn.add_row(Text(each.state, style=STYLES[each.state]), plain(each.what), _said(each))
+        yield Padding(drawn, (0, 0, 1, 2))
+
+
+def _said(finding: Finding) -> Text:
+    said = Text(plain(finding.detail))
+    return (
+        said if finding.remedy is None else said.append(f"\n{plain(finding.remedy)}", style="dim")
+    )
