@@ -1,0 +1,166 @@
+"""mnemic doctor: what is in order, what is not, and what to do about it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mnemic.adapters.embedders.hashing import HashEmbedder
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.stores.locking import WriterQueue
+from tests.adapters.cli.conftest import Shell
+
+posix = pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+
+
+def examined(shell: Shell, *more: str) -> dict[tuple[str, str], Any]:
+    """Return the findings by what they are about."""
+    document = shell("doctor", "--json", *more).document
+    return {(each["about"], each["what"]): each for each in document["findings"]}
+
+
+def troubles(shell: Shell) -> list[tuple[str, str, str]]:
+    """Return what is not in order about the store; each finding of these has a remedy."""
+    found = examined(shell).values()
+    there = [each for each in found if each["about"] != "environment"]
+    wrong = [each for each in there if each["state"] != "ok"]
+    assert [each for each in wrong if not each["remedy"]] == []
+    return [(each["about"], each["what"], each["state"]) for each in wrong]
+
+
+def test_a_sound_store_is_in_order(told: Shell) -> None:
+    seen = told("doctor")
+    assert (seen.exit, seen.err) == (0, "")
+    assert seen.out.endswith("Everything is in order.\n")
+    assert troubles(told) == []
+
+
+def test_the_environment_and_each_space_are_looked_at(told: Shell) -> None:
+    assert told("--space", "other", "learn", "Something else.").exit == 0
+    found = examined(told)
+    assert {about for about, _ in found} == {
+        "environment",
+        "store",
+        "space default",
+        "space other",
+    }
+    assert "every digest holds" in found["space default", "log"]["detail"]
+    assert "is here, and is the same" in found["space default", "embedder"]["detail"]
+    assert found["space other", "embedder"]["detail"].startswith("none yet")
+    assert found["environment", "extra hnsw"]["state"] in {"ok", "warning"}
+
+
+def test_nothing_is_written(told: Shell, store: Path) -> None:
+    before = store.read_bytes()
+    assert told("doctor").exit == 0
+    assert store.read_bytes() == before
+
+
+DAMAGES = {
+    "changed": "UPDATE stored_events SET state = state || x'00' WHERE originator_version = 5",
+    "cut": "DELETE FROM stored_events WHERE originator_version >= 5 AND originator_id = '1'",
+    "vanished": "DELETE FROM contents WHERE id = (SELECT max(content) FROM payloads"
+    " WHERE space = 1)",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damage_is_a_problem_of_its_space_and_of_no_other(
+    told: Shell, store: Path, damage: str
+) -> None:
+    assert told("--space", "other", "learn", "Something else.").exit == 0
+    with closing(sqlite3.connect(store)) as connection, connection:
+        connection.execute(DAMAGES[damage])
+    assert told("doctor").exit == 1
+    assert ("space default", "log", "problem") in troubles(told)
+    assert examined(told)["space other", "log"]["state"] == "ok"
+
+
+def test_a_store_that_is_not_there_names_those_beside_it(told: Shell, store: Path) -> None:
+    other = store.rename(store.with_name("agent.db"))
+    failed = told("doctor", "--json")
+    (problem,) = (each for each in failed.document["findings"] if each["state"] == "problem")
+    assert (failed.exit, problem["what"]) == (1, "file")
+    assert problem["remedy"].startswith(f"Did you mean {other} (")
+    assert not store.exists()
+
+
+def test_an_empty_store_beside_another_one_is_a_warning(told: Shell, store: Path) -> None:
+    other = store.rename(store.with_name("agent.db"))
+    with SyncMemory.open(store):
+        pass
+    found = examined(told)["store", "neighbours"]
+    assert found["state"] == "warning"
+    assert f"beside it stands {other} (" in found["detail"]
+
+
+def test_a_file_of_somebody_else_is_a_problem_and_stays_as_it_is(shell: Shell, store: Path) -> None:
+    store.write_text("a shopping list\n" * 100)
+    assert ("store", "format", "problem") in troubles(shell)
+    assert store.read_text() == "a shopping list\n" * 100
+
+
+def test_a_store_of_a_later_release_is_a_problem(told: Shell, store: Path) -> None:
+    with closing(sqlite3.connect(store)) as connection, connection:
+        connection.execute("PRAGMA user_version = 9")
+    assert troubles(told) == [("store", "format", "problem")]
+
+
+def test_a_space_that_is_not_there_is_a_warning(told: Shell) -> None:
+    found = examined(told, "--space", "defualt")
+    assert found["store", "spaces"]["state"] == "warning"
+    assert "default" in found["store", "spaces"]["remedy"]
+
+
+def test_a_torn_checkpoint_is_a_warning(told: Shell, store: Path) -> None:
+    assert told("checkpoints", "make").exit == 0
+    (file,) = store.with_name(f"{store.name}.checkpoints").iterdir()
+    file.write_bytes(b"torn")
+    assert troubles(told) == [("space default", "checkpoint", "warning")]
+
+
+def test_the_model_of_a_host_is_a_warning(shell: Shell, store: Path) -> None:
+    with SyncMemory.open(store, embedder=HashEmbedder()) as memory:
+        memory.learn("Thursday.")
+        memory.consolidate()
+    assert troubles(shell) == [("space default", "embedder", "warning")]
+
+
+def test_a_writer_that_hangs_is_a_warning(told: Shell, store: Path) -> None:
+    queue = WriterQueue(store)
+    with queue.turn():
+        assert troubles(told) == [("store", "writers", "warning")]
+    queue.close()
+    assert troubles(told) == []
+
+
+@posix
+@pytest.mark.parametrize(
+    ("name", "mode", "what", "state"),
+    [
+        ("memory.db", 0o666, "permissions", "warning"),
+        ("memory.db.tokens", 0o644, "tokens", "problem"),
+        ("memory.db.tokens", 0o600, "tokens", "ok"),
+    ],
+)
+def test_who_may_read_and_write_is_looked_at(
+    told: Shell, store: Path, *, name: str, mode: int, what: str, state: str
+) -> None:
+    file = store.with_name(name)
+    file.touch()
+    file.chmod(mode)
+    assert examined(told)["store", what]["state"] == state
+
+
+def test_every_finding_is_drawn_with_its_remedy(told: Shell, store: Path) -> None:
+    assert told("checkpoints", "make").exit == 0
+    (file,) = store.with_name(f"{store.name}.checkpoints").iterdir()
+    file.write_bytes(b"torn")
+    seen = told("doctor")
+    assert seen.out.endswith("0 problems, 1 warning.\n")
+    assert "mnemic checkpoints drop" in seen.out
