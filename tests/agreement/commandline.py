@@ -43,6 +43,8 @@ FIRST: dict[str, tuple[str, ...]] = {
 """What may stand in front of the named arguments of a verb."""
 OPTIONS = {"decision_id": "decision", "reason": "reason", "tags": "tag", "token_budget": "budget"}
 """Options that the command line calls otherwise, or that are arguments of the verb."""
+ITEMS = frozenset("analogies composed_with edges near_duplicates pending_connections".split())
+"""Verbs that answer several things, which stand in one object here."""
 LISTS = frozenset({"connects", "learn_many"})
 """Verbs whose one argument stands in a file of JSON lines."""
 LACKS = frozenset(
@@ -98,7 +100,7 @@ class CommandLine:
         if not printed:
             raise raised(json.loads(err.getvalue().splitlines()[-1]))
         (document,) = printed
-        return document
+        return document["items"] if verb in ITEMS else document
 
     def _listed(self, items: Iterable[Any]) -> str:
         """Return a file that holds *items*, one to a line."""

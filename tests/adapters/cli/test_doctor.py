@@ -140,21 +140,17 @@ def test_a_writer_that_hangs_is_a_warning(told: Shell, store: Path) -> None:
 
 
 @posix
-@pytest.mark.parametrize(
-    ("name", "mode", "what", "state"),
-    [
-        ("memory.db", 0o666, "permissions", "warning"),
-        ("memory.db.tokens", 0o644, "tokens", "problem"),
-        ("memory.db.tokens", 0o600, "tokens", "ok"),
-    ],
-)
-def test_who_may_read_and_write_is_looked_at(
-    told: Shell, store: Path, *, name: str, mode: int, what: str, state: str
-) -> None:
-    file = store.with_name(name)
-    file.touch()
-    file.chmod(mode)
-    assert examined(told)["store", what]["state"] == state
+def test_a_store_that_everybody_may_write_is_a_warning(told: Shell, store: Path) -> None:
+    store.chmod(0o666)
+    assert troubles(told) == [("store", "permissions", "warning")]
+
+
+@posix
+def test_tokens_that_others_may_read_are_a_problem(told: Shell, store: Path) -> None:
+    assert told("token", "create", "ines", "--read", "default").exit == 0
+    assert examined(told)["store", "tokens"]["detail"] == "1 token in memory.db.tokens"
+    store.with_name("memory.db.tokens").chmod(0o644)
+    assert troubles(told) == [("store", "tokens", "problem")]
 
 
 def test_every_finding_is_drawn_with_its_remedy(told: Shell, store: Path) -> None:

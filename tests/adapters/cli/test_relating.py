@@ -10,7 +10,7 @@ import pytest
 
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.inprocess.queries import Queries
-from mnemic.specs.contracts import plain
+from mnemic.adapters.wire.documents import document_of
 from tests.adapters.cli.conftest import Shell
 
 SAME = "Gauge 17 resends every sixty seconds at the north gate."
@@ -49,7 +49,7 @@ def test_a_command_answers_what_the_memory_does(
     named = [ids[place][:8] for place in ABOUT.get(command, ())]
     told = shell(command, *named, "--json")
     with SyncMemory.open(store, read_only=True) as memory:
-        assert (told.exit, told.document) == (0, plain(QUERIES[command](memory, ids)))
+        assert (told.exit, told.document) == (0, document_of(QUERIES[command](memory, ids)))
 
 
 @pytest.mark.parametrize("command", QUERIES)
@@ -60,7 +60,7 @@ def test_the_past_answers_what_a_view_does(
     told = shell("as-of", "--version", "8", command, *named, "--json")
     with SyncMemory.open(store, read_only=True) as memory:
         view = memory.as_of(version=8)
-        assert (told.exit, told.document) == (0, plain(QUERIES[command](view, ids)))
+        assert (told.exit, told.document) == (0, document_of(QUERIES[command](view, ids)))
 
 
 def test_what_resembles_what_is_drawn_for_people(shell: Shell, ids: list[str]) -> None:
@@ -87,7 +87,7 @@ def test_a_connection_that_waits_for_room_is_listed(shell: Shell, store: Path) -
         ids = [memory.learn(f"Gauge {number} stands alone.").block_id for number in range(12)]
         for other in ids[1:]:
             memory.connect(ids[0], other, "supports", note="Of one row.")
-    (waiting,) = shell("pending-connections", "--json").document
+    (waiting,) = shell("pending-connections", "--json").document["items"]
     assert (waiting["source_id"], waiting["target_id"]) == (ids[0], ids[11])
     assert "Of one row." in shell("pending-connections").out
 

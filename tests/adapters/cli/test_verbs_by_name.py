@@ -60,7 +60,7 @@ def test_a_composition_is_shown_and_those_composed_with_it(told: Shell) -> None:
         (ids[1], 0.4),
     ]
     beside = told("composed-with", ids[1][:8], "--json").document
-    assert [each["block_id"] for each in beside] == [ids[0]]
+    assert [each["block_id"] for each in beside["items"]] == [ids[0]]
     assert ids[0][:8] in told("composed-with", ids[1][:8]).out
 
 

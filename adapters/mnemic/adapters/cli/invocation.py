@@ -7,11 +7,11 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from attrs import asdict, field, frozen
 from cyclopts import Parameter, Token
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from mnemic.kernel.ports import Embedder
     from mnemic.kernel.results import Result
 
-Document: TypeAlias = Mapping[str, Any] | Sequence[Any]
-"""What JSON has for an answer: an object, or a list of them."""
 Progress = Callable[[int, int], None]
 """Called with what is done and what there is to do."""
 
@@ -203,11 +201,13 @@ class Invocation:
         """Print a result: as JSON, as *drawn*, or as its one line of summary."""
         self.show_document(result.to_dict(), *(drawn or (Text(plain(result.summary)),)))
 
-    def show_all(self, results: Iterable[Any], *drawn: RenderableType) -> None:
-        """Print results: as a list in JSON, or as *drawn*."""
-        self.show_document([_plain(each) for each in results], *drawn)
+    def show_all(self, results: Sequence[Any], *drawn: RenderableType) -> None:
+        """Print several results: as the items of one object in JSON, or as *drawn*."""
+        from mnemic.adapters.wire.documents import document_of
 
-    def show_document(self, document: Document, *drawn: RenderableType) -> None:
+        self.show_document(document_of(results), *drawn)
+
+    def show_document(self, document: Mapping[str, Any], *drawn: RenderableType) -> None:
         """Print *document* as JSON, or else what is *drawn*."""
         if self.as_json:
             self.write_json(document)
@@ -216,7 +216,7 @@ class Invocation:
                 # A sentence that goes into a pipe stays on its line, so that grep can find it.
                 self.out.print(each, soft_wrap=isinstance(each, Text) and not self.out.is_terminal)
 
-    def write_json(self, document: Document) -> None:
+    def write_json(self, document: Mapping[str, Any]) -> None:
         """Print one JSON document on a line of its own."""
         print(_json(document, self.out.encoding), file=self.out.file)
 
@@ -357,13 +357,6 @@ def _near(word: str, known: Sequence[str]) -> list[str]:
     return get_close_matches(word, known, n=1)
 
 
-def _plain(result: Any) -> Any:
-    """Return a result, or several that belong together, as plain values."""
-    if isinstance(result, tuple):
-        return [_plain(each) for each in result]
-    return result.to_dict() if hasattr(result, "to_dict") else result
-
-
-def _json(document: Document, encoding: str) -> str:
+def _json(document: Mapping[str, Any], encoding: str) -> str:
     ascii_only = not encoding.lower().startswith("utf")
     return json.dumps(document, ensure_ascii=ascii_only, default=str)

@@ -13,6 +13,7 @@ from filelock import lock_descriptor, unlock_descriptor
 
 from mnemic.adapters.cli.diagnosis.findings import About, Finding
 from mnemic.kernel.errors import MnemicError
+from mnemic.kernel.results import plural
 
 if TYPE_CHECKING:
     from mnemic.adapters.stores.sqlite import SQLiteStore
@@ -62,9 +63,7 @@ def premises(path: Path) -> Iterator[Finding]:
     yield _modes(path, facts.st_mode)
     yield _room(path, free)
     yield _writers(path)
-    tokens = path.with_name(f"{path.name}.tokens")
-    if tokens.exists():
-        yield _tokens(tokens)
+    yield from _tokens(path)
 
 
 def tables(store: SQLiteStore) -> Iterator[Finding]:
@@ -89,7 +88,7 @@ def tables(store: SQLiteStore) -> Iterator[Finding]:
 
 def _modes(path: Path, mode: int) -> Finding:
     shown = stat.filemode(mode)
-    if not (os.access(path, os.R_OK)):
+    if not os.access(path, os.R_OK):
         return ABOUT.problem(
             "permissions", f"{shown}, and you may not read it", remedy=f"chmod u+r {path}"
         )
@@ -145,16 +144,17 @@ def _is_taken(lock: Path) -> bool:
     return False
 
 
-def _tokens(tokens: Path) -> Finding:
-    """Look at who may read the file of access tokens."""
-    mode = tokens.stat().st_mode
-    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
-        return ABOUT.problem(
-            "tokens",
-            f"{tokens.name} is {stat.filemode(mode)}: others may read or change it",
-            remedy=f"chmod 600 {tokens}",
-        )
-    return ABOUT.ok("tokens", f"{tokens.name} is {stat.filemode(mode)}")
+def _tokens(path: Path) -> Iterator[Finding]:
+    """Look at the file of access tokens, if there is one: whole, and nobody else's to read."""
+    from mnemic.adapters.access.register import Register, beside
+
+    try:
+        found = Register(beside(path)).read()
+    except MnemicError as error:
+        yield ABOUT.failure("tokens", error)
+        return
+    if found.stamp is not None:
+        yield ABOUT.ok("tokens", f"{plural(len(found.tokens), 'token')} in {beside(path).name}")
 
 
 # --- other stores ---------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mnemic.adapters.cli.diagnosis.findings import About, Finding
 from mnemic.adapters.cli.failures import READ_ON
 from mnemic.kernel.errors import MnemicError
+from mnemic.kernel.results import plural
 
 if TYPE_CHECKING:
     from mnemic.adapters.inprocess import SyncMemory
@@ -61,7 +62,8 @@ def _contents(about: About, memory: SyncMemory) -> Iterator[Finding]:
     yield about.ok(
         "contents",
         f"{status.active} active, {status.inbox} in the inbox, {status.archived} archived; "
-        f"{status.edges} edges; {status.decisions} decisions; {status.hour:.3f} active hours",
+        f"{plural(status.edges, 'edge')}; {plural(status.decisions, 'decision')}; "
+        f"{status.hour:.3f} active hours",
     )
     for alert in status.alerts:
         yield about.warning("alert", alert, remedy="`mnemic status` shows it too.")
