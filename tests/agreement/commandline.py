@@ -49,7 +49,7 @@ LISTS = frozenset({"connects", "learn_many"})
 """Verbs whose one argument stands in a file of JSON lines."""
 LACKS = frozenset(
     """
-    adopt_policy backtest clock embedder end_session read_only reembed session start_session
+    adopt_policy backtest clock embedder read_only reembed session
     """.split()
 )
 """Verbs and abilities of ``SyncMemory`` that the command line has not got, or has in its own way
@@ -63,6 +63,8 @@ class CommandLine:
         self._path = path
         self._point = point
         """``as-of`` and the options that name a point of the past."""
+        self._session: tuple[str, ...] = ()
+        """The option that goes on with the session that was started here."""
 
     def __enter__(self) -> Self:
         return self
@@ -93,13 +95,17 @@ class CommandLine:
         command = [*self._point, *tokens(verb, args, named)]
         out, err = io.StringIO(), io.StringIO()
         with redirect_stdout(out), redirect_stderr(err):
-            main(["--db", str(self._path), "--json", *command])
+            main(["--db", str(self._path), "--json", *self._session, *command])
         printed = [json.loads(line) for line in out.getvalue().splitlines()]
         if verb in {"history", "log"}:
             return printed
         if not printed:
             raise raised(json.loads(err.getvalue().splitlines()[-1]))
         (document,) = printed
+        if verb == "start_session":
+            self._session = ("--session", document["session_id"])
+        elif verb == "end_session":
+            self._session = ()
         return document["items"] if verb in ITEMS else document
 
     def _listed(self, items: Iterable[Any]) -> str:

@@ -15,6 +15,7 @@ from mnemic.adapters.inprocess.snapshot import SyncView
 NO_COMMANDS = {
     "open": "every command opens the store as it needs it",
     "close": "and closes it",
+    "seat": "--actor and --session of every command",
     "session": "holds a session open for a block of Python: session start, and session end",
 }
 NOT_WRITTEN = {

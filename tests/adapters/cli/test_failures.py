@@ -124,6 +124,13 @@ COMMANDS = (
     ["revise", "abcdef0123456789", "x"],
     ["forget", "abcdef0123456789"],
     ["erase", "abcdef0123456789"],
+    ["rezone", "abcdef0123456789", "external"],
+    ["erase-space", "--yes"],
+    ["edges", "abcdef0123456789"],
+    ["history"],
+    ["near-duplicates"],
+    ["composed-graph", "recent"],
+    ["session", "end"],
     ["consolidate"],
     ["curate"],
 )

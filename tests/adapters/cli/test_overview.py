@@ -13,8 +13,16 @@ import pytest
 Shell = Callable[..., Any]
 
 COMMANDS = """
-ingest learn revise forget erase recall outcome connect disconnect status blocks block log replay
-as-of consolidate curate verify compose label retract-label ledger frontier what-if backtest policy
+ingest learn learn-many revise rezone forget erase erase-space recall reference outcome connect
+connects connect-by-query disconnect pending-connections compose label retract-label ledger
+composition composed-with frontier composed-graph status blocks block edges log history guide
+compare analogies near-duplicates explain why-not replay timeline diff as-of what-if backtest policy
+receipt export import fork consolidate curate verify checkpoints doctor revert reembed session token
+completion
+""".split()
+HIDDEN = """
+adopt-policy checkpoint deep-reference dream drop-checkpoints end-session import-space replay-all
+start-session verify-receipt
 """.split()
 SLOW = ("numpy", "scipy", "eventsourcing", "wordllama", "mnemic.adapters.inprocess")
 
@@ -26,7 +34,12 @@ def test_help_names_every_command_an_example_and_the_exit_codes(shell: Shell) ->
     assert "4   damage" in told
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+def test_help_does_not_name_a_command_twice(shell: Shell) -> None:
+    told = shell("--help").out
+    assert [command for command in HIDDEN if f" {command} " in told] == []
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *HIDDEN])
 def test_every_command_explains_itself_and_its_options(shell: Shell, command: str) -> None:
     told = shell(command, "--help")
     assert told.exit == 0

@@ -26,6 +26,7 @@ from mnemic.adapters.cli import (
     reading,
     referencing,
     relating,
+    sessions,
     upkeep,
     writing,
 )
@@ -56,7 +57,8 @@ A first walk:
     mnemic verify
 
 Time is counted in active hours: it passes inside sessions only, so one of these commands by itself
-costs none. Ids may be shortened to 8 characters. Every command takes --json.
+costs none; `mnemic session` begins one. Ids may be shortened to 8 characters. Every command takes
+--json.
 """
 EXITS = """
 Exit codes:
@@ -72,7 +74,9 @@ Exit codes:
 Errors stand on standard error and say what to do next.
 """
 
-VALUED = frozenset({"--db", "--space", "--actor", "--embedder", "--tokens", "--retriever"})
+VALUED = frozenset(
+    {"--db", "--space", "--actor", "--session", "--embedder", "--tokens", "--retriever"}
+)
 FLAGS = frozenset({"--json"})
 """Options of every command, with and without a value; see ``launch``."""
 
@@ -156,14 +160,17 @@ ALIASES: dict[str, Callable[..., int]] = {
     "deep-reference": referencing.reference,
     "dream": upkeep.consolidate,
     "drop-checkpoints": upkeep.drop_checkpoints,
+    "end-session": sessions.end,
     "import-space": exchanging.import_,
     "replay-all": past.replay_all,
+    "start-session": sessions.start,
     "verify-receipt": exchanging.verify_receipt,
 }
 """Verbs of the library that stand above under another name: whoever knows them may write them."""
 for name, same in ALIASES.items():
     app.command(same, name=name, show=False)
 
+app.command(sessions.session)
 access.token.group = Group.create_ordered("Serve")
 app.command(access.token)
 
@@ -205,6 +212,7 @@ def launch(
     db: Annotated[Path, Parameter(env_var="MNEMIC_DB", show_default=True)] = Path("memory.db"),
     space: Annotated[str, Parameter(env_var="MNEMIC_SPACE", show_default=True)] = "default",
     actor: Annotated[str | None, Parameter(env_var="MNEMIC_ACTOR")] = None,
+    session: Annotated[str | None, Parameter(env_var="MNEMIC_SESSION")] = None,
     embedder: Annotated[EmbedderName | None, Parameter(env_var="MNEMIC_EMBEDDER")] = None,
     counter: Annotated[
         CounterName, Parameter(name="--tokens", env_var="MNEMIC_TOKENS")
@@ -219,6 +227,7 @@ def launch(
         db: The store: one SQLite file.
         space: Which of the file's memories.
         actor: Who acts, as the log should name it; cli if not given.
+        session: Which open session to go on with, so that active hours pass; see `mnemic session`.
         embedder: The model of a new space, which it keeps: bundled if not given, or minilm (an
             extra), which is slower and hears paraphrases better.
         counter: How budgets are counted: estimate (four characters to a token), or exactly, in
@@ -231,6 +240,7 @@ def launch(
         db,
         space=space,
         actor=actor,
+        session=session,
         embedder=embedder,
         counter=counter,
         retriever=retriever,

@@ -19,16 +19,13 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from mnemic.adapters.cli.failures import Failure, NotConfirmed
-from mnemic.adapters.embedders.shipped import EmbedderName, embedder_named
-from mnemic.adapters.tokens import CounterName, counter_named
-from mnemic.kernel.errors import LogCorrupt, PointOutOfRange, StoreFailed
+from mnemic.adapters.embedders.shipped import EmbedderName
+from mnemic.adapters.tokens import CounterName
 
 if TYPE_CHECKING:
     from mnemic.adapters.inprocess import SyncMemory
     from mnemic.adapters.inprocess.queries import Queries
     from mnemic.adapters.inprocess.snapshot import SyncView
-    from mnemic.adapters.stores.sqlite import SQLiteStore
-    from mnemic.kernel.ports import Embedder
     from mnemic.kernel.results import Result
 
 Progress = Callable[[int, int], None]
@@ -41,8 +38,6 @@ STANDARD_INPUT = "-"
 RetrieverName = Literal["exact", "ann"]
 """How near vectors are found. ``auto`` would always be exact here: a process that asks a single
 question never gets back the time that taking up graphs takes."""
-ACTOR = "cli"
-"""Who acts, as the log names it, if nobody else is named."""
 
 
 class Stream(Console):
@@ -73,7 +68,9 @@ class Invocation:
     """The store's file."""
     space: str
     actor: str | None = None
-    """Who acts, if somebody else than ``ACTOR``."""
+    """Who acts; None: the command line."""
+    session: str | None = None
+    """Which open session to go on with; None: none."""
     embedder: EmbedderName | None = None
     """None: the one that the space was built with."""
     counter: CounterName = "estimate"
@@ -102,38 +99,12 @@ class Invocation:
         Raises:
             StoreFailed: There is no such file.
             PointOutOfRange: There is no such space in it.
+            SessionState: The session to go on with is not open, or somebody else began it.
         """
-        from mnemic.adapters.inprocess import SyncMemory
-        from mnemic.adapters.proximity.keeper import Graphs
-        from mnemic.adapters.stores.sqlite import SQLiteStore
+        from mnemic.adapters.cli.opening import opened
 
-        if not making and not self.is_there():
-            raise StoreFailed(
-                f"there is no file {self.path}",
-                recovery="Name another with --db or MNEMIC_DB, or let `mnemic ingest` or "
-                "`mnemic learn` make it.",
-                path=str(self.path),
-            )
-        store = SQLiteStore(self.path, read_only=read_only)
-        try:
-            if not making:
-                self._check_space(store)
-            with SyncMemory.open(
-                store,
-                space=self.space,
-                embedder=self._embedder(read_only=read_only),
-                tokens=counter_named(self.counter),
-                actor=ACTOR if self.actor is None else self.actor,
-                read_only=read_only,
-                retriever=Graphs(always=True, least=1, builds=False)
-                if self.retriever == "ann"
-                else "exact",
-            ) as memory:
-                if read_only and warning:
-                    self._warn_of_damage(store, memory)
-                yield memory
-        finally:
-            store.close()
+        with opened(self, making=making, read_only=read_only, warning=warning) as memory:
+            yield memory
 
     @contextmanager
     def looking(self) -> Generator[Queries]:
@@ -167,34 +138,6 @@ class Invocation:
         except OSError:  # a name that no file can have
             return False
 
-    def _embedder(self, *, read_only: bool) -> Embedder | None:
-        """Return the embedder that was asked for; whoever only reads needs none."""
-        return None if self.embedder is None or read_only else embedder_named(self.embedder)
-
-    def _check_space(self, store: SQLiteStore) -> None:
-        spaces = store.spaces()
-        if self.space not in spaces:
-            known = ", ".join(spaces) or "none yet"
-            meant = "".join(f" Did you mean {near!r}?" for near in _near(self.space, spaces))
-            raise PointOutOfRange(
-                f"{self.path} has no space {self.space!r}",
-                recovery=f"Name one with --space; the file has: {known}.{meant}",
-                space=self.space,
-            )
-
-    def _warn_of_damage(self, store: SQLiteStore, memory: SyncMemory) -> None:
-        """Say so when the log was readable up to a damaged record only."""
-        try:
-            head = store.log(self.space).head().version
-        except LogCorrupt:
-            return  # whoever asked for the memory is told by the error that it meets itself
-        version = memory.status().version
-        if version < head:
-            self.warn(
-                f"the log is damaged at version {version + 1}; what stands before it is shown. "
-                "Run `mnemic verify`."
-            )
-
     # --- the terminal -----------------------------------------------------------------------
 
     def show(self, result: Result, *drawn: RenderableType) -> None:
@@ -219,6 +162,10 @@ class Invocation:
     def write_json(self, document: Mapping[str, Any]) -> None:
         """Print one JSON document on a line of its own."""
         print(_json(document, self.out.encoding), file=self.out.file)
+
+    def tell(self, sentence: str) -> None:
+        """Print a remark for people beside the output."""
+        self._tell(Text(plain(sentence), style="dim"))
 
     def warn(self, sentence: str) -> None:
         """Print a warning beside the output."""
@@ -308,6 +255,7 @@ def invocation(
     *,
     space: str,
     actor: str | None = None,
+    session: str | None = None,
     embedder: EmbedderName | None = None,
     counter: CounterName = "estimate",
     retriever: RetrieverName = "exact",
@@ -321,6 +269,7 @@ def invocation(
         path=path,
         space=space,
         actor=actor,
+        session=session,
         embedder=embedder,
         counter=counter,
         retriever=retriever,
@@ -348,13 +297,6 @@ def plain(words: str) -> str:
 
 def _steers(character: str) -> bool:
     return unicodedata.category(character) in {"Cc", "Cs"} or character in REORDERING
-
-
-def _near(word: str, known: Sequence[str]) -> list[str]:
-    """Return the one of *known* that *word* may have been meant as, if there is any."""
-    from difflib import get_close_matches
-
-    return get_close_matches(word, known, n=1)
 
 
 def _json(document: Mapping[str, Any], encoding: str) -> str:

@@ -1,0 +1,91 @@
+"""Commands that let time pass: session start and session end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+from cyclopts import App
+from rich.text import Text
+
+from mnemic.adapters.cli.failures import Exit
+from mnemic.adapters.cli.invocation import Run, plain
+from mnemic.kernel.errors import SessionState
+
+if TYPE_CHECKING:
+    from mnemic.adapters.inprocess import SyncMemory
+    from mnemic.kernel.results import SessionResult
+
+session = App(
+    name="session",
+    help="Begin or end a session: active hours pass inside sessions only.",
+    version_flags=[],
+    print_error=False,
+    exit_on_error=False,
+)
+
+
+@session.command
+def start(*, command_id: str | None = None, run: Run) -> int:
+    """Begin a session and print its id, for --session or MNEMIC_SESSION of what comes next.
+
+    ```
+    export MNEMIC_SESSION=$(mnemic session start)
+    mnemic learn "Ines moved the demo to Thursday."
+    mnemic recall "When is the demo?"
+    mnemic session end
+    ```
+
+    The time between its commands passes, an hour at most each. It goes on until it is ended, or
+    silently ends at its last command.
+
+    Args:
+        command_id: A name for this command; repeated under it, it is done once.
+        run: This invocation.
+    """
+    with evolve(run, session=None).memory(making=True) as memory:
+        started = memory.start_session(command_id=command_id)
+    if run.as_json:
+        run.show(started)
+        return Exit.OK
+    # The id alone goes to standard output, so that a shell can take it from there.
+    run.out.print(Text(started.session_id))
+    actor = "" if run.actor is None else f" and --actor {plain(run.actor)}"
+    run.tell(f"{started.summary} Go on in it with --session{actor}, or")
+    run.tell(f"export MNEMIC_SESSION={started.session_id}")
+    return Exit.OK
+
+
+@session.command
+def end(*, command_id: str | None = None, run: Run) -> int:
+    """End the session that --session or MNEMIC_SESSION names, after consolidating what waits.
+
+    Args:
+        command_id: A name for this command; repeated under it, it is done once.
+        run: This invocation.
+
+    Raises:
+        SessionState: None was named.
+    """
+    from mnemic.adapters.cli.opening import seated
+
+    with evolve(run, session=None).memory() as memory:
+        ended = None if command_id is None else _ended_before(memory, command_id)
+        if ended is None and run.session is None:
+            known = ", ".join(memory.status().open_sessions) or "none"
+            raise SessionState(
+                "no session was named",
+                recovery=f"Name one with --session or MNEMIC_SESSION; open: {known}.",
+            )
+        if ended is None:
+            ended = seated(run, memory).end_session(command_id=command_id)
+    run.show(ended)
+    return Exit.OK
+
+
+def _ended_before(memory: SyncMemory, command_id: str) -> SessionResult | None:
+    """Return what a repeated command was answered; whoever is in no session ends none."""
+    try:
+        return memory.end_session(command_id=command_id)
+    except SessionState:
+        return None
