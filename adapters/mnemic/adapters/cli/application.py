@@ -154,6 +154,7 @@ for title, commands in {
     if past.replay in commands:
         past.as_of.meta.group = group
         app.command(past.as_of.meta, name="as-of")
+
 ALIASES: dict[str, Callable[..., int]] = {
     "adopt-policy": experiments.adopt_policy,
     "checkpoint": upkeep.checkpoint,
@@ -170,6 +171,7 @@ ALIASES: dict[str, Callable[..., int]] = {
 for name, same in ALIASES.items():
     app.command(same, name=name, show=False)
 
+sessions.session.group = Group.create_ordered("Let time pass")
 app.command(sessions.session)
 access.token.group = Group.create_ordered("Serve")
 app.command(access.token)
