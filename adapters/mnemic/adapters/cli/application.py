@@ -236,7 +236,7 @@ def launch(
             o200k_base or another encoding (an extra). A replay needs the counter of its decision.
         retriever: How near vectors are found: exact, by looking at all; or ann, by the graphs that
             a host has left beside the store. For a single question that is the slower way.
-        as_json: Print one JSON document (log: one per line), errors too.
+        as_json: Print one JSON document (log, history: one per line), errors too.
     """
     run = invocation(
         db,

@@ -45,7 +45,7 @@ def ingest(
     created_at: str | None = None,
     date_order: DateOrder | None = None,
     consolidate: bool = True,
-    session: bool = True,
+    no_session: Flag = False,
     dry_run: Flag = False,
     run: Run,
 ) -> int:
@@ -76,8 +76,8 @@ def ingest(
         date_order: How a chat log writes its dates, if they leave it open: dmy, mdy or ymd.
         consolidate: Promote what was learned. Without, it waits in the inbox, and no session is
             opened, since a session that ends consolidates.
-        session: Open a session per file, or per conversation, unless it goes on with --session.
-            Without, learning takes no active time.
+        no_session: Open no session, so that learning takes no active time. Otherwise one is opened
+            per file, or per conversation; or all is learned in that of --session.
         dry_run: Show what would be learned by an empty memory, and learn nothing.
         run: This invocation.
     """
@@ -101,7 +101,7 @@ def ingest(
         )
     if dry_run:
         return _rehearse(sittings, len(files), run)
-    sessions = session and consolidate and run.session is None
+    sessions = consolidate and not no_session and run.session is None
     with run.memory(making=True) as memory, run.progress("learning") as progress:
         size = sum(sitting.size for sitting in sittings)
         learning = _Learning(memory, progress, size * 2 if consolidate else size)
