@@ -105,6 +105,14 @@ def test_a_file_of_somebody_else_is_a_problem_and_stays_as_it_is(shell: Shell, s
     assert store.read_text() == "a shopping list\n" * 100
 
 
+def test_a_folder_is_a_problem_and_nothing_is_said_of_its_permissions(
+    shell: Shell, store: Path
+) -> None:
+    store.mkdir(mode=0o777)
+    store.chmod(0o777)
+    assert troubles(shell) == [("store", "file", "problem")]
+
+
 def test_a_store_of_a_later_release_is_a_problem(told: Shell, store: Path) -> None:
     with closing(sqlite3.connect(store)) as connection, connection:
         connection.execute("PRAGMA user_version = 9")

@@ -50,6 +50,11 @@ def _examined(run: Invocation, path: Path) -> Iterator[Finding]:
     if not run.is_there():
         yield missing(path)
         return
+    if not path.is_file():
+        yield ABOUT.problem(
+            "file", f"{path} is no file", remedy="Name a file with --db or MNEMIC_DB."
+        )
+        return
     yield from premises(path)
     try:
         store = SQLiteStore(path, read_only=True)
