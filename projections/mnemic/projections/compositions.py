@@ -46,8 +46,7 @@ def listed(view: View, *, block: str | None, limit: int) -> tuple[Composition, .
     Raises:
         BlockNotFound: It was not learned by now.
     """
-    if type(limit) is not int or not 1 <= limit <= LIMIT_MAX:
-        raise FieldRefused(f"limit must be from 1 to {LIMIT_MAX}, got {limit!r}", field="limit")
+    _check_limit(limit)
     found: Iterable[Composed] = view.compositions()
     if block is not None:
         found = view.composed_with(find(view, block))
@@ -59,7 +58,9 @@ def neighbours(view: View, block_id: str, *, limit: int) -> tuple[ComposedNeighb
 
     Raises:
         BlockNotFound: It was not learned by now.
+        FieldRefused: The limit is out of range.
     """
+    _check_limit(limit)
     number = find(view, block_id)
     met: dict[int, list[Composed]] = {}
     for each in view.composed_with(number):
@@ -78,6 +79,11 @@ def neighbours(view: View, block_id: str, *, limit: int) -> tuple[ComposedNeighb
         )
         for other in order[:limit]
     )
+
+
+def _check_limit(limit: object) -> None:
+    if type(limit) is not int or not 1 <= limit <= LIMIT_MAX:
+        raise FieldRefused(f"limit must be from 1 to {LIMIT_MAX}, got {limit!r}", field="limit")
 
 
 def shown(view: View, composed: Composed) -> Composition:

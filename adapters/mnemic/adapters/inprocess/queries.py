@@ -135,6 +135,10 @@ class Queries(ABC):
     def composed_with(self, block_id: str, *, limit: int = 10) -> tuple[ComposedNeighbour, ...]:
         """Return the blocks that a block was composed with, most often first.
 
+        Args:
+            block_id: A block.
+            limit: Most blocks. Range: 1 to 1000.
+
         Raises:
             BlockNotFound: It was not learned by now.
         """
