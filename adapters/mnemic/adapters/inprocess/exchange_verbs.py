@@ -274,6 +274,8 @@ def _receipt_at(space: Space, version: int, progress: Progress | None) -> Receip
         digests.add(record)
         if progress is not None and record.version % receipts.PROGRESS_EVERY == 0:
             progress(record.version + 1, version + 1)
+    if progress is not None:
+        progress(version + 1, version + 1)
     return receipts.receipt_of(
         recorded,
         space=space.log.name,
