@@ -18,7 +18,7 @@ from attrs import frozen
 from mnemic.adapters.inprocess import composed_records as records
 from mnemic.adapters.inprocess.ledger_verbs import LedgerVerbs
 from mnemic.kernel import identity
-from mnemic.kernel.errors import ComposedGraphRefused, Refused
+from mnemic.kernel.errors import ComposedGraphRefused, Refused, ViewReadOnly
 from mnemic.kernel.results import Composition
 from mnemic.projections import compositions
 from mnemic.projections.frontier import lanes
@@ -155,6 +155,8 @@ class ComposedGraph(LedgerVerbs):
                 confidence_delta=call.confidence_delta,
                 command_id=command_id,
             )
+        except ViewReadOnly:
+            raise  # nothing about the arguments is wrong
         except Refused as refused:
             known = refused.code in {"label-unsupported", "composition-not-found"}
             message = refused.message if known else f"Invalid arguments: {refused.message}"
