@@ -24,13 +24,18 @@ class Awaited:
         self._behind = behind
         self._portal = portal
 
+    def session(self) -> AbstractContextManager[Any]:
+        """Hold a session open, as the async door does, for a plain ``with``."""
+        assert isinstance(self._behind, Memory)
+        return self._portal.wrap_async_context_manager(self._behind.session())
+
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._behind, name)
         return partial(self._finished, found) if inspect.iscoroutinefunction(found) else found
 
     def _finished(self, verb: Callable[..., Any], *args: Any, **named: Any) -> Any:
         answer = self._portal.call(partial(verb, *args, **named))
-        return Awaited(answer, self._portal) if isinstance(answer, Memory | View) else answer
+        return Awaited(answer, self._portal) if isinstance(answer, View) else answer
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
@@ -18,6 +18,7 @@ def opening(setting: Setting) -> dict[str, Any]:
     """Return the arguments of ``open``."""
     return {
         "path": setting.folder / "agent.db",
+        "space": setting.space,
         "embedder": setting.embedder,
         "clock": setting.clock,
         "read_only": setting.read_only,
@@ -36,13 +37,6 @@ class TestSyncMemory(DoorContract):
         return SyncMemory.open(**opening(setting))
 
 
-class TestSeat(DoorContract):
-    @contextmanager
-    def door(self, setting: Setting) -> Generator[SyncMemory]:
-        with SyncMemory.open(**opening(setting)) as memory, memory.seat(actor="ines") as seat:
-            yield seat
-
-
 class TestMemory(DoorContract):
     @pytest.fixture(autouse=True)
     def reach(self, portal: BlockingPortal) -> None:
@@ -50,14 +44,3 @@ class TestMemory(DoorContract):
 
     def door(self, setting: Setting) -> AbstractContextManager[Any]:
         return awaited(Memory.open(**opening(setting)), self.portal)
-
-
-class TestSeatOfMemory(DoorContract):
-    @pytest.fixture(autouse=True)
-    def reach(self, portal: BlockingPortal) -> None:
-        self.portal = portal
-
-    @contextmanager
-    def door(self, setting: Setting) -> Generator[Any]:
-        with awaited(Memory.open(**opening(setting)), self.portal) as memory:
-            yield memory.seat(actor="ines")

@@ -1,4 +1,6 @@
-"""What every adapter must do, as test classes with one hole to fill. One module per port.
+"""What every adapter must do, as test classes with one hole to fill.
+
+There is one module per port, and for doors, which have many verbs, one per theme.
 
 A new store is checked in two lines, and so is everything else that a host can plug in::
 
@@ -14,7 +16,10 @@ from __future__ import annotations
 
 import pytest
 
-_WITH_TESTS = "analysts doors doorsteps durability embedders indexes manners stores"
+_WITH_TESTS = """
+analysts blocks composed_graphs copies decisions doors doorsteps durability edges embedders indexes
+ledgers manners past recalls stores upkeep
+"""
 pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in _WITH_TESTS.split()))
 
 from mnemic.specs.contracts.analysts import AnalystContract  # noqa: E402 - rewritten from here on

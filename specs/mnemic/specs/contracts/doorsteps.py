@@ -38,7 +38,9 @@ class Setting:
     """What a door is opened with."""
 
     folder: Path
-    """Where its store stands, or is made: the same folder, the same space."""
+    """Where its store stands, or is made: the same folder, the same store."""
+    space: str = "default"
+    """Which memory of it; only a door that says it lacks ``space`` may leave this unread."""
     clock: Clock
     embedder: Embedder = field(factory=PlaneEmbedder)
     read_only: bool = False
@@ -58,29 +60,37 @@ class Doorstep(ABC):
     """The part of `DoorContract` on which its tests stand."""
 
     lacks: ClassVar[frozenset[str]] = frozenset()
-    """What this door does not offer: names of verbs, and of ``clock`` (it cannot be given one),
-    ``embedder``, ``command_id``, ``read_only``. What needs them is skipped."""
+    """What this door does not offer; what needs it is skipped. Names of verbs, ``as_of.VERB`` for
+    a verb that views have not got, ``VERB.ARGUMENT`` for an argument, ``VERB.shape`` where it has
+    words of its own for arguments of a wrong shape, and abilities: ``clock`` and ``embedder`` (it
+    cannot be given one), ``space`` (it cannot be opened on another), ``command_id``, ``progress``,
+    ``read_only``."""
 
     @abstractmethod
     def door(self, setting: Setting) -> AbstractContextManager[Door]:
-        """Return a door on the space ``default`` of the store in ``setting.folder``."""
+        """Return a door on the space ``setting.space`` of the store in ``setting.folder``."""
+
+    def store(self, setting: Setting) -> Any:
+        """Return what names that store where ``import_space`` asks *into* what."""
+        return setting.folder / "agent.db"
 
     # --- what the tests start from --------------------------------------------------------------
 
     @pytest.fixture(autouse=True)
     def _skip_what_is_lacking(self, request: pytest.FixtureRequest) -> None:
-        missing = self.lacks.intersection(getattr(request.function, "needs", ()))
-        if missing:
-            pytest.skip(f"this door has no {', '.join(sorted(missing))}")
+        self.skip_without(*getattr(request.function, "needs", ()))
 
     @pytest.fixture
     def wall(self) -> Wall:
         return Wall()
 
     @pytest.fixture
-    def opened(self, tmp_path: Path, wall: Wall) -> Generator[Callable[..., Door]]:
-        """Open doors on one space, and close them when the test is over."""
-        setting = Setting(folder=tmp_path, clock=wall)
+    def setting(self, tmp_path: Path, wall: Wall) -> Setting:
+        return Setting(folder=tmp_path, clock=wall)
+
+    @pytest.fixture
+    def opened(self, setting: Setting) -> Generator[Callable[..., Door]]:
+        """Open doors on one store, and close them when the test is over."""
         with ExitStack() as stack:
             yield lambda **other: stack.enter_context(self.door(evolve(setting, **other)))
 
@@ -96,10 +106,11 @@ class Doorstep(ABC):
         memory.consolidate()
         return found
 
-    def skip_without(self, verb: str) -> None:
-        """Skip a test about a verb that this door has not got."""
-        if verb in self.lacks:
-            pytest.skip(f"this door has no {verb}")
+    def skip_without(self, *features: str) -> None:
+        """Skip a test about something that this door has not got."""
+        missing = self.lacks.intersection(features)
+        if missing:
+            pytest.skip(f"this door has no {', '.join(sorted(missing))}")
 
 
 def learned(memory: Door, content: str) -> str:
@@ -112,3 +123,9 @@ def version_of(memory: Door) -> int:
     """Return where the log of *memory* ends."""
     version: int = plain(memory.status())["version"]
     return version
+
+
+def policy_of(memory: Door) -> Any:
+    """Return the policy in force, plain. It is a property here and a call where one must wait."""
+    found = memory.policy
+    return plain(found() if callable(found) else found)

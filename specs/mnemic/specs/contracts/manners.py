@@ -9,11 +9,24 @@ import pytest
 from mnemic.kernel.errors import MnemicError
 from mnemic.specs.contracts.answers import plain
 from mnemic.specs.contracts.doorsteps import Door, Doorstep, needs, version_of
-from mnemic.specs.contracts.wishes import LESSONS, STRANGERS, WISHES, WRITING
+from mnemic.specs.contracts.refusals import LIMITED, WISHES
+from mnemic.specs.contracts.wishes import (
+    FIRST,
+    LESSONS,
+    READING_TOO,
+    STRANGERS,
+    WRITING,
+)
 
 
 class Manners(Doorstep):
     """The part of `DoorContract` that is the same for every verb."""
+
+    def prepared(self, verb: str, memory: Door, ids: Mapping[str, str]) -> Mapping[str, str]:
+        """Do what has to come before a verb, and return the ids that it takes."""
+        features, ask = FIRST.get(verb, ((), None))
+        self.skip_without(verb, *features)
+        return ids if ask is None else {**ids, **ask(memory, ids)}
 
     # --- refusals -------------------------------------------------------------------------------
 
@@ -21,8 +34,8 @@ class Manners(Doorstep):
     def test_a_refusal_has_a_code_and_a_way_out_and_writes_nothing(
         self, wish: str, memory: Door, ids: Mapping[str, str]
     ) -> None:
-        code, verb, ask = WISHES[wish]
-        self.skip_without(verb)
+        code, features, ask = WISHES[wish]
+        self.skip_without(*features.split())
         before = plain(memory.status())
         with pytest.raises(MnemicError) as refused:
             ask(memory, ids)
@@ -39,6 +52,17 @@ class Manners(Doorstep):
             STRANGERS[stranger](memory, ids)
         assert version_of(memory) == before
 
+    @pytest.mark.parametrize("limit", [0, 1001])
+    @pytest.mark.parametrize("listing", LIMITED)
+    def test_no_listing_is_endless(
+        self, listing: str, limit: int, memory: Door, ids: Mapping[str, str]
+    ) -> None:
+        self.skip_without(listing)
+        with pytest.raises(MnemicError) as refused:
+            LIMITED[listing](memory, ids, limit=limit)
+        assert (refused.value.code, bool(refused.value.recovery)) == ("field-refused", True)
+        assert plain(LIMITED[listing](memory, ids, limit=1000)) is not None
+
     # --- commands that are sent again -----------------------------------------------------------
 
     @needs("command_id")
@@ -46,11 +70,12 @@ class Manners(Doorstep):
     def test_a_command_sent_again_is_answered_as_before_and_done_once(
         self, verb: str, memory: Door, ids: Mapping[str, str]
     ) -> None:
-        self.skip_without(verb)
-        first = plain(WRITING[verb](memory, ids, command_id="mine"))
+        its = self.prepared(verb, memory, ids)
+        before = version_of(memory)
+        first = plain(WRITING[verb](memory, its, command_id="mine"))
         written = version_of(memory)
-        assert plain(WRITING[verb](memory, ids, command_id="mine")) == first
-        assert version_of(memory) == written
+        assert plain(WRITING[verb](memory, its, command_id="mine")) == first
+        assert version_of(memory) == written > before
 
     @needs("command_id")
     def test_a_command_id_is_good_for_one_request(
@@ -75,7 +100,7 @@ class Manners(Doorstep):
         assert plain(other.status()) == plain(memory.status())
 
     @needs("read_only")
-    @pytest.mark.parametrize("verb", WRITING)
+    @pytest.mark.parametrize("verb", sorted({*WRITING} - READING_TOO - {"end_session"}))
     def test_a_door_opened_for_reading_refuses_to_write(
         self,
         verb: str,
@@ -83,10 +108,10 @@ class Manners(Doorstep):
         memory: Door,
         ids: Mapping[str, str],
     ) -> None:
-        self.skip_without(verb)
+        its = self.prepared(verb, memory, ids)
         before = version_of(memory)
         with pytest.raises(MnemicError) as refused:
-            WRITING[verb](opened(read_only=True), ids)
+            WRITING[verb](opened(read_only=True), its)
         assert (refused.value.code, bool(refused.value.recovery)) == ("view-read-only", True)
         assert version_of(memory) == before
 

@@ -1,9 +1,16 @@
-"""What is asked of a door in the tests: what it refuses, what it does not know, what writes."""
+"""What is asked of a door in the tests: what it does not know, what writes, what takes long."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, TypeAlias
+
+from attrs import evolve
+
+from mnemic.kernel.policy import DEFAULT
+from mnemic.specs.contracts.answers import plain
+from mnemic.specs.strategies.vectors import PlaneEmbedder
 
 LONG_AGO = "1970-01-02T00:00:00+00:00"
 """When the lessons were true: so long ago that the wall clock adds nothing to any score."""
@@ -17,108 +24,7 @@ LESSONS = {
 
 
 Ask: TypeAlias = Callable[..., Any]
-"""A verb called on a door, with the ids of the lessons."""
-
-WISHES: dict[str, tuple[str, str, Ask]] = {
-    "learn nothing": ("content-empty", "learn", lambda m, _: m.learn(" \n ")),
-    "learn too much": ("content-too-long", "learn", lambda m, _: m.learn("x" * 32_769)),
-    "learn under a long tag": (
-        "tags-refused",
-        "learn",
-        lambda m, _: m.learn("x", tags=["x" * 129]),
-    ),
-    "learn beyond certainty": ("field-refused", "learn", lambda m, _: m.learn("x", confidence=1.5)),
-    "learn of no date": (
-        "field-refused",
-        "learn",
-        lambda m, _: m.learn("x", created_at="one of these days"),
-    ),
-    "revise the unknown": ("block-not-found", "revise", lambda m, _: m.revise(NOBODY, "x")),
-    "revise into nothing": ("content-empty", "revise", lambda m, ids: m.revise(ids["tea"], "")),
-    "forget the unknown": ("block-not-found", "forget", lambda m, _: m.forget(NOBODY)),
-    "forget for too long a reason": (
-        "note-too-long",
-        "forget",
-        lambda m, ids: m.forget(ids["tea"], "x" * 501),
-    ),
-    "erase the unknown": ("block-not-found", "erase", lambda m, _: m.erase(NOBODY)),
-    "look at the unknown": ("block-not-found", "block", lambda m, _: m.block(NOBODY)),
-    "connect with itself": (
-        "self-loop",
-        "connect",
-        lambda m, ids: m.connect(ids["tea"], ids["tea"]),
-    ),
-    "connect the unknown": (
-        "block-not-found",
-        "connect",
-        lambda m, ids: m.connect(ids["tea"], NOBODY),
-    ),
-    "connect too strongly": (
-        "weight-out-of-range",
-        "connect",
-        lambda m, ids: m.connect(ids["tea"], ids["gate"], weight=1.01),
-    ),
-    "connect once more": (
-        "edge-exists",
-        "connect",
-        lambda m, ids: m.connect(ids["gate"], ids["oil"], if_exists="error"),
-    ),
-    "connect somehow": (
-        "unknown-if-exists",
-        "connect",
-        lambda m, ids: m.connect(ids["gate"], ids["oil"], if_exists="merge"),
-    ),
-    "connect with too long a note": (
-        "note-too-long",
-        "connect",
-        lambda m, ids: m.connect(ids["gate"], ids["tea"], note="x" * 501),
-    ),
-    "disconnect from itself": (
-        "self-loop",
-        "disconnect",
-        lambda m, ids: m.disconnect(ids["tea"], ids["tea"]),
-    ),
-    "recall in an unknown frame": (
-        "frame-unknown",
-        "recall",
-        lambda m, _: m.recall("x", frame="nobody's"),
-    ),
-    "recall no block at all": ("field-refused", "recall", lambda m, _: m.recall("x", top_k=0)),
-    "recall by an unknown key": (
-        "field-refused",
-        "recall",
-        lambda m, _: m.recall("x", where={"colour": "red"}),
-    ),
-    "score above one": (
-        "signal-out-of-range",
-        "outcome",
-        lambda m, ids: m.outcome([ids["tea"]], signal=1.5),
-    ),
-    "score nobody": ("nothing-to-score", "outcome", lambda m, _: m.outcome([], signal=1.0)),
-    "score an unknown decision": (
-        "decision-not-found",
-        "outcome",
-        lambda m, _: m.outcome(decision_id="d999", signal=1.0),
-    ),
-    "consolidate fewer than none": (
-        "field-refused",
-        "consolidate",
-        lambda m, _: m.consolidate(limit=-1),
-    ),
-    "end no session": ("session-state", "end_session", lambda m, _: m.end_session()),
-    "look back beyond the end": (
-        "point-out-of-range",
-        "as_of",
-        lambda m, _: m.as_of(version=999).status(),
-    ),
-    "look back at two points": (
-        "field-refused",
-        "as_of",
-        lambda m, _: m.as_of(version=1, hour=0.0).status(),
-    ),
-    "replay what was never decided": ("decision-not-found", "replay", lambda m, _: m.replay("d0")),
-}
-"""What is wished for: the code of the refusal, the verb, and how to ask."""
+"""A verb called on a door, with the ids of the lessons and of what else there is."""
 
 STRANGERS: dict[str, Ask] = {
     "a verb": lambda m, _: m.levitate(),
@@ -145,6 +51,81 @@ WRITING: dict[str, Ask] = {
     "outcome": lambda m, ids, **own: m.outcome([ids["gate"], ids["tea"]], signal=0.9, **own),
     "curate": lambda m, _, **own: m.curate(**own),
     "consolidate": lambda m, _, **own: m.consolidate(relink=True, **own),
+    "dream": lambda m, _, **own: m.dream(relink=True, **own),
     "start_session": lambda m, _, **own: m.start_session(**own),
+    "recall": lambda m, _, **own: m.recall(LESSONS["gate"], **own),
+    "deep_reference": lambda m, _, **own: m.deep_reference(LESSONS["gate"], **own),
+    "connect_by_query": lambda m, _, **own: m.connect_by_query(
+        LESSONS["tea"], LESSONS["gate"], **own
+    ),
+    "compose": lambda m, ids, **own: m.compose([ids["tea"], ids["gate"]], **own),
+    "adopt_policy": lambda m, _, **own: m.adopt_policy(evolve(DEFAULT, name="other"), **own),
+    "revert": lambda m, its, **own: m.revert(int(its["version"]), int(its["version"]), **own),
+    "end_session": lambda m, _, **own: m.end_session(**own),
+    "label": lambda m, its, **own: m.label(its["composition"], "helpful", **own),
+    "retract_label": lambda m, its, **own: m.retract_label(its["label"], **own),
+    "composed_graph": lambda m, its, **own: m.composed_graph(
+        "label", event_id=its["composition"], outcome_type="submitted", **own
+    ),
+    "erase_space": lambda m, _, **own: m.erase_space(**own),
 }
 """What writes, and may be sent again under an id."""
+
+
+def composed(memory: Any, ids: Mapping[str, str]) -> dict[str, str]:
+    """Compose two of the lessons and label that."""
+    made = plain(memory.compose([ids["gate"], ids["tea"]], query="why tea?"))["composition_id"]
+    label = plain(memory.label(made, "helpful"))["label_id"]
+    return {"composition": made, "label": label}
+
+
+def started(memory: Any, _: Mapping[str, str]) -> dict[str, str]:
+    """Start a session."""
+    return {"session": plain(memory.start_session())["session_id"]}
+
+
+def learned(memory: Any, _: Mapping[str, str]) -> dict[str, str]:
+    """Learn a lesson more, which waits in the inbox."""
+    return {"lamp": plain(memory.learn("the lamp is new", created_at=LONG_AGO))["block_id"]}
+
+
+def faded(memory: Any, ids: Mapping[str, str]) -> dict[str, str]:
+    """Connect two lessons so weakly that it does not last."""
+    memory.connect(ids["tea"], ids["gate"], weight=0.05)
+    return {}
+
+
+def forgotten(memory: Any, ids: Mapping[str, str]) -> dict[str, str]:
+    """Forget a lesson, and return where the log says so."""
+    memory.forget(ids["tea"])
+    return {"version": str(plain(memory.status())["version"])}
+
+
+FIRST: dict[str, tuple[tuple[str, ...], Ask]] = {
+    "consolidate": ((), learned),
+    "dream": ((), learned),
+    "curate": ((), faded),
+    "revert": ((), forgotten),
+    "end_session": (("start_session",), started),
+    "label": (("compose", "label"), composed),
+    "retract_label": (("compose", "label"), composed),
+    "composed_graph": (("compose", "label"), composed),
+}
+"""What has to come before some of these: the verbs it takes, and how."""
+READING_TOO = frozenset({"recall", "deep_reference"})
+"""What writes only where it may."""
+
+LONG: dict[str, Ask] = {
+    "consolidate": lambda m, _, **own: m.consolidate(**own),
+    "dream": lambda m, _, **own: m.dream(**own),
+    "verify": lambda m, _, **own: m.verify(**own),
+    "replay_all": lambda m, _, **own: m.replay_all(**own),
+    "backtest": lambda m, _, **own: m.backtest([DEFAULT], **own),
+    "verify_receipt": lambda m, its, **own: m.verify_receipt(
+        plain(m.receipt(its["decision"])), **own
+    ),
+    "export": lambda m, its, **own: m.export(Path(its["folder"]) / "out.jsonl", **own),
+    "fork": lambda m, _, **own: m.fork("trial", **own),
+    "reembed": lambda m, _, **own: m.reembed(PlaneEmbedder("another plane"), **own),
+}
+"""What takes long and says how far it is, given a decision and a folder."""
