@@ -35,7 +35,7 @@ class Awaited:
 
     def _finished(self, verb: Callable[..., Any], *args: Any, **named: Any) -> Any:
         answer = self._portal.call(partial(verb, *args, **named))
-        return Awaited(answer, self._portal) if isinstance(answer, View) else answer
+        return Awaited(answer, self._portal) if isinstance(answer, View | Memory) else answer
 
 
 @contextmanager

@@ -56,7 +56,8 @@ class Spy:
         def answer(*args: Any, **named: Any) -> Any:
             given = call(*args, **named)
             self._note(verb, *inspect.signature(call).bind(*args, **named).arguments)
-            return Spy(given, self._notes) if isinstance(given, SyncView) else given
+            heard = isinstance(given, SyncView | SyncMemory)  # a view of the past, or a seat
+            return Spy(given, self._notes) if heard else given
 
         return answer
 

@@ -99,6 +99,20 @@ class Manners(Doorstep):
         assert plain(memory.disconnect(ids["tea"], ids["gate"]))["action"] == "removed"
         assert plain(other.status()) == plain(memory.status())
 
+    @needs("seat", "start_session", "history")
+    def test_a_seat_has_a_name_and_a_session_of_its_own(self, memory: Door) -> None:
+        first = memory.seat(actor="Ines")
+        session = plain(first.start_session())["session_id"]
+        memory.learn(LESSONS["gate"])
+        memory.seat(actor="Ines", session=session).learn(LESSONS["tea"])
+        started, learned, said = plain(memory.history(limit=3))
+        assert (started["kind"], started["actor"]) == ("session-started", "Ines")
+        assert (learned["actor"] != "Ines", learned["session_id"]) == (True, None)
+        assert (said["actor"], said["session_id"]) == ("Ines", session)
+        with pytest.raises(MnemicError) as refused:
+            memory.seat(actor="Omar", session=session)
+        assert (refused.value.code, bool(refused.value.recovery)) == ("session-state", True)
+
     @needs("read_only")
     @pytest.mark.parametrize("verb", sorted({*WRITING} - READING_TOO - {"end_session"}))
     def test_a_door_opened_for_reading_refuses_to_write(
