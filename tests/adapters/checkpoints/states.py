@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from mnemic.adapters.checkpoints.keeper import Keeper
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.inprocess.space import Space
@@ -24,6 +25,12 @@ def told(memory: SyncMemory) -> dict[str, tuple[str, bytes]]:
 def told_by_log(memory: SyncMemory) -> dict[str, tuple[str, bytes]]:
     """Return what the whole log folds into, part by part."""
     return _parts(State().rebuild(space_of(memory).recorded(-1)))
+
+
+def keeper_of(memory: SyncMemory) -> Keeper:
+    keeper = space_of(memory).keeper
+    assert keeper is not None
+    return keeper
 
 
 def restored(memory: SyncMemory) -> int | None:

@@ -14,7 +14,7 @@ from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.kernel.errors import StoreFailed
 from tests.adapters.checkpoints.conftest import Open
-from tests.adapters.checkpoints.states import restored, restored_from, space_of, told, told_by_log
+from tests.adapters.checkpoints.states import keeper_of, restored, restored_from, told, told_by_log
 
 SECRETS = (b"zanzibar", b"quetzal")
 STAYS = b"harbour"
@@ -102,7 +102,7 @@ def test_what_cannot_be_written_is_refused_when_asked_for_and_noted_otherwise(
             memory.checkpoint()
         assert memory.status().alerts == ()
         memory.learn_many([f"thing {number}" for number in range(TAIL_MIN + 1)])
-        space_of(memory).close()  # waits for the attempt
+        keeper_of(memory).close()  # waits for the attempt
         (alert,) = memory.status().alerts
         assert alert.startswith("no checkpoint could be written: ")
 

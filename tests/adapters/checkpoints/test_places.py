@@ -13,7 +13,7 @@ from mnemic.adapters.folders import PRIVATE
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.kernel.errors import StoreFailed
 from tests.adapters.checkpoints.conftest import Open
-from tests.adapters.checkpoints.states import space_of
+from tests.adapters.checkpoints.states import keeper_of
 
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions and links of POSIX")
 
@@ -127,7 +127,7 @@ def test_an_alert_about_erased_words_outlives_one_about_a_checkpoint(
         place = in_the_way(folder, memory.checkpoint().name)
         memory.erase(block)
         memory.learn_many([f"thing {number}" for number in range(TAIL_MIN + 1)])
-        space_of(memory).close()  # writes one, and all went well
+        keeper_of(memory).close()  # writes one, and all went well
         assert [alert.split()[0] for alert in memory.status().alerts] == [place.name]
 
 
