@@ -374,15 +374,17 @@ async def test_async_seats_go_on_with_sessions_and_close_alone(clock: ManualCloc
 @pytest.mark.anyio
 async def test_closing_an_async_memory_waits_for_the_verbs_of_its_seats(path: Path) -> None:
     gate = Gate()
-    memory = Memory.open(path, embedder=gate, synchronous="normal")
-    async with anyio.create_task_group() as tasks, memory:
+    async with Memory.open(path, embedder=gate, synchronous="normal") as memory:
         await memory.learn("pending")
         seat = await memory.seat(actor="ines")
-        tasks.start_soon(seat.consolidate)
-        await gate.wait_until_reached()
-        tasks.start_soon(anyio.to_thread.run_sync, gate.opened.set)
-    with pytest.raises(Closed):
-        await seat.status()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(seat.consolidate)
+            await gate.wait_until_reached()
+            tasks.start_soon(memory.close)
+            await anyio.wait_all_tasks_blocked()
+            gate.opened.set()
+        with pytest.raises(Closed):
+            await seat.status()
     async with Memory.open(path, embedder=HashEmbedder()) as later:
         assert (await later.status()).active == 1
 
