@@ -60,7 +60,14 @@ class Host(Queries):
         self._is_seat = False
         self._is_closed = False
 
-    def seat(self, *, actor: str, session: str | None = None) -> Self:
+    def seat(
+        self,
+        *,
+        actor: str,
+        session: str | None = None,
+        read_only: bool = False,
+        version: int | None = None,
+    ) -> Self:
         """Return another handle on the same open space, for another caller.
 
         It has an actor, a session and breadcrumbs of its own and shares everything else, so it
@@ -70,13 +77,18 @@ class Host(Queries):
         Args:
             actor: Who acts, as the log should name it.
             session: Go on with this open session, which the same actor began; None: with none.
+            read_only: Whether the seat may not write.
+            version: Write only while the log stands at this version, or where this seat left it
+                since: whoever comes in between makes its next command a ``VersionConflict``.
+                None: write wherever it stands.
 
         Raises:
-            FieldRefused: The actor or the session is no name.
+            FieldRefused: The actor or the session is no name, or the version is none.
             SessionState: The session is not open, or another actor began it.
         """
         seat = copy(self)
-        seat._sit_down(self._open().seated(actor, session))  # noqa: SLF001 - one of our own
+        space = self._open().seated(actor, session, read_only=read_only, version=version)
+        seat._sit_down(space)  # noqa: SLF001 - one of our own
         return seat
 
     def _sit_down(self, space: Space) -> None:

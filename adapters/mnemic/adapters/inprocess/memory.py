@@ -283,14 +283,28 @@ class Memory(_Threaded, Guided):
         with anyio.CancelScope(shield=True):
             await self.close()
 
-    async def seat(self, *, actor: str, session: str | None = None) -> Self:
+    async def seat(
+        self,
+        *,
+        actor: str,
+        session: str | None = None,
+        read_only: bool = False,
+        version: int | None = None,
+    ) -> Self:
         """Return another handle on the same open space. See ``SyncMemory.seat``.
 
         It is open already; enter it to have it closed. It waits for no verb of this one.
         """
         if self._behind is None:
             raise Closed("the memory is not open", recovery="Enter it: async with memory.")
-        behind = await to_thread.run_sync(partial(self._behind.seat, actor=actor, session=session))
+        sit = partial(
+            self._behind.seat,
+            actor=actor,
+            session=session,
+            read_only=read_only,
+            version=version,
+        )
+        behind = await to_thread.run_sync(sit)
         seat = copy(self)
         seat._sit_down(behind)  # noqa: SLF001 - one of our own
         return seat

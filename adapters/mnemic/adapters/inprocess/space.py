@@ -120,6 +120,8 @@ class _Shared:
     spared: int = -1
     """The last version that a checkpoint spared the reading of."""
     is_closed: bool = False
+    read_only: bool
+    """Whether the space was opened so: a damaged log ends its fold then, and is no failure."""
 
 
 class Space:
@@ -134,12 +136,17 @@ class Space:
         self.codec = Codec(entropy)
         self.actor = actor
         self.read_only = read_only
+        """Whether this seat may not write."""
+        self.stands: int | None = None
+        """Where this seat wants to find the log, as it left it; None: anywhere."""
+        self.answered: int | None = None
+        """Where the log stood when the last command of this seat had been answered."""
         self.store: Store | None = None
         """Where it was opened, for whoever puts a fork beside it."""
         self.guard = threading.RLock()
         self.keeper: Keeper | None = None
         """Who keeps checkpoints of the state; None: nobody."""
-        self._shared = _Shared()
+        self._shared = _Shared(read_only=read_only)
         self._session: SessionId | None = None
         """The last one of this seat; it may have ended since."""
         self.graphs: GraphKeeper | None = None
@@ -147,22 +154,29 @@ class Space:
 
     # --- seats ------------------------------------------------------------------------------
 
-    def seated(self, actor: str, session: str | None) -> Space:
+    def seated(
+        self, actor: str, session: str | None, *, read_only: bool = False, version: int | None = None
+    ) -> Space:
         """Return another seat on this space, for *actor*.
 
         Args:
             actor: Who acts, as the log should name it.
             session: An open session of this actor to go on with; None: none.
+            read_only: Whether it may not write.
+            version: Where the log has to stand when it writes; None: anywhere.
 
         Raises:
-            FieldRefused: The actor or the session is no name.
+            FieldRefused: The actor or the session is no name, or the version is none.
             SessionState: The session is not open, or another actor began it.
         """
         checked_name("actor", actor)
+        if version is not None and type(version) is not int:
+            raise FieldRefused(f"version must be a whole number, got {version!r}", field="version")
         if session is not None:
             self._check_session(checked_name("session", session), actor)
         seat = copy(self)
         seat.actor, seat.session = actor, None if session is None else SessionId(session)
+        seat.read_only, seat.stands, seat.answered = self.read_only or read_only, version, None
         return seat
 
     def _check_session(self, session: str, actor: str) -> None:
@@ -280,7 +294,7 @@ class Space:
         try:
             self._fold(source)
         except LogCorrupt as damage:
-            if not self.read_only:
+            if not self._shared.read_only:
                 raise
             self._shared.damage = damage
 
@@ -347,6 +361,7 @@ class Space:
 
         Raises:
             CommandIdReused: The id was used for another request.
+            VersionConflict: The log stands elsewhere than this seat wants it.
             Closed: Another seat's thread closed the space meanwhile.
         """
         self.check_writable()
@@ -360,6 +375,7 @@ class Space:
         if repeated is not None:
             return self.decided_again(repeated, decide) if again is None else again(repeated)
         for _ in range(CONFLICTS_MAX):
+            self.check_stands()
             if command.verb not in AFTER_ERASURE:
                 self.check_kept()
             moment = self.moment()
@@ -389,6 +405,7 @@ class Space:
                     return (
                         self.decided_again(repeated, decide) if again is None else again(repeated)
                     )
+                self.check_stands()
                 self.check_kept()
                 moment = self.moment()
                 written = decide(self.live(moment), moment)
@@ -408,6 +425,7 @@ class Space:
         """
         head = self.state.version
         if not written.events:
+            self.answered = head
             return Outcome(written.extra, head, head, ())
         stamped = self._stamped(command, written.events, moment)
         records: list[Record] = []
@@ -432,6 +450,9 @@ class Space:
         else:
             self._fold(stamped)
             self._advanced()
+        self.answered = last
+        if self.stands is not None:
+            self.stands = last
         return Outcome(written.extra, first, last, written.events)
 
     def _erased(self) -> None:
@@ -482,6 +503,8 @@ class Space:
                 command_id=command.id,
                 version=row.first,
             )
+        if row is not None:
+            self.answered = row.last
         return row
 
     def decided_again(self, row: CommandRow, decide: Decide) -> Outcome:
@@ -519,8 +542,26 @@ class Space:
         Raises:
             ViewReadOnly: The space was opened read-only.
         """
-        if self.read_only:
+        if self._shared.read_only:
             raise ViewReadOnly(f"space {self.log.name!r} is open read-only")
+        if self.read_only:
+            raise ViewReadOnly(f"this seat on space {self.log.name!r} only reads")
+
+    def check_stands(self) -> None:
+        """Refuse when the log stands elsewhere than this seat wants it.
+
+        Raises:
+            VersionConflict: Somebody has written meanwhile, or the version is still to come.
+        """
+        if self.stands is None:
+            return
+        self.catch_up()
+        if self.stands != self.state.version:
+            raise VersionConflict(
+                f"the log stands at version {self.state.version}, not at {self.stands}",
+                expected=self.stands,
+                head=self.state.version,
+            )
 
     def check_kept(self) -> None:
         """Refuse when the space has been erased; the guard is held.

@@ -1,0 +1,53 @@
+"""Where a seat stands in the log, for doors that say so with each answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from mnemic.adapters.inprocess.host import Host
+
+T = TypeVar("T")
+
+TRIES = 3
+"""Times that a question is asked while others write, before they have to wait for it."""
+
+
+def version_of(memory: Host) -> int:
+    """Return the version that the log stands at."""
+    space = memory._open()  # noqa: SLF001 - a part of the same door
+    with space.guard:
+        space.catch_up()
+        return space.state.version
+
+
+def version_written(memory: Host) -> int:
+    """Return where the log stood when the last command of a seat had been answered.
+
+    A repeated command is answered where it was the first time.
+    """
+    answered = memory._open().answered  # noqa: SLF001 - a part of the same door
+    return version_of(memory) if answered is None else answered
+
+
+def asked(memory: Host, question: Callable[[], T]) -> tuple[T, int]:
+    """Return the answer to a question that only reads, and the one version it was read from.
+
+    Nobody waits for it, unless others keep on writing.
+    """
+    for _ in range(TRIES):
+        before = version_of(memory)
+        answer = question()
+        if version_of(memory) == before:
+            return answer, before
+    with memory._open().guard:  # noqa: SLF001 - a part of the same door
+        return _alone(memory, question)
+
+
+def _alone(memory: Host, question: Callable[[], T]) -> tuple[T, int]:
+    """Ask while no seat of this process writes; other processes still may."""
+    while True:
+        before = version_of(memory)
+        answer = question()
+        if version_of(memory) == before:
+            return answer, before
