@@ -8,7 +8,9 @@ from typing import Any
 from attrs import field, frozen
 
 from mnemic.adapters.embedders.shipped import embedder_named
-from mnemic.adapters.inprocess.memory import Memory, View
+from mnemic.adapters.inprocess.memory import Memory
+from mnemic.adapters.inprocess.snapshot import SyncView
+from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.wire.documents import arguments_of
 from mnemic.adapters.wire.points import point
 from mnemic.adapters.wire.verbs import Scope, Verb, verbs
@@ -62,12 +64,17 @@ class Call:
 
 
 async def perform(memory: Memory, call: Call, progress: Progress | None = None) -> Any:
+    """Make a call on an async memory. See ``answered``, which runs on its worker thread."""
+    return await memory.run(answered, call, progress)
+
+
+def answered(memory: SyncMemory, call: Call, progress: Progress | None = None) -> Any:
     """Make a call, and return what the verb answers.
 
     Args:
         memory: Whose verb.
         call: What is called.
-        progress: Told how far long work is.
+        progress: Told how far long work is, on this thread.
 
     Raises:
         FieldRefused: The arguments are not those of the verb, or it has no view of the past.
@@ -75,32 +82,32 @@ async def perform(memory: Memory, call: Call, progress: Progress | None = None) 
     """
     verb = call.spec
     if call.as_of is not None:
-        view = await _view(memory, verb, call)
-        return await getattr(view, verb.name)(**arguments_of(verb, call.arguments, past=True))
+        view = _view(memory, verb, call)
+        return getattr(view, verb.name)(**arguments_of(verb, call.arguments, past=True))
     arguments = arguments_of(verb, call.arguments)
     if call.now is not None:
         raise FieldRefused(
             "now belongs to a point of the past", recovery="Give as_of too.", field="now"
         )
-    if verb.name == "guide":
-        return memory.guide(**arguments)
+    if verb.name == "policy":
+        return memory.policy
     if verb.name == "reembed":
         arguments["embedder"] = _embedder(arguments["embedder"])
     if verb.repeatable:
         arguments["command_id"] = call.command_id
     if verb.long:
         arguments["progress"] = progress
-    return await getattr(memory, verb.name)(**arguments)
+    return getattr(memory, verb.name)(**arguments)
 
 
-async def _view(memory: Memory, verb: Verb, call: Call) -> View:
+def _view(memory: SyncMemory, verb: Verb, call: Call) -> SyncView:
     if verb.past_parameters is None:
         raise FieldRefused(
             f"{verb.name} is no question to the past",
             recovery="Leave out as_of; what a decision saw is asked by its id.",
             field="as_of",
         )
-    return await memory.as_of(**point(call.as_of or "", call.now))
+    return memory.as_of(**point(call.as_of or "", call.now))
 
 
 def _embedder(name: object) -> Embedder:
