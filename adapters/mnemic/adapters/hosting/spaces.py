@@ -1,0 +1,255 @@
+"""The spaces of one store: opened when somebody asks, shared by all callers, closed when idle.
+
+Rules of this module:
+
+1. All of it runs on one event loop; whatever waits for a disk runs on a thread. So what is decided
+   between two ``await`` is decided alone.
+2. A space is open at most once. Opening and closing it is done in the turn of its place.
+3. A space that somebody holds is not closed, unless the whole host is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import anyio
+from anyio import to_thread
+from attrs import define, field, frozen
+
+from mnemic.adapters.inprocess.memory import Memory
+from mnemic.adapters.inprocess.sync import SyncMemory
+from mnemic.kernel.decisions.learning import checked_name
+from mnemic.kernel.errors import Closed, PointOutOfRange
+from mnemic.kernel.ports import Store
+
+OPEN_MAX = 32
+"""Spaces that are kept open though nobody uses them just now."""
+
+
+@define(kw_only=True, eq=False)
+class _Place:
+    """Where one space is open, or will be."""
+
+    memory: SyncMemory | None = None
+    """None: it is not open."""
+    callers: int = 0
+    used: int = 0
+    """When it was last asked for, counted in questions."""
+    turn: anyio.Lock = field(factory=anyio.Lock)
+    """Held by whoever opens or closes it."""
+
+
+@frozen(kw_only=True)
+class Hold:
+    """A space that stays open until it is released."""
+
+    memory: SyncMemory
+    """The one that was opened; callers take seats on it."""
+    _let_go: Callable[[], None]
+
+    def release(self) -> None:
+        """Let go of it. Once."""
+        self._let_go()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.release()
+
+
+class Spaces:
+    """The spaces of one store. ``async with Spaces(path) as spaces: ...``.
+
+    Args:
+        store: A file, which is made if it is not there, or a store of the host's own, which stays
+            open.
+        open_max: Spaces that stay open though nobody uses them. Range: >= 1.
+        opening: What ``SyncMemory.open`` takes besides: embedder, analyst, retriever and so on.
+            The embedder and the analyst are shared by all spaces.
+    """
+
+    def __init__(
+        self, store: str | Path | Store, *, open_max: int = OPEN_MAX, **opening: Any
+    ) -> None:
+        self._given = store
+        self._store: Store | None = None
+        self._opening = opening
+        self._open_max = open_max
+        self._places: dict[str, _Place] = {}
+        self._questions = 0
+
+    async def __aenter__(self) -> Self:
+        self._store = await to_thread.run_sync(partial(_opened, self._given, self._opening))
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with anyio.CancelScope(shield=True):
+            await self.close()
+
+    async def names(self) -> tuple[str, ...]:
+        """Return the names of all spaces, sorted."""
+        return tuple(await to_thread.run_sync(self._standing().spaces))
+
+    async def make(self, space: str) -> bool:
+        """Make a space, unless it is there; say whether it was made.
+
+        Raises:
+            FieldRefused: It is no name for a space.
+            StoreFull, StoreBusy, StoreFailed, ViewReadOnly: See each.
+        """
+        name = checked_name("space", space)
+        if name in await self.names():
+            return False
+        (await self._hold(name, making=True)).release()
+        return True
+
+    async def hold(self, space: str) -> Hold:
+        """Return a space that stays open until the hold is released.
+
+        Raises:
+            PointOutOfRange: There is no such space.
+            Closed: The host is closed.
+            LogCorrupt, StoreFailed, EmbedderMismatch: It cannot be opened.
+        """
+        return await self._hold(space, making=False)
+
+    @asynccontextmanager
+    async def seat(
+        self,
+        space: str,
+        *,
+        actor: str,
+        session: str | None = None,
+        read_only: bool = False,
+        version: int | None = None,
+    ) -> AsyncGenerator[Memory]:
+        """Sit down in a space for an ``async with`` block. See ``SyncMemory.seat``.
+
+        Raises:
+            PointOutOfRange: There is no such space.
+            SessionState, FieldRefused: See ``SyncMemory.seat``.
+        """
+        with await self.hold(space) as hold:
+            sit = partial(
+                hold.memory.seat,
+                actor=actor,
+                session=session,
+                read_only=read_only,
+                version=version,
+            )
+            async with Memory(sit) as memory:
+                yield memory
+
+    async def close(self) -> None:
+        """Close every space, and the store if it was opened here. Closing twice is fine.
+
+        A verb that still runs ends first, or is refused as ``Closed`` at its next step.
+        """
+        store, self._store = self._store, None
+        if store is None:
+            return
+        for place in list(self._places.values()):
+            async with place.turn:
+                await _close(place)
+        self._places.clear()
+        if store is not self._given:
+            await to_thread.run_sync(store.close)
+
+    # --- places -----------------------------------------------------------------------------
+
+    async def _hold(self, space: str, *, making: bool) -> Hold:
+        self._standing()
+        self._questions += 1
+        place = self._places.setdefault(space, _Place())
+        place.used, place.callers = self._questions, place.callers + 1
+        try:
+            if place.memory is None:
+                await self._open(space, place, making=making)
+        except BaseException:
+            self._let_go(space, place)
+            raise
+        assert place.memory is not None  # noqa: S101 - nobody closes what is held
+        return Hold(memory=place.memory, let_go=partial(self._let_go, space, place))
+
+    async def _open(self, space: str, place: _Place, *, making: bool) -> None:
+        async with place.turn:
+            if place.memory is None:
+                await self._make_room()
+                opening = partial(_open_space, self._standing(), space, making, self._opening)
+                place.memory = await to_thread.run_sync(opening)
+
+    def _let_go(self, space: str, place: _Place) -> None:
+        place.callers -= 1
+        if place.memory is None and not place.callers and self._places.get(space) is place:
+            del self._places[space]  # a name that no space has, or one that would not open
+
+    async def _make_room(self) -> None:
+        """Close the spaces that nobody has used for longest, beyond as many as may stay open."""
+        is_open = [place for place in self._places.values() if place.memory is not None]
+        idle = sorted(
+            (place for place in is_open if not place.callers), key=lambda place: place.used
+        )
+        for place in idle[: max(0, len(is_open) + 1 - self._open_max)]:
+            async with place.turn:
+                if not place.callers:
+                    await _close(place)
+        self._places = {
+            name: place
+            for name, place in self._places.items()
+            if place.memory is not None or place.callers
+        }
+
+    def _standing(self) -> Store:
+        if self._store is None:
+            raise Closed("the spaces are closed", recovery="Enter them: async with spaces.")
+        return self._store
+
+
+def _opened(given: str | Path | Store, opening: dict[str, Any]) -> Store:
+    """Return the store, opened if it was given as a path."""
+    if not isinstance(given, str | Path):
+        return given
+    if str(given) == ":memory:":
+        from mnemic.adapters.stores.memory import MemoryStore
+
+        return MemoryStore()
+    from mnemic.adapters.stores.sqlite import SQLiteStore
+
+    return SQLiteStore(
+        given,
+        synchronous=opening.get("synchronous", "full"),
+        read_only=opening.get("read_only", False),
+    )
+
+
+def _open_space(store: Store, space: str, making: bool, opening: dict[str, Any]) -> SyncMemory:  # noqa: FBT001 - called once
+    if not making and space not in store.spaces():
+        raise PointOutOfRange(
+            f"there is no space {space!r:.200}",
+            recovery="Name a space that is there, or let an admin make it.",
+            space=space,
+        )
+    return SyncMemory.open(store, space=space, **opening)
+
+
+async def _close(place: _Place) -> None:
+    """Close what is open at a place. Its turn is held."""
+    memory, place.memory = place.memory, None
+    if memory is not None:
+        await to_thread.run_sync(memory.close)

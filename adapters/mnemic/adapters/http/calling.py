@@ -1,0 +1,235 @@
+"""From a request to a verb and back: one way for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from attrs import frozen
+
+from mnemic.adapters.hosting import Spaces
+from mnemic.adapters.http import reading
+from mnemic.adapters.http.answers import Answer, of_document
+from mnemic.adapters.http.reading import Tags
+from mnemic.adapters.http.routes import Route
+from mnemic.adapters.http.security import Authenticate, Caller, check_scope, header, unseen
+from mnemic.adapters.http.settings import Settings
+from mnemic.adapters.http.workers import Workers
+from mnemic.adapters.inprocess.standing import asked, version_of, version_written
+from mnemic.adapters.inprocess.sync import SyncMemory
+from mnemic.adapters.wire.calls import Call, answered
+from mnemic.adapters.wire.documents import document_of
+from mnemic.kernel.errors import FieldRefused, PointOutOfRange, VersionConflict
+
+NOWHERE = -1
+"""A version that no log is seen at: what a condition names that names none of ours."""
+
+
+@frozen(kw_only=True)
+class Desk:
+    """What all requests share."""
+
+    spaces: Spaces
+    authenticate: Authenticate
+    settings: Settings
+    workers: Workers
+
+
+@frozen(kw_only=True)
+class Order:
+    """A request that has been read and let in: everything that a worker needs for it."""
+
+    route: Route
+    call: Call
+    caller: Caller
+    space: str
+    session: str | None = None
+    if_match: Tags | None = None
+    if_none_match: Tags | None = None
+
+    @property
+    def reads(self) -> bool:
+        """Whether nothing is written for it."""
+        return self.call.scope == "read"
+
+    @property
+    def is_get(self) -> bool:
+        """Whether it asks for what may stand in a cache."""
+        return self.route.method == "GET"
+
+
+async def answer(desk: Desk, route: Route, scope: Any, receive: Any) -> Answer:
+    """Return the answer to a request for a verb.
+
+    Raises:
+        MnemicError: Any refusal or failure; the application makes a problem document of it.
+    """
+    caller = desk.authenticate(scope)
+    if not route.of_space:
+        return await _apart(desk, route, scope, receive)
+    space = reading.segment(scope["path_params"]["space"])
+    if not caller.sees(space):
+        raise unseen(space)
+    try:
+        hold = await desk.spaces.hold(space)
+    except PointOutOfRange:
+        raise unseen(space) from None
+    try:
+        order = await ordered(desk, route, caller, scope, receive, space=space)
+        timeout_s = _timeout_s(desk.settings, route)
+    except BaseException:
+        hold.release()
+        raise
+    work = partial(carried_out, hold.memory, order)
+    return await desk.workers.run(work, timeout_s=timeout_s, done=hold.release)
+
+
+async def ordered(  # noqa: PLR0913 - a request has so many parts
+    desk: Desk, route: Route, caller: Caller, scope: Any, receive: Any, *, space: str
+) -> Order:
+    """Return what a request orders, once it is read and let in.
+
+    Raises:
+        Forbidden: The caller may not do this here.
+        FieldRefused: An argument or a header is none of what it should be.
+    """
+    call = await called(desk, route, scope, receive)
+    check_scope(caller, space, call.scope)
+    if call.command_id is not None and not (route.verb.repeatable or call.scope == "read"):
+        raise FieldRefused(
+            f"{route.verb.name} takes no Idempotency-Key",
+            recovery="Leave it out; see GET /v1/openapi.json for the verbs that take one.",
+            field="Idempotency-Key",
+        )
+    if route.verb.name == "fork":
+        check_scope(caller, str(call.arguments.get("space")), "admin")
+    return Order(
+        route=route,
+        call=call,
+        caller=caller,
+        space=space,
+        session=header(scope, b"mnemic-session"),
+        if_match=reading.tags(scope, b"if-match", weak=False),
+        if_none_match=reading.tags(scope, b"if-none-match", weak=True),
+    )
+
+
+async def called(desk: Desk, route: Route, scope: Any, receive: Any) -> Call:
+    """Return the verb that a request calls, with everything that it says."""
+    fields = reading.query(scope)
+    in_path = {
+        name: reading.segment(scope["path_params"][name]) for name in route.in_path
+    }
+    point = {name: reading.single(name, fields.pop(name)) for name in reading.POINT if name in fields}
+    if route.by_query:
+        arguments = in_query(route, fields)
+    else:
+        reading.check_fields(fields, reading.POINT)
+        content = await reading.body(scope, receive, desk.settings)
+        arguments = reading.json_object(scope, content)
+    for name in in_path:
+        if name in arguments:
+            raise FieldRefused(f"{name} stands in the path already", field=name)
+    key = header(scope, b"idempotency-key")
+    return Call(
+        verb=route.verb.name,
+        arguments={**arguments, **in_path},
+        command_id=None if key is None else unquoted(key),
+        **point,
+    )
+
+
+def in_query(route: Route, fields: Mapping[str, list[str]]) -> dict[str, Any]:
+    """Return the arguments of a verb that a query holds."""
+    known = {
+        name: parameter
+        for name, parameter in {**(route.verb.past_parameters or {}), **route.verb.parameters}.items()
+        if name not in route.in_path
+    }
+    points = reading.POINT if route.verb.past_parameters is not None else ()
+    reading.check_fields(fields, (*known, *points))
+    return {name: reading.value(known[name], values) for name, values in fields.items()}
+
+
+def unquoted(key: str) -> str:
+    """Return an idempotency key without the quotes of a structured field, if it is written so."""
+    return key[1:-1] if len(key) > 1 and key[0] == key[-1] == '"' else key
+
+
+def carried_out(memory: SyncMemory, order: Order) -> Answer:
+    """Return the answer to an order. Runs on a worker."""
+    condition = order.if_match if not order.reads else None
+    seat = memory.seat(
+        actor=order.caller.name,
+        session=order.session,
+        read_only=order.reads,
+        version=None if condition is None or condition.any else wanted(condition),
+    )
+    if order.reads:
+        return _asked(seat, order)
+    if order.if_none_match is not None:
+        check_none(order.if_none_match, version_of(seat))
+    document = document_of(answered(seat, order.call))
+    return _told(order, document, version_written(seat))
+
+
+def _asked(seat: SyncMemory, order: Order) -> Answer:
+    def question() -> dict[str, Any]:
+        return document_of(answered(seat, order.call))
+
+    if order.route.verb.long:
+        document, version = question(), version_of(seat)
+    else:
+        document, version = asked(seat, question)
+    if order.if_match is not None and not order.if_match.match(version):
+        raise stale(version)
+    if order.if_none_match is not None and order.is_get and order.if_none_match.match(version):
+        return Answer(status=304, headers=_of_version(version))
+    if order.if_none_match is not None:
+        check_none(order.if_none_match, version)
+    return _told(order, document, version)
+
+
+def _told(order: Order, document: Mapping[str, Any], version: int) -> Answer:
+    return of_document(document, status=order.route.status, headers=_of_version(version))
+
+
+def _of_version(version: int) -> dict[str, str]:
+    return {"etag": f'"{version}"', "mnemic-version": str(version)}
+
+
+def check_none(condition: Tags, version: int) -> None:
+    """Refuse a request that is to be answered only if the log stands elsewhere.
+
+    Raises:
+        VersionConflict: It stands there.
+    """
+    if condition.match(version):
+        raise stale(version)
+
+
+def wanted(condition: Tags) -> int:
+    """Return the version that a condition names; one that is none of ours is nowhere."""
+    versions = [int(each) for each in condition.versions if each.isascii() and each.isdigit()]
+    return versions[0] if len(versions) == 1 else NOWHERE
+
+
+def stale(head: int) -> VersionConflict:
+    """Return the refusal of a request whose condition does not hold."""
+    return VersionConflict(
+        f"the log stands at version {head}",
+        recovery="Look at what has happened since, and repeat with the ETag of that answer.",
+        head=head,
+    )
+
+
+def _timeout_s(settings: Settings, route: Route) -> float:
+    return settings.long_timeout_s if route.verb.long else settings.call_timeout_s
+
+
+async def _apart(desk: Desk, route: Route, scope: Any, receive: Any) -> Answer:
+    """Answer a verb that is about no space."""
+    call = await called(desk, route, scope, receive)
+    result = getattr(SyncMemory, call.verb)(**call.arguments)
+    return of_document(document_of(result), status=route.status)

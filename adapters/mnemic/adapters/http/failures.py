@@ -1,0 +1,99 @@
+"""What only a door over HTTP can fail at, in the same form as everything else."""
+
+from __future__ import annotations
+
+from mnemic.kernel.errors import Refused, Unavailable
+
+
+class PathUnknown(Refused):
+    """Nothing stands at this path."""
+
+    code = "path-unknown"
+    status = 404
+    default_recovery = "See GET /v1/openapi.json for the paths; each begins with /v1/spaces/{space}."
+
+
+class MethodRefused(Refused):
+    code = "method-refused"
+    status = 405
+    default_recovery = "Use a method that the header Allow names."
+
+
+class BodyUnreadable(Refused):
+    """The body is no JSON."""
+
+    code = "body-unreadable"
+    status = 400
+    default_recovery = "Send one JSON object, in UTF-8."
+
+
+class RequestUnreadable(Refused):
+    """A header or an address cannot be read."""
+
+    code = "request-unreadable"
+    status = 400
+    default_recovery = "Correct what is named and repeat the request."
+
+
+class MediaTypeRefused(Refused):
+    code = "media-type-refused"
+    status = 415
+    default_recovery = "Send the header Content-Type: application/json."
+
+
+class NotAcceptable(Refused):
+    code = "not-acceptable"
+    status = 406
+    default_recovery = "Leave out Accept, or name application/json in it."
+
+
+class BodyTooLarge(Refused):
+    code = "body-too-large"
+    status = 413
+    default_recovery = "Send less at once, such as a batch in several parts."
+
+
+class AddressTooLong(Refused):
+    code = "address-too-long"
+    status = 414
+    default_recovery = "Shorten the query."
+
+
+class RequestTooSlow(Refused):
+    """The body did not come in time."""
+
+    code = "request-too-slow"
+    status = 408
+    default_recovery = "Send the request again, in one go."
+
+
+class HostRefused(Refused):
+    """A page that was loaded from elsewhere, it seems, asks a server that is open to this machine."""
+
+    code = "host-refused"
+    status = 421
+    default_recovery = "Ask for localhost or 127.0.0.1, from this machine; others need a token."
+
+
+class Overloaded(Unavailable):
+    """More requests wait than may. Nothing was begun."""
+
+    code = "overloaded"
+    default_recovery = "Come again after as many seconds as the header Retry-After says."
+
+
+class Overdue(Unavailable):
+    """The answer did not come in time. A command that had begun may still be written."""
+
+    code = "overdue"
+    default_recovery = (
+        "Repeat a command with the same Idempotency-Key: it is written once, and answered as soon "
+        "as it is done."
+    )
+
+
+class Stopping(Unavailable):
+    """The server is on its way out. Nothing was begun."""
+
+    code = "stopping"
+    default_recovery = "Come again when the server is back."

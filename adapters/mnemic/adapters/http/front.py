@@ -1,0 +1,110 @@
+"""What stands before the application: ids of requests, paths as they were sent, and the log.
+
+An ASGI server decodes a path before anybody could tell a slash inside a name from one between two
+names. So routes are found on the path as it was sent, and each part is decoded by who reads it.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from typing import Any
+from urllib.parse import quote
+from uuid import uuid4
+
+from mnemic.adapters.http.answers import of_error
+from mnemic.adapters.http.failures import AddressTooLong, PathUnknown, RequestUnreadable
+from mnemic.adapters.http.security import header
+from mnemic.adapters.http.settings import Settings
+
+ACCESS = logging.getLogger("mnemic.http.access")
+LOG = logging.getLogger("mnemic.http")
+REQUEST_ID = "mnemic_request_id"
+"""Under what name a request's id stands in its ASGI scope."""
+
+_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+
+class Front:
+    """An ASGI application in front of another.
+
+    Args:
+        behind: Which one.
+        settings: Of the server.
+    """
+
+    def __init__(self, behind: Any, settings: Settings) -> None:
+        self._behind = behind
+        self._settings = settings
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve a request, or what the server itself wants to say."""
+        if scope["type"] == "http":
+            await self._serve(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1002})  # nothing here speaks that
+        else:
+            await self._behind(scope, receive, send)
+
+    async def _serve(self, scope: Any, receive: Any, send: Any) -> None:
+        began = time.perf_counter()
+        request_id = identified(scope)
+        scope[REQUEST_ID] = request_id
+        status = 0
+
+        async def stamped(message: Any) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [
+                    *message.get("headers", ()),
+                    (b"x-request-id", request_id.encode()),
+                ]
+            await send(message)
+
+        try:
+            try:
+                scope["path"] = self._path(scope)
+            except (PathUnknown, AddressTooLong, RequestUnreadable) as error:
+                await of_error(error, request_id=request_id)(scope, receive, stamped)
+            else:
+                await self._behind(scope, receive, stamped)
+        finally:
+            # Never the query, which may hold words of a memory, nor any header.
+            ACCESS.info(
+                "%s %s %s %d %.1f ms",
+                request_id,
+                scope["method"],
+                scope["path"],
+                status,
+                (time.perf_counter() - began) * 1e3,
+            )
+
+    def _path(self, scope: Any) -> str:
+        """Return the path as it was sent.
+
+        Raises:
+            PathUnknown: A part of it is empty.
+            AddressTooLong: It is too long, its query included.
+            RequestUnreadable: It holds what no path may.
+        """
+        sent: bytes | None = scope.get("raw_path")
+        raw = quote(scope["path"]).encode() if sent is None else sent.partition(b"?")[0]
+        if len(raw) + len(scope["query_string"]) > self._settings.query_max_bytes:
+            raise AddressTooLong(
+                f"the address is longer than {self._settings.query_max_bytes} bytes",
+                limit_bytes=self._settings.query_max_bytes,
+            )
+        if not raw.isascii():
+            raise RequestUnreadable("the path is not percent-encoded")
+        path = raw.decode()
+        if path.startswith("/v1/") and ("//" in path or path.endswith("/")):
+            raise PathUnknown(f"a part of the path is empty: {path:.200}")
+        return path
+
+
+def identified(scope: Any) -> str:
+    """Return the id of a request: the one it brought, or a fresh one."""
+    brought = header(scope, b"x-request-id")
+    return brought if brought is not None and _ID.fullmatch(brought) else uuid4().hex

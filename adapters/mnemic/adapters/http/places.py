@@ -1,0 +1,78 @@
+"""What stands beside the verbs: the list of spaces, how one is made, and whether the server lives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from litestar import Request
+from litestar.types import ASGIApp, ControllerRouterHandler
+
+from mnemic.adapters.http import reading
+from mnemic.adapters.http.answers import of_document
+from mnemic.adapters.http.calling import Desk
+from mnemic.adapters.http.handlers import placed
+from mnemic.adapters.http.security import Caller, check_scope
+from mnemic.adapters.http.routes import ROOT, SPACE
+from mnemic.kernel.errors import FieldRefused
+
+UNREACHABLE = frozenset({".", ".."})
+"""Names that a client would take for steps in a path."""
+
+
+def handlers(desk: Desk) -> list[ControllerRouterHandler]:
+    """Return the handlers of this module."""
+
+    async def spaces(request: Request[Any, Any, Any]) -> ASGIApp:
+        caller = desk.authenticate(request.scope)
+        reading.check_fields(reading.query(request.scope), ())
+        seen = [
+            {"space": name, "scope": scope_of(caller, name)}
+            for name in await desk.spaces.names()
+            if caller.sees(name)
+        ]
+        return of_document({"items": seen})
+
+    async def make_space(request: Request[Any, Any, Any]) -> ASGIApp:
+        scope: Any = request.scope
+        caller = desk.authenticate(scope)
+        name = reading.segment(scope["path_params"]["space"])
+        check_scope(caller, name, "admin")
+        reading.check_fields(reading.query(scope), ())
+        check_name(name)
+        made = await desk.spaces.make(name)
+        return of_document({"space": name, "made": made}, status=201 if made else 200)
+
+    async def healthz(_: Request[Any, Any, Any]) -> ASGIApp:
+        return of_document({"status": "alive"})
+
+    async def readyz(_: Request[Any, Any, Any]) -> ASGIApp:
+        await desk.spaces.names()
+        return of_document({"status": "ready"})
+
+    return [
+        placed(spaces, "GET", f"{ROOT}/spaces", name="spaces"),
+        placed(make_space, "PUT", SPACE, name="make_space"),
+        placed(healthz, "GET", "/healthz", name="healthz"),
+        placed(readyz, "GET", "/readyz", name="readyz"),
+    ]
+
+
+def scope_of(caller: Caller, space: str) -> str:
+    """Return how far somebody reaches in a space that they see."""
+    if caller.allows(space, "admin"):
+        return "admin"
+    return "write" if caller.allows(space, "write") else "read"
+
+
+def check_name(space: str) -> None:
+    """Refuse a name under which no client could reach the space.
+
+    Raises:
+        FieldRefused: It has white space around it, or reads as a step in a path.
+    """
+    if space != space.strip() or space in UNREACHABLE:
+        raise FieldRefused(
+            f"a space cannot be called {space!r:.200} here",
+            recovery="Give a name without white space around it that is more than dots.",
+            field="space",
+        )

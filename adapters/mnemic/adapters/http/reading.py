@@ -1,0 +1,298 @@
+"""What a request says: its body, its query, its conditions. Values are read by their types."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import parse_qsl, unquote_to_bytes
+
+import orjson
+from attrs import frozen
+
+from mnemic.adapters.http.answers import JSON
+from mnemic.adapters.http.failures import (
+    BodyTooLarge,
+    BodyUnreadable,
+    MediaTypeRefused,
+    NotAcceptable,
+    PathUnknown,
+    RequestTooSlow,
+    RequestUnreadable,
+)
+from mnemic.adapters.http.security import header
+from mnemic.adapters.http.settings import Settings
+from mnemic.adapters.wire.verbs import Parameter
+from mnemic.kernel.errors import FieldRefused
+
+STREAM = "text/event-stream"
+FIELDS_MAX = 200
+"""Fields of one query."""
+POINT = ("as_of", "now")
+"""Fields of a query that say of when something is asked; no arguments of a verb."""
+WORDS = {"true": True, "false": False}
+
+_INT = re.compile(r"[+-]?[0-9]{1,18}")
+_ETAG = re.compile(r'\s*(?P<weak>W/)?"(?P<tag>[\x21\x23-\x7e\x80-\xff]*)"\s*(?:,|$)')
+
+
+# --- path -----------------------------------------------------------------------------------------
+
+
+def segment(encoded: str) -> str:
+    """Return one part of a path as it was meant.
+
+    Raises:
+        PathUnknown: It is no text.
+    """
+    try:
+        return unquote_to_bytes(encoded).decode()
+    except UnicodeDecodeError:
+        raise PathUnknown(f"a part of the path is not in UTF-8: {encoded:.100}") from None
+
+
+# --- query ----------------------------------------------------------------------------------------
+
+
+def query(scope: Any) -> dict[str, list[str]]:
+    """Return the fields of the query, each with its values in order.
+
+    Raises:
+        RequestUnreadable: It is not encoded as queries are.
+    """
+    raw: bytes = scope["query_string"]
+    found: dict[str, list[str]] = {}
+    if raw:
+        try:
+            pairs = parse_qsl(
+                raw.decode("ascii"),
+                keep_blank_values=True,
+                errors="strict",
+                max_num_fields=FIELDS_MAX,
+            )
+        except ValueError as error:
+            raise RequestUnreadable("the query is not percent-encoded UTF-8") from error
+        for name, value in pairs:
+            found.setdefault(name, []).append(value)
+    return found
+
+
+def check_fields(fields: Mapping[str, Sequence[str]], known: Sequence[str]) -> None:
+    """Refuse a field of a query that nothing reads.
+
+    Raises:
+        FieldRefused: Naming it.
+    """
+    for name in fields:
+        if name not in known:
+            raise FieldRefused(
+                f"the query knows no field {name!r:.80} here",
+                recovery=f"It takes: {', '.join(known) or 'nothing'}.",
+                field=name[:80],
+            )
+
+
+def single(name: str, values: Sequence[str]) -> str:
+    """Return the value of a field that may be given once.
+
+    Raises:
+        FieldRefused: It was given several times.
+    """
+    if len(values) != 1:
+        raise FieldRefused(f"{name} was given {len(values)} times", field=name)
+    return values[0]
+
+
+def value(parameter: Parameter, values: Sequence[str]) -> Any:
+    """Return what a field of a query says, read by the type of the parameter.
+
+    Raises:
+        FieldRefused: It cannot be read so.
+    """
+    kinds = _kinds(parameter.type)
+    if any(typing.get_origin(kind) is not None for kind in kinds):
+        return list(values)
+    word, name = single(parameter.name, values), parameter.name
+    if int in kinds and _INT.fullmatch(word):
+        return int(word)
+    if float in kinds:
+        return _number(name, word)
+    if bool in kinds and word in WORDS:
+        return WORDS[word]
+    if str in kinds:
+        return word
+    wanted = " or ".join(
+        {int: "a whole number", bool: "true or false"}.get(kind, kind.__name__) for kind in kinds
+    )
+    raise FieldRefused(f"{name} must be {wanted}, got {word!r:.80}", field=name)
+
+
+def _kinds(annotation: Any) -> tuple[Any, ...]:
+    """Return the types that a value may have, None aside."""
+    if typing.get_origin(annotation) in {typing.Union, types.UnionType}:
+        inner = (_kinds(each) for each in typing.get_args(annotation))
+        return tuple(kind for kinds in inner for kind in kinds if kind is not type(None))
+    return (annotation,)
+
+
+def _number(name: str, word: str) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        raise FieldRefused(f"{name} must be a number, got {word!r:.80}", field=name) from None
+
+
+# --- body -----------------------------------------------------------------------------------------
+
+
+async def body(scope: Any, receive: Any, settings: Settings) -> bytes:
+    """Return the whole body of a request.
+
+    Raises:
+        BodyTooLarge: It is longer than a body may be, whatever its headers say.
+        RequestTooSlow: It was not there in time.
+        ConnectionError: Whoever sent it has gone.
+    """
+    announced = header(scope, b"content-length")
+    if announced is not None and announced.isdigit() and int(announced) > settings.body_max_bytes:
+        raise _too_large(settings)
+    parts: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(settings.body_timeout_s):
+            while True:
+                message = await receive()
+                if message["type"] != "http.request":
+                    raise ConnectionError("the connection was closed before the body was there")
+                part: bytes = message.get("body", b"")
+                size += len(part)
+                if size > settings.body_max_bytes:
+                    raise _too_large(settings)
+                parts.append(part)
+                if not message.get("more_body", False):
+                    return b"".join(parts) if len(parts) > 1 else part
+    except TimeoutError:
+        raise RequestTooSlow(
+            f"the body was not there after {settings.body_timeout_s:g} seconds",
+            timeout_s=settings.body_timeout_s,
+        ) from None
+
+
+def _too_large(settings: Settings) -> BodyTooLarge:
+    return BodyTooLarge(
+        f"the body is longer than {settings.body_max_bytes} bytes",
+        limit_bytes=settings.body_max_bytes,
+    )
+
+
+def json_object(scope: Any, content: bytes) -> dict[str, Any]:
+    """Return the arguments in a body; an empty one holds none.
+
+    Raises:
+        MediaTypeRefused: It says that it is something else than JSON.
+        BodyUnreadable: It is no JSON.
+        FieldRefused: It is JSON, and no object.
+    """
+    if not content:
+        return {}
+    said = header(scope, b"content-type")
+    if said is None or said.partition(";")[0].strip().lower() != JSON:
+        raise MediaTypeRefused(f"the body is {said or 'of no type'!r:.100}, not {JSON}")
+    try:
+        document = orjson.loads(content)
+    except orjson.JSONDecodeError as error:
+        raise BodyUnreadable(f"the body is no JSON: {error.msg} at {error.pos}") from None
+    if not isinstance(document, dict):
+        raise FieldRefused(
+            f"the body must be an object, got {type(document).__name__}",
+            recovery="Send the arguments by name: {...}.",
+            field="body",
+        )
+    return document
+
+
+# --- headers --------------------------------------------------------------------------------------
+
+
+@frozen(kw_only=True)
+class Tags:
+    """The ETags that a condition names."""
+
+    any: bool = False
+    """Whether it names whatever there is: ``*``."""
+    versions: frozenset[str] = frozenset()
+
+    def match(self, version: int) -> bool:
+        """Return whether a space at *version* is named."""
+        return self.any or str(version) in self.versions
+
+
+def tags(scope: Any, name: bytes, *, weak: bool) -> Tags | None:
+    """Return the condition in a header; None: it sets none.
+
+    Args:
+        scope: Of the request.
+        name: ``if-match`` or ``if-none-match``.
+        weak: Whether weak tags count. Source: RFC 9110, sections 13.1.1 and 13.1.2.
+
+    Raises:
+        RequestUnreadable: It is no list of tags.
+    """
+    given = ",".join(str(said, "latin-1") for each, said in scope["headers"] if each == name)
+    if not given.strip():
+        return None
+    if given.strip() == "*":
+        return Tags(any=True)
+    found: set[str] = set()
+    place = 0
+    while place < len(given):
+        each = _ETAG.match(given, place)
+        if each is None:
+            raise RequestUnreadable(
+                f"the header {name.decode()} holds no list of ETags: {given!r:.100}",
+                recovery='Give the ETag of an answer as it was, in its quotes: "901".',
+                header=name.decode(),
+            )
+        place = each.end()
+        if weak or each["weak"] is None:
+            found.add(each["tag"])
+    return Tags(versions=frozenset(found))
+
+
+def check_acceptable(scope: Any, *kinds: str) -> None:
+    """Refuse a request that would take none of these media types.
+
+    Raises:
+        NotAcceptable: Naming what there is.
+    """
+    said = header(scope, b"accept")
+    if said is None or said == "*/*" or said == JSON:
+        return
+    ranges = [_accepted(each) for each in said.split(",") if each.strip()]
+    wanted = {each for each, quality in ranges if quality > 0}
+    for kind in kinds:
+        if wanted & {kind, f"{kind.partition('/')[0]}/*", "*/*"}:
+            return
+    if ranges:
+        raise NotAcceptable(f"there is no {said!r:.100} here, only {', '.join(kinds)}")
+
+
+def wants_stream(scope: Any) -> bool:
+    """Return whether a request asks for events while it waits."""
+    said = header(scope, b"accept") or ""
+    return any(kind == STREAM and quality > 0 for kind, quality in map(_accepted, said.split(",")))
+
+
+def _accepted(part: str) -> tuple[str, float]:
+    """Return one media range and its quality."""
+    kind, *parameters = (word.strip().lower() for word in part.split(";"))
+    for parameter in parameters:
+        if parameter.startswith("q="):
+            try:
+                return kind, float(parameter[2:])
+            except ValueError:
+                return kind, 1.0
+    return kind, 1.0
