@@ -1,4 +1,4 @@
-"""Spaces of one store, open for many callers at once: what a server stands on, whatever its door."""
+"""Spaces of one store, open for many callers at once: what every server stands on."""
 
 from __future__ import annotations
 

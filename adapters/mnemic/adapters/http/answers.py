@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 import orjson
 from attrs import field, frozen
 
-from mnemic.adapters.wire.problems import INTERNAL
+from mnemic.adapters.wire.problems import INTERNAL, status_of
 from mnemic.adapters.wire.problems import document_of as problem_of
-from mnemic.adapters.wire.problems import status_of
 
 JSON = "application/json"
 PROBLEM = "application/problem+json"
@@ -18,6 +18,9 @@ PROBLEM_TYPE = "urn:mnemic:error:"
 REQUEST = "urn:mnemic:request:"
 NEVER_KEPT = "private, no-cache"
 """Whoever keeps an answer asks before using it again, with its ETag."""
+
+BODILESS = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
+"""Answers that say nothing of a body, not even how long it would be."""
 
 
 @frozen(kw_only=True)
@@ -32,7 +35,7 @@ class Answer:
         """Send it; to HEAD without its body."""
         body = b"" if scope["method"] == "HEAD" else self.body
         headers = [(name.encode(), value.encode("latin-1")) for name, value in self.headers.items()]
-        if self.status != 304:  # noqa: PLR2004 - of whose content nothing is said
+        if self.status not in BODILESS:
             headers.append((b"content-length", str(len(self.body)).encode()))
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
         await send({"type": "http.response.body", "body": body})

@@ -3,40 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 from attrs import frozen
-from litestar import Litestar, Request
+from litestar import Litestar
 from litestar.config.cors import CORSConfig
-from litestar.exceptions import (
-    HTTPException,
-    MethodNotAllowedException,
-    NotFoundException,
-)
+from litestar.exceptions import HTTPException, MethodNotAllowedException, NotFoundException
 from litestar.handlers import HTTPRouteHandler
-from litestar.types import ASGIApp, ControllerRouterHandler
+from litestar.types import ControllerRouterHandler
 
 from mnemic.adapters.access import Keyring
 from mnemic.adapters.hosting import Spaces
 from mnemic.adapters.http import calling, places
 from mnemic.adapters.http.answers import Answer, of_error
 from mnemic.adapters.http.calling import Desk
-from mnemic.adapters.http.failures import MethodRefused, PathUnknown, RequestUnreadable
-from mnemic.adapters.http.handlers import placed
+from mnemic.adapters.http.failures import (
+    BodyTooLarge,
+    MethodRefused,
+    Overdue,
+    Overloaded,
+    PathUnknown,
+    RequestTooSlow,
+    RequestUnreadable,
+    Stopping,
+)
 from mnemic.adapters.http.front import LOG, REQUEST_ID, Front
+from mnemic.adapters.http.handlers import Asked, options, placed
 from mnemic.adapters.http.routes import Route, routes
 from mnemic.adapters.http.security import CHALLENGE, authentication, header
 from mnemic.adapters.http.settings import Settings
 from mnemic.adapters.http.workers import Workers
-from mnemic.kernel.errors import MnemicError, Unauthenticated, Unavailable, VersionConflict
+from mnemic.kernel.errors import MnemicError, StoreBusy, Unauthenticated, VersionConflict
 
-EXPOSED = ["ETag", "Mnemic-Version", "X-Request-Id", "Link", "Retry-After", "Location"]
+EXPOSED = ("ETag", "Mnemic-Version", "X-Request-Id", "Link", "Retry-After", "Location")
 """Headers that a page of another origin may read."""
-TAKEN = ["Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match"]
-UNUSUAL = ["Last-Event-ID", "Mnemic-Session", "X-Request-Id"]
+TAKEN = (
+    "Authorization",
+    "Content-Type",
+    "Idempotency-Key",
+    "If-Match",
+    "If-None-Match",
+    "Last-Event-ID",
+    "Mnemic-Session",
+    "X-Request-Id",
+)
+"""Headers that it may send."""
 ELSEWHERE = frozenset({"export", "import_space"})
-"""Verbs whose bodies are no JSON, and that other modules serve."""
+"""Verbs whose bodies are files, no JSON: for other modules to serve."""
+
+Extra = Callable[[Desk], Sequence[ControllerRouterHandler]]
+During = Callable[[Litestar], AbstractAsyncContextManager[None]]
 
 
 def application(
@@ -44,7 +61,8 @@ def application(
     keyring: Keyring,
     settings: Settings | None = None,
     *,
-    extra: Callable[[Desk], Sequence[ControllerRouterHandler]] | None = None,
+    extra: Sequence[Extra] = (),
+    during: Sequence[During] = (),
 ) -> Front:
     """Return the HTTP door to *spaces*, as an ASGI application.
 
@@ -52,7 +70,8 @@ def application(
         spaces: Entered by now; they stay open when the application ends.
         keyring: Who may come in.
         settings: Of the server; None: as they are by default.
-        extra: Makes further handlers, out of what all requests share.
+        extra: Make further handlers, out of what all requests share.
+        during: What is to be entered while the application lives.
     """
     settings = settings or Settings()
     desk = Desk(
@@ -61,41 +80,42 @@ def application(
         settings=settings,
         workers=Workers(settings.workers, settings.waiting_max),
     )
-    handlers = [
+    handlers: list[ControllerRouterHandler] = [
         *(_verb(desk, route) for route in routes().values() if route.verb.name not in ELSEWHERE),
         *places.handlers(desk),
-        *(extra(desk) if extra is not None else ()),
     ]
+    for more in extra:
+        handlers += more(desk)
     app = Litestar(
-        route_handlers=handlers,
-        openapi_config=None,
+        route_handlers=[*options(handlers), *handlers],  # or the framework adds its own
+        openapi_config=None,  # ours says more: openapi.py
         cors_config=_cors(settings),
         logging_config=None,
-        request_max_body_size=None,  # bodies are read, and limited, by us
-        exception_handlers={Exception: _failed},
-        lifespan=[_working(desk)],
+        request_max_body_size=None,  # bodies are read, and limited, in reading.py
+        exception_handlers={Exception: _failing(settings)},
+        lifespan=[_working(desk), *during],
         debug=False,
     )
-    return Front(app, settings)
+    return Front(app, settings, stop=desk.stopping.set)
 
 
 def _verb(desk: Desk, route: Route) -> HTTPRouteHandler:
     """Return the handler of a verb."""
 
-    async def handle(request: Request[Any, Any, Any]) -> ASGIApp:
-        return await calling.answer(desk, route, request.scope, request.receive)
+    async def handle(request: Asked) -> Answer:
+        return await calling.answer(desk, route, request)
 
     return placed(handle, route.method, route.path, name=route.verb.name)
 
 
-def _working(desk: Desk) -> Callable[[Litestar], Any]:
+def _working(desk: Desk) -> During:
     @asynccontextmanager
     async def working(_: Litestar) -> AsyncGenerator[None]:
         try:
             yield
         finally:
             if not await desk.workers.close(desk.settings.grace_s):
-                LOG.warning("%d verbs still run; they end by themselves", desk.workers.busy)
+                LOG.warning("%d verbs still run; they end at their next step", desk.workers.busy)
 
     return working
 
@@ -105,24 +125,42 @@ def _cors(settings: Settings) -> CORSConfig | None:
         return None
     return CORSConfig(
         allow_origins=list(settings.origins),
-        allow_headers=[*TAKEN, *UNUSUAL],
-        expose_headers=EXPOSED,
+        allow_headers=list(TAKEN),
+        expose_headers=list(EXPOSED),
     )
 
 
 # --- failures -------------------------------------------------------------------------------------
 
 
-def _failed(request: Request[Any, Any, Any], error: Exception) -> Any:
-    """Return the answer to a request that failed."""
-    scope: Any = request.scope
-    ours = _ours(scope, error)
-    if not isinstance(ours, MnemicError):
-        LOG.error("request %s met a bug", scope[REQUEST_ID], exc_info=error)
-    answer = of_error(
-        ours, request_id=scope[REQUEST_ID], status=_status(scope, ours), headers=_headers(ours, error)
-    )
-    return _Responded(answer=answer)
+@frozen(kw_only=True)
+class _Response:
+    """An answer in the form that the framework wants of whoever handles its errors."""
+
+    answer: Answer
+
+    def to_asgi_response(self, **_: Any) -> Answer:
+        """Return it, whatever for."""
+        return self.answer
+
+
+def _failing(settings: Settings) -> Callable[[Asked, Exception], Any]:
+    """Return what answers a request that failed."""
+
+    def failed(request: Asked, error: Exception) -> _Response:
+        scope: Any = request.scope
+        ours = _ours(scope, error)
+        if not isinstance(ours, MnemicError):
+            LOG.error("request %s met a bug", scope[REQUEST_ID], exc_info=error)
+        answer = of_error(
+            ours,
+            request_id=scope[REQUEST_ID],
+            status=_status(scope, ours),
+            headers=_headers(ours, error, settings),
+        )
+        return _Response(answer=answer)
+
+    return failed
 
 
 def _ours(scope: Any, error: Exception) -> Exception:
@@ -146,24 +184,17 @@ def _status(scope: Any, error: Exception) -> int | None:
     return None
 
 
-def _headers(error: Exception, found: Exception) -> dict[str, str]:
+def _headers(error: Exception, found: Exception, settings: Settings) -> dict[str, str]:
+    """Return the headers that an error asks for."""
     match error:
         case Unauthenticated():
             return {"www-authenticate": CHALLENGE}
         case MethodRefused():
-            allowed = getattr(found, "headers", None) or {}
-            return {"allow": allowed.get("allow", "")}
-        case Unavailable():
-            return {"retry-after": "1"}
+            methods: str = (getattr(found, "headers", None) or {}).get("allow", "")
+            return {"allow": ", ".join(sorted(methods.split(", ")))}
+        case BodyTooLarge() | RequestTooSlow():
+            return {"connection": "close"}  # the rest of the body is not waited for
+        case Overloaded() | Overdue() | Stopping() | StoreBusy():
+            return {"retry-after": str(settings.retry_after_s)}
         case _:
             return {}
-
-
-@frozen(kw_only=True)
-class _Responded:
-    """An answer in the form that the framework wants of its handlers of errors."""
-
-    answer: Answer
-
-    def to_asgi_response(self, **_: Any) -> Answer:
-        return self.answer

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from mnemic.adapters.hosting import Spaces
 from mnemic.adapters.http import reading
 from mnemic.adapters.http.answers import Answer, of_document
+from mnemic.adapters.http.handlers import Asked
 from mnemic.adapters.http.reading import Tags
 from mnemic.adapters.http.routes import Route
 from mnemic.adapters.http.security import Authenticate, Caller, check_scope, header, unseen
@@ -34,6 +36,8 @@ class Desk:
     authenticate: Authenticate
     settings: Settings
     workers: Workers
+    stopping: asyncio.Event = field(factory=asyncio.Event)
+    """Set when the server stops: streams end then."""
 
 
 @frozen(kw_only=True)
@@ -59,16 +63,16 @@ class Order:
         return self.route.method == "GET"
 
 
-async def answer(desk: Desk, route: Route, scope: Any, receive: Any) -> Answer:
+async def answer(desk: Desk, route: Route, request: Asked) -> Answer:
     """Return the answer to a request for a verb.
 
     Raises:
         MnemicError: Any refusal or failure; the application makes a problem document of it.
     """
-    caller = desk.authenticate(scope)
+    caller = desk.authenticate(request.scope)
     if not route.of_space:
-        return await _apart(desk, route, scope, receive)
-    space = reading.segment(scope["path_params"]["space"])
+        return await _apart(desk, route, request)
+    space = reading.segment(request.scope["path_params"]["space"])
     if not caller.sees(space):
         raise unseen(space)
     try:
@@ -76,7 +80,7 @@ async def answer(desk: Desk, route: Route, scope: Any, receive: Any) -> Answer:
     except PointOutOfRange:
         raise unseen(space) from None
     try:
-        order = await ordered(desk, route, caller, scope, receive, space=space)
+        order = await ordered(desk, route, caller, request, space=space)
         timeout_s = _timeout_s(desk.settings, route)
     except BaseException:
         hold.release()
@@ -85,16 +89,14 @@ async def answer(desk: Desk, route: Route, scope: Any, receive: Any) -> Answer:
     return await desk.workers.run(work, timeout_s=timeout_s, done=hold.release)
 
 
-async def ordered(  # noqa: PLR0913 - a request has so many parts
-    desk: Desk, route: Route, caller: Caller, scope: Any, receive: Any, *, space: str
-) -> Order:
+async def ordered(desk: Desk, route: Route, caller: Caller, request: Asked, *, space: str) -> Order:
     """Return what a request orders, once it is read and let in.
 
     Raises:
         Forbidden: The caller may not do this here.
         FieldRefused: An argument or a header is none of what it should be.
     """
-    call = await called(desk, route, scope, receive)
+    call = await called(desk, route, request)
     check_scope(caller, space, call.scope)
     if call.command_id is not None and not (route.verb.repeatable or call.scope == "read"):
         raise FieldRefused(
@@ -104,6 +106,7 @@ async def ordered(  # noqa: PLR0913 - a request has so many parts
         )
     if route.verb.name == "fork":
         check_scope(caller, str(call.arguments.get("space")), "admin")
+    scope: Any = request.scope
     return Order(
         route=route,
         call=call,
@@ -115,18 +118,19 @@ async def ordered(  # noqa: PLR0913 - a request has so many parts
     )
 
 
-async def called(desk: Desk, route: Route, scope: Any, receive: Any) -> Call:
+async def called(desk: Desk, route: Route, request: Asked) -> Call:
     """Return the verb that a request calls, with everything that it says."""
+    scope: Any = request.scope
     fields = reading.query(scope)
-    in_path = {
-        name: reading.segment(scope["path_params"][name]) for name in route.in_path
+    in_path = {name: reading.segment(scope["path_params"][name]) for name in route.in_path}
+    point = {
+        name: reading.single(name, fields.pop(name)) for name in reading.POINT if name in fields
     }
-    point = {name: reading.single(name, fields.pop(name)) for name in reading.POINT if name in fields}
     if route.by_query:
         arguments = in_query(route, fields)
     else:
         reading.check_fields(fields, reading.POINT)
-        content = await reading.body(scope, receive, desk.settings)
+        content = await reading.body(scope, request.receive, desk.settings)
         arguments = reading.json_object(scope, content)
     for name in in_path:
         if name in arguments:
@@ -144,7 +148,10 @@ def in_query(route: Route, fields: Mapping[str, list[str]]) -> dict[str, Any]:
     """Return the arguments of a verb that a query holds."""
     known = {
         name: parameter
-        for name, parameter in {**(route.verb.past_parameters or {}), **route.verb.parameters}.items()
+        for name, parameter in {
+            **(route.verb.past_parameters or {}),
+            **route.verb.parameters,
+        }.items()
         if name not in route.in_path
     }
     points = reading.POINT if route.verb.past_parameters is not None else ()
@@ -228,8 +235,8 @@ def _timeout_s(settings: Settings, route: Route) -> float:
     return settings.long_timeout_s if route.verb.long else settings.call_timeout_s
 
 
-async def _apart(desk: Desk, route: Route, scope: Any, receive: Any) -> Answer:
+async def _apart(desk: Desk, route: Route, request: Asked) -> Answer:
     """Answer a verb that is about no space."""
-    call = await called(desk, route, scope, receive)
+    call = await called(desk, route, request)
     result = getattr(SyncMemory, call.verb)(**call.arguments)
     return of_document(document_of(result), status=route.status)

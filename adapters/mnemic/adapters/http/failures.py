@@ -10,10 +10,14 @@ class PathUnknown(Refused):
 
     code = "path-unknown"
     status = 404
-    default_recovery = "See GET /v1/openapi.json for the paths; each begins with /v1/spaces/{space}."
+    default_recovery = (
+        "See GET /v1/openapi.json for the paths; each begins with /v1/spaces/{space}."
+    )
 
 
 class MethodRefused(Refused):
+    """Something stands at this path, and takes other methods."""
+
     code = "method-refused"
     status = 405
     default_recovery = "Use a method that the header Allow names."
@@ -36,24 +40,32 @@ class RequestUnreadable(Refused):
 
 
 class MediaTypeRefused(Refused):
+    """The body says that it is something else than JSON."""
+
     code = "media-type-refused"
     status = 415
     default_recovery = "Send the header Content-Type: application/json."
 
 
 class NotAcceptable(Refused):
+    """The request takes none of what there is."""
+
     code = "not-acceptable"
     status = 406
     default_recovery = "Leave out Accept, or name application/json in it."
 
 
 class BodyTooLarge(Refused):
+    """The body is longer than a body may be."""
+
     code = "body-too-large"
     status = 413
     default_recovery = "Send less at once, such as a batch in several parts."
 
 
 class AddressTooLong(Refused):
+    """Path and query are longer than they may be."""
+
     code = "address-too-long"
     status = 414
     default_recovery = "Shorten the query."
@@ -68,7 +80,7 @@ class RequestTooSlow(Refused):
 
 
 class HostRefused(Refused):
-    """A page that was loaded from elsewhere, it seems, asks a server that is open to this machine."""
+    """It seems that a page from elsewhere asks, through a browser of this machine."""
 
     code = "host-refused"
     status = 421

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 import time
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
@@ -32,11 +33,17 @@ class Front:
     Args:
         behind: Which one.
         settings: Of the server.
+        stop: Called when the server stops, before it waits for what is under way.
     """
 
-    def __init__(self, behind: Any, settings: Settings) -> None:
+    def __init__(self, behind: Any, settings: Settings, *, stop: Callable[[], None]) -> None:
         self._behind = behind
         self._settings = settings
+        self._stop = stop
+
+    def stop(self) -> None:
+        """Tell whatever goes on for ever to come to an end."""
+        self._stop()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve a request, or what the server itself wants to say."""

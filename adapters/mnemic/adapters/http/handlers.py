@@ -2,23 +2,59 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, TypeAlias
 
+from litestar import Request
 from litestar.handlers import HTTPRouteHandler
+from litestar.types import ASGIApp
+
+from mnemic.adapters.http.answers import Answer
+
+Asked: TypeAlias = Request[Any, Any, Any]
+Handle: TypeAlias = Callable[[Asked], Awaitable[Any]]
+"""Takes a request, and returns an answer, or another ASGI application that gives one."""
 
 
-def placed(handle: Any, method: str, path: str, *, name: str) -> HTTPRouteHandler:
+def placed(handle: Handle, method: str, path: str, *, name: str) -> HTTPRouteHandler:
     """Return a handler at its place; who may GET may ask for the headers alone.
 
     Args:
-        handle: Takes the request, and returns its answer.
+        handle: What answers.
         method: One of HTTP's.
         path: With the names of its parts in braces.
         name: Of the operation.
     """
-    return HTTPRouteHandler(
-        path.replace("}", ":str}"),
-        http_method=["GET", "HEAD"] if method == "GET" else [method],  # type: ignore[list-item]
-        name=name,
-        status_code=200,
-    )(handle)
+
+    async def answer(request: Asked) -> ASGIApp:
+        found: ASGIApp = await handle(request)
+        return found
+
+    methods: Any = ["GET", "HEAD"] if method == "GET" else [method]
+    place = HTTPRouteHandler(
+        path.replace("}", ":str}"), http_method=methods, name=name, status_code=200
+    )
+    return place(answer)
+
+
+def options(handlers: Iterable[object]) -> list[HTTPRouteHandler]:
+    """Return handlers that say which methods each path takes.
+
+    The framework has such of its own, one to a handler: of several on one path it knows the first.
+    """
+    methods: dict[str, set[str]] = {}
+    for handler in handlers:
+        if isinstance(handler, HTTPRouteHandler):
+            for path in handler.paths:
+                methods.setdefault(path, {"OPTIONS"}).update(handler.http_methods)
+    return [
+        placed(_telling(", ".join(sorted(names))), "OPTIONS", path.replace(":str}", "}"), name=path)
+        for path, names in methods.items()
+    ]
+
+
+def _telling(allowed: str) -> Handle:
+    async def tell(_: Asked) -> Answer:
+        return Answer(status=204, headers={"allow": allowed})
+
+    return tell

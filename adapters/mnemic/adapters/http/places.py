@@ -1,18 +1,17 @@
-"""What stands beside the verbs: the list of spaces, how one is made, and whether the server lives."""
+"""What stands beside the verbs: the spaces, how one is made, and whether the server lives."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from litestar import Request
-from litestar.types import ASGIApp, ControllerRouterHandler
+from litestar.types import ControllerRouterHandler
 
 from mnemic.adapters.http import reading
-from mnemic.adapters.http.answers import of_document
+from mnemic.adapters.http.answers import Answer, of_document
 from mnemic.adapters.http.calling import Desk
-from mnemic.adapters.http.handlers import placed
-from mnemic.adapters.http.security import Caller, check_scope
+from mnemic.adapters.http.handlers import Asked, placed
 from mnemic.adapters.http.routes import ROOT, SPACE
+from mnemic.adapters.http.security import Caller, check_scope
 from mnemic.kernel.errors import FieldRefused
 
 UNREACHABLE = frozenset({".", ".."})
@@ -22,7 +21,7 @@ UNREACHABLE = frozenset({".", ".."})
 def handlers(desk: Desk) -> list[ControllerRouterHandler]:
     """Return the handlers of this module."""
 
-    async def spaces(request: Request[Any, Any, Any]) -> ASGIApp:
+    async def spaces(request: Asked) -> Answer:
         caller = desk.authenticate(request.scope)
         reading.check_fields(reading.query(request.scope), ())
         seen = [
@@ -32,7 +31,7 @@ def handlers(desk: Desk) -> list[ControllerRouterHandler]:
         ]
         return of_document({"items": seen})
 
-    async def make_space(request: Request[Any, Any, Any]) -> ASGIApp:
+    async def make_space(request: Asked) -> Answer:
         scope: Any = request.scope
         caller = desk.authenticate(scope)
         name = reading.segment(scope["path_params"]["space"])
@@ -42,10 +41,10 @@ def handlers(desk: Desk) -> list[ControllerRouterHandler]:
         made = await desk.spaces.make(name)
         return of_document({"space": name, "made": made}, status=201 if made else 200)
 
-    async def healthz(_: Request[Any, Any, Any]) -> ASGIApp:
+    async def healthz(_: Asked) -> Answer:
         return of_document({"status": "alive"})
 
-    async def readyz(_: Request[Any, Any, Any]) -> ASGIApp:
+    async def readyz(_: Asked) -> Answer:
         await desk.spaces.names()
         return of_document({"status": "ready"})
 

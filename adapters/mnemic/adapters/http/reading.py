@@ -154,7 +154,7 @@ async def body(scope: Any, receive: Any, settings: Settings) -> bytes:
     Raises:
         BodyTooLarge: It is longer than a body may be, whatever its headers say.
         RequestTooSlow: It was not there in time.
-        ConnectionError: Whoever sent it has gone.
+        RequestUnreadable: Whoever sent it has gone.
     """
     announced = header(scope, b"content-length")
     if announced is not None and announced.isdigit() and int(announced) > settings.body_max_bytes:
@@ -166,7 +166,7 @@ async def body(scope: Any, receive: Any, settings: Settings) -> bytes:
             while True:
                 message = await receive()
                 if message["type"] != "http.request":
-                    raise ConnectionError("the connection was closed before the body was there")
+                    raise RequestUnreadable("the connection ended before the body did")
                 part: bytes = message.get("body", b"")
                 size += len(part)
                 if size > settings.body_max_bytes:
@@ -269,8 +269,9 @@ def check_acceptable(scope: Any, *kinds: str) -> None:
         NotAcceptable: Naming what there is.
     """
     said = header(scope, b"accept")
-    if said is None or said == "*/*" or said == JSON:
+    if said in {None, "*/*", JSON}:
         return
+    assert said is not None  # noqa: S101 - else there is nothing to look at
     ranges = [_accepted(each) for each in said.split(",") if each.strip()]
     wanted = {each for each, quality in ranges if quality > 0}
     for kind in kinds:

@@ -19,6 +19,9 @@ LOCAL = "local"
 CHALLENGE = 'Bearer realm="mnemic"'
 """What an answer 401 asks for. Source: RFC 6750, section 3."""
 
+FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via")
+"""Headers of a request that a proxy passes on: who asks is not who has connected."""
+
 
 @frozen(kw_only=True)
 class Caller:
@@ -103,6 +106,8 @@ def check_local(scope: Any) -> None:
         HostRefused: Which of the two it was.
         Unauthenticated: It came from another machine.
     """
+    if any(header(scope, name) is not None for name in FORWARDED):
+        raise Unauthenticated("no token was sent, and the request came by way of a proxy")
     peer = scope.get("client")
     if peer is None or not is_loopback(peer[0]):
         raise Unauthenticated("no token was sent, and without one only this machine may come in")

@@ -43,7 +43,7 @@ class Settings:
     idle_timeout_s: int = field(default=75, validator=ge(1))
     """Of a connection between two requests."""
     head_timeout_s: float = field(default=20.0, validator=gt(0))
-    """Until the first line and the headers of a request have to be there."""
+    """Until first line and headers of a request have to be there."""
     connections_max: int = field(default=1000, validator=ge(1))
     grace_s: float = field(default=30.0, validator=gt(0))
     """How long a server that stops waits for what is under way."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from mnemic.adapters.http.failures import Overdue, Overloaded
+from mnemic.adapters.http.failures import Overdue, Overloaded, Stopping
 
 T = TypeVar("T")
 
@@ -30,9 +30,7 @@ class Workers:
         """Calls that run or wait, those that nobody waits for any more among them."""
         return len(self._under_way)
 
-    async def run(
-        self, work: Callable[[], T], *, timeout_s: float, done: Callable[[], None]
-    ) -> T:
+    async def run(self, work: Callable[[], T], *, timeout_s: float, done: Callable[[], None]) -> T:
         """Run *work* to its end on a thread, and return what it returns if that comes in time.
 
         Args:
@@ -43,15 +41,16 @@ class Workers:
         Raises:
             Overloaded: There is no room, or it had to wait too long to begin. Nothing was done.
             Overdue: It had begun, and goes on.
+            Stopping: The crew has been sent home.
         """
         if self.busy >= self._room:
             done()
             raise Overloaded(f"{self.busy} requests are under way already", under_way=self.busy)
         try:
             thread = self._threads.submit(work)
-        except BaseException:
+        except RuntimeError as error:
             done()
-            raise
+            raise Stopping("the server stops, and begins nothing more") from error
         doing = asyncio.wrap_future(thread)
         self._under_way.add(doing)
         doing.add_done_callback(lambda ended: self._ended(ended, done))

@@ -155,7 +155,12 @@ class Space:
     # --- seats ------------------------------------------------------------------------------
 
     def seated(
-        self, actor: str, session: str | None, *, read_only: bool = False, version: int | None = None
+        self,
+        actor: str,
+        session: str | None,
+        *,
+        read_only: bool = False,
+        version: int | None = None,
     ) -> Space:
         """Return another seat on this space, for *actor*.
 

@@ -1,0 +1,178 @@
+"""The server: uvicorn around the application, and how it begins and ends.
+
+It stops when it is told to (SIGTERM, SIGINT): takes no new connection, ends streams, finishes what
+is under way, closes the spaces, and leaves with 0. What was acknowledged stands in the log before
+the answer is sent, so nothing of it can be lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import uvicorn
+
+from mnemic.adapters.access import Keyring
+from mnemic.adapters.clocks import SystemClock
+from mnemic.adapters.hosting import Spaces
+from mnemic.adapters.http.application import application
+from mnemic.adapters.http.connections import connection
+from mnemic.adapters.http.front import Front
+from mnemic.adapters.http.settings import Settings
+from mnemic.kernel.errors import FieldRefused, StoreFailed
+
+BACKLOG = 1024
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+Announce = Callable[[str], None]
+"""Called with the address once the server listens."""
+
+
+class Server(uvicorn.Server):
+    """A uvicorn that tells the application when it stops, before it waits for what is under way."""
+
+    def __init__(self, app: Front, settings: Settings) -> None:
+        self._app = app
+        super().__init__(_config(app, settings))
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop. Streams never end by themselves, so they are told first."""
+        self._app.stop()
+        await super().shutdown(sockets)
+
+
+async def serve(
+    spaces: Spaces,
+    keyring: Keyring,
+    settings: Settings,
+    *,
+    announce: Announce = lambda _: None,
+    begun: Callable[[Server], None] = lambda _: None,
+) -> None:
+    """Serve until told to stop.
+
+    Args:
+        spaces: Not entered yet.
+        keyring: Who may come in.
+        settings: Of the server.
+        announce: Told the address.
+        begun: Given the server, for whoever wants to stop it: by ``should_exit = True``.
+
+    Raises:
+        FieldRefused: See ``check_reach``.
+        StoreFailed: The address is taken or is none of this machine.
+    """
+    check_reach(keyring, settings)
+    with listening(settings) as listener:
+        async with spaces:
+            server = Server(application(spaces, keyring, settings), settings)
+            begun(server)
+            with _signals(server):
+                announce(address(listener, settings))
+                await server.serve(sockets=[listener])
+
+
+def run(spaces: Spaces, keyring: Keyring, settings: Settings, *, announce: Announce) -> None:
+    """Serve until told to stop, on an event loop of one's own. See ``serve``."""
+    factory = _config(application, settings).get_loop_factory()
+    with asyncio.Runner(loop_factory=factory) as runner:
+        runner.run(serve(spaces, keyring, settings, announce=announce))
+
+
+def check_reach(keyring: Keyring, settings: Settings) -> None:
+    """Refuse to open a door to other machines that asks nobody who they are.
+
+    Raises:
+        FieldRefused: Saying which.
+    """
+    if settings.open_loopback and not settings.is_on_loopback:
+        raise FieldRefused(
+            f"{settings.host} can be reached from other machines, which must come with a token",
+            recovery="Listen at 127.0.0.1, or leave out --open-loopback and make tokens.",
+            field="open_loopback",
+        )
+    if not settings.is_on_loopback and not has_live_token(keyring):
+        raise FieldRefused(
+            f"{settings.host} can be reached from other machines, and there is no token in "
+            f"{keyring.path}",
+            recovery="Make one with `mnemic token create NAME --write SPACE`, or listen at "
+            "127.0.0.1.",
+            field="tokens",
+        )
+
+
+def has_live_token(keyring: Keyring) -> bool:
+    """Return whether anybody could come in with a token."""
+    now_us = SystemClock().now_us()
+    return any(token.state(now_us) == "live" for token in keyring.list())
+
+
+@contextmanager
+def listening(settings: Settings) -> Generator[socket.socket]:
+    """Listen at the address of the settings, for a ``with`` block.
+
+    Raises:
+        StoreFailed: It is taken, or none of this machine.
+    """
+    try:
+        family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+        listener = socket.create_server(
+            (settings.host.strip("[]"), settings.port), family=family, backlog=BACKLOG
+        )
+    except (OSError, OverflowError) as error:
+        raise StoreFailed(
+            f"cannot listen at {settings.host}:{settings.port}: {error}",
+            recovery="Name another --port (0: any that is free), or another --host.",
+        ) from error
+    with listener:
+        yield listener
+
+
+def address(listener: socket.socket, settings: Settings) -> str:
+    """Return where the server can be asked."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{listener.getsockname()[1]}"
+
+
+def _config(app: Any, settings: Settings) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=connection(settings.head_timeout_s),
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,  # the application keeps its own, without queries
+        proxy_headers=False,  # who asks is who has connected
+        server_header=False,
+        limit_concurrency=settings.connections_max,
+        timeout_keep_alive=settings.idle_timeout_s,
+        timeout_graceful_shutdown=int(settings.grace_s) or 1,
+    )
+
+
+@contextmanager
+def _signals(server: Server) -> Generator[None]:
+    """Let a signal stop the server, and be done with it then.
+
+    uvicorn raises the signals that it caught once more when it is done, for whoever stood there
+    before; that is us, so the process ends by itself and not by a signal.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(_: int, __: FrameType | None) -> None:
+        server.should_exit = True
+
+    before: dict[signal.Signals, Any] = {each: signal.signal(each, stop) for each in SIGNALS}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
