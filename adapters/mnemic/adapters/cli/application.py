@@ -26,6 +26,7 @@ from mnemic.adapters.cli import (
     reading,
     referencing,
     relating,
+    serving,
     sessions,
     upkeep,
     writing,
@@ -173,8 +174,10 @@ for name, same in ALIASES.items():
 
 sessions.session.group = Group.create_ordered("Let time pass")
 app.command(sessions.session)
-access.token.group = Group.create_ordered("Serve")
+SERVE = Group.create_ordered("Serve")
+access.token.group = SERVE
 app.command(access.token)
+app.command(serving.serve, group=SERVE)
 
 OTHER = Group.create_ordered("Other")
 app["--help"].group = OTHER

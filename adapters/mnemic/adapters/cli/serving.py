@@ -1,0 +1,154 @@
+"""The command that opens the door to others: serve."""
+
+from __future__ import annotations
+
+import logging
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+from rich.text import Text
+
+from mnemic.adapters.cli.failures import Exit
+from mnemic.adapters.cli.invocation import Flag, Invocation, Run, plain
+from mnemic.adapters.tokens import counter_named
+from mnemic.kernel.errors import Unavailable
+
+if TYPE_CHECKING:
+    from mnemic.adapters.access import Keyring
+    from mnemic.adapters.hosting import Spaces
+
+NEEDED = ("litestar", "uvicorn", "httptools")
+"""What the extra ``http`` installs, and serving imports."""
+LOGGERS = ("mnemic.http", "uvicorn.error")
+SERVER = "server"
+"""Who acts where nobody else does: when a space is made, as the log names it."""
+
+
+def serve(
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8377,
+    open_loopback: Flag = False,
+    token_file: Path | None = None,
+    cors: Annotated[tuple[str, ...], Parameter(name="--cors")] = (),
+    read_only: Flag = False,
+    make: Flag = False,
+    quiet: Flag = False,
+    run: Run,
+) -> int:
+    """Serve all memories of the store over HTTP, until stopped.
+
+    ```
+    mnemic token create ines --write default
+    mnemic serve
+    curl -H "Authorization: Bearer mnemic_..." http://127.0.0.1:8377/v1/spaces/default
+    ```
+
+    Whoever asks comes with a token; see `mnemic token --help`. Stop it with Ctrl-C or SIGTERM: what
+    is under way is finished first.
+
+    Args:
+        host: Address to listen at. Beyond this machine only with tokens, and better behind a proxy
+            that speaks TLS.
+        port: Port to listen at; 0 is any that is free.
+        open_loopback: Let whoever sits at this machine come in without a token, and do everything.
+        token_file: The file of tokens: STORE.tokens beside the store, if not given.
+        cors: A web origin whose pages may ask, like https://app.example; repeat for more.
+        read_only: Let nobody write, whatever their token.
+        make: Begin a new store, though another one stands beside it.
+        quiet: Log no requests.
+        run: This invocation.
+    """
+    _require_extra()
+    from mnemic.adapters.access import Keyring, beside
+    from mnemic.adapters.hosting.neighbours import check_meant
+    from mnemic.adapters.http import server
+    from mnemic.adapters.http.settings import Settings
+
+    settings = Settings(
+        host=host, port=port, open_loopback=open_loopback, origins=cors, read_only=read_only
+    )
+    keyring = Keyring.open(beside(run.path) if token_file is None else token_file)
+    server.check_reach(keyring, settings)
+    if not make:
+        check_meant(run.path)
+    _log(quiet=quiet)
+    _begin(run, read_only=read_only)
+    if not (open_loopback or server.has_live_token(keyring)):
+        run.warn(
+            f"nobody can come in yet: there is no token in {keyring.path}. Make one with `mnemic "
+            "token create NAME --write SPACE`; it counts at once."
+        )
+    spaces = _spaces(run, read_only=read_only)
+    server.run(spaces, keyring, settings, announce=lambda url: _announce(run, url, keyring))
+    return Exit.OK
+
+
+def _require_extra() -> None:
+    """Refuse to go on without what serving needs.
+
+    Raises:
+        Unavailable: Naming how to install it.
+    """
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise Unavailable(
+            f"serving needs {', '.join(missing)}",
+            recovery="Install it: pip install 'mnemic[http]'.",
+        )
+
+
+def _begin(run: Invocation, *, read_only: bool) -> None:
+    """Make a space in a store that has none, so that there is one to ask for."""
+    from mnemic.adapters.hosting.neighbours import spaces_in
+
+    if not read_only and not spaces_in(run.path):
+        with run.memory(making=True):
+            pass
+
+
+def _spaces(run: Invocation, *, read_only: bool) -> Spaces:
+    from mnemic.adapters.embedders.shipped import embedder_named
+    from mnemic.adapters.hosting import Spaces
+
+    opening: dict[str, Any] = {"actor": SERVER, "read_only": read_only}
+    if run.embedder is not None and not read_only:
+        opening["embedder"] = embedder_named(run.embedder)
+    return Spaces(run.path, tokens=counter_named(run.counter), retriever=_retriever(run), **opening)
+
+
+def _retriever(run: Invocation) -> str:
+    """Return how near vectors are found: a server asks often enough for graphs to pay."""
+    return "auto" if run.retriever == "ann" else run.retriever
+
+
+def _announce(run: Invocation, url: str, keyring: Keyring) -> None:
+    """Say where the server can be asked, and for what."""
+    from mnemic.adapters.hosting.neighbours import spaces_in
+
+    store, spaces = run.path.resolve(), spaces_in(run.path)
+    if run.as_json:
+        document = {"url": url, "store": str(store), "spaces": list(spaces)}
+        run.write_json(document | {"tokens": str(keyring.path)})
+    else:
+        for name, value in {
+            "url": url,
+            "store": store,
+            "spaces": ", ".join(spaces),
+            "tokens": keyring.path,
+        }.items():
+            run.out.print(Text(plain(f"{name:7} {value}")), soft_wrap=True)
+    run.out.file.flush()
+
+
+def _log(*, quiet: bool) -> None:
+    """Let the log of requests, and what goes wrong, go to standard error."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    for name in LOGGERS:
+        logger = logging.getLogger(name)
+        logger.handlers = [handler]
+        logger.propagate = False
+        logger.setLevel(logging.WARNING if quiet or name.startswith("uvicorn") else logging.INFO)

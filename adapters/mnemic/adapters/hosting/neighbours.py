@@ -1,0 +1,55 @@
+"""Other stores in the same folder: whoever serves an empty one beside them has misspelt a name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+
+from mnemic.adapters.stores.sqlite import SQLiteStore
+from mnemic.kernel.errors import MnemicError, StoreFailed
+
+LOOKED_AT_MAX = 100
+"""Files of one folder."""
+NAMED_MAX = 3
+
+
+def check_meant(path: Path) -> None:
+    """Refuse a store that is not there, or has no spaces, while one beside it has some.
+
+    Raises:
+        StoreFailed: Naming what stands beside it.
+    """
+    if spaces_in(path):
+        return
+    full = [each for each in _beside(path) if spaces_in(each)]
+    if full:
+        there = "is not there" if not path.exists() else "has no spaces"
+        named = ", ".join(each.name for each in full[:NAMED_MAX])
+        raise StoreFailed(
+            f"{path} {there}, and beside it stands {named}",
+            recovery="Name that one with --db or MNEMIC_DB; or give --make to begin a new store.",
+            path=str(path),
+            beside=[str(each) for each in full[:NAMED_MAX]],
+        )
+
+
+def spaces_in(path: Path) -> tuple[str, ...]:
+    """Return the names of the spaces in a file; none, if it is no store of ours."""
+    try:
+        if not path.is_file():
+            return ()
+        with closing(SQLiteStore(path, read_only=True)) as store:
+            return store.spaces()
+    except (MnemicError, OSError):
+        return ()
+
+
+def _beside(path: Path) -> Iterable[Path]:
+    """Return the files that are named like stores in the folder of *path*."""
+    try:
+        found = sorted(islice(path.parent.glob("*.db"), LOOKED_AT_MAX))
+    except OSError:
+        return ()
+    return (each for each in found if each.name != path.name)
