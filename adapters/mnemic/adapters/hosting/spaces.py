@@ -50,11 +50,8 @@ class Hold:
 
     memory: SyncMemory
     """The one that was opened; callers take seats on it."""
-    _let_go: Callable[[], None]
-
-    def release(self) -> None:
-        """Let go of it. Once."""
-        self._let_go()
+    release: Callable[[], None]
+    """Lets go of it; once."""
 
     def __enter__(self) -> Self:
         return self
@@ -185,7 +182,7 @@ class Spaces:
             self._let_go(space, place)
             raise
         assert place.memory is not None  # noqa: S101 - nobody closes what is held
-        return Hold(memory=place.memory, let_go=partial(self._let_go, space, place))
+        return Hold(memory=place.memory, release=partial(self._let_go, space, place))
 
     async def _open(self, space: str, place: _Place, *, making: bool) -> None:
         async with place.turn:

@@ -11,7 +11,7 @@ from attrs import field, frozen
 
 from mnemic.adapters.hosting import Spaces
 from mnemic.adapters.http import reading
-from mnemic.adapters.http.answers import Answer, of_document
+from mnemic.adapters.http.answers import JSON, Answer, of_document
 from mnemic.adapters.http.handlers import Asked
 from mnemic.adapters.http.reading import Tags
 from mnemic.adapters.http.routes import Route
@@ -21,9 +21,11 @@ from mnemic.adapters.http.workers import Workers
 from mnemic.adapters.inprocess.standing import asked, version_of, version_written
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.wire.calls import Call, answered
-from mnemic.adapters.wire.documents import document_of
+from mnemic.adapters.wire.documents import ITEMS, document_of
 from mnemic.kernel.errors import FieldRefused, PointOutOfRange, VersionConflict
 
+MADE = {"learn": "block_id", "compose": "composition_id"}
+"""What a verb makes that can be asked for below the path where it was made."""
 NOWHERE = -1
 """A version that no log is seen at: what a condition names that names none of ours."""
 
@@ -48,6 +50,8 @@ class Order:
     call: Call
     caller: Caller
     space: str
+    address: str
+    """Path and query, as they were sent."""
     session: str | None = None
     if_match: Tags | None = None
     if_none_match: Tags | None = None
@@ -70,6 +74,8 @@ async def answer(desk: Desk, route: Route, request: Asked) -> Answer:
         MnemicError: Any refusal or failure; the application makes a problem document of it.
     """
     caller = desk.authenticate(request.scope)
+    kinds = (JSON, reading.STREAM) if route.verb.long else (JSON,)
+    reading.check_acceptable(request.scope, *kinds)
     if not route.of_space:
         return await _apart(desk, route, request)
     space = reading.segment(request.scope["path_params"]["space"])
@@ -112,6 +118,7 @@ async def ordered(desk: Desk, route: Route, caller: Caller, request: Asked, *, s
         call=call,
         caller=caller,
         space=space,
+        address=f"{scope['path']}?{scope['query_string'].decode('ascii')}",
         session=header(scope, b"mnemic-session"),
         if_match=reading.tags(scope, b"if-match", weak=False),
         if_none_match=reading.tags(scope, b"if-none-match", weak=True),
@@ -199,7 +206,25 @@ def _asked(seat: SyncMemory, order: Order) -> Answer:
 
 
 def _told(order: Order, document: Mapping[str, Any], version: int) -> Answer:
-    return of_document(document, status=order.route.status, headers=_of_version(version))
+    headers = _of_version(version)
+    page, made = _next_page(order, document), document.get(MADE.get(order.call.verb, ""))
+    if page is not None:
+        headers["link"] = f'<{reading.following(order.address, page)}>; rel="next"'
+    if made is not None:
+        headers["location"] = f"{order.address.partition('?')[0]}/{made}"
+    return of_document(document, status=order.route.status, headers=headers)
+
+
+def _next_page(order: Order, document: Mapping[str, Any]) -> int | None:
+    """Return the version behind which the next page of a list begins, if there may be one."""
+    if "next_after" in document or "after" not in order.route.verb.parameters:
+        return document.get("next_after") if order.is_get else None
+    limit = order.route.verb.parameters.get("limit")
+    items: list[Any] = document.get(ITEMS, [])
+    if limit is None or len(items) < order.call.arguments.get("limit", limit.default):
+        return None
+    last: int = items[-1]["version"]
+    return last
 
 
 def _of_version(version: int) -> dict[str, str]:

@@ -40,7 +40,8 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take what came, and count it while it is of a head."""
-        if self._head is None and (self.cycle is None or self.cycle.response_complete):
+        cycle: Any = self.cycle  # None before the first request
+        if self._head is None and (cycle is None or cycle.response_complete):
             self._await_head()
         self._head_bytes += len(data)
         super().data_received(data)

@@ -8,7 +8,7 @@ import types
 import typing
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import parse_qsl, unquote_to_bytes
+from urllib.parse import parse_qsl, unquote_to_bytes, urlencode
 
 import orjson
 from attrs import frozen
@@ -33,6 +33,8 @@ FIELDS_MAX = 200
 """Fields of one query."""
 POINT = ("as_of", "now")
 """Fields of a query that say of when something is asked; no arguments of a verb."""
+NAMED: Mapping[Any, str] = {int: "a whole number", bool: "true or false"}
+"""What a value has to be, by its type; every other type takes whatever stands there."""
 WORDS = {"true": True, "false": False}
 
 _INT = re.compile(r"[+-]?[0-9]{1,18}")
@@ -95,6 +97,13 @@ def check_fields(fields: Mapping[str, Sequence[str]], known: Sequence[str]) -> N
             )
 
 
+def following(address: str, after: int) -> str:
+    """Return the address of the next page: the same, behind another version."""
+    path, _, asked = address.partition("?")
+    fields = [(name, said) for name, said in parse_qsl(asked) if name != "after"]
+    return f"{path}?{urlencode([*fields, ('after', after)])}"
+
+
 def single(name: str, values: Sequence[str]) -> str:
     """Return the value of a field that may be given once.
 
@@ -124,9 +133,7 @@ def value(parameter: Parameter, values: Sequence[str]) -> Any:
         return WORDS[word]
     if str in kinds:
         return word
-    wanted = " or ".join(
-        {int: "a whole number", bool: "true or false"}.get(kind, kind.__name__) for kind in kinds
-    )
+    wanted = " or ".join(NAMED[kind] for kind in kinds)
     raise FieldRefused(f"{name} must be {wanted}, got {word!r:.80}", field=name)
 
 
