@@ -28,7 +28,8 @@ from scale import awoken
 from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.inprocess.space import Command, Space, Written
+from mnemic.adapters.inprocess.commands import Command, Written
+from mnemic.adapters.inprocess.space import Space
 from mnemic.kernel.events import BlocksPromoted, EmbedderAdopted, Event, Link, Promotion
 from mnemic.kernel.identity import BlockId
 from mnemic.kernel.texts import Embedding

@@ -1,10 +1,12 @@
-"""The heap: giving back to the system what a long fold took and needs no more."""
+"""The heap: resting its collector while a fold makes objects, giving back what is needed no more."""
 
 from __future__ import annotations
 
 import ctypes
+import gc
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from functools import cache
 
 
@@ -25,3 +27,23 @@ def _trim() -> Callable[[int], int] | None:
         return None
     trim: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
     return trim
+
+
+@contextmanager
+def collector_at_rest() -> Generator[None]:
+    """Rest the collector: a fold makes many objects that stay, and walking them costs 40 %.
+
+    Afterwards they are handed to the oldest generation (freezing and unfreezing joins the lists,
+    it walks nothing), or else the very next allocation would walk them all as if they were new. A
+    host that has frozen objects of its own keeps them frozen.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if gc.get_freeze_count() == 0:
+            gc.freeze()
+            gc.unfreeze()
+        if enabled:
+            gc.enable()

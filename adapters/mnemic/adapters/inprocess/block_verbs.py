@@ -10,10 +10,10 @@ from attrs import asdict, evolve
 
 from mnemic.adapters.inprocess import consolidation, reembedding
 from mnemic.adapters.inprocess.answers import learn_results
+from mnemic.adapters.inprocess.commands import Command, Written
 from mnemic.adapters.inprocess.consolidation import Progress
 from mnemic.adapters.inprocess.host import Date, Host
 from mnemic.adapters.inprocess.opening import check_identity
-from mnemic.adapters.inprocess.space import Command, Written
 from mnemic.kernel.decisions.archiving import (
     decide_erase,
     decide_forget,

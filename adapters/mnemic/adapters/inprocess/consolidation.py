@@ -10,8 +10,9 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 from mnemic.adapters.inprocess.analysing import analyse
+from mnemic.adapters.inprocess.commands import Command, Outcome, Written
 from mnemic.adapters.inprocess.opening import Models, check_embedder
-from mnemic.adapters.inprocess.space import Command, Outcome, Space, Written
+from mnemic.adapters.inprocess.space import Space
 from mnemic.kernel.decisions.promotion import Candidate, decide_promotion, decide_relink
 from mnemic.kernel.errors import MnemicError, VectorRefused
 from mnemic.kernel.events import (

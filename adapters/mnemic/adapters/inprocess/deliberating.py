@@ -17,9 +17,10 @@ from attrs import evolve, field, frozen
 
 from mnemic.adapters.inprocess.analysing import can_judge, judge
 from mnemic.adapters.inprocess.asking import Request, inquiry, question_vector
+from mnemic.adapters.inprocess.commands import Command, Outcome, Written
 from mnemic.adapters.inprocess.host import Host
 from mnemic.adapters.inprocess.opening import Models, check_embedder
-from mnemic.adapters.inprocess.space import Command, Outcome, Space, Written
+from mnemic.adapters.inprocess.space import Space
 from mnemic.kernel import identity
 from mnemic.kernel.decisions.composing import Composition, MemberSpec, decide_compose
 from mnemic.kernel.errors import CommandIdReused, Conflict, FieldRefused, Refused, Unavailable

@@ -15,8 +15,8 @@ from mnemic.adapters.inprocess.answers import (
     connects_result,
     displaced_results,
 )
+from mnemic.adapters.inprocess.commands import Command, Written
 from mnemic.adapters.inprocess.host import Host
-from mnemic.adapters.inprocess.space import Command, Written
 from mnemic.kernel.decisions.connecting import (
     Assertion,
     Connected,

@@ -7,8 +7,8 @@ from typing import Any
 
 from attrs import asdict, fields
 
+from mnemic.adapters.inprocess.commands import Command, Written
 from mnemic.adapters.inprocess.host import Host
-from mnemic.adapters.inprocess.space import Command, Written
 from mnemic.kernel import identity
 from mnemic.kernel.decisions.composing import (
     Composition,

@@ -12,7 +12,8 @@ from mnemic.adapters.checkpoints.shelf import Shelf, Wanted, shelf
 from mnemic.adapters.clocks import SystemClock
 from mnemic.adapters.entropy import SystemEntropy
 from mnemic.adapters.inprocess.analysing import TimedAnalyst
-from mnemic.adapters.inprocess.space import Command, Space, Written
+from mnemic.adapters.inprocess.commands import Command, Written
+from mnemic.adapters.inprocess.space import Space
 from mnemic.adapters.proximity.files import GraphFolder
 from mnemic.adapters.proximity.keeper import GraphKeeper, Graphs, Retriever, wanted_graphs
 from mnemic.kernel.decisions.learning import checked_name

@@ -11,9 +11,10 @@ from attrs import asdict, evolve, frozen
 
 from mnemic.adapters.inprocess.answers import connect_result, displaced_results
 from mnemic.adapters.inprocess.asking import QUERY_LENGTH_MAX
+from mnemic.adapters.inprocess.commands import Command, Written
 from mnemic.adapters.inprocess.consolidation import embed, embedder_of
 from mnemic.adapters.inprocess.opening import Models, check_embedder
-from mnemic.adapters.inprocess.space import Command, Space, Written
+from mnemic.adapters.inprocess.space import Space
 from mnemic.kernel.arithmetic import nano
 from mnemic.kernel.decisions.connecting import Assertion, decide_connect, terms
 from mnemic.kernel.errors import FieldRefused

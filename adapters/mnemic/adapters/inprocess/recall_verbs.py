@@ -10,8 +10,8 @@ from attrs import asdict
 from mnemic.adapters.inprocess import explaining, recalling, records, replaying
 from mnemic.adapters.inprocess.answers import displaced_results, outcome_result
 from mnemic.adapters.inprocess.asking import TOP_K_MAX, Request
+from mnemic.adapters.inprocess.commands import Command, Written
 from mnemic.adapters.inprocess.host import Host
-from mnemic.adapters.inprocess.space import Command, Written
 from mnemic.kernel.decisions.feedback import Feedback, decide_outcome
 from mnemic.kernel.errors import FieldRefused, NothingToScore
 from mnemic.kernel.reading import Moment

@@ -15,8 +15,9 @@ from mnemic.adapters.inprocess.asking import (
     limits,
     question_vector,
 )
+from mnemic.adapters.inprocess.commands import Command, Outcome, Written
 from mnemic.adapters.inprocess.opening import Models, check_embedder
-from mnemic.adapters.inprocess.space import Command, Outcome, Space, Written
+from mnemic.adapters.inprocess.space import Space
 from mnemic.kernel.arithmetic import nano
 from mnemic.kernel.decisions import exploring
 from mnemic.kernel.decisions.coretrieval import decide_effects

@@ -6,8 +6,9 @@ new one. A stopped re-embedding goes on where it was: what is staged is in the l
 
 from __future__ import annotations
 
+from mnemic.adapters.inprocess.commands import Command, Written
 from mnemic.adapters.inprocess.consolidation import Progress, embed
-from mnemic.adapters.inprocess.space import Command, Space, Written
+from mnemic.adapters.inprocess.space import Space
 from mnemic.kernel.events import EmbedderAdopted, EmbedderIdentity, StagedVector, VectorsStaged
 from mnemic.kernel.ports import Embedder
 from mnemic.kernel.reading import ACTIVE, Moment

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from mnemic.adapters.inprocess.commands import Command, Written
 from mnemic.adapters.inprocess.host import Host
-from mnemic.adapters.inprocess.space import Command, Written
 from mnemic.kernel.decisions.reverting import HISTORY, changes, decide_revert
 from mnemic.kernel.events import Objection, Reverted
 from mnemic.kernel.identity import label_id

@@ -16,20 +16,17 @@ Rules of this module:
 
 from __future__ import annotations
 
-import gc
-import hashlib
-import json
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from itertools import starmap
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from attrs import define, field, frozen
+from attrs import define, field
 
 from mnemic.adapters.codec import Codec
-from mnemic.adapters.heap import give_back
+from mnemic.adapters.heap import collector_at_rest, give_back
+from mnemic.adapters.inprocess.commands import Again, Command, Decide, Outcome, Written
 from mnemic.kernel import events as happened
 from mnemic.kernel.decisions.learning import checked_name
 from mnemic.kernel.errors import (
@@ -64,51 +61,6 @@ PREPARED_MAX = 3
 """Lost races after which even a decision that takes long is made under the writing lock."""
 CONFLICTS_MAX = 100
 """Lost races after which a command gives up; under the writing lock none is lost at all."""
-
-
-@frozen
-class Command:
-    """What identifies a command: who asked for what, and under which id."""
-
-    verb: str
-    arguments: dict[str, Any]
-    id: str | None = None
-    """None: a fresh one, which nobody can repeat and so is not remembered."""
-
-    def request(self) -> bytes:
-        """Return the digest of what was asked."""
-        asked = [self.verb, self.arguments]
-        try:
-            body = json.dumps(asked, sort_keys=True, default=str)
-        except (TypeError, ValueError, RecursionError):
-            body = repr(asked)  # not plain JSON: the verb will refuse it
-        return hashlib.sha256(body.encode("utf-8", "surrogatepass")).digest()
-
-
-@frozen
-class Written:
-    """What a decision wants written, and what its answer needs besides."""
-
-    events: tuple[Event, ...]
-    extra: Any = None
-    erase: tuple[str, ...] = ()
-    erase_all: bool = False
-
-
-@frozen
-class Outcome:
-    """A decision that stands in the log, or that needed nothing written."""
-
-    extra: Any
-    first: int
-    """Version of the first event written, or the head if there was none."""
-    last: int
-    events: tuple[Event, ...]
-
-
-Decide = Callable[[View, Moment], Written]
-Again = Callable[[CommandRow], Outcome]
-"""Answers a repeated command from what it wrote, where deciding again would say something else."""
 
 
 @define(kw_only=True)
@@ -268,7 +220,7 @@ class Space:
         assert self.keeper is not None  # noqa: S101 - who else kept it
         self._shared.state, spared = kept, kept.version
         try:
-            with _no_garbage_collection():
+            with collector_at_rest():
                 self._fold_all(_unless_erased(self.recorded(kept.version)))
         except _WordsErased:
             self.keeper.passed_over()
@@ -288,7 +240,7 @@ class Space:
             LogCorrupt: At the first damaged record, unless the space is read-only: then the
                 state stands before it.
         """
-        with self.guard, _no_garbage_collection():
+        with self.guard, collector_at_rest():
             self._shared.state, self._shared.spared = State(), -1
             self._fold_all(self.recorded(-1))
             self.state.settle()
@@ -626,26 +578,6 @@ def _unless_erased(source: Iterator[Recorded]) -> Iterator[Recorded]:
         if _erases(recorded):
             raise _WordsErased
         yield recorded
-
-
-@contextmanager
-def _no_garbage_collection() -> Generator[None]:
-    """Rest the collector: a fold makes many objects that stay, and walking them costs 40 %.
-
-    Afterwards they are handed to the oldest generation (freezing and unfreezing joins the lists,
-    it walks nothing), or else the very next allocation would walk them all as if they were new. A
-    host that has frozen objects of its own keeps them frozen.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if gc.get_freeze_count() == 0:
-            gc.freeze()
-            gc.unfreeze()
-        if enabled:
-            gc.enable()
 
 
 def _whole_us(now_us: object) -> int:

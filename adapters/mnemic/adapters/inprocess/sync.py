@@ -16,6 +16,7 @@ from mnemic.adapters.inprocess.analysing import TIMEOUT_S
 from mnemic.adapters.inprocess.block_verbs import BlockVerbs
 from mnemic.adapters.inprocess.breadcrumbs import Breadcrumbs
 from mnemic.adapters.inprocess.checkpoint_verbs import CheckpointVerbs
+from mnemic.adapters.inprocess.commands import Command, Outcome, Written
 from mnemic.adapters.inprocess.composed_graph import ComposedGraph
 from mnemic.adapters.inprocess.consolidation import Progress
 from mnemic.adapters.inprocess.deliberating import ReferenceVerbs
@@ -28,7 +29,6 @@ from mnemic.adapters.inprocess.opening import open_space
 from mnemic.adapters.inprocess.recall_verbs import RecallVerbs
 from mnemic.adapters.inprocess.revert_verbs import RevertVerbs
 from mnemic.adapters.inprocess.snapshot import SyncView, view_at
-from mnemic.adapters.inprocess.space import Command, Outcome, Written
 from mnemic.adapters.proximity.keeper import Retriever
 from mnemic.kernel.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.decisions.curating import decide_curate
