@@ -1,4 +1,4 @@
-"""The heap: resting its collector while a fold makes objects, giving back what is needed no more."""
+"""The heap: its collector rests while a fold makes objects; what is free again is given back."""
 
 from __future__ import annotations
 
