@@ -59,8 +59,9 @@ LAYERS = {
         inner=frozenset({"kernel", "projections", "adapters"}),
         libraries=frozenset(
             """
-            anyio attrs bpe_openai cattrs cyclopts eventsourcing filelock hnswlib markdown_it
-            matplotlib numpy onnxruntime orjson rich scipy tokenizers urllib3 wordllama
+            anyio attrs bpe_openai cattrs cyclopts eventsourcing filelock hnswlib httpx litestar
+            markdown_it matplotlib mcp numpy onnxruntime opentelemetry orjson prometheus_client
+            rich scipy starlette tokenizers urllib3 uvicorn wordllama
             """.split()
         ),
     ),
