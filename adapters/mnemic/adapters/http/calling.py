@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -28,6 +29,7 @@ MADE = {"learn": "block_id", "compose": "composition_id"}
 """What a verb makes that can be asked for below the path where it was made."""
 NOWHERE = -1
 """A version that no log is seen at: what a condition names that names none of ours."""
+_VERSION = re.compile(r"0|[1-9][0-9]{0,17}")
 
 
 @frozen(kw_only=True)
@@ -173,12 +175,11 @@ def unquoted(key: str) -> str:
 
 def carried_out(memory: SyncMemory, order: Order) -> Answer:
     """Return the answer to an order. Runs on a worker."""
-    condition = order.if_match if not order.reads else None
     seat = memory.seat(
         actor=order.caller.name,
         session=order.session,
         read_only=order.reads,
-        version=None if condition is None or condition.any else wanted(condition),
+        version=None if order.reads else wanted(order.if_match, memory),
     )
     if order.reads:
         return _asked(seat, order)
@@ -241,10 +242,19 @@ def check_none(condition: Tags, version: int) -> None:
         raise stale(version)
 
 
-def wanted(condition: Tags) -> int:
-    """Return the version that a condition names; one that is none of ours is nowhere."""
-    versions = [int(each) for each in condition.versions if each.isascii() and each.isdigit()]
-    return versions[0] if len(versions) == 1 else NOWHERE
+def wanted(condition: Tags | None, memory: SyncMemory) -> int | None:
+    """Return where a condition wants the log to stand; None: anywhere.
+
+    A single version is left to the seat, which lets a command pass that is repeated though the log
+    has moved on: by that very command.
+    """
+    if condition is None or condition.any:
+        return None
+    if len(condition.versions) == 1:
+        (named,) = condition.versions
+        return int(named) if _VERSION.fullmatch(named) else NOWHERE
+    head = version_of(memory)
+    return head if condition.match(head) else NOWHERE
 
 
 def stale(head: int) -> VersionConflict:

@@ -1,0 +1,92 @@
+"""ETag, If-Match and If-None-Match: the version of the log, in the words of HTTP."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.adapters.http.doors import NOTES, Door
+
+
+def version(opened: Door) -> str:
+    """Return the ETag of the space."""
+    return opened.ask("GET", NOTES).headers["etag"]
+
+
+def test_every_answer_says_of_which_version_it_is(opened: Door) -> None:
+    learned = opened.learn("Ines moved the demo.")
+    asked = opened.ask("GET", f"{NOTES}/blocks")
+    assert (learned.headers["etag"], learned.headers["mnemic-version"]) == ('"2"', "2")
+    assert asked.headers["etag"] == '"2"'
+
+
+def test_an_answer_may_be_kept_and_has_to_be_asked_for_again(refusing: Door) -> None:
+    assert refusing.ask("GET", NOTES).headers["cache-control"] == "private, no-cache"
+
+
+@pytest.mark.parametrize("tag", ['"1"', 'W/"1"', '"0", "1"', "*"])
+def test_what_has_not_changed_is_not_sent_again(refusing: Door, tag: str) -> None:
+    answer = refusing.ask("GET", f"{NOTES}/blocks", headers={"if-none-match": tag})
+    assert (answer.status_code, answer.content, answer.headers["etag"]) == (304, b"", '"1"')
+
+
+@pytest.mark.parametrize("tag", ['"0"', '"01"', '"nothing"', ""])
+def test_what_has_changed_is_sent(refusing: Door, tag: str) -> None:
+    answer = refusing.ask("GET", f"{NOTES}/blocks", headers={"if-none-match": tag})
+    assert (answer.status_code, answer.json()["items"]) == (200, [])
+
+
+def test_what_is_not_there_is_not_unchanged(refusing: Door) -> None:
+    headers = {"if-none-match": version(refusing)}
+    assert (
+        refusing.ask("GET", f"{NOTES}/blocks/0123456789abcdef", headers=headers).status_code == 404
+    )
+
+
+def test_a_write_at_the_version_that_was_read_is_made(opened: Door) -> None:
+    answer = opened.learn("Ines moved the demo.", headers={"if-match": version(opened)})
+    assert (answer.status_code, answer.headers["etag"]) == (201, '"2"')
+
+
+@pytest.mark.parametrize("tag", ['"0"', '"7"', 'W/"1"', '"x"'])
+def test_a_write_at_another_version_is_not_made(refusing: Door, tag: str) -> None:
+    answer = refusing.learn("Ines moved the demo.", headers={"if-match": tag})
+    assert (answer.status_code, answer.json()["code"]) == (412, "version-conflict")
+    assert answer.json()["head"] == 1
+    assert version(refusing) == '"1"'
+
+
+@pytest.mark.parametrize("tag", ["*", '"0", "1"'])
+def test_a_write_may_name_any_version_or_several(opened: Door, tag: str) -> None:
+    assert opened.learn("Ines moved the demo.", headers={"if-match": tag}).status_code == 201
+
+
+def test_two_who_read_the_same_do_not_both_write(opened: Door) -> None:
+    read = version(opened)
+    first = opened.learn("Ines moved the demo.", headers={"if-match": read})
+    second = opened.learn("Tomasz moved it back.", headers={"if-match": read})
+    third = opened.learn("He did.", headers={"if-match": first.headers["etag"]})
+    assert [each.status_code for each in (first, second, third)] == [201, 412, 201]
+
+
+def test_a_repeated_command_is_answered_though_the_log_has_moved_by_it(opened: Door) -> None:
+    headers = {"if-match": version(opened), "idempotency-key": "moved"}
+    first = opened.learn("Ines moved the demo.", headers=headers)
+    opened.learn("Something else.")
+    again = opened.learn("Ines moved the demo.", headers=headers)
+    assert (again.status_code, again.json()) == (201, first.json())
+    assert again.headers["etag"] == first.headers["etag"] == '"2"'
+
+
+def test_a_write_unless_nothing_has_changed(opened: Door) -> None:
+    answer = opened.learn("Ines moved the demo.", headers={"if-none-match": version(opened)})
+    assert (answer.status_code, answer.json()["code"]) == (412, "version-conflict")
+
+
+def test_a_question_at_another_version_is_not_answered(refusing: Door) -> None:
+    assert refusing.ask("GET", NOTES, headers={"if-match": '"0"'}).status_code == 412
+
+
+@pytest.mark.parametrize("tag", ["1", '"1', '"1" "2"', "W/1"])
+def test_what_is_no_list_of_tags_is_refused(refusing: Door, tag: str) -> None:
+    answer = refusing.ask("GET", NOTES, headers={"if-none-match": tag})
+    assert (answer.status_code, answer.json()["code"]) == (400, "request-unreadable")

@@ -1,0 +1,73 @@
+"""The door that is open to whoever sits at the machine, and to nobody else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mnemic.adapters.http.settings import Settings, is_loopback
+from tests.adapters.http.doors import NOTES, door
+
+OPEN = Settings(open_loopback=True)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:8377", "localhost:8377", "[::1]:8377"])
+def test_whoever_sits_at_the_machine_may_do_everything(tmp_path: Path, host: str) -> None:
+    with door(tmp_path, OPEN) as opened:
+        answer = opened.learn("Ines moved the demo.", by=None, headers={"host": host})
+        log = opened.ask("GET", f"{NOTES}/log?after=1", by=None).json()["items"]
+    assert answer.status_code == 201
+    assert [entry["actor"] for entry in log] == ["local"]
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil:80", "0.0.0.0"]
+)
+def test_a_page_that_points_its_own_name_here_is_refused(tmp_path: Path, host: str) -> None:
+    with door(tmp_path, OPEN) as opened:
+        answer = opened.learn("Mine.", by=None, headers={"host": host})
+    assert (answer.status_code, answer.json()["code"]) == (421, "host-refused")
+
+
+@pytest.mark.parametrize("header", ["forwarded", "x-forwarded-for", "x-real-ip", "via"])
+def test_what_came_by_way_of_a_proxy_needs_a_token(tmp_path: Path, header: str) -> None:
+    with door(tmp_path, OPEN) as opened:
+        answer = opened.learn("Mine.", by=None, headers={header: "203.0.113.7"})
+    assert (answer.status_code, answer.json()["code"]) == (401, "unauthenticated")
+
+
+def test_another_machine_needs_a_token(tmp_path: Path) -> None:
+    with door(tmp_path, OPEN, peer=("203.0.113.7", 4000)) as opened:
+        refused, let_in = opened.learn("Mine.", by=None), opened.learn("Mine.", by="ines")
+    assert (refused.status_code, let_in.status_code) == (401, 201)
+
+
+def test_a_token_counts_for_what_it_is_at_an_open_door_too(tmp_path: Path) -> None:
+    with door(tmp_path, OPEN) as opened:
+        assert opened.learn("Mine.", by="reader").status_code == 403
+
+
+def test_a_server_that_others_reach_is_never_open(tmp_path: Path) -> None:
+    with door(tmp_path, Settings(open_loopback=True, host="0.0.0.0")) as opened:  # noqa: S104
+        assert opened.learn("Mine.", by=None).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("127.0.0.1", True),
+        ("127.9.9.9", True),
+        ("::1", True),
+        ("::ffff:127.0.0.1", True),
+        ("LOCALHOST", True),
+        ("0.0.0.0", False),  # noqa: S104
+        ("::", False),
+        ("10.0.0.1", False),
+        ("::ffff:10.0.0.1", False),
+        ("localhost.example", False),
+        ("", False),
+    ],
+)
+def test_what_is_of_this_machine_alone(host: str, expected: bool) -> None:  # noqa: FBT001
+    assert is_loopback(host) is expected

@@ -1,0 +1,172 @@
+"""Requests that HTTP itself has something to say to: each refusal is a problem document."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mnemic.adapters.http.settings import Settings
+from tests.adapters.http.doors import NOTES, Door, door
+
+BLOCKS = f"{NOTES}/blocks"
+JSON = {"content-type": "application/json"}
+BLOCK = f"{BLOCKS}/0123456789abcdef"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "request_", "status", "code"),
+    [
+        ("GET", "/v1/nothing", {}, 404, "path-unknown"),
+        ("GET", "/", {}, 404, "path-unknown"),
+        ("GET", "/v1/spaces//blocks", {}, 404, "path-unknown"),
+        ("GET", f"{NOTES}/", {}, 404, "path-unknown"),
+        ("GET", "/v1/spaces/%ff", {}, 404, "path-unknown"),
+        ("GET", "/v1/spaces/..%2fnotes", {}, 404, "point-out-of-range"),
+        ("PATCH", NOTES, {}, 405, "method-refused"),
+        ("GET", f"{NOTES}?limit=3", {}, 422, "field-refused"),
+        ("GET", f"{BLOCKS}?limit=many", {}, 422, "field-refused"),
+        ("GET", f"{BLOCKS}?limit=", {}, 422, "field-refused"),
+        ("GET", f"{BLOCKS}?limit=1.5", {}, 422, "field-refused"),
+        ("GET", f"{BLOCKS}?limit=1&limit=2", {}, 422, "field-refused"),
+        ("GET", f"{BLOCKS}?limit=0", {}, 422, "field-refused"),
+        ("GET", f"{BLOCKS}?tag=%ff", {}, 400, "request-unreadable"),
+        ("GET", f"{BLOCK}?block_id=x", {}, 422, "field-refused"),
+        ("POST", BLOCKS, {"content": b"{", "headers": JSON}, 400, "body-unreadable"),
+        ("POST", BLOCKS, {"content": b"\xff", "headers": JSON}, 400, "body-unreadable"),
+        ("POST", BLOCKS, {"content": b"[" * 3000, "headers": JSON}, 400, "body-unreadable"),
+        ("POST", BLOCKS, {"content": b"[]", "headers": JSON}, 422, "field-refused"),
+        ("POST", BLOCKS, {"content": b"{}"}, 415, "media-type-refused"),
+        ("POST", BLOCKS, {"data": {"content": "x"}}, 415, "media-type-refused"),
+        ("POST", BLOCKS, {"json": {}}, 422, "field-refused"),
+        ("POST", BLOCKS, {}, 422, "field-refused"),
+        ("POST", BLOCKS, {"json": {"content": "x", "sauce": 1}}, 422, "field-refused"),
+        ("POST", f"{BLOCKS}?content=x", {"json": {}}, 422, "field-refused"),
+        ("POST", f"{BLOCK}/forget", {"json": {"block_id": "x"}}, 422, "field-refused"),
+        ("GET", NOTES, {"headers": {"accept": "text/html"}}, 406, "not-acceptable"),
+        ("GET", NOTES, {"headers": {"accept": "application/json;q=0"}}, 406, "not-acceptable"),
+        ("GET", NOTES, {"headers": {"authorization": "Basic eDp5"}}, 401, "unauthenticated"),
+        ("GET", NOTES, {"headers": {"authorization": "Bearer"}}, 401, "unauthenticated"),
+        ("GET", f"{NOTES}?x={'x' * 20_000}", {}, 414, "address-too-long"),
+        ("PUT", "/v1/spaces/%20notes", {"by": "root"}, 422, "field-refused"),
+        ("PUT", "/v1/spaces/%2e%2e", {"by": "root"}, 422, "field-refused"),
+    ],
+)
+def test_a_request_that_http_refuses(
+    refusing: Door, method: str, path: str, request_: Any, status: int, code: str
+) -> None:
+    answer = refusing.ask(method, path, **request_)
+    problem = answer.json()
+    assert (answer.status_code, problem["code"]) == (status, code)
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert problem["type"] == f"urn:mnemic:error:{code}"
+    assert problem["status"] == status
+    assert problem["instance"] == f"urn:mnemic:request:{answer.headers['x-request-id']}"
+    assert all((problem["title"], problem["detail"], problem["recovery"]))
+
+
+def test_a_refusal_of_a_verb_comes_with_its_facts(refusing: Door) -> None:
+    answer = refusing.ask("GET", BLOCK, headers={"x-request-id": "r-1"})
+    assert (answer.status_code, answer.json()) == (
+        404,
+        {
+            "type": "urn:mnemic:error:block-not-found",
+            "title": "Block not found",
+            "status": 404,
+            "detail": "no block has the id '0123456789abcdef'",
+            "instance": "urn:mnemic:request:r-1",
+            "code": "block-not-found",
+            "recovery": answer.json()["recovery"],
+            "block_id": "0123456789abcdef",
+        },
+    )
+
+
+@pytest.mark.parametrize("accepted", ["*/*", "application/*", "text/html, */*;q=0.1", ""])
+def test_whoever_takes_json_gets_it(refusing: Door, accepted: str) -> None:
+    assert refusing.ask("GET", NOTES, headers={"accept": accepted}).status_code == 200
+
+
+def test_a_path_says_what_it_takes(refusing: Door) -> None:
+    wrong, asked = refusing.ask("PATCH", NOTES), refusing.ask("OPTIONS", NOTES, by=None)
+    allowed = "DELETE, GET, HEAD, OPTIONS, PUT"
+    assert (wrong.headers["allow"], asked.headers["allow"]) == (allowed, allowed)
+    assert (asked.status_code, asked.content) == (204, b"")
+
+
+def test_head_says_what_get_would_without_saying_it(refusing: Door) -> None:
+    got, asked = refusing.ask("GET", NOTES), refusing.ask("HEAD", NOTES)
+    assert asked.content == b""
+    assert [asked.headers[name] for name in ("etag", "content-length", "content-type")] == [
+        got.headers[name] for name in ("etag", "content-length", "content-type")
+    ]
+
+
+def test_a_request_keeps_the_id_that_it_brings(refusing: Door) -> None:
+    answer = refusing.ask("GET", NOTES, headers={"x-request-id": "trace-7"})
+    assert answer.headers["x-request-id"] == "trace-7"
+
+
+@pytest.mark.parametrize("brought", ["a b", "x" * 65, "<script>"])
+def test_an_id_that_is_none_is_replaced(refusing: Door, brought: str) -> None:
+    answer = refusing.ask("GET", NOTES, headers={"x-request-id": brought})
+    assert len(answer.headers["x-request-id"]) == 32
+
+
+@pytest.mark.parametrize("name", ["a/b", "ä ö", "50%", "a.b", "q?x#y", "...", "%2F"])
+def test_a_space_may_be_called_almost_anything(opened: Door, name: str) -> None:
+    path = f"/v1/spaces/{''.join(f'%{byte:02x}' for byte in name.encode())}"
+    made = opened.ask("PUT", path, by="root")
+    again = opened.ask("PUT", path, by="root")
+    assert (made.status_code, made.json()) == (201, {"space": name, "made": True})
+    assert (again.status_code, again.json()) == (200, {"space": name, "made": False})
+    assert opened.ask("GET", path, by="root").json()["space"] == name
+
+
+def test_a_body_may_be_so_large(tmp_path: Path) -> None:
+    with door(tmp_path, Settings(body_max_bytes=40)) as opened:
+        fits = opened.ask(
+            "POST",
+            BLOCKS,
+            content=b'{"content":"fits into forty bytes, just"}'[:40] + b"",
+            headers=JSON,
+        )
+        large = opened.ask(
+            "POST", BLOCKS, content=b'{"content":"is longer than forty bytes"}  ', headers=JSON
+        )
+
+        async def parts() -> Any:
+            for _ in range(10):
+                yield b'{"content"'
+
+        unannounced = opened.ask("POST", BLOCKS, content=parts(), headers=JSON)
+    assert fits.status_code != 413
+    assert [each.status_code for each in (large, unannounced)] == [413, 413]
+    assert [each.headers["connection"] for each in (large, unannounced)] == ["close", "close"]
+
+
+def test_pages_of_elsewhere_may_not_ask(refusing: Door) -> None:
+    asked = {"origin": "https://evil.example", "access-control-request-method": "GET"}
+    answers = [
+        refusing.ask("OPTIONS", NOTES, by=None, headers=asked),
+        refusing.ask("GET", NOTES, headers=asked),
+    ]
+    assert ["access-control-allow-origin" in each.headers for each in answers] == [False, False]
+
+
+def test_pages_of_an_origin_that_was_named_may_ask(tmp_path: Path) -> None:
+    origin = "https://app.example"
+    asked = {
+        "origin": origin,
+        "access-control-request-method": "POST",
+        "access-control-request-headers": "authorization",
+    }
+    with door(tmp_path, Settings(origins=(origin,))) as opened:
+        before = opened.ask("OPTIONS", NOTES, by=None, headers=asked)
+        answer = opened.ask("GET", NOTES, headers={"origin": origin})
+        other = opened.ask("GET", NOTES, headers={"origin": "https://evil.example"})
+    assert before.headers["access-control-allow-origin"] == origin
+    assert answer.headers["access-control-allow-origin"] == origin
+    assert "ETag" in answer.headers["access-control-expose-headers"]
+    assert "access-control-allow-origin" not in other.headers

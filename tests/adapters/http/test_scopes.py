@@ -1,0 +1,144 @@
+"""Who may call what, and that nobody learns of a space that they may not see."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from mnemic.adapters.http.application import ELSEWHERE
+from mnemic.adapters.http.routes import routes
+from mnemic.adapters.wire.calls import Call
+from tests.adapters.http.doors import NOTES, Door
+from tests.adapters.http.walks import WALK, Step
+
+ASKED = {"x-request-id": "asked"}
+IDS = dict.fromkeys(
+    ("one", "two", "gone", "doomed", "decision", "composition", "label", "receipt"),
+    "0123456789abcdef",
+)
+STEPS = [step for step in WALK if routes()[step.verb].of_space]
+WRITING = [step for step in STEPS if Call(verb=step.verb, arguments=step.arguments).scope != "read"]
+RULING = [step for step in STEPS if routes()[step.verb].verb.scope == "admin"]
+
+
+def asked(opened: Door, step: Step, *, by: str | None, space: str = "notes") -> httpx.Response:
+    """Take a step as somebody, in some space."""
+    method, path, body = step.request(IDS, space=space)
+    return opened.ask(method, path, by=by, json=body, headers=ASKED)
+
+
+def refused(answer: httpx.Response) -> Any:
+    """Return the status and the code of a problem."""
+    return answer.status_code, answer.json()["code"]
+
+
+@pytest.mark.parametrize("step", WRITING, ids=lambda step: step.verb)
+def test_a_reader_writes_nothing(refusing: Door, step: Step) -> None:
+    answer = asked(refusing, step, by="reader")
+    assert refused(answer) == (403, "forbidden")
+    assert refusing.ask("GET", NOTES).headers["mnemic-version"] == "1"
+
+
+@pytest.mark.parametrize("step", RULING, ids=lambda step: step.verb)
+def test_a_writer_changes_no_rules(refusing: Door, step: Step) -> None:
+    assert refused(asked(refusing, step, by="writer")) == (403, "forbidden")
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.verb)
+def test_nobody_comes_in_without_a_token(refusing: Door, step: Step) -> None:
+    answer = asked(refusing, step, by=None)
+    assert refused(answer) == (401, "unauthenticated")
+    assert answer.headers["www-authenticate"].startswith("Bearer ")
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.verb)
+def test_a_space_of_others_is_no_space(refusing: Door, step: Step) -> None:
+    """Byte by byte, but for its name."""
+    hidden = asked(refusing, step, by="ines", space="other")
+    absent = asked(refusing, step, by="ines", space="ghost")
+    assert refused(absent) == (404, "point-out-of-range")
+    assert hidden.status_code == absent.status_code
+    assert hidden.content == absent.content.replace(b"ghost", b"other")
+    assert hidden.headers == absent.headers
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE", "PUT"])
+def test_a_space_of_others_is_none_for_any_method(refusing: Door, method: str) -> None:
+    hidden = refusing.ask(method, "/v1/spaces/other", headers=ASKED)
+    absent = refusing.ask(method, "/v1/spaces/ghost", headers=ASKED)
+    assert hidden.status_code == absent.status_code == 404
+    assert hidden.content == absent.content.replace(b"ghost", b"other")
+
+
+@pytest.mark.parametrize(
+    "headers", [{"if-match": '"0"'}, {"mnemic-session": "1"}, {"accept": "*/*"}]
+)
+def test_no_header_brings_a_space_of_others_to_light(
+    refusing: Door, headers: dict[str, str]
+) -> None:
+    hidden = refusing.ask("GET", "/v1/spaces/other", headers=headers | ASKED)
+    absent = refusing.ask("GET", "/v1/spaces/ghost", headers=headers | ASKED)
+    assert hidden.content == absent.content.replace(b"ghost", b"other")
+
+
+def test_a_bad_body_brings_no_space_to_light(refusing: Door) -> None:
+    hidden = refusing.ask("POST", "/v1/spaces/other/blocks", content=b"{", headers=ASKED)
+    absent = refusing.ask("POST", "/v1/spaces/ghost/blocks", content=b"{", headers=ASKED)
+    assert hidden.content == absent.content.replace(b"ghost", b"other")
+
+
+def test_a_fork_needs_a_token_for_both_spaces(refusing: Door) -> None:
+    taken = refusing.ask("POST", f"{NOTES}/fork", json={"space": "other"}, headers=ASKED)
+    free = refusing.ask("POST", f"{NOTES}/fork", json={"space": "ghost"}, headers=ASKED)
+    assert refused(taken) == refused(free) == (404, "point-out-of-range")
+    assert taken.content == free.content.replace(b"ghost", b"other")
+
+
+def test_a_reader_recalls_what_is_not_recorded(opened: Door) -> None:
+    opened.learn("Ines moved the demo.")
+    opened.ask("POST", f"{NOTES}/consolidate")
+    question = {"query": "demo", "record": False}
+    answer = opened.ask("POST", f"{NOTES}/recall", by="reader", json=question)
+    assert [block["content"] for block in answer.json()["blocks"]] == ["Ines moved the demo."]
+    assert opened.ask("GET", NOTES).json()["decisions"] == 0
+
+
+def test_a_reader_recalls_the_past(opened: Door) -> None:
+    opened.learn("Ines moved the demo.")
+    answer = opened.ask(
+        "POST", f"{NOTES}/recall?as_of=version:2", by="reader", json={"query": "demo"}
+    )
+    assert answer.status_code == 200
+
+
+def test_a_revoked_token_is_worth_nothing_at_once(opened: Door) -> None:
+    token = next(each for each in opened.keyring.list() if each.name == "reader")
+    assert opened.ask("GET", NOTES, by="reader").status_code == 200
+    opened.keyring.revoke(token.id)
+    assert refused(opened.ask("GET", NOTES, by="reader")) == (401, "unauthenticated")
+
+
+def test_the_log_names_whose_token_it_was(opened: Door) -> None:
+    opened.learn("Ines moved the demo.", by="writer")
+    log = opened.ask("GET", f"{NOTES}/log?after=1").json()["items"]
+    assert [entry["actor"] for entry in log] == ["writer"]
+
+
+@pytest.mark.parametrize(
+    ("by", "seen"),
+    [
+        ("reader", [{"space": "notes", "scope": "read"}]),
+        ("stranger", [{"space": "other", "scope": "admin"}]),
+        ("root", [{"space": "notes", "scope": "admin"}, {"space": "other", "scope": "admin"}]),
+    ],
+)
+def test_the_list_of_spaces_is_of_those_that_one_may_see(
+    refusing: Door, by: str, seen: list[dict[str, str]]
+) -> None:
+    assert refusing.ask("GET", "/v1/spaces", by=by).json() == {"items": seen}
+
+
+def test_every_verb_is_looked_at() -> None:
+    assert {step.verb for step in STEPS} == set(routes()) - ELSEWHERE - {"guide"}
