@@ -1,4 +1,4 @@
-"""Commands that are repeated, sessions that go on from one request to the next, points of the past."""
+"""Commands that are repeated, sessions that go on over requests, points of the past."""
 
 from __future__ import annotations
 

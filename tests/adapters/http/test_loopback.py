@@ -22,7 +22,8 @@ def test_whoever_sits_at_the_machine_may_do_everything(tmp_path: Path, host: str
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil:80", "0.0.0.0"]
+    "host",
+    ["evil.example", "127.0.0.1.evil.example", "localhost.evil:80", "0.0.0.0"],  # noqa: S104
 )
 def test_a_page_that_points_its_own_name_here_is_refused(tmp_path: Path, host: str) -> None:
     with door(tmp_path, OPEN) as opened:

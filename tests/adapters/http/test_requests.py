@@ -16,47 +16,49 @@ BLOCK = f"{BLOCKS}/0123456789abcdef"
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "request_", "status", "code"),
+    ("request_", "problem_"),
     [
-        ("GET", "/v1/nothing", {}, 404, "path-unknown"),
-        ("GET", "/", {}, 404, "path-unknown"),
-        ("GET", "/v1/spaces//blocks", {}, 404, "path-unknown"),
-        ("GET", f"{NOTES}/", {}, 404, "path-unknown"),
-        ("GET", "/v1/spaces/%ff", {}, 404, "path-unknown"),
-        ("GET", "/v1/spaces/..%2fnotes", {}, 404, "point-out-of-range"),
-        ("PATCH", NOTES, {}, 405, "method-refused"),
-        ("GET", f"{NOTES}?limit=3", {}, 422, "field-refused"),
-        ("GET", f"{BLOCKS}?limit=many", {}, 422, "field-refused"),
-        ("GET", f"{BLOCKS}?limit=", {}, 422, "field-refused"),
-        ("GET", f"{BLOCKS}?limit=1.5", {}, 422, "field-refused"),
-        ("GET", f"{BLOCKS}?limit=1&limit=2", {}, 422, "field-refused"),
-        ("GET", f"{BLOCKS}?limit=0", {}, 422, "field-refused"),
-        ("GET", f"{BLOCKS}?tag=%ff", {}, 400, "request-unreadable"),
-        ("GET", f"{BLOCK}?block_id=x", {}, 422, "field-refused"),
-        ("POST", BLOCKS, {"content": b"{", "headers": JSON}, 400, "body-unreadable"),
-        ("POST", BLOCKS, {"content": b"\xff", "headers": JSON}, 400, "body-unreadable"),
-        ("POST", BLOCKS, {"content": b"[" * 3000, "headers": JSON}, 400, "body-unreadable"),
-        ("POST", BLOCKS, {"content": b"[]", "headers": JSON}, 422, "field-refused"),
-        ("POST", BLOCKS, {"content": b"{}"}, 415, "media-type-refused"),
-        ("POST", BLOCKS, {"data": {"content": "x"}}, 415, "media-type-refused"),
-        ("POST", BLOCKS, {"json": {}}, 422, "field-refused"),
-        ("POST", BLOCKS, {}, 422, "field-refused"),
-        ("POST", BLOCKS, {"json": {"content": "x", "sauce": 1}}, 422, "field-refused"),
-        ("POST", f"{BLOCKS}?content=x", {"json": {}}, 422, "field-refused"),
-        ("POST", f"{BLOCK}/forget", {"json": {"block_id": "x"}}, 422, "field-refused"),
-        ("GET", NOTES, {"headers": {"accept": "text/html"}}, 406, "not-acceptable"),
-        ("GET", NOTES, {"headers": {"accept": "application/json;q=0"}}, 406, "not-acceptable"),
-        ("GET", NOTES, {"headers": {"authorization": "Basic eDp5"}}, 401, "unauthenticated"),
-        ("GET", NOTES, {"headers": {"authorization": "Bearer"}}, 401, "unauthenticated"),
-        ("GET", f"{NOTES}?x={'x' * 20_000}", {}, 414, "address-too-long"),
-        ("PUT", "/v1/spaces/%20notes", {"by": "root"}, 422, "field-refused"),
-        ("PUT", "/v1/spaces/%2e%2e", {"by": "root"}, 422, "field-refused"),
+        (("GET", "/v1/nothing", {}), (404, "path-unknown")),
+        (("GET", "/", {}), (404, "path-unknown")),
+        (("GET", "/v1/spaces//blocks", {}), (404, "path-unknown")),
+        (("GET", f"{NOTES}/", {}), (404, "path-unknown")),
+        (("GET", "/v1/spaces/%ff", {}), (404, "path-unknown")),
+        (("GET", "/v1/spaces/..%2fnotes", {}), (404, "point-out-of-range")),
+        (("PATCH", NOTES, {}), (405, "method-refused")),
+        (("GET", f"{NOTES}?limit=3", {}), (422, "field-refused")),
+        (("GET", f"{BLOCKS}?limit=many", {}), (422, "field-refused")),
+        (("GET", f"{BLOCKS}?limit=", {}), (422, "field-refused")),
+        (("GET", f"{BLOCKS}?limit=1.5", {}), (422, "field-refused")),
+        (("GET", f"{BLOCKS}?limit=1&limit=2", {}), (422, "field-refused")),
+        (("GET", f"{BLOCKS}?limit=0", {}), (422, "field-refused")),
+        (("GET", f"{BLOCKS}?tag=%ff", {}), (400, "request-unreadable")),
+        (("GET", f"{BLOCK}?block_id=x", {}), (422, "field-refused")),
+        (("POST", BLOCKS, {"content": b"{", "headers": JSON}), (400, "body-unreadable")),
+        (("POST", BLOCKS, {"content": b"\xff", "headers": JSON}), (400, "body-unreadable")),
+        (("POST", BLOCKS, {"content": b"[" * 3000, "headers": JSON}), (400, "body-unreadable")),
+        (("POST", BLOCKS, {"content": b"[]", "headers": JSON}), (422, "field-refused")),
+        (("POST", BLOCKS, {"content": b"{}"}), (415, "media-type-refused")),
+        (("POST", BLOCKS, {"data": {"content": "x"}}), (415, "media-type-refused")),
+        (("POST", BLOCKS, {"json": {}}), (422, "field-refused")),
+        (("POST", BLOCKS, {}), (422, "field-refused")),
+        (("POST", BLOCKS, {"json": {"content": "x", "sauce": 1}}), (422, "field-refused")),
+        (("POST", f"{BLOCKS}?content=x", {"json": {}}), (422, "field-refused")),
+        (("POST", f"{BLOCK}/forget", {"json": {"block_id": "x"}}), (422, "field-refused")),
+        (("GET", NOTES, {"headers": {"accept": "text/html"}}), (406, "not-acceptable")),
+        (("GET", NOTES, {"headers": {"accept": "application/json;q=0"}}), (406, "not-acceptable")),
+        (("GET", NOTES, {"headers": {"authorization": "Basic eDp5"}}), (401, "unauthenticated")),
+        (("GET", NOTES, {"headers": {"authorization": "Bearer"}}), (401, "unauthenticated")),
+        (("GET", f"{NOTES}?x={'x' * 20_000}", {}), (414, "address-too-long")),
+        (("PUT", "/v1/spaces/%20notes", {"by": "root"}), (422, "field-refused")),
+        (("PUT", "/v1/spaces/%2e%2e", {"by": "root"}), (422, "field-refused")),
     ],
 )
 def test_a_request_that_http_refuses(
-    refusing: Door, method: str, path: str, request_: Any, status: int, code: str
+    refusing: Door, request_: tuple[str, str, Any], problem_: tuple[int, str]
 ) -> None:
-    answer = refusing.ask(method, path, **request_)
+    method, path, said = request_
+    status, code = problem_
+    answer = refusing.ask(method, path, **said)
     problem = answer.json()
     assert (answer.status_code, problem["code"]) == (status, code)
     assert answer.headers["content-type"] == "application/problem+json"

@@ -40,13 +40,16 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take what came, and count it while it is of a head."""
-        cycle: Any = self.cycle  # None before the first request
-        if self._head is None and (cycle is None or cycle.response_complete):
-            self._await_head()
         self._head_bytes += len(data)
         super().data_received(data)
         if self._head is not None and self._head_bytes > HEAD_MAX_BYTES:
             self._refuse(LARGE)
+
+    def on_message_begin(self) -> None:
+        """Begin with a request; another may still be answered."""
+        if self._head is None:
+            self._await_head()
+        super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         """Go on to the request."""
@@ -63,9 +66,12 @@ class Connection(HttpToolsProtocol):
             self._head = None
 
     def _refuse(self, line: bytes) -> None:
-        """Say so, and hang up."""
+        """Say so, and hang up; later, while an earlier request is still answered."""
         self._head_came()
-        if not self.transport.is_closing():
+        cycle: Any = self.cycle  # None before the first request
+        if cycle is not None and not cycle.response_complete:
+            self._await_head()
+        elif not self.transport.is_closing():
             self.transport.write(line + ENDING)
             self.transport.close()
 
