@@ -14,7 +14,7 @@ from tests.adapters.http.doors import NOTES, Door
 from tests.adapters.http.walks import WALK, Step
 
 ASKED = {"x-request-id": "asked"}
-IDS = dict.fromkeys(
+IDS: dict[str, str] = dict.fromkeys(
     ("one", "two", "gone", "doomed", "decision", "composition", "label", "receipt"),
     "0123456789abcdef",
 )

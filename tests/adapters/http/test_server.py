@@ -141,7 +141,7 @@ def test_nothing_that_was_acknowledged_is_lost_by_a_stop(tmp_path: Path) -> None
 def test_a_signal_ends_the_command_in_good_order(tmp_path: Path, told: signal.Signals) -> None:
     command = [sys.executable, "-c", MNEMIC, "--json", "serve"]
     options = ["--db", str(tmp_path / "m.db"), "--port", "0", "--open-loopback"]
-    with subprocess.Popen(  # noqa: S603 - our own command
+    with subprocess.Popen(
         command + options, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None

@@ -56,12 +56,12 @@ async def test_a_call_beyond_the_queue_is_sent_away() -> None:
         )
 
     first, second = (asyncio.create_task(run(name)) for name in ("first", "second"))
-    while workers.busy < 2:
-        await asyncio.sleep(0)
+    while workers.busy < 2:  # noqa: ASYNC110 - of turns, not of time
+        await asyncio.sleep(0)  # a turn of the loop, in which it begins
     with pytest.raises(Overloaded) as refusal:
         await run("third")
     go_on.set()
-    assert await asyncio.gather(first, second) == [True, True]
+    assert list(await asyncio.gather(first, second)) == [True, True]
     assert refusal.value.facts == {"under_way": 2}
     assert ended == ["third", "first", "second"]
     assert await workers.close(LONG_S)
@@ -74,8 +74,8 @@ async def test_a_call_that_never_began_was_not_made() -> None:
     first = asyncio.create_task(
         workers.run(lambda: go_on.wait(LONG_S), timeout_s=LONG_S, done=nothing)
     )
-    while not workers.busy:
-        await asyncio.sleep(0)
+    while not workers.busy:  # noqa: ASYNC110 - of turns, not of time
+        await asyncio.sleep(0)  # a turn of the loop, in which it begins
     with pytest.raises(Overloaded, match="no worker was free"):
         await workers.run(lambda: made.append("late"), timeout_s=SOON_S, done=nothing)
     go_on.set()
@@ -126,7 +126,9 @@ async def test_a_failure_comes_out_as_it_is() -> None:
 def test_a_command_that_is_overdue_is_answered_when_it_is_repeated(tmp_path: Path) -> None:
     embedder = Slow()
     key = {"idempotency-key": "once"}
-    with door(tmp_path, Settings(call_timeout_s=SOON_S, long_timeout_s=SOON_S), embedder=embedder) as opened:
+    with door(
+        tmp_path, Settings(call_timeout_s=SOON_S, long_timeout_s=SOON_S), embedder=embedder
+    ) as opened:
         opened.learn("Ines moved the demo.")
         late = opened.ask("POST", f"{NOTES}/consolidate", headers=key)
         embedder.go_on.set()

@@ -99,6 +99,11 @@ class Spaces:
         with anyio.CancelScope(shield=True):
             await self.close()
 
+    @property
+    def open_count(self) -> int:
+        """How many spaces are open just now, or about to be."""
+        return len(self._places)
+
     async def names(self) -> tuple[str, ...]:
         """Return the names of all spaces, sorted."""
         return tuple(await to_thread.run_sync(self._standing().spaces))

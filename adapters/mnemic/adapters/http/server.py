@@ -28,6 +28,7 @@ from mnemic.adapters.http.settings import Settings
 from mnemic.kernel.errors import FieldRefused, StoreFailed
 
 BACKLOG = 1024
+PORT_MAX = 65_535
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 Announce = Callable[[str], None]
@@ -86,11 +87,13 @@ def run(spaces: Spaces, keyring: Keyring, settings: Settings, *, announce: Annou
 
 
 def check_reach(keyring: Keyring, settings: Settings) -> None:
-    """Refuse to open a door to other machines that asks nobody who they are.
+    """Refuse to open a door to other machines that asks nobody who they are, or at no place.
 
     Raises:
         FieldRefused: Saying which.
     """
+    if not 0 <= settings.port <= PORT_MAX:
+        raise FieldRefused(f"no port has the number {settings.port}", field="port")
     if settings.open_loopback and not settings.is_on_loopback:
         raise FieldRefused(
             f"{settings.host} can be reached from other machines, which must come with a token",
@@ -125,7 +128,7 @@ def listening(settings: Settings) -> Generator[socket.socket]:
         listener = socket.create_server(
             (settings.host.strip("[]"), settings.port), family=family, backlog=BACKLOG
         )
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         raise StoreFailed(
             f"cannot listen at {settings.host}:{settings.port}: {error}",
             recovery="Name another --port (0: any that is free), or another --host.",

@@ -1,0 +1,67 @@
+"""serve: what it refuses before it begins. How it serves: tests of the HTTP door."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mnemic.adapters.cli import main
+from tests.adapters.cli.conftest import Shell
+
+IMPORTED = (
+    "import sys; from mnemic.adapters.cli import main; main(['--help']);"
+    "sys.exit(any(name in sys.modules for name in ('litestar', 'uvicorn', 'mcp', 'httpx')))"
+)
+
+
+@pytest.mark.usefixtures("told")
+def test_a_store_that_is_not_there_beside_one_that_is_is_not_begun(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exit_code = main(["--db", str(store.with_name("memroy.db")), "--json", "serve"])
+    error = json.loads(capsys.readouterr().err)
+    assert (exit_code, error["code"], error["beside"]) == (5, "store-failed", [str(store)])
+    assert "--make" in error["recovery"]
+    assert not store.with_name("memroy.db").exists()
+
+
+def test_a_door_to_other_machines_needs_a_token(told: Shell) -> None:
+    ran = told("--json", "serve", "--host", "0.0.0.0")  # noqa: S104
+    assert (ran.exit, ran.error["code"], ran.error["field"]) == (1, "field-refused", "tokens")
+
+
+def test_a_door_to_other_machines_is_never_open(told: Shell) -> None:
+    ran = told("--json", "serve", "--host", "0.0.0.0", "--open-loopback")  # noqa: S104
+    assert (ran.exit, ran.error["code"], ran.error["field"]) == (
+        1,
+        "field-refused",
+        "open_loopback",
+    )
+
+
+def test_an_address_that_is_none_of_this_machine_is_refused(told: Shell, tmp_path: Path) -> None:
+    token_file = tmp_path / "tokens"
+    assert told("token", "create", "ines", "--read", "default", "--file", str(token_file)).exit == 0
+    ran = told("--json", "serve", "--host", "203.0.113.7", "--token-file", str(token_file))
+    assert (ran.exit, ran.error["code"]) == (5, "store-failed")
+    assert "cannot listen at" in ran.error["detail"]
+
+
+def test_a_port_has_a_number_that_ports_have(told: Shell) -> None:
+    ran = told("--json", "serve", "--port", "70000", "--open-loopback")
+    assert (ran.exit, ran.error["field"]) == (1, "port")
+
+
+def test_a_file_that_is_no_store_is_not_served(shell: Shell, store: Path) -> None:
+    store.write_bytes(b"not a database, whatever its name says")
+    ran = shell("--json", "serve", "--open-loopback")
+    assert (ran.exit, ran.error["code"]) == (4, "not-a-store")
+
+
+def test_help_imports_no_server() -> None:
+    ran = subprocess.run([sys.executable, "-c", IMPORTED], capture_output=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, b"")

@@ -1,0 +1,160 @@
+"""Spaces that are opened when somebody asks, shared, and closed when nobody does."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from mnemic.adapters.embedders.hashing import HashEmbedder
+from mnemic.adapters.hosting import Spaces
+from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.kernel.errors import (
+    Closed,
+    FieldRefused,
+    PointOutOfRange,
+    VersionConflict,
+    ViewReadOnly,
+)
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@asynccontextmanager
+async def hosting(store: Any, *names: str, **options: Any) -> AsyncGenerator[Spaces]:
+    """Open the spaces of a store, for a ``with`` block; those that are named are made."""
+    async with Spaces(store, embedder=HashEmbedder(), **options) as spaces:
+        for name in names:
+            assert await spaces.make(name)
+        yield spaces
+
+
+async def test_a_space_is_made_once() -> None:
+    async with hosting(MemoryStore()) as spaces:
+        assert [await spaces.make("notes"), await spaces.make("notes")] == [True, False]
+        assert await spaces.names() == ("notes",)
+
+
+@pytest.mark.parametrize("name", ["", " ", "x" * 1000, "\ud800"])
+async def test_a_space_has_a_name(name: str) -> None:
+    async with hosting(MemoryStore()) as spaces:
+        with pytest.raises(FieldRefused):
+            await spaces.make(name)
+
+
+@pytest.mark.parametrize("name", ["ghost", "..", "../notes", "notes ", ""])
+async def test_a_space_that_is_not_there_is_not_made_by_asking(name: str) -> None:
+    async with hosting(MemoryStore(), "notes") as spaces:
+        with pytest.raises(PointOutOfRange):
+            await spaces.hold(name)
+        assert await spaces.names() == ("notes",)
+
+
+async def test_all_callers_share_one_opening() -> None:
+    async with hosting(MemoryStore(), "notes") as spaces:
+        found: list[object] = []
+
+        async def look() -> None:
+            with await spaces.hold("notes") as hold:
+                found.append(hold.memory)
+
+        async with anyio.create_task_group() as group:
+            for _ in range(8):
+                group.start_soon(look)
+        assert len(found) == 8
+        assert len({id(each) for each in found}) == 1
+
+
+async def test_each_caller_has_a_seat_of_their_own() -> None:
+    async with hosting(MemoryStore(), "notes") as spaces:
+        async with (
+            spaces.seat("notes", actor="ines") as ines,
+            spaces.seat("notes", actor="tomasz") as tomasz,
+        ):
+            await ines.learn("Ines moved the demo.")
+            await tomasz.learn("Tomasz came late.")
+            log = await ines.log(after=1)
+        assert [entry.actor for entry in log] == ["ines", "tomasz"]
+
+
+async def test_a_seat_may_be_one_to_read_only() -> None:
+    async with (
+        hosting(MemoryStore(), "notes") as spaces,
+        spaces.seat("notes", actor="ines", read_only=True) as memory,
+    ):
+        with pytest.raises(ViewReadOnly):
+            await memory.learn("Ines moved the demo.")
+        assert (await memory.status()).version == 1
+
+
+async def test_a_seat_may_stand_at_a_version() -> None:
+    async with hosting(MemoryStore(), "notes") as spaces:
+        async with spaces.seat("notes", actor="ines", version=1) as memory:
+            await memory.learn("Ines moved the demo.")
+        async with spaces.seat("notes", actor="ines", version=1) as memory:
+            with pytest.raises(VersionConflict):
+                await memory.learn("And back.")
+
+
+async def test_the_space_that_was_used_longest_ago_is_closed() -> None:
+    async with hosting(MemoryStore(), "a", "b", open_max=2) as spaces:
+        with await spaces.hold("a") as hold:
+            first = hold.memory
+        with await spaces.hold("b") as hold:
+            second = hold.memory
+        await spaces.make("c")
+        with pytest.raises(Closed):
+            first.status()
+        assert second.status().space == "b"
+        with await spaces.hold("a") as hold:
+            assert hold.memory.status().space == "a"
+
+
+async def test_a_space_that_somebody_holds_stays_open() -> None:
+    async with hosting(MemoryStore(), "a", "b", open_max=1) as spaces:
+        with await spaces.hold("a") as hold:
+            with await spaces.hold("b"):
+                pass
+            await spaces.make("c")
+            assert hold.memory.status().space == "a"
+
+
+async def test_what_was_written_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
+    async with hosting(tmp_path / "store.db", "a", "b", open_max=1) as spaces:
+        async with spaces.seat("a", actor="ines") as memory:
+            await memory.learn("Ines moved the demo.")
+        async with spaces.seat("b", actor="ines"):
+            pass
+        async with spaces.seat("a", actor="ines") as memory:
+            assert [each.content for each in (await memory.blocks()).items] == [
+                "Ines moved the demo."
+            ]
+
+
+async def test_a_name_that_no_space_has_is_not_kept() -> None:
+    async with hosting(MemoryStore(), open_max=1) as spaces:
+        for number in range(20):
+            with pytest.raises(PointOutOfRange):
+                await spaces.hold(f"ghost {number}")
+        assert spaces.open_count == 0
+
+
+async def test_when_it_is_closed_so_is_every_seat() -> None:
+    async with hosting(MemoryStore(), "notes") as spaces:
+        hold = await spaces.hold("notes")
+        await spaces.close()
+        await spaces.close()
+        with pytest.raises(Closed):
+            hold.memory.status()
+        with pytest.raises(Closed):
+            await spaces.hold("notes")
+        hold.release()
