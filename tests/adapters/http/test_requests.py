@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from mnemic.adapters.http.settings import Settings
+from mnemic.adapters.stores.memory import MemoryStore
 from tests.adapters.http.doors import NOTES, Door, door
 
 BLOCKS = f"{NOTES}/blocks"
@@ -146,6 +147,56 @@ def test_a_body_may_be_so_large(tmp_path: Path) -> None:
     assert fits.status_code != 413
     assert [each.status_code for each in (large, unannounced)] == [413, 413]
     assert [each.headers["connection"] for each in (large, unannounced)] == ["close", "close"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("POST", BLOCKS), ("PUT", "/v1/spaces/new"), ("DELETE", NOTES), ("POST", f"{NOTES}/recall")],
+)
+def test_a_server_that_only_reads_writes_for_nobody(tmp_path: Path, method: str, path: str) -> None:
+    with door(tmp_path, Settings(read_only=True)) as opened:
+        answer = opened.ask(method, path, by="root")
+        still = opened.ask("GET", "/v1/spaces", by="root").json()["items"]
+    assert (answer.json()["code"], answer.json()["detail"]) == (
+        "view-read-only",
+        "this server only reads",
+    )
+    assert [each["space"] for each in still] == ["notes", "other"]
+
+
+class Broken(MemoryStore):
+    """A store that meets a bug once it is open."""
+
+    broken = False
+
+    def spaces(self) -> tuple[str, ...]:
+        """Fail, with the words of somebody's memory."""
+        if self.broken:
+            raise ZeroDivisionError("Ines has a secret")
+        return super().spaces()
+
+
+def test_a_bug_is_logged_and_told_nobody(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    store = Broken()
+    with door(tmp_path, store=store) as opened:
+        store.broken = True
+        answer = opened.ask("GET", "/v1/spaces", headers={"x-request-id": "r-1"})
+        alive = opened.ask("GET", "/healthz", by=None)
+    assert (answer.status_code, answer.json()["code"], alive.status_code) == (500, "internal", 200)
+    assert "secret" not in answer.text
+    assert "request r-1 met a bug" in caplog.text
+
+
+def test_the_log_of_requests_holds_no_words_and_no_secrets(
+    opened: Door, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO", logger="mnemic.http"):
+        opened.learn("Ines has a secret.")
+        opened.ask("GET", f"{BLOCKS}?author=Ines", headers={"x-request-id": "r-1"})
+    written = [record.getMessage() for record in caplog.records]
+    assert len(written) == 2
+    assert written[1].startswith(f"r-1 GET {BLOCKS} 200 ")
+    assert not [line for line in written if "Ines" in line or "mnemic_" in line]
 
 
 def test_pages_of_elsewhere_may_not_ask(refusing: Door) -> None:

@@ -16,7 +16,14 @@ from mnemic.adapters.http.answers import JSON, Answer, of_document
 from mnemic.adapters.http.handlers import Asked
 from mnemic.adapters.http.reading import Tags
 from mnemic.adapters.http.routes import Route
-from mnemic.adapters.http.security import Authenticate, Caller, check_scope, header, unseen
+from mnemic.adapters.http.security import (
+    Authenticate,
+    Caller,
+    check_scope,
+    check_writes,
+    header,
+    unseen,
+)
 from mnemic.adapters.http.settings import Settings
 from mnemic.adapters.http.workers import Workers
 from mnemic.adapters.inprocess.standing import asked, version_of, version_written
@@ -106,6 +113,7 @@ async def ordered(desk: Desk, route: Route, caller: Caller, request: Asked, *, s
     """
     call = await called(desk, route, request)
     check_scope(caller, space, call.scope)
+    check_writes(desk.settings, call.scope)
     if call.command_id is not None and not (route.verb.repeatable or call.scope == "read"):
         raise FieldRefused(
             f"{route.verb.name} takes no Idempotency-Key",

@@ -11,7 +11,7 @@ from mnemic.adapters.http.answers import Answer, of_document
 from mnemic.adapters.http.calling import Desk
 from mnemic.adapters.http.handlers import Asked, placed
 from mnemic.adapters.http.routes import ROOT, SPACE
-from mnemic.adapters.http.security import Caller, check_scope
+from mnemic.adapters.http.security import Caller, check_scope, check_writes
 from mnemic.kernel.errors import FieldRefused
 
 UNREACHABLE = frozenset({".", ".."})
@@ -36,6 +36,7 @@ def handlers(desk: Desk) -> list[ControllerRouterHandler]:
         caller = desk.authenticate(scope)
         name = reading.segment(scope["path_params"]["space"])
         check_scope(caller, name, "admin")
+        check_writes(desk.settings, "admin")
         reading.check_fields(reading.query(scope), ())
         check_name(name)
         made = await desk.spaces.make(name)

@@ -11,7 +11,7 @@ from mnemic.adapters.access import EVERY_SPACE, Keyring, Token
 from mnemic.adapters.http.failures import HostRefused
 from mnemic.adapters.http.settings import Settings, is_loopback
 from mnemic.adapters.wire.verbs import Scope
-from mnemic.kernel.errors import Forbidden, PointOutOfRange, Unauthenticated
+from mnemic.kernel.errors import Forbidden, PointOutOfRange, Unauthenticated, ViewReadOnly
 
 BEARER = "bearer"
 LOCAL = "local"
@@ -140,6 +140,18 @@ def check_scope(caller: Caller, space: str, scope: Scope) -> None:
         if scope == "write":
             error.recovery += " A recall that records nothing only reads: give record=false."
         raise
+
+
+def check_writes(settings: Settings, scope: Scope) -> None:
+    """Refuse to write where nobody may.
+
+    Raises:
+        ViewReadOnly: The server only reads.
+    """
+    if settings.read_only and scope != "read":
+        raise ViewReadOnly(
+            "this server only reads", recovery="Ask a server that was started without --read-only."
+        )
 
 
 def header(scope: Any, name: bytes) -> str | None:
