@@ -1,0 +1,221 @@
+"""An export as one body, for wires that carry one: a tar archive of its two files.
+
+The format, of media type ``application/x-tar``, which ``tar xf`` takes apart too:
+
+1. The file of lines comes first, then, if the export has words, the file of vectors, which is the
+   one whose name ends in ``.vectors``. Their names say nothing else, and name no file here.
+2. Both are plain members: one header, the bytes, zeros up to 512. A file of 8 GB or more has its
+   size in base 256, as GNU tar writes it. Extended headers (pax) may stand between and are skipped.
+3. Two blocks of zeros end it. Who made it, and when, is left out: the same export is always the
+   same bytes, so its length is known before the first one goes.
+4. Digests are where they always are: the first line of the export vouches for itself, for all other
+   lines and for the vectors. Whoever unpacks one checks it as ``Export`` does, or by importing it.
+"""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from mnemic.adapters.exchange import files
+from mnemic.adapters.exchange.exporting import vectors_path
+from mnemic.adapters.exchange.reading import Export
+from mnemic.adapters.folders import PRIVATE
+from mnemic.kernel.errors import ExportCorrupt
+
+MEDIA_TYPE = "application/x-tar"
+LINES = "export.jsonl"
+VECTORS = f"{LINES}.vectors"
+BLOCK = tarfile.BLOCKSIZE
+END = bytes(2 * BLOCK)
+PIECE_BYTES = 1 << 18
+_EXTENDED = {tarfile.XHDTYPE, tarfile.XGLTYPE}
+
+
+class Packed:
+    """An export as the bytes of an archive, for a ``with`` block.
+
+    The files are opened at once. Where the system lets an open file be removed, they may be.
+
+    Args:
+        path: Its file of lines; the vectors stand beside it.
+
+    Raises:
+        ExportCorrupt: The first line is no manifest.
+        StoreFailed: A file is not there, or cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.manifest = Export(path).manifest
+        paths = (path, vectors_path(path))[: 1 + self.manifest.words]
+        self._path = path
+        self._stack = ExitStack()
+        with files.named(path), self._stack as stack:
+            self._files = [stack.enter_context(each.open("rb")) for each in paths]
+            self._sizes = [file.seek(0, 2) for file in self._files]
+            self._stack = stack.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.close()
+
+    @property
+    def size(self) -> int:
+        """Length of the archive in bytes."""
+        return sum(BLOCK + size + -size % BLOCK for size in self._sizes) + len(END)
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the archive in pieces, from its beginning.
+
+        Raises:
+            StoreFailed: A file cannot be read.
+            ExportCorrupt: A file was cut off since it was opened.
+        """
+        for name, file, size in zip((LINES, VECTORS), self._files, self._sizes, strict=False):
+            yield _header(name, size)
+            yield from self._read(file, size)
+            yield bytes(-size % BLOCK)
+        yield END
+
+    def _read(self, file: IO[bytes], size: int) -> Iterator[bytes]:
+        file.seek(0)
+        while size:
+            with files.named(self._path):
+                piece = file.read(min(size, PIECE_BYTES))
+            if not piece:
+                raise ExportCorrupt(f"{self._path} was cut off while it was read")
+            size -= len(piece)
+            yield piece
+
+
+class Unpacking:
+    """An archive that comes in piece by piece, taken apart into a folder. For a ``with`` block.
+
+    Nothing is believed but where a member begins and ends: the files get names of ours, and there
+    are two at most. What stands in them is for ``Export`` to check.
+
+    Args:
+        folder: Where the files go. They can be read by their owner alone.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._header = bytearray()
+        self._left = 0
+        """Bytes of the current member still to come."""
+        self._padding = 0
+        """Bytes behind it that mean nothing."""
+        self._out: IO[bytes] | None = None
+        """Where the current member goes; None: nowhere."""
+        self._found: set[str] = set()
+        self._ended = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._end_member()
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes, however many.
+
+        Raises:
+            ExportCorrupt: It is no archive of an export.
+            StoreFull, StoreFailed: The files cannot be written.
+        """
+        rest = memoryview(data)
+        while rest and not self._ended:
+            rest = rest[self._take(rest) :]
+
+    def finish(self) -> Path:
+        """Return the file of lines, once everything was fed.
+
+        Raises:
+            ExportCorrupt: The archive is cut off, or holds no lines.
+        """
+        if not self._ended:
+            raise ExportCorrupt("the archive is cut off", recovery="Send all of it.")
+        if LINES not in self._found:
+            raise ExportCorrupt("the archive holds no file of lines")
+        return self._folder / LINES
+
+    def _take(self, data: memoryview) -> int:
+        """Take some of *data*, and return how much."""
+        if self._left:
+            piece = data[: self._left]
+            if self._out is not None:
+                with files.named(Path(self._out.name)):
+                    self._out.write(piece)
+            self._left -= len(piece)
+        elif self._padding:
+            self._end_member()
+            piece = data[: self._padding]
+            self._padding -= len(piece)
+        else:
+            self._end_member()
+            piece = data[: BLOCK - len(self._header)]
+            self._header += piece
+            if len(self._header) == BLOCK:
+                self._begin_member(bytes(self._header))
+                self._header.clear()
+        return len(piece)
+
+    def _begin_member(self, header: bytes) -> None:
+        if not any(header):
+            self._ended = True
+            return
+        try:
+            member = tarfile.TarInfo.frombuf(header, "utf-8", "surrogateescape")
+        except tarfile.HeaderError as error:
+            raise ExportCorrupt(
+                f"this is no tar archive: {error}",
+                recovery="Send what GET .../export answered, or a tar of the two files.",
+            ) from error
+        if member.size < 0:
+            raise ExportCorrupt("a member of the archive has no size")
+        self._left, self._padding = member.size, -member.size % BLOCK
+        if member.type in _EXTENDED:
+            return
+        self._out = self._opened(member)
+
+    def _opened(self, member: tarfile.TarInfo) -> IO[bytes]:
+        name = VECTORS if member.name.endswith(".vectors") else LINES
+        if not member.isreg() or name in self._found:
+            raise ExportCorrupt(
+                f"the archive holds {member.name!a:.100}, which is no part of an export",
+                recovery="Send the file of lines and the file of vectors, and nothing else.",
+            )
+        self._found.add(name)
+        path = self._folder / name
+        with files.named(path):
+            out = path.open("xb")
+            path.chmod(PRIVATE)
+        return out
+
+    def _end_member(self) -> None:
+        out, self._out = self._out, None
+        if out is not None:
+            with files.named(Path(out.name)):
+                out.close()
+
+
+def _header(name: str, size: int) -> bytes:
+    member = tarfile.TarInfo(name)
+    member.size, member.mode = size, PRIVATE
+    return member.tobuf(tarfile.GNU_FORMAT, "utf-8", "strict")
