@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from mnemic.adapters.hosting.spaces import OPEN_MAX, Hold, Spaces
+from mnemic.adapters.hosting.spaces import OPEN_MAX, Hold, Spaces, Vacancy
 
-__all__ = ["OPEN_MAX", "Hold", "Spaces"]
+__all__ = ["OPEN_MAX", "Hold", "Spaces", "Vacancy"]

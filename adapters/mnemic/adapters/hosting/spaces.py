@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryFile
 from types import TracebackType
 from typing import Any, Self
 
@@ -21,14 +22,18 @@ import anyio
 from anyio import to_thread
 from attrs import define, field, frozen
 
+from mnemic.adapters.exchange import files
 from mnemic.adapters.inprocess.memory import Memory
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.kernel.decisions.learning import checked_name
-from mnemic.kernel.errors import Closed, PointOutOfRange
+from mnemic.kernel.errors import Closed, PointOutOfRange, SpaceExists
 from mnemic.kernel.ports import Store
+from mnemic.kernel.results import ImportResult
 
 OPEN_MAX = 32
 """Spaces that are kept open though nobody uses them just now."""
+PROBE_BYTES = 4096
+"""A page of a disk."""
 
 
 @define(kw_only=True, eq=False)
@@ -65,6 +70,34 @@ class Hold:
         self.release()
 
 
+@frozen(kw_only=True)
+class Vacancy:
+    """The name of a space that is not there yet, kept for whoever brings it, until released."""
+
+    space: str
+    _into: Store
+    _opening: dict[str, Any]
+    _let_go: Callable[[], None]
+
+    def fill(
+        self, path: Path, *, actor: str, progress: Callable[[int, int], None] | None = None
+    ) -> ImportResult:
+        """Make the space of an export. Runs on a thread. See ``SyncMemory.import_space``."""
+        return SyncMemory.import_space(
+            path,
+            self._into,
+            space=self.space,
+            actor=actor,
+            clock=self._opening.get("clock"),
+            entropy=self._opening.get("entropy"),
+            progress=progress,
+        )
+
+    def release(self) -> None:
+        """Let others see the space, or have its name. Once."""
+        self._let_go()
+
+
 class Spaces:
     """The spaces of one store. ``async with Spaces(path) as spaces: ...``.
 
@@ -85,6 +118,8 @@ class Spaces:
         self._open_max = open_max
         self._places: dict[str, _Place] = {}
         self._questions = 0
+        self._coming: set[str] = set()
+        """Names of spaces that are being brought, and that nobody sees before they are whole."""
 
     async def __aenter__(self) -> Self:
         self._store = await to_thread.run_sync(partial(_opened, self._given, self._opening))
@@ -106,20 +141,69 @@ class Spaces:
 
     async def names(self) -> tuple[str, ...]:
         """Return the names of all spaces, sorted."""
-        return tuple(await to_thread.run_sync(self._standing().spaces))
+        found: tuple[str, ...] = await to_thread.run_sync(self._standing().spaces)
+        return tuple(name for name in found if name not in self._coming)
+
+    async def check(self) -> None:
+        """See whether the store can be read, and whether there is room to write where it stands.
+
+        Raises:
+            StoreFailed, StoreFull, StoreBusy: It cannot, or there is none.
+        """
+        store = self._standing()
+        await to_thread.run_sync(store.spaces)
+        path: Path | None = getattr(store, "path", None)
+        if path is not None and not self._opening.get("read_only", False):
+            await to_thread.run_sync(_try_writing, path)
+
+    @property
+    def opened(self) -> dict[str, SyncMemory]:
+        """The spaces that are open just now, by name."""
+        return {
+            name: place.memory
+            for name, place in sorted(self._places.items())
+            if place.memory is not None
+        }
 
     async def make(self, space: str) -> bool:
         """Make a space, unless it is there; say whether it was made.
 
         Raises:
             FieldRefused: It is no name for a space.
+            SpaceExists: It is being brought from elsewhere.
             StoreFull, StoreBusy, StoreFailed, ViewReadOnly: See each.
         """
         name = checked_name("space", space)
+        self._check_not_coming(name)
         if name in await self.names():
             return False
         (await self._hold(name, making=True)).release()
         return True
+
+    async def vacancy(self, space: str) -> Vacancy:
+        """Return the right to bring a space that is not there. Nobody sees it before the release.
+
+        Raises:
+            FieldRefused: It is no name for a space.
+            SpaceExists: It is there, or is being brought.
+        """
+        name = checked_name("space", space)
+        store = self._standing()
+        is_there = name in await to_thread.run_sync(store.spaces)
+        self._check_not_coming(name)
+        if is_there or name in self._places:
+            raise SpaceExists(f"there is a space {name!r} already", space=name)
+        self._coming.add(name)
+        return Vacancy(
+            space=name,
+            into=store,
+            opening=self._opening,
+            let_go=partial(self._coming.discard, name),
+        )
+
+    def _check_not_coming(self, space: str) -> None:
+        if space in self._coming:
+            raise SpaceExists(f"the space {space!r} is being imported just now", space=space)
 
     async def hold(self, space: str) -> Hold:
         """Return a space that stays open until the hold is released.
@@ -177,6 +261,8 @@ class Spaces:
 
     async def _hold(self, space: str, *, making: bool) -> Hold:
         self._standing()
+        if space in self._coming:
+            raise _missing(space)
         self._questions += 1
         place = self._places.setdefault(space, _Place())
         place.used, place.callers = self._questions, place.callers + 1
@@ -242,12 +328,27 @@ def _opened(given: str | Path | Store, opening: dict[str, Any]) -> Store:
 
 def _open_space(store: Store, space: str, making: bool, opening: dict[str, Any]) -> SyncMemory:  # noqa: FBT001 - called once
     if not making and space not in store.spaces():
-        raise PointOutOfRange(
-            f"there is no space {space!r:.200}",
-            recovery="Name a space that is there, or let an admin make it.",
-            space=space,
-        )
+        raise _missing(space)
     return SyncMemory.open(store, space=space, **opening)
+
+
+def _try_writing(path: Path) -> None:
+    """Write something beside *path* that is gone at once.
+
+    Raises:
+        StoreFailed, StoreFull: It cannot be written.
+    """
+    with files.named(path), TemporaryFile(prefix=".mnemic-", dir=path.parent) as probe:
+        probe.write(bytes(PROBE_BYTES))
+        probe.flush()
+
+
+def _missing(space: str) -> PointOutOfRange:
+    return PointOutOfRange(
+        f"there is no space {space!r:.200}",
+        recovery="Name a space that is there, or let an admin make it.",
+        space=space,
+    )
 
 
 async def _close(place: _Place) -> None:
