@@ -1,0 +1,144 @@
+"""Traces by OpenTelemetry: one span for each request, as a child of the caller's if it sends one.
+
+A span is named by its method and route, and says verb, space, status and version. No word of a
+memory is in it: no query, no body, no header, and of an error its code alone. Off by default.
+``mnemic serve --telemetry`` turns it on, and so does the environment variable
+``OTEL_TRACES_EXPORTER``; where spans go, and which, is told by the environment as everywhere:
+``OTEL_TRACES_EXPORTER`` (``otlp``, which has a package of its own, or ``console``),
+``OTEL_EXPORTER_OTLP_ENDPOINT``, ``OTEL_SERVICE_NAME``, ``OTEL_TRACES_SAMPLER``.
+
+The span is made here and not by opentelemetry-instrumentation-asgi, because that one puts whole
+addresses into its spans, and the query of an address may hold words.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
+
+from mnemic.adapters.http.failures import ExtraMissing
+from mnemic.adapters.http.front import REQUEST_ID
+from mnemic.adapters.http.observing import Observer, Seen
+from mnemic.kernel.errors import FieldRefused
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider
+
+EXPORTER = "OTEL_TRACES_EXPORTER"
+EXPORTERS = "opentelemetry_traces_exporter"
+"""The group of entry points that exporters are found by. Source: opentelemetry-sdk."""
+DEFAULT_EXPORTER = "otlp"
+SERVICE = "mnemic"
+PACKAGES = {"otlp": "opentelemetry-exporter-otlp-proto-http"}
+PREFERRED = {"otlp": ("otlp", "otlp_proto_http", "otlp_proto_grpc")}
+FAILED_FROM = 500
+
+
+def wanted() -> bool:
+    """Return whether the environment asks for traces."""
+    return os.environ.get(EXPORTER, "none").strip().lower() not in {"", "none"}
+
+
+def provider() -> TracerProvider:
+    """Return a provider of tracers whose spans go where the environment says.
+
+    Raises:
+        ExtraMissing: The extra ``telemetry`` is not installed, or an exporter is not.
+        FieldRefused: The environment names an exporter that nobody knows.
+    """
+    try:
+        from opentelemetry.sdk.resources import SERVICE_NAME, Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ImportError as error:
+        raise ExtraMissing(
+            f"traces need OpenTelemetry, and there is no {error.name}",
+            recovery="Install it: pip install 'mnemic[telemetry]'.",
+        ) from error
+    named = os.environ.get("OTEL_SERVICE_NAME")
+    made = TracerProvider(resource=Resource.create({} if named else {SERVICE_NAME: SERVICE}))
+    for name in os.environ.get(EXPORTER, DEFAULT_EXPORTER).split(","):
+        made.add_span_processor(BatchSpanProcessor(_exporter(name.strip())))
+    return made
+
+
+def observer(traces: TracerProvider) -> Observer:
+    """Return who makes a span of every request.
+
+    Args:
+        traces: Where the spans go; it is for its owner to shut down.
+    """
+    from opentelemetry.trace import SpanKind, Status, StatusCode
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+    tracer = traces.get_tracer(__name__)
+    parents = TraceContextTextMapPropagator()
+
+    @contextmanager
+    def observe(seen: Seen) -> Generator[None]:
+        method = seen.scope["method"]
+        with tracer.start_as_current_span(
+            method,
+            context=parents.extract(_carried(seen.scope)),
+            kind=SpanKind.SERVER,
+            attributes={"http.request.method": method},
+            record_exception=False,  # its words may be those of a memory
+            set_status_on_exception=False,
+        ) as span:
+            try:
+                yield
+            finally:
+                if span.is_recording():
+                    span.update_name(f"{method} {_route(seen.scope)}".rstrip())
+                    span.set_attributes(_attributes(seen))
+                    if seen.status >= FAILED_FROM:
+                        span.set_status(Status(StatusCode.ERROR))
+
+    return observe
+
+
+def _attributes(seen: Seen) -> dict[str, str | int]:
+    """Return what a span says of a request, once it is answered."""
+    said: dict[str, str | int | None] = {
+        "http.route": _route(seen.scope) or None,
+        "http.response.status_code": seen.status or None,
+        "mnemic.verb": seen.verb,
+        "mnemic.space": seen.space,
+        "mnemic.version": seen.version,
+        "mnemic.request_id": seen.scope.get(REQUEST_ID),
+    }
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def _route(scope: Any) -> str:
+    """Return the path with names in the place of what was asked for; nothing if there is none."""
+    template: str = scope.get("path_template") or ""
+    return template.replace(":str}", "}")
+
+
+def _carried(scope: Any) -> dict[str, str]:
+    """Return the headers that say whose child a span is. Source: W3C Trace Context."""
+    return {
+        name.decode("latin-1"): value.decode("latin-1")
+        for name, value in scope["headers"]
+        if name in {b"traceparent", b"tracestate"}
+    }
+
+
+def _exporter(name: str) -> Any:
+    for each in PREFERRED.get(name, (name,)):
+        for found in entry_points(group=EXPORTERS, name=each):
+            return found.load()()
+    if name in PACKAGES:
+        raise ExtraMissing(
+            f"no exporter {name!r} is installed",
+            recovery=f"pip install {PACKAGES[name]}, or set {EXPORTER}=console.",
+        )
+    raise FieldRefused(
+        f"{EXPORTER} names {name!r:.40}, which is no exporter here",
+        recovery="Set it to otlp, console or none.",
+        field=EXPORTER,
+    )
