@@ -55,6 +55,18 @@ def test_the_same_export_is_the_same_bytes_and_says_how_many(exported: Path) -> 
         assert (b"".join(archive), len(first)) == (first, size)
 
 
+@pytest.mark.parametrize("longer", range(0, 512, 73))
+def test_no_piece_is_empty(memory: SyncMemory, tmp_path: Path, longer: int) -> None:
+    path = tmp_path / "bare"
+    memory.learn("a" * (longer + 1))
+    memory.export(path)
+    vectors_path(path).write_bytes(bytes(512 + longer))
+    with Packed(path) as archive:
+        pieces = list(archive)
+    assert b"" not in pieces
+    assert len(b"".join(pieces)) % 512 == 0
+
+
 def test_any_tar_takes_it_apart(exported: Path) -> None:
     with tarfile.open(fileobj=io.BytesIO(packed(exported))) as found:
         assert found.getnames() == [LINES, VECTORS]

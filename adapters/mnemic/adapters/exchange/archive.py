@@ -85,7 +85,8 @@ class Packed:
         for name, file, size in zip((LINES, VECTORS), self._files, self._sizes, strict=False):
             yield _header(name, size)
             yield from self._read(file, size)
-            yield bytes(-size % BLOCK)
+            if size % BLOCK:
+                yield bytes(-size % BLOCK)
         yield END
 
     def _read(self, file: IO[bytes], size: int) -> Iterator[bytes]:

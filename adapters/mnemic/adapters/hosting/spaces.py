@@ -10,7 +10,7 @@ Rules of this module:
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -75,9 +75,11 @@ class Vacancy:
     """The name of a space that is not there yet, kept for whoever brings it, until released."""
 
     space: str
-    _into: Store
-    _opening: dict[str, Any]
-    _let_go: Callable[[], None]
+    into: Store
+    opening: Mapping[str, Any]
+    """Whose clock and entropy."""
+    release: Callable[[], None]
+    """Lets others see the space, or have its name; once."""
 
     def fill(
         self, path: Path, *, actor: str, progress: Callable[[int, int], None] | None = None
@@ -85,17 +87,13 @@ class Vacancy:
         """Make the space of an export. Runs on a thread. See ``SyncMemory.import_space``."""
         return SyncMemory.import_space(
             path,
-            self._into,
+            self.into,
             space=self.space,
             actor=actor,
-            clock=self._opening.get("clock"),
-            entropy=self._opening.get("entropy"),
+            clock=self.opening.get("clock"),
+            entropy=self.opening.get("entropy"),
             progress=progress,
         )
-
-    def release(self) -> None:
-        """Let others see the space, or have its name. Once."""
-        self._let_go()
 
 
 class Spaces:
@@ -198,7 +196,7 @@ class Spaces:
             space=name,
             into=store,
             opening=self._opening,
-            let_go=partial(self._coming.discard, name),
+            release=partial(self._coming.discard, name),
         )
 
     def _check_not_coming(self, space: str) -> None:

@@ -11,11 +11,13 @@ from attrs import field, frozen
 
 from mnemic.adapters.wire.problems import INTERNAL, status_of
 from mnemic.adapters.wire.problems import document_of as problem_of
+from mnemic.kernel.errors import VersionConflict
 
 JSON = "application/json"
 PROBLEM = "application/problem+json"
 PROBLEM_TYPE = "urn:mnemic:error:"
 REQUEST = "urn:mnemic:request:"
+CONDITIONS = frozenset({b"if-match", b"if-none-match"})
 NEVER_KEPT = "private, no-cache"
 """Whoever keeps an answer asks before using it again, with its ETag."""
 
@@ -73,6 +75,13 @@ def of_error(
         body=orjson.dumps(problem(error, request_id=request_id, status=answered)),
         headers={"content-type": PROBLEM, "cache-control": "no-store", **(headers or {})},
     )
+
+
+def status_in(scope: Any, error: BaseException) -> int:
+    """Return the status of an error in a request: of a condition that does not hold it is 412."""
+    if isinstance(error, VersionConflict) and CONDITIONS & {name for name, _ in scope["headers"]}:
+        return HTTPStatus.PRECONDITION_FAILED
+    return status_of(error)
 
 
 def problem(error: BaseException, *, request_id: str, status: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
@@ -15,8 +16,8 @@ from litestar.types import ControllerRouterHandler
 
 from mnemic.adapters.access import Keyring
 from mnemic.adapters.hosting import Spaces
-from mnemic.adapters.http import calling, places
-from mnemic.adapters.http.answers import Answer, of_error
+from mnemic.adapters.http import calling, health, metrics, places, streams, transfer
+from mnemic.adapters.http.answers import Answer, of_error, status_in
 from mnemic.adapters.http.calling import Desk
 from mnemic.adapters.http.failures import (
     BodyTooLarge,
@@ -30,11 +31,15 @@ from mnemic.adapters.http.failures import (
 )
 from mnemic.adapters.http.front import LOG, REQUEST_ID, Front
 from mnemic.adapters.http.handlers import Asked, options, placed
+from mnemic.adapters.http.metrics import Metrics
+from mnemic.adapters.http.observing import Observed, Observer
+from mnemic.adapters.http.pieces import Pieces
 from mnemic.adapters.http.routes import Route, routes
-from mnemic.adapters.http.security import CHALLENGE, authentication, header
+from mnemic.adapters.http.security import CHALLENGE, authentication
 from mnemic.adapters.http.settings import Settings
+from mnemic.adapters.http.watches import Watches
 from mnemic.adapters.http.workers import Workers
-from mnemic.kernel.errors import MnemicError, StoreBusy, Unauthenticated, VersionConflict
+from mnemic.kernel.errors import MnemicError, StoreBusy, Unauthenticated
 
 EXPOSED = ("ETag", "Mnemic-Version", "X-Request-Id", "Link", "Retry-After", "Location")
 """Headers that a page of another origin may read."""
@@ -63,6 +68,7 @@ def application(
     *,
     extra: Sequence[Extra] = (),
     during: Sequence[During] = (),
+    observers: Sequence[Observer] = (),
 ) -> Front:
     """Return the HTTP door to *spaces*, as an ASGI application.
 
@@ -72,17 +78,26 @@ def application(
         settings: Of the server; None: as they are by default.
         extra: Make further handlers, out of what all requests share.
         during: What is to be entered while the application lives.
+        observers: Who watch every request, such as ``telemetry.observer``.
     """
     settings = settings or Settings()
+    stopping = asyncio.Event()
     desk = Desk(
         spaces=spaces,
         authenticate=authentication(keyring, settings),
         settings=settings,
         workers=Workers(settings.workers, settings.waiting_max),
+        stopping=stopping,
+        watches=Watches(settings.streams_max, stopping),
     )
+    counted = Metrics(desk)
     handlers: list[ControllerRouterHandler] = [
         *(_verb(desk, route) for route in routes().values() if route.verb.name not in ELSEWHERE),
         *places.handlers(desk),
+        *streams.handlers(desk),
+        *transfer.handlers(desk),
+        *health.handlers(desk),
+        *metrics.handlers(desk, counted),
     ]
     for more in extra:
         handlers += more(desk)
@@ -96,13 +111,14 @@ def application(
         lifespan=[_working(desk), *during],
         debug=False,
     )
-    return Front(app, settings, stop=desk.stopping.set)
+    observed = Observed(app, (counted.observe, *observers), told=desk.watches.saw)
+    return Front(observed, settings, stop=stopping.set)
 
 
 def _verb(desk: Desk, route: Route) -> HTTPRouteHandler:
     """Return the handler of a verb."""
 
-    async def handle(request: Asked) -> Answer:
+    async def handle(request: Asked) -> Answer | Pieces:
         return await calling.answer(desk, route, request)
 
     return placed(handle, route.method, route.path, name=route.verb.name)
@@ -155,7 +171,7 @@ def _failing(settings: Settings) -> Callable[[Asked, Exception], Any]:
         answer = of_error(
             ours,
             request_id=scope[REQUEST_ID],
-            status=_status(scope, ours),
+            status=status_in(scope, ours),
             headers=_headers(ours, error, settings),
         )
         return _Response(answer=answer)
@@ -174,14 +190,6 @@ def _ours(scope: Any, error: Exception) -> Exception:
             return RequestUnreadable(str(error.detail))
         case _:
             return error
-
-
-def _status(scope: Any, error: Exception) -> int | None:
-    """Return the status of an error, if it is not its own."""
-    conditions = (b"if-match", b"if-none-match")
-    if isinstance(error, VersionConflict) and any(header(scope, name) for name in conditions):
-        return 412
-    return None
 
 
 def _headers(error: Exception, found: Exception, settings: Settings) -> dict[str, str]:

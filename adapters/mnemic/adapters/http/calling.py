@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from attrs import field, frozen
+from attrs import frozen
 
 from mnemic.adapters.hosting import Spaces
-from mnemic.adapters.http import reading
+from mnemic.adapters.http import progress, reading
 from mnemic.adapters.http.answers import JSON, Answer, of_document
 from mnemic.adapters.http.handlers import Asked
+from mnemic.adapters.http.pieces import Pieces
 from mnemic.adapters.http.reading import Tags
 from mnemic.adapters.http.routes import Route
 from mnemic.adapters.http.security import (
@@ -25,10 +26,11 @@ from mnemic.adapters.http.security import (
     unseen,
 )
 from mnemic.adapters.http.settings import Settings
+from mnemic.adapters.http.watches import Watches
 from mnemic.adapters.http.workers import Workers
 from mnemic.adapters.inprocess.standing import asked, version_of, version_written
 from mnemic.adapters.inprocess.sync import SyncMemory
-from mnemic.adapters.wire.calls import Call, answered
+from mnemic.adapters.wire.calls import Call, Progress, answered
 from mnemic.adapters.wire.documents import ITEMS, document_of
 from mnemic.kernel.errors import FieldRefused, PointOutOfRange, VersionConflict
 
@@ -47,8 +49,10 @@ class Desk:
     authenticate: Authenticate
     settings: Settings
     workers: Workers
-    stopping: asyncio.Event = field(factory=asyncio.Event)
+    stopping: asyncio.Event
     """Set when the server stops: streams end then."""
+    watches: Watches
+    """Who follows which log."""
 
 
 @frozen(kw_only=True)
@@ -76,7 +80,7 @@ class Order:
         return self.route.method == "GET"
 
 
-async def answer(desk: Desk, route: Route, request: Asked) -> Answer:
+async def answer(desk: Desk, route: Route, request: Asked) -> Answer | Pieces:
     """Return the answer to a request for a verb.
 
     Raises:
@@ -100,8 +104,16 @@ async def answer(desk: Desk, route: Route, request: Asked) -> Answer:
     except BaseException:
         hold.release()
         raise
-    work = partial(carried_out, hold.memory, order)
-    return await desk.workers.run(work, timeout_s=timeout_s, done=hold.release)
+
+    async def work(report: Progress | None) -> Answer:
+        carrying = partial(carried_out, hold.memory, order, report)
+        return await desk.workers.run(carrying, timeout_s=timeout_s, done=hold.release)
+
+    if route.verb.long and reading.wants_stream(request.scope):
+        return await progress.reported(
+            work, request=request.scope, heartbeat_s=desk.settings.heartbeat_s
+        )
+    return await work(None)
 
 
 async def ordered(desk: Desk, route: Route, caller: Caller, request: Asked, *, space: str) -> Order:
@@ -181,8 +193,8 @@ def unquoted(key: str) -> str:
     return key[1:-1] if len(key) > 1 and key[0] == key[-1] == '"' else key
 
 
-def carried_out(memory: SyncMemory, order: Order) -> Answer:
-    """Return the answer to an order. Runs on a worker."""
+def carried_out(memory: SyncMemory, order: Order, report: Progress | None = None) -> Answer:
+    """Return the answer to an order. Runs on a worker; *report* is told how far long work is."""
     seat = memory.seat(
         actor=order.caller.name,
         session=order.session,
@@ -190,16 +202,16 @@ def carried_out(memory: SyncMemory, order: Order) -> Answer:
         version=None if order.reads else wanted(order.if_match, memory),
     )
     if order.reads:
-        return _asked(seat, order)
+        return _asked(seat, order, report)
     if order.if_none_match is not None:
         check_none(order.if_none_match, version_of(seat))
-    document = document_of(answered(seat, order.call))
+    document = document_of(answered(seat, order.call, report))
     return _told(order, document, version_written(seat))
 
 
-def _asked(seat: SyncMemory, order: Order) -> Answer:
+def _asked(seat: SyncMemory, order: Order, report: Progress | None) -> Answer:
     def question() -> dict[str, Any]:
-        return document_of(answered(seat, order.call))
+        return document_of(answered(seat, order.call, report))
 
     if order.route.verb.long:
         document, version = question(), version_of(seat)

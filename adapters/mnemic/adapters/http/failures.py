@@ -109,3 +109,16 @@ class Stopping(Unavailable):
 
     code = "stopping"
     default_recovery = "Come again when the server is back."
+
+
+class NotReady(Unavailable):
+    """The server lives, and cannot work."""
+
+    code = "not-ready"
+    default_recovery = "Look at the server's log; ask again when its disk and its store are well."
+
+
+class ExtraMissing(Unavailable):
+    """A part of mnemic was asked for that is not installed."""
+
+    code = "extra-missing"

@@ -9,18 +9,16 @@ about the machine: what exactly is wrong stands in the server's log.
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from attrs import define
-from litestar import Request
-from litestar.types import ASGIApp, ControllerRouterHandler
+from litestar.types import ControllerRouterHandler
 
 from mnemic.adapters.http import reading
-from mnemic.adapters.http.answers import of_document
+from mnemic.adapters.http.answers import Answer, of_document
 from mnemic.adapters.http.calling import Desk
 from mnemic.adapters.http.failures import NotReady, Stopping
 from mnemic.adapters.http.front import LOG
-from mnemic.adapters.http.handlers import placed
+from mnemic.adapters.http.handlers import Asked, placed
 from mnemic.kernel.errors import MnemicError
 
 FRESH_S = 1.0
@@ -31,11 +29,11 @@ def handlers(desk: Desk) -> list[ControllerRouterHandler]:
     """Return the handlers of this module."""
     readiness = Readiness(desk)
 
-    async def healthz(request: Request[Any, Any, Any]) -> ASGIApp:
+    async def healthz(request: Asked) -> Answer:
         reading.check_fields(reading.query(request.scope), ())
         return of_document({"status": "alive"})
 
-    async def readyz(request: Request[Any, Any, Any]) -> ASGIApp:
+    async def readyz(request: Asked) -> Answer:
         reading.check_fields(reading.query(request.scope), ())
         await readiness.check()
         return of_document({"status": "ready"})

@@ -23,11 +23,9 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.metadata import version
-from typing import Any
 
 from anyio import to_thread
-from litestar import Request
-from litestar.types import ASGIApp, ControllerRouterHandler
+from litestar.types import ControllerRouterHandler
 from prometheus_client import (
     CollectorRegistry,
     Counter,
@@ -44,7 +42,7 @@ from mnemic.adapters.access import EVERY_SPACE
 from mnemic.adapters.http import reading, streams
 from mnemic.adapters.http.answers import Answer
 from mnemic.adapters.http.calling import Desk
-from mnemic.adapters.http.handlers import placed
+from mnemic.adapters.http.handlers import Asked, placed
 from mnemic.adapters.http.observing import Seen
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.kernel.errors import MnemicError
@@ -174,10 +172,9 @@ def release() -> str:
 def handlers(desk: Desk, metrics: Metrics) -> list[ControllerRouterHandler]:
     """Return the handlers of this module."""
 
-    async def answer(request: Request[Any, Any, Any]) -> ASGIApp:
-        scope: Any = request.scope
-        desk.authenticate(scope).require(EVERY_SPACE, "read")
-        reading.check_fields(reading.query(scope), ())
+    async def answer(request: Asked) -> Answer:
+        desk.authenticate(request.scope).require(EVERY_SPACE, "read")
+        reading.check_fields(reading.query(request.scope), ())
         return Answer(
             body=await metrics.text(),
             headers={"content-type": CONTENT_TYPE_PLAIN_0_0_4, "cache-control": "no-store"},

@@ -17,6 +17,7 @@ from mnemic.kernel.errors import MnemicError
 
 OTHER = "other"
 """What is called a request that no route is for."""
+OPTIONS = "options"
 VERSION = b"mnemic-version"
 
 
@@ -35,6 +36,8 @@ class Seen:
     @property
     def verb(self) -> str:
         """Return the verb, or the name of what else stands there."""
+        if self.scope["method"] == "OPTIONS":
+            return OPTIONS
         return getattr(self.scope.get("route_handler"), "name", None) or OTHER
 
     @property

@@ -1,4 +1,4 @@
-"""What stands beside the verbs: the spaces, how one is made, and whether the server lives."""
+"""What stands beside the verbs: the spaces, and how one is made."""
 
 from __future__ import annotations
 
@@ -42,18 +42,9 @@ def handlers(desk: Desk) -> list[ControllerRouterHandler]:
         made = await desk.spaces.make(name)
         return of_document({"space": name, "made": made}, status=201 if made else 200)
 
-    async def healthz(_: Asked) -> Answer:
-        return of_document({"status": "alive"})
-
-    async def readyz(_: Asked) -> Answer:
-        await desk.spaces.names()
-        return of_document({"status": "ready"})
-
     return [
         placed(spaces, "GET", f"{ROOT}/spaces", name="spaces"),
         placed(make_space, "PUT", SPACE, name="make_space"),
-        placed(healthz, "GET", "/healthz", name="healthz"),
-        placed(readyz, "GET", "/readyz", name="readyz"),
     ]
 
 

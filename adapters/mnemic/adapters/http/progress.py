@@ -26,11 +26,10 @@ import orjson
 from attrs import frozen
 
 from mnemic.adapters.http import sse
-from mnemic.adapters.http.answers import Answer, problem
-from mnemic.adapters.http.front import LOG
+from mnemic.adapters.http.answers import Answer, problem, status_in
+from mnemic.adapters.http.front import LOG, REQUEST_ID
 from mnemic.adapters.http.pieces import Pieces
 from mnemic.adapters.wire.calls import Progress
-from mnemic.adapters.wire.problems import status_of
 from mnemic.kernel.errors import MnemicError
 
 PROGRESS = "progress"
@@ -68,13 +67,14 @@ class Report:
 
 
 async def reported(
-    work: Callable[[Progress], Coroutine[Any, Any, Answer]], *, request_id: str
+    work: Callable[[Progress], Coroutine[Any, Any, Answer]], *, request: Any, heartbeat_s: float
 ) -> Answer | Pieces:
     """Begin work, and return its answer: a stream, unless it is over before there is any need.
 
     Args:
         work: Told where to report to.
-        request_id: Of the request that asks for it.
+        request: The ASGI scope of whatever asks for it.
+        heartbeat_s: Silence after which the stream says that it lives.
 
     Raises:
         MnemicError: It was refused, or failed, at once.
@@ -87,7 +87,7 @@ async def reported(
         answer = working.result()
         if answer.status >= HTTPStatus.MULTIPLE_CHOICES:
             return answer
-    telling = _Telling(working=working, report=report, request_id=request_id)
+    telling = _Telling(working=working, report=report, request=request, heartbeat_s=heartbeat_s)
     return Pieces(pieces=telling.pieces, headers=sse.HEADERS)
 
 
@@ -97,7 +97,8 @@ class _Telling:
 
     working: asyncio.Task[Answer]
     report: Report
-    request_id: str
+    request: Any
+    heartbeat_s: float
 
     async def pieces(self) -> AsyncGenerator[bytes]:
         """Yield the text of the stream."""
@@ -106,7 +107,7 @@ class _Telling:
             if self.report.news.is_set():
                 yield self._progress()
                 await asyncio.wait((self.working,), timeout=PAUSE_S)
-            elif not await _news(self.working, self.report, sse.HEARTBEAT_S):
+            elif not await _news(self.working, self.report, self.heartbeat_s):
                 yield sse.HEARTBEAT
         await asyncio.sleep(0)  # what the thread said last comes in before its end is read
         if self.report.news.is_set():
@@ -118,14 +119,14 @@ class _Telling:
         return sse.event(PROGRESS, orjson.dumps({"done": done, "todo": todo}))
 
     def _end(self) -> bytes:
-        error = self.working.exception()
+        error, request_id = self.working.exception(), self.request[REQUEST_ID]
         if error is None:
             answer = self.working.result()
             version = answer.headers.get(VERSION)
             return sse.event(RESULT, answer.body, id=None if version is None else int(version))
         if not isinstance(error, MnemicError):
-            LOG.error("request %s met a bug", self.request_id, exc_info=error)
-        told = problem(error, request_id=self.request_id, status=status_of(error))
+            LOG.error("request %s met a bug", request_id, exc_info=error)
+        told = problem(error, request_id=request_id, status=status_in(self.request, error))
         return sse.event(sse.PROBLEM, orjson.dumps(told))
 
 

@@ -35,6 +35,16 @@ class Settings:
     """Until a verb has to have answered, waiting for a worker included."""
     long_timeout_s: float = field(default=3600.0, validator=gt(0))
     """The same of verbs that take long, like a verification of everything."""
+    import_max_bytes: int = field(default=16 * 1024 * MEGABYTE, validator=ge(1))
+    """Of a memory that is brought as a whole; it goes to the disk as it comes."""
+    transfers_max: int = field(default=4, validator=ge(1))
+    """Exports and imports that are under way at once."""
+    spool: str | None = None
+    """Where they lie on their way; None: in the system's folder for temporary files."""
+    streams_max: int = field(default=256, validator=ge(1))
+    """Streams of events that are open at once."""
+    heartbeat_s: float = field(default=15.0, validator=gt(0))
+    """Silence after which a stream says that it lives. Proxies cut off what is silent for long."""
     workers: int = field(default=16, validator=ge(1))
     """Verbs that run at once."""
     waiting_max: int = field(default=128, validator=ge(0))

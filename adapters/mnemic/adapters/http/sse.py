@@ -15,8 +15,6 @@ from types import MappingProxyType
 
 MEDIA_TYPE = "text/event-stream"
 RETRY_MS = 1000
-HEARTBEAT_S = 15.0
-"""Silence after which a comment is sent. Proxies cut off what is silent for long, often 60 s."""
 PROBLEM = "problem"
 HEADERS: Mapping[str, str] = MappingProxyType(
     {

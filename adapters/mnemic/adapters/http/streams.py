@@ -8,7 +8,7 @@ A stream
   ``Last-Event-ID``, which a client sends when it comes again; the header wins. What is no version,
   or lies beyond the end of the log, is refused (422): another log stands there than was followed.
 - goes on: whatever is written, by whomever, follows within a quarter of a second, and what this
-  server wrote at once. In silence a comment comes every 15 seconds.
+  server wrote at once. In silence a comment comes every 15 seconds (``Settings.heartbeat_s``).
 - ends with an event ``problem`` when the token is revoked or expires, or the log cannot be read;
   with a comment when the server stops; and without a word when the reader has gone, or has taken
   nothing for a minute. A client comes again with ``Last-Event-ID``, and misses nothing.
@@ -26,14 +26,13 @@ from typing import Any
 
 import orjson
 from attrs import frozen
-from litestar import Request
-from litestar.types import ASGIApp, ControllerRouterHandler
+from litestar.types import ControllerRouterHandler
 
 from mnemic.adapters.http import reading, sse
 from mnemic.adapters.http.answers import problem
 from mnemic.adapters.http.calling import Desk
 from mnemic.adapters.http.front import LOG, REQUEST_ID
-from mnemic.adapters.http.handlers import placed
+from mnemic.adapters.http.handlers import Asked, placed
 from mnemic.adapters.http.pieces import Pieces
 from mnemic.adapters.http.routes import SPACE
 from mnemic.adapters.http.security import header
@@ -60,7 +59,7 @@ LET_IN_AGAIN_S = 1.0
 def handlers(desk: Desk) -> list[ControllerRouterHandler]:
     """Return the handlers of this module."""
 
-    async def events(request: Request[Any, Any, Any]) -> ASGIApp:
+    async def events(request: Asked) -> Pieces:
         return await answer(desk, request.scope)
 
     return [placed(events, "GET", PATH, name=NAME)]
@@ -102,6 +101,7 @@ async def answer(desk: Desk, scope: Any) -> Pieces:
         watch=watch,
         let_in=partial(let_in, desk, scope, "read"),
         request_id=scope[REQUEST_ID],
+        heartbeat_s=desk.settings.heartbeat_s,
     )
     return Pieces(
         pieces=partial(following.pieces, after),
@@ -164,6 +164,7 @@ class Following:
     let_in: Callable[[], object]
     """Raises when whoever reads may not any more."""
     request_id: str
+    heartbeat_s: float
 
     async def pieces(self, after: int) -> AsyncGenerator[bytes]:
         """Yield the text of the stream, for as long as it goes on."""
@@ -189,10 +190,10 @@ class Following:
                     after, spoken = page[-1].version, time.monotonic()
                     continue
             silence = time.monotonic() - spoken
-            if silence >= sse.HEARTBEAT_S:
+            if silence >= self.heartbeat_s:
                 yield sse.HEARTBEAT
                 spoken = time.monotonic()
-            await self.watch.rest(after, LET_IN_AGAIN_S)
+            await self.watch.rest(after, min(LET_IN_AGAIN_S, self.heartbeat_s))
         yield sse.comment("the server stops; come again with Last-Event-ID")
 
 

@@ -14,7 +14,7 @@ addresses into its spans, and the query of an address may hold words.
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
@@ -37,13 +37,15 @@ PREFERRED = {"otlp": ("otlp", "otlp_proto_http", "otlp_proto_grpc")}
 FAILED_FROM = 500
 
 
-def wanted() -> bool:
+def wanted(environment: Mapping[str, str] = os.environ) -> bool:
     """Return whether the environment asks for traces."""
-    return os.environ.get(EXPORTER, "none").strip().lower() not in {"", "none"}
+    return environment.get(EXPORTER, "none").strip().lower() not in {"", "none"}
 
 
-def provider() -> TracerProvider:
+def provider(environment: Mapping[str, str] = os.environ) -> TracerProvider:
     """Return a provider of tracers whose spans go where the environment says.
+
+    Its owner shuts it down at the end, so that the last spans go out.
 
     Raises:
         ExtraMissing: The extra ``telemetry`` is not installed, or an exporter is not.
@@ -58,9 +60,9 @@ def provider() -> TracerProvider:
             f"traces need OpenTelemetry, and there is no {error.name}",
             recovery="Install it: pip install 'mnemic[telemetry]'.",
         ) from error
-    named = os.environ.get("OTEL_SERVICE_NAME")
+    named = environment.get("OTEL_SERVICE_NAME")
     made = TracerProvider(resource=Resource.create({} if named else {SERVICE_NAME: SERVICE}))
-    for name in os.environ.get(EXPORTER, DEFAULT_EXPORTER).split(","):
+    for name in environment.get(EXPORTER, DEFAULT_EXPORTER).split(","):
         made.add_span_processor(BatchSpanProcessor(_exporter(name.strip())))
     return made
 

@@ -37,8 +37,7 @@ from urllib.parse import quote
 
 from anyio import to_thread
 from attrs import define, field, frozen
-from litestar import Request
-from litestar.types import ASGIApp, ControllerRouterHandler
+from litestar.types import ControllerRouterHandler
 
 from mnemic.adapters.exchange import archive, files
 from mnemic.adapters.exchange.archive import Packed, Unpacking
@@ -52,8 +51,7 @@ from mnemic.adapters.http.failures import (
     Overloaded,
     RequestTooSlow,
 )
-from mnemic.adapters.http.front import REQUEST_ID
-from mnemic.adapters.http.handlers import placed
+from mnemic.adapters.http.handlers import Asked, placed
 from mnemic.adapters.http.pieces import Pieces
 from mnemic.adapters.http.places import check_name
 from mnemic.adapters.http.routes import Route, routes
@@ -98,10 +96,10 @@ def handlers(desk: Desk) -> list[ControllerRouterHandler]:
     room = Room(desk.settings.transfers_max)
     leaving, coming = routes()["export"], routes()["import_space"]
 
-    async def export(request: Request[Any, Any, Any]) -> ASGIApp:
+    async def export(request: Asked) -> Pieces:
         return await exported(desk, leaving, room, request.scope)
 
-    async def import_space(request: Request[Any, Any, Any]) -> ASGIApp:
+    async def import_space(request: Asked) -> Answer | Pieces:
         return await imported(desk, room, request)
 
     return [
@@ -155,7 +153,7 @@ class Shipment:
         """Yield the archive, read on threads."""
         assert self.packed is not None  # noqa: S101 - nothing is sent before it is packed
         source = iter(self.packed)
-        while piece := await to_thread.run_sync(next, source, b""):
+        while (piece := await to_thread.run_sync(next, source, None)) is not None:
             yield piece
 
 
@@ -248,7 +246,7 @@ class Arrival:
         self.folder.cleanup()
 
 
-async def imported(desk: Desk, room: Room, request: Request[Any, Any, Any]) -> ASGIApp:
+async def imported(desk: Desk, room: Room, request: Asked) -> Answer | Pieces:
     """Make a space of a body, and return what was made.
 
     Raises:
@@ -295,7 +293,7 @@ async def imported(desk: Desk, room: Room, request: Request[Any, Any, Any]) -> A
         )
 
     if reading.wants_stream(scope):
-        return await progress.reported(work, request_id=scope[REQUEST_ID])
+        return await progress.reported(work, request=scope, heartbeat_s=desk.settings.heartbeat_s)
     return await work(None)
 
 
@@ -325,7 +323,7 @@ def check_body(desk: Desk, scope: Any) -> None:
         raise _too_large(desk)
 
 
-async def received(desk: Desk, request: Request[Any, Any, Any], folder: Path) -> Path:
+async def received(desk: Desk, request: Asked, folder: Path) -> Path:
     """Write the body into *folder* as it comes, and return the file of lines.
 
     Raises:
@@ -347,7 +345,7 @@ async def received(desk: Desk, request: Request[Any, Any, Any], folder: Path) ->
         return unpacking.finish()
 
 
-async def _message(desk: Desk, request: Request[Any, Any, Any]) -> dict[str, Any]:
+async def _message(desk: Desk, request: Asked) -> dict[str, Any]:
     try:
         async with asyncio.timeout(desk.settings.body_timeout_s):
             message: Any = await request.receive()
