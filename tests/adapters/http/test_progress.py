@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -15,6 +14,7 @@ import pytest
 from anyio import to_thread
 
 from mnemic.adapters.http.answers import Answer
+from mnemic.adapters.http.front import REQUEST_ID
 from mnemic.adapters.http.pieces import Pieces
 from mnemic.adapters.http.progress import reported
 from mnemic.adapters.wire.calls import Progress
@@ -22,6 +22,7 @@ from mnemic.kernel.errors import StoreFull
 from tests.adapters.http.running import COMMENT, Event, Running, events, running, stream
 
 STREAM = {"accept": "text/event-stream"}
+REQUEST = {REQUEST_ID: "r", "headers": []}
 DONE = Answer(body=b'{"ok":true}', headers={"mnemic-version": "7"})
 
 
@@ -81,7 +82,8 @@ def test_what_is_refused_at_once_is_answered_with_its_own_status(server: Running
 
 def test_a_verb_that_is_quick_answers_as_ever(server: Running) -> None:
     with server.inside("e") as client:
-        answer = client.post("blocks", json={"content": "gulls"}, headers=STREAM)
+        either = {"accept": "text/event-stream, application/json"}
+        answer = client.post("blocks", json={"content": "gulls"}, headers=either)
     assert answer.headers["content-type"] == "application/json"
 
 
@@ -95,7 +97,7 @@ def test_a_reader_who_goes_away_stops_nothing(server: Running) -> None:
         assert client.get(".").json()["active"] + client.get(".").json()["archived"] == 300
 
 
-def test_nobody_may_more_by_asking_for_a_stream(server: Running, tmp_path: Path) -> None:
+def test_nobody_may_more_by_asking_for_a_stream(server: Running) -> None:
     with server.inside("g", "read") as client:
         assert client.post("consolidate", headers=STREAM).status_code == 403
 
@@ -129,7 +131,7 @@ async def test_however_often_it_is_said_the_last_word_always_comes() -> None:
             report(done, 100_000)
         return DONE
 
-    found = await told(await reported(on_a_thread(act), request_id="r", heartbeat_s=15))
+    found = await told(await reported(on_a_thread(act), request=REQUEST, heartbeat_s=15))
     assert found[-2:] == [
         Event("progress", {"done": 100_000, "todo": 100_000}),
         Event("result", {"ok": True}, "7"),
@@ -146,7 +148,7 @@ async def test_what_fails_on_the_way_is_the_last_event() -> None:
         assert go_on.wait(20)
         raise StoreFull("no room", path="disk")
 
-    answer = await reported(on_a_thread(act), request_id="r", heartbeat_s=15)
+    answer = await reported(on_a_thread(act), request=REQUEST, heartbeat_s=15)
     go_on.set()
     progress, problem = await told(answer)
     assert progress == Event("progress", {"done": 1, "todo": 2})
@@ -166,7 +168,7 @@ async def test_a_bug_says_nothing_of_what_it_met() -> None:
         assert go_on.wait(20)
         raise ValueError("the secret of the harbour")
 
-    answer = await reported(on_a_thread(act), request_id="r", heartbeat_s=15)
+    answer = await reported(on_a_thread(act), request=REQUEST, heartbeat_s=15)
     go_on.set()
     *_, problem = await told(answer)
     assert (problem.data["code"], problem.data["status"]) == ("internal", 500)
@@ -182,7 +184,7 @@ async def test_in_silence_a_comment_says_that_the_stream_lives() -> None:
         assert go_on.wait(20)
         return DONE
 
-    answer = await reported(on_a_thread(act), request_id="r", heartbeat_s=0.01)
+    answer = await reported(on_a_thread(act), request=REQUEST, heartbeat_s=0.01)
     assert isinstance(answer, Pieces)
     pieces = answer.pieces()
     text = [await anext(pieces) for _ in range(3)]
@@ -202,7 +204,7 @@ async def test_work_goes_on_when_whoever_asked_has_gone() -> None:
         ended.set()
         return DONE
 
-    answer = await reported(work, request_id="r", heartbeat_s=15)
+    answer = await reported(work, request=REQUEST, heartbeat_s=15)
     assert isinstance(answer, Pieces)
     pieces = answer.pieces()
     await anext(pieces)

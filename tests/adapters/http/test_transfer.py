@@ -290,9 +290,7 @@ async def test_nobody_sees_a_space_before_it_is_whole(tmp_path: Path) -> None:
         (await spaces.hold("a")).release()
 
 
-def test_what_was_packed_elsewhere_is_taken(
-    client: httpx.Client, root: httpx.Client, tmp_path: Path
-) -> None:
+def test_what_was_packed_elsewhere_is_taken(root: httpx.Client, tmp_path: Path) -> None:
     with SyncMemory.open(":memory:", embedder=HashEmbedder()) as memory:
         memory.learn("gulls are loud")
         memory.export(tmp_path / "export")
