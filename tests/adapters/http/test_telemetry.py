@@ -149,6 +149,18 @@ def test_an_exporter_that_nobody_knows_is_refused() -> None:
         telemetry.provider({"OTEL_TRACES_EXPORTER": "carrier-pigeon"})
 
 
+@pytest.mark.parametrize(
+    ("asked", "said", "observers"),
+    [("no", "none", 0), ("no", "console", 1), ("yes", "console", 1)],
+)
+def test_requests_are_traced_when_somebody_asks_for_it(
+    asked: str, said: str, observers: int
+) -> None:
+    environment = {"OTEL_TRACES_EXPORTER": said}
+    with telemetry.tracing(asked=asked == "yes", environment=environment) as found:
+        assert len(found) == observers
+
+
 WITHOUT = """
 import sys
 sys.modules["opentelemetry.sdk.resources"] = None

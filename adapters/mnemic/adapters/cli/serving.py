@@ -35,6 +35,7 @@ def serve(
     cors: Annotated[tuple[str, ...], Parameter(name="--cors")] = (),
     read_only: Flag = False,
     make: Flag = False,
+    telemetry: Flag = False,
     quiet: Flag = False,
     run: Run,
 ) -> int:
@@ -58,6 +59,8 @@ def serve(
         cors: A web origin whose pages may ask, like https://app.example; repeat for more.
         read_only: Let nobody write, whatever their token.
         make: Begin a new store, though another one stands beside it.
+        telemetry: Send a trace of each request where the variables OTEL_* say; no word of a memory
+            is in it. It takes the extra: pip install 'mnemic[telemetry]'.
         quiet: Log no requests.
         run: This invocation.
     """
@@ -66,6 +69,7 @@ def serve(
     from mnemic.adapters.hosting.neighbours import check_meant
     from mnemic.adapters.http import server
     from mnemic.adapters.http.settings import Settings
+    from mnemic.adapters.http.telemetry import tracing
 
     settings = Settings(
         host=host, port=port, open_loopback=open_loopback, origins=cors, read_only=read_only
@@ -82,7 +86,14 @@ def serve(
             "token create NAME --write SPACE`; it counts at once."
         )
     spaces = _spaces(run, read_only=read_only)
-    server.run(spaces, keyring, settings, announce=lambda url: _announce(run, url, keyring))
+    with tracing(asked=telemetry) as observers:
+        server.run(
+            spaces,
+            keyring,
+            settings,
+            announce=lambda url: _announce(run, url, keyring),
+            observers=observers,
+        )
     return Exit.OK
 
 

@@ -11,7 +11,7 @@ import asyncio
 import signal
 import socket
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -24,6 +24,7 @@ from mnemic.adapters.hosting import Spaces
 from mnemic.adapters.http.application import application
 from mnemic.adapters.http.connections import connection
 from mnemic.adapters.http.front import Front
+from mnemic.adapters.http.observing import Observer
 from mnemic.adapters.http.settings import Settings
 from mnemic.kernel.errors import FieldRefused, StoreFailed
 
@@ -55,6 +56,7 @@ async def serve(
     *,
     announce: Announce = lambda _: None,
     begun: Callable[[Server], None] = lambda _: None,
+    observers: Sequence[Observer] = (),
 ) -> None:
     """Serve until told to stop.
 
@@ -64,6 +66,7 @@ async def serve(
         settings: Of the server.
         announce: Told the address.
         begun: Given the server, for whoever wants to stop it: by ``should_exit = True``.
+        observers: Who watch every request.
 
     Raises:
         FieldRefused: See ``check_reach``.
@@ -72,18 +75,26 @@ async def serve(
     check_reach(keyring, settings)
     with listening(settings) as listener:
         async with spaces:
-            server = Server(application(spaces, keyring, settings), settings)
+            door = application(spaces, keyring, settings, observers=observers)
+            server = Server(door, settings)
             begun(server)
             with _signals(server):
                 announce(address(listener, settings))
                 await server.serve(sockets=[listener])
 
 
-def run(spaces: Spaces, keyring: Keyring, settings: Settings, *, announce: Announce) -> None:
+def run(
+    spaces: Spaces,
+    keyring: Keyring,
+    settings: Settings,
+    *,
+    announce: Announce,
+    observers: Sequence[Observer] = (),
+) -> None:
     """Serve until told to stop, on an event loop of one's own. See ``serve``."""
     factory = _config(application, settings).get_loop_factory()
     with asyncio.Runner(loop_factory=factory) as runner:
-        runner.run(serve(spaces, keyring, settings, announce=announce))
+        runner.run(serve(spaces, keyring, settings, announce=announce, observers=observers))
 
 
 def check_reach(keyring: Keyring, settings: Settings) -> None:

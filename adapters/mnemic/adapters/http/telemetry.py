@@ -42,6 +42,29 @@ def wanted(environment: Mapping[str, str] = os.environ) -> bool:
     return environment.get(EXPORTER, "none").strip().lower() not in {"", "none"}
 
 
+@contextmanager
+def tracing(
+    *, asked: bool, environment: Mapping[str, str] = os.environ
+) -> Generator[tuple[Observer, ...]]:
+    """Return who makes spans, for a ``with`` block; at its end the last ones go out.
+
+    Args:
+        asked: Whether traces were asked for; if not, the environment may ask.
+        environment: Where the variables ``OTEL_…`` stand.
+
+    Raises:
+        ExtraMissing, FieldRefused: See ``provider``.
+    """
+    if not asked and not wanted(environment):
+        yield ()
+        return
+    traces = provider(environment)
+    try:
+        yield (observer(traces),)
+    finally:
+        traces.shutdown()
+
+
 def provider(environment: Mapping[str, str] = os.environ) -> TracerProvider:
     """Return a provider of tracers whose spans go where the environment says.
 

@@ -1,0 +1,91 @@
+"""A server that is told to stop while streams are open and commands are under way."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from threading import Event
+
+import httpx
+import pytest
+
+from mnemic.adapters.access import Keyring
+from mnemic.adapters.embedders.hashing import HashEmbedder
+from mnemic.adapters.inprocess import SyncMemory
+from tests.adapters.http.running import COMMENT, PATIENCE_S, stream
+
+STOPPED_WITHIN_S = 5.0
+LEARNERS = 4
+SERVE = "import sys; from mnemic.adapters.cli import main; sys.exit(main(sys.argv[1:]))"
+
+
+@contextmanager
+def served(folder: Path) -> Generator[tuple[subprocess.Popen[str], httpx.Client]]:
+    """Run ``mnemic serve`` as a process of its own, for a ``with`` block."""
+    store = folder / "store.db"
+    _, secret = Keyring.open(f"{store}.tokens").create("ines", {"*": "admin"})
+    command = ["serve", "--db", str(store), "--port", "0", "--json", "--quiet"]
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVE, *command], stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            url = json.loads(process.stdout.readline())["url"]
+            headers = {"authorization": f"Bearer {secret}"}
+            with httpx.Client(base_url=url, headers=headers, timeout=PATIENCE_S) as client:
+                yield process, client
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+def learn_until_refused(client: httpx.Client, learner: int, begun: Event) -> list[str]:
+    """Learn one thing after the other, and return what was acknowledged."""
+    acknowledged: list[str] = []
+    with suppress(httpx.TransportError):
+        for number in count():
+            answer = client.post(
+                "/v1/spaces/default/blocks", json={"content": f"{learner} learns {number}"}
+            )
+            if answer.status_code != 201:
+                break
+            acknowledged.append(answer.json()["block_id"])
+            if number == 10:
+                begun.set()
+    return acknowledged
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT], ids=lambda how: how.name)
+def test_streams_end_and_nothing_acknowledged_is_lost(tmp_path: Path, how: signal.Signals) -> None:
+    begun = [Event() for _ in range(LEARNERS)]
+    with (
+        ThreadPoolExecutor(LEARNERS) as threads,
+        served(tmp_path) as (process, client),
+        stream(client, "/v1/spaces/default/events") as followed,
+    ):
+        learning = [
+            threads.submit(learn_until_refused, client, each, begun[each])
+            for each in range(LEARNERS)
+        ]
+        for each in begun:
+            assert each.wait(PATIENCE_S)
+        told = time.monotonic()
+        process.send_signal(how)
+        names = [each.name for each in followed]
+        assert process.wait(STOPPED_WITHIN_S) == 0
+        assert time.monotonic() - told < STOPPED_WITHIN_S
+        acknowledged = {block for each in learning for block in each.result(PATIENCE_S)}
+    assert names[-1] == COMMENT
+    with SyncMemory.open(tmp_path / "store.db", embedder=HashEmbedder()) as memory:
+        kept = {memory.block(each).id for each in acknowledged}
+        assert memory.verify().sound
+    assert len(acknowledged) > 10 * LEARNERS
+    assert kept == acknowledged
