@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import attrs
 from attrs import frozen
 
 from mnemic.kernel.arithmetic import NANO
+
+PLAIN: Final = frozenset({str, int, float, bool, type(None)})
+"""Types of what stands in most fields, and is as plain as it can be."""
 
 
 def unit(nano_units: int) -> float:
@@ -18,6 +21,8 @@ def unit(nano_units: int) -> float:
 
 def _plain(value: Any) -> Any:
     """Return *value* with every result, tuple and mapping in it made plain."""
+    if type(value) in PLAIN:  # asked first: a recall has some thousand values
+        return value
     if isinstance(value, Result):
         return value.to_dict()
     if isinstance(value, Mapping):
