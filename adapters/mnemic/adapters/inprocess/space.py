@@ -72,6 +72,8 @@ class _Shared:
     spared: int = -1
     """The last version that a checkpoint spared the reading of."""
     is_closed: bool = False
+    beginners: dict[int, str] = field(factory=dict)
+    """Who began the sessions that were gone on with, by the versions at which they started."""
     read_only: bool
     """Whether the space was opened so: a damaged log ends its fold then, and is no failure."""
 
@@ -139,20 +141,35 @@ class Space:
     def _check_session(self, session: str, actor: str) -> None:
         with self.guard:
             self.catch_up()
-            started = self.live().open_sessions().get(SessionId(session))
-            begun = None if started is None else self.event_at(started)
-        if begun is None:
+            beginner = self._beginner(SessionId(session))
+        if beginner is None:
             raise SessionState(
                 f"no session {session!r} is open",
                 recovery="Leave out session, and start one.",
                 session_id=session,
             )
-        if begun.actor != actor:
+        if beginner != actor:
             raise SessionState(
                 f"session {session} was not begun by {actor!r}",
                 recovery="Go on with it as the actor that began it, or start one.",
                 session_id=session,
             )
+
+    def _beginner(self, session: SessionId) -> str | None:
+        """Return who began a session, if it is open. A caller may ask with every request."""
+        standing = self.state.timeline.sessions.current
+        started = standing.get(session)
+        if started is None:
+            return None
+        known = self._shared.beginners
+        if started not in known:
+            begun = self.event_at(started)
+            if begun is None:
+                return None
+            known[started] = begun.actor
+            for ended in known.keys() - set(standing.values()):
+                del known[ended]
+        return known[started]
 
     @property
     def session(self) -> SessionId | None:
