@@ -1,0 +1,83 @@
+"""Short ids: texts name blocks by 8 characters, and an agent that read them may write them back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from attrs import evolve
+
+from mnemic.adapters.cli.addresses import completed
+from mnemic.adapters.inprocess.memory import Memory
+from mnemic.adapters.inprocess.queries import known_ids
+from mnemic.adapters.wire.calls import Call
+from mnemic.kernel.errors import BlockNotFound
+from mnemic.kernel.identity import BlockId
+
+SHORT = re.compile(r"\W*[0-9a-fA-F]{8,15}\W*")
+"""What may be the beginning of an id, in brackets if need be."""
+ENDS = frozenset({"source", "target"})
+NAMED: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "compare": frozenset({"block_id", "other_id"}),
+        "compose": frozenset({"members"}),
+        "composed_graph": frozenset({"memory_id"}),
+        "connect": ENDS,
+        "connects": frozenset({"edges"}),
+        "disconnect": ENDS,
+        "history": frozenset({"of"}),
+        "ledger": frozenset({"of"}),
+        "outcome": frozenset({"block_ids"}),
+    }
+)
+"""Which arguments of a verb name blocks, or hold values that do; of others it is ``block_id``."""
+OTHERS = frozenset({"block_id"})
+WITHIN = ENDS | OTHERS
+"""Which fields of such values do."""
+
+
+async def expanded(memory: Memory, call: Call) -> Call:
+    """Return a call in which short ids of blocks are whole.
+
+    One that no block has stays as it is: the verb has its own words for that.
+
+    Raises:
+        IdAmbiguous: Several blocks have an id that begins so.
+    """
+    names = NAMED.get(call.verb, OTHERS)
+    given = {name: value for name, value in call.arguments.items() if name in names}
+    if not any(map(_is_short, given.values())):
+        return call
+    ids = await memory.run(known_ids)
+    whole = {name: _whole(value, ids) for name, value in given.items()}
+    return evolve(call, arguments={**call.arguments, **whole})
+
+
+def _is_short(value: Any) -> bool:
+    match value:
+        case str():
+            return SHORT.fullmatch(value) is not None
+        case Mapping():
+            return any(_is_short(value[name]) for name in WITHIN & value.keys())
+        case list() | tuple():
+            return any(map(_is_short, value))
+        case _:
+            return False
+
+
+def _whole(value: Any, ids: Sequence[BlockId]) -> Any:
+    match value:
+        case str() if _is_short(value):
+            try:
+                return completed(value, ids)
+            except BlockNotFound:
+                return value
+        case Mapping():
+            whole = {name: _whole(value[name], ids) for name in WITHIN & value.keys()}
+            return {**value, **whole}
+        case list() | tuple():
+            return [_whole(each, ids) for each in value]
+        case _:
+            return value

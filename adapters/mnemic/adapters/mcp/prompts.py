@@ -1,0 +1,252 @@
+"""Prompts: how to end a session well, and how to go through the frontier, with what is there.
+
+Each is filled with the memory as it stands, so that a model has ids and words at hand and need not
+look for them first. Filling one writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from types import MappingProxyType
+
+from attrs import frozen
+from mcp.types import GetPromptResult, PromptArgument, PromptMessage, TextContent
+from mcp.types import Prompt as ListedPrompt
+
+from mnemic.adapters.mcp.seats import Seat
+from mnemic.adapters.wire.calls import Call
+from mnemic.kernel.composition import LABELS
+from mnemic.kernel.errors import FieldRefused
+from mnemic.kernel.identity import BlockId
+from mnemic.kernel.results import (
+    Block,
+    ClassicCandidate,
+    Composition,
+    Edge,
+    Frontier,
+    FrontierCandidate,
+)
+
+BLOCKS_MAX = 40
+"""Blocks of a session that a reflection shows: the last ones."""
+CANDIDATES = 10
+CANDIDATES_MAX = 50
+COMPOSITIONS_MAX = 20
+WORDS_MAX = 240
+"""Characters of a block that are shown."""
+
+REFLECTION = """\
+This session is ending. Go through what it touched, and leave the memory better than it was.
+
+Touched, in order ({shown} of {total}):
+{blocks}
+
+Edges among them:
+{edges}
+{pairs}
+Do this, with the tools of mnemic, and do nothing where nothing is true:
+1. Keep what you learned and have not kept yet: mnemic_learn, or mnemic_batch for several.
+2. Say how the blocks served that you used: mnemic_outcome, signal 0 (useless) to 1 (decisive). \
+Not for blocks you did not use.
+3. Correct what turned out wrong: mnemic_correct (revise, or forget); an edge that is wrong: \
+mnemic_disconnect.
+4. Connect what belongs together{relation}: mnemic_batch with connects, each edge with a note that \
+says why. Only blocks you have read.
+5. If a conclusion came out of several blocks, record it: mnemic_compose.
+6. mnemic_session with end_session.
+"""
+FRONTIER = """\
+Here is what nobody has put together yet and looks worth it, best first. It is a queue of \
+questions, not a list of findings: a high score says where to look, not that something is there.
+
+{candidates}
+{labelled}
+For each, beginning with the first:
+1. Read its blocks (mnemic_look, block) and answer its question in a sentence or two.
+2. If they say something together that none says alone, record it: mnemic_compose with these \
+blocks, then label what came of it (mnemic_compose, label).
+3. If it leads nowhere, compose it all the same and label it with the reason: a specific \
+closed_by_... rather than dead_end. A duplicate risk: check the duplicate families first. A \
+success: look why it worked.
+Never report a candidate as a finding without sources of its own.
+"""
+
+Fill = Callable[[Seat, Mapping[str, str]], Awaitable[str]]
+
+
+@frozen(kw_only=True)
+class Prompt:
+    """A prompt that a client may offer to its user."""
+
+    name: str
+    title: str
+    told: str
+    arguments: Mapping[str, str]
+    """What each argument means; none has to be given."""
+    fill: Fill
+
+    @property
+    def listed(self) -> ListedPrompt:
+        """The prompt as it stands in a list."""
+        given = [
+            PromptArgument(name=name, description=told, required=False)
+            for name, told in self.arguments.items()
+        ]
+        return ListedPrompt(
+            name=self.name, title=self.title, description=self.told, arguments=given
+        )
+
+    async def filled(self, seat: Seat, arguments: Mapping[str, str]) -> GetPromptResult:
+        """Return the prompt with what the memory holds.
+
+        Raises:
+            FieldRefused: There is no such argument, or its value is none.
+            MnemicError: The memory cannot be asked.
+        """
+        for name in arguments:
+            if name not in self.arguments:
+                raise FieldRefused(
+                    f"the prompt {self.name} knows no argument {name!r:.80}",
+                    recovery=f"It takes: {', '.join(self.arguments)}.",
+                    field=name[:80],
+                )
+        given = {name: value.strip() for name, value in arguments.items() if value.strip()}
+        words = TextContent(type="text", text=await self.fill(seat, given))
+        return GetPromptResult(
+            description=self.told, messages=[PromptMessage(role="user", content=words)]
+        )
+
+
+# --- end of a session -----------------------------------------------------------------------------
+
+
+async def _reflection(seat: Seat, given: Mapping[str, str]) -> str:
+    touched = seat.memory.session_block_ids
+    ids = set(touched[-BLOCKS_MAX:])
+    blocks = [await seat.memory.block(block) for block in touched[-BLOCKS_MAX:]]
+    among: dict[tuple[str, str], Edge] = {}
+    for block in blocks:
+        for edge in await seat.memory.edges(block.id):
+            if {edge.source_id, edge.target_id} <= ids:
+                among[edge.source_id, edge.target_id] = edge
+    relation = given.get("relation")
+    return REFLECTION.format(
+        shown=len(blocks),
+        total=len(touched),
+        blocks=_listed(_told(block) for block in blocks),
+        edges=_listed(str(edge) for edge in among.values()),
+        pairs=await _near(seat, ids),
+        relation=f", looking above all for `{relation}`" if relation else "",
+    )
+
+
+async def _near(seat: Seat, ids: AbstractSet[BlockId]) -> str:
+    """Return the pairs of *ids* that say almost the same, as a paragraph."""
+    found = [
+        f"- {first.id} and {second.id} (cosine {cosine:.2f})"
+        for first, second, cosine in await seat.memory.near_duplicates()
+        if {first.id, second.id} & ids
+    ]
+    return "\nThese say almost the same:\n" + "\n".join(found) + "\n" if found else ""
+
+
+# --- the frontier ---------------------------------------------------------------------------------
+
+
+async def _frontier(seat: Seat, given: Mapping[str, str]) -> str:
+    tags = [tag.strip() for tag in given.get("tags", "").split(",") if tag.strip()]
+    arguments = {"tags": tags, "limit": _limit(given.get("limit"))}
+    queue: Frontier = await seat.perform(
+        Call(verb="frontier", arguments={"mode": given.get("mode", "default"), **arguments})
+    )
+    told = [_candidate(place, each) for place, each in enumerate(queue.candidates, start=1)]
+    empty = f"Nothing: {queue.empty_because}. There is nothing to review."
+    return FRONTIER.format(
+        candidates="\n".join(told) or empty, labelled=await _labelled(seat, given.get("label"))
+    )
+
+
+def _candidate(place: int, candidate: FrontierCandidate | ClassicCandidate) -> str:
+    if isinstance(candidate, FrontierCandidate):
+        ends = tuple(zip(candidate.block_ids, candidate.previews, strict=True))
+    else:
+        first = (candidate.first_id, candidate.first_preview)
+        ends = (first, (candidate.second_id, candidate.second_preview))
+    lines = [f"   - {block}: {preview}" for block, preview in ends]
+    return "\n".join([f"{place}. {candidate}", *lines, f"   {candidate.composition_question}"])
+
+
+async def _labelled(seat: Seat, label: str | None) -> str:
+    if label is None:
+        return ""
+    if label not in LABELS:
+        raise FieldRefused(
+            f"there is no label {label!r:.40}",
+            recovery=f"Give one of: {', '.join(LABELS)}.",
+            field="label",
+        )
+    ledger = await seat.memory.ledger(limit=1000)
+    found: Sequence[Composition] = [
+        each for each in ledger if label in {said.label for said in each.labels}
+    ]
+    lines = _listed(str(each) for each in found[:COMPOSITIONS_MAX])
+    return f"\nGo through these again, which carry the label {label}:\n{lines}\n"
+
+
+def _limit(given: str | None) -> int:
+    if given is None:
+        return CANDIDATES
+    if not (given.isascii() and given.isdigit() and 1 <= int(given[:9]) <= CANDIDATES_MAX):
+        raise FieldRefused(
+            f"limit {given!r:.40} is no number of candidates",
+            recovery=f"Give a whole number from 1 to {CANDIDATES_MAX}.",
+            field="limit",
+        )
+    return int(given)
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+
+def _told(block: Block) -> str:
+    words = " ".join((block.content or "(erased)").split())
+    cut = words if len(words) <= WORDS_MAX else f"{words[:WORDS_MAX]}..."
+    return f"{block.id} [{block.status}] {cut}"
+
+
+def _listed(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines) or "- none"
+
+
+PROMPTS: Mapping[str, Prompt] = MappingProxyType(
+    {
+        each.name: each
+        for each in (
+            Prompt(
+                name="end_of_session_reflection",
+                title="End-of-session reflection",
+                told="Go through what this session touched: keep, score, correct and connect.",
+                arguments=MappingProxyType(
+                    {"relation": "Look above all for edges of this relation."}
+                ),
+                fill=_reflection,
+            ),
+            Prompt(
+                name="review_frontier",
+                title="Review the frontier",
+                told="Go through what was never put together and looks worth it.",
+                arguments=MappingProxyType(
+                    {
+                        "tags": "Only blocks with one of these, separated by commas.",
+                        "mode": "default, or classic as older clients know it.",
+                        "limit": f"How many candidates, 1 to {CANDIDATES_MAX}; {CANDIDATES} if not "
+                        "given.",
+                        "label": "Also go through the compositions that carry this label.",
+                    }
+                ),
+                fill=_frontier,
+            ),
+        )
+    }
+)

@@ -1,0 +1,113 @@
+"""Where a client sits: one seat on the open memory for each connection, with a session of its own.
+
+Active time passes only inside sessions, and an agent that was never told so would never begin
+one. So a seat begins a session by itself at its first call that writes, and ends it when the client
+goes, unless the host wants sessions to be begun by ``mnemic_session`` alone. An idle session costs
+at most the gap of the policy, so one that stays open for days does no harm. Whatever session stands
+open when the client goes is ended, which consolidates what is pending.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+import anyio
+from attrs import define, evolve, field
+
+from mnemic.adapters.inprocess.memory import Memory
+from mnemic.adapters.mcp.addresses import expanded
+from mnemic.adapters.mcp.tools import Allows, least_scope
+from mnemic.adapters.wire.calls import RECORDERS, Call, perform
+from mnemic.adapters.wire.verbs import Scope
+from mnemic.kernel.errors import Forbidden, MnemicError, SessionState
+
+Sessions: TypeAlias = Literal["auto", "manual"]
+"""Who begins sessions: the door, or whoever calls ``start_session``."""
+Progress = Callable[[int, int], None]
+SESSION_VERBS = frozenset({"start_session", "end_session"})
+
+logger = logging.getLogger(__name__)
+
+
+def everything(_scope: Scope) -> bool:
+    """Allow whatever there is: the host that opened the file may."""
+    return True
+
+
+def reading(scope: Scope) -> bool:
+    """Allow what writes nothing."""
+    return scope == "read"
+
+
+@define(kw_only=True)
+class Seat:
+    """One client on one memory."""
+
+    memory: Memory
+    """A handle of its own: actor, session and breadcrumbs are this client's."""
+    allows: Allows = everything
+    sessions: Sessions = "auto"
+    _has_session: bool = field(default=False, init=False)
+    _beginning: anyio.Lock = field(factory=anyio.Lock, init=False)
+
+    async def perform(self, call: Call, progress: Progress | None = None) -> Any:
+        """Make a call, in a session if it writes, and return what the verb answers.
+
+        Args:
+            call: What is called. Ids of blocks may be shortened to 8 characters.
+            progress: Told on a worker thread how far long work is.
+
+        Raises:
+            Forbidden: This client may not do that.
+            MnemicError: Whatever the verb refuses or fails at.
+        """
+        call = self._checked(call)
+        if call.scope != "read" and call.verb not in SESSION_VERBS:
+            await self._begin()
+        answer = await perform(self.memory, await expanded(self.memory, call), progress)
+        if call.verb in SESSION_VERBS:
+            self._has_session = call.verb == "start_session"
+        return answer
+
+    def may(self, verb: str) -> bool:
+        """Return whether this client may use a verb, if need be without leaving a trace."""
+        return self.allows(least_scope(verb))
+
+    async def leave(self) -> None:
+        """End the session that is open, if any, and let go of the seat. Never raises."""
+        with anyio.CancelScope(shield=True):
+            try:
+                if self._has_session:
+                    self._has_session = False
+                    await self.memory.end_session()
+            except MnemicError as error:
+                # Nobody is there to be told; what was acknowledged is written.
+                logger.warning("the session of a client that left was not ended: %s", error)
+            finally:
+                await self.memory.close()
+
+    async def _begin(self) -> None:
+        if self.sessions == "manual" or self._has_session:
+            return
+        async with self._beginning:
+            if not self._has_session:
+                try:
+                    await self.memory.start_session()
+                except SessionState:
+                    logger.debug("a session stands open already")
+                self._has_session = True
+
+    def _checked(self, call: Call) -> Call:
+        """Return a call as this client may make it: who may not write leaves no trace.
+
+        Raises:
+            Forbidden: It may not be made at all.
+        """
+        traceless = call.verb in RECORDERS and "record" not in call.arguments
+        if traceless and call.as_of is None and not self.allows(call.scope):
+            call = evolve(call, arguments={**call.arguments, "record": False})
+        if not self.allows(call.scope):
+            raise Forbidden(f"{call.verb} takes the scope {call.scope}", scope=call.scope)
+        return call
