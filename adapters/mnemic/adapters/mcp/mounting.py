@@ -1,0 +1,212 @@
+"""The MCP door over HTTP: an ASGI application to be mounted under ``/mcp`` of a server.
+
+A client connects to ``/mcp/<space>``, or to ``/mcp`` if there is one space only that it may see.
+Nobody is told of a space that they may not see. Everything else is the transport's: streamable HTTP
+of the SDK, with sessions of the protocol for clients from before 2026-07-28 and without since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote, unquote
+
+import orjson
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.lowlevel import Server
+from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+
+from mnemic.adapters.hosting import Spaces
+from mnemic.adapters.mcp.guests import VISIT, Caller, Guests, Visit
+from mnemic.adapters.mcp.seats import Sessions
+from mnemic.adapters.mcp.server import server
+from mnemic.adapters.wire import problems
+from mnemic.kernel.errors import FieldRefused, MnemicError, PointOutOfRange, Unauthenticated
+
+PATH = "/mcp"
+BODY_MAX = 4 * 1024 * 1024
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+SHOWN_MAX = 20
+"""Spaces that a refusal names."""
+
+Authenticate = Callable[[Any], Caller]
+"""Tells who makes a request, by its ASGI scope, or raises an error of ours."""
+
+
+class Mounted:
+    """The door, as an ASGI application that runs while ``running`` is entered."""
+
+    def __init__(
+        self,
+        guests: Guests,
+        manager: StreamableHTTPSessionManager,
+        authenticate: Authenticate,
+        *,
+        read_only: bool,
+    ) -> None:
+        self._guests = guests
+        self._manager = manager
+        self._authenticate = authenticate
+        self._read_only = read_only
+
+    @property
+    def server(self) -> Server[Any]:
+        """The server behind it, for whoever adds to it before it runs."""
+        return self._manager.app
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Serve for an ``async with`` block, once; afterwards every client has been let go."""
+        async with self._manager.run():
+            yield
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve a request."""
+        if scope["type"] != "http":
+            return
+        try:
+            visit = await self._visit(scope)
+        except MnemicError as error:
+            await _refuse(error, send)
+            return
+        status = 0
+
+        async def watched(message: Any) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            await send(message)
+
+        scope = {**scope, VISIT: visit, "user": _user(visit)}
+        await self._manager.handle_request(scope, receive, watched)
+        session = _header(scope, MCP_SESSION_ID_HEADER)
+        if scope["method"] == "DELETE" and session is not None and status == HTTPStatus.OK:
+            await self._guests.gone(visit, session)
+
+    async def _visit(self, scope: Any) -> Visit:
+        """Return who makes a request, and for which space.
+
+        Raises:
+            Unauthenticated: Nobody knows who this is.
+            PointOutOfRange: There is no such space, or none that they may see.
+            FieldRefused: There are several, and the path names none.
+        """
+        caller = self._authenticate(scope)
+        names = [name for name in await self._guests.spaces.names() if caller.allows(name, "read")]
+        space = _named(scope)
+        if not space:
+            space = _only(names)
+        elif space not in names:
+            raise PointOutOfRange(
+                f"there is no space {space!r:.200}",
+                recovery=f"Connect to {PATH}/<space>, with a space that your token is for.",
+                space=space,
+            )
+        return Visit(caller=caller, space=space, read_only=self._read_only)
+
+
+def asgi(
+    spaces: Spaces,
+    authenticate: Authenticate,
+    *,
+    read_only: bool = False,
+    sessions: Sessions = "auto",
+    hosts: Sequence[str] | None = LOOPBACK,
+    origins: Iterable[str] = (),
+    stateless: bool = False,
+    body_max: int = BODY_MAX,
+) -> Mounted:
+    """Return the MCP door to *spaces*.
+
+    Args:
+        spaces: Entered by now; they stay open when the door closes.
+        authenticate: Tells who makes a request.
+        read_only: Whether nobody may write, whatever their token.
+        sessions: Who begins sessions of the log: the door at the first call that writes, or agents.
+        hosts: Names under which the server may be asked for, without port: a page that was loaded
+            from elsewhere can make a name of its own point here, but not have one of these. None:
+            any, which is safe only where nobody comes in without a token.
+        origins: Web origins whose pages may ask, besides those of *hosts*.
+        stateless: Whether clients from before 2026-07-28 get no session of the protocol.
+        body_max: Bytes of a request.
+    """
+    guests = Guests(spaces=spaces, sessions=sessions)
+    manager = StreamableHTTPSessionManager(
+        server(guests.opened),
+        stateless=stateless,
+        security_settings=_security(hosts, origins),
+        session_idle_timeout=None if stateless else guests.idle_s,
+        max_sessions=guests.seats_max,
+        max_request_body_size=body_max,
+    )
+    return Mounted(guests, manager, authenticate, read_only=read_only)
+
+
+def _security(hosts: Sequence[str] | None, origins: Iterable[str]) -> TransportSecuritySettings:
+    if hosts is None:
+        return TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    ours = [f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts]
+    return TransportSecuritySettings(
+        enable_dns_rebinding_protection=True,
+        allowed_hosts=[*hosts, *(f"{host}:*" for host in hosts)],
+        allowed_origins=[*ours, *(f"{each}:*" for each in ours), *origins],
+    )
+
+
+# --- requests -------------------------------------------------------------------------------------
+
+
+def _named(scope: Any) -> str:
+    """Return the space that the path names, as it was sent: a name may hold an encoded slash."""
+    sent: bytes = scope.get("raw_path") or quote(scope["path"]).encode()
+    path = sent.partition(b"?")[0].decode("latin-1")
+    return unquote(path.partition(PATH)[2].strip("/"))
+
+
+def _only(names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return names[0]
+    if not names:
+        raise PointOutOfRange(
+            "there is no space that you may see",
+            recovery="Let an admin make one, or ask for a token that opens one.",
+        )
+    raise FieldRefused(
+        "the address names no space",
+        recovery=f"Connect to {PATH}/<space>, one of: {', '.join(names[:SHOWN_MAX])}.",
+        field="space",
+    )
+
+
+def _user(visit: Visit) -> AuthenticatedUser:
+    """Return a caller in the words of the SDK: one's sessions are of no use to another."""
+    token = AccessToken(token="", client_id=visit.owner, scopes=[], subject=visit.space)
+    return AuthenticatedUser(token)
+
+
+def _header(scope: Any, name: str) -> str | None:
+    wanted = name.lower().encode()
+    found = (value for each, value in scope["headers"] if each == wanted)
+    return next((value.decode("latin-1") for value in found), None)
+
+
+async def _refuse(error: MnemicError, send: Any) -> None:
+    """Answer a request that never reached the server, as a problem. Source: RFC 9457."""
+    status = error.status
+    body = {
+        **problems.document_of(error),
+        "type": f"urn:mnemic:error:{error.code}",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+    }
+    challenge = isinstance(error, Unauthenticated)
+    headers = [
+        (b"content-type", b"application/problem+json"),
+        *([(b"www-authenticate", b'Bearer realm="mnemic"')] if challenge else []),
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": orjson.dumps(body)})
