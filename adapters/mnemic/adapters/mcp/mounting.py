@@ -81,7 +81,10 @@ class Mounted:
             status = message.get("status", status)
             await send(message)
 
-        scope = {**scope, VISIT: visit, "user": _user(visit)}
+        # Not every HTTP server trims what it hands over, and the SDK compares letter by letter.
+        # Source: RFC 9110, section 5.5.
+        headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
+        scope = {**scope, "headers": headers, VISIT: visit, "user": _user(visit)}
         await self._manager.handle_request(scope, receive, watched)
         session = _header(scope, MCP_SESSION_ID_HEADER)
         if scope["method"] == "DELETE" and session is not None and status == HTTPStatus.OK:
