@@ -22,6 +22,7 @@ from mnemic.adapters.cli import (
     experiments,
     explaining,
     ledger,
+    mcp_serving,
     past,
     reading,
     referencing,
@@ -178,6 +179,7 @@ SERVE = Group.create_ordered("Serve")
 access.token.group = SERVE
 app.command(access.token)
 app.command(serving.serve, group=SERVE)
+app.command(mcp_serving.mcp, group=SERVE)
 
 OTHER = Group.create_ordered("Other")
 app["--help"].group = OTHER

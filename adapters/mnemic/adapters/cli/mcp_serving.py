@@ -1,0 +1,86 @@
+"""The command mcp: an agent's client starts it and speaks with it over a pipe."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Literal
+
+from rich.text import Text
+
+from mnemic.adapters.cli.failures import Exit
+from mnemic.adapters.cli.invocation import Flag, Run
+from mnemic.adapters.cli.meaning import check_meant
+from mnemic.kernel.errors import Unavailable
+
+if TYPE_CHECKING:
+    from mnemic.adapters.inprocess import SyncMemory
+
+
+def mcp(
+    *,
+    sessions: Literal["auto", "manual"] = "auto",
+    read_only: Flag = False,
+    make: Flag = False,
+    run: Run,
+) -> int:
+    """Serve this memory to one agent, over standard input and output (MCP).
+
+    A client such as an editor or a chat starts this; its configuration names the command:
+
+    ```
+    mnemic --db /home/me/agent.db mcp
+    ```
+
+    It says on standard error which store it serves, and ends when the client closes its input.
+
+    Args:
+        sessions: Who begins sessions, in which time passes: auto, at the first call that writes;
+            or manual, when the agent calls start_session. One that is open at the end is ended.
+        read_only: Offer only what writes nothing.
+        make: Make the store and the space if they are not there, whatever else is beside them.
+        run: This invocation.
+    """
+    if find_spec("mcp") is None:
+        raise Unavailable(
+            "the MCP door needs a package that is not installed",
+            recovery="Install it: pip install 'mnemic[mcp]'.",
+        )
+    made = check_meant(run.path, run.space, making=make, read_only=read_only)
+    with run.memory(making=made, read_only=read_only) as memory:
+        _introduce(run, memory, made=made)
+        _serve(run, memory, sessions=sessions, read_only=read_only)
+    return Exit.OK
+
+
+def _introduce(run: Run, memory: SyncMemory, *, made: bool) -> None:
+    """Say on standard error what is served; standard output is the client's."""
+    state = "made just now" if made else memory.status().summary
+    lines = [
+        f"mnemic {version('mnemic')} serves MCP on standard input and output",
+        f"store {run.path.resolve()}",
+        f"space {run.space}: {state.removeprefix(f'{run.space}: ')}",
+    ]
+    if sys.stdin.isatty():
+        lines.append("A client should have started this; close the input (Ctrl-D) to end it.")
+    for line in lines:
+        run.err.print(Text(line), soft_wrap=True)
+
+
+def _serve(
+    run: Run, memory: SyncMemory, *, sessions: Literal["auto", "manual"], read_only: bool
+) -> None:
+    import anyio
+
+    from mnemic.adapters.inprocess import Memory
+    from mnemic.adapters.mcp.stdio import reception, serve
+
+    opening = reception(
+        lambda: Memory(lambda: memory),
+        actor=run.actor,
+        session=run.session,
+        sessions=sessions,
+        read_only=read_only,
+    )
+    anyio.run(serve, opening)
