@@ -103,7 +103,7 @@ def fitted(server: Server[Any]) -> None:
     add("resources/unsubscribe", types.UnsubscribeRequestParams, nothing)
     add("logging/setLevel", types.SetLevelRequestParams, nothing)
     add("subscriptions/listen", types.SubscriptionsListenRequestParams, ListenHandler(bus))
-    server.get_tool_input_schema = lambda name: SCHEMAS.get(name)
+    server.get_tool_input_schema = SCHEMAS.get
 
 
 _METHODS = """

@@ -141,7 +141,12 @@ class Guests:
             async with AsyncExitStack() as stack:
                 found = self.spaces.seat(visit.space, actor=visit.caller.name)
                 memory = await stack.enter_async_context(found)
-                place.seat = Seat(memory=memory, allows=visit.allows, sessions=self.sessions)
+                place.seat = Seat(
+                    memory=memory,
+                    allows=visit.allows,
+                    sessions=self.sessions,
+                    read_only=visit.read_only,
+                )
                 stack.push_async_callback(place.seat.leave)
                 place.leaving = stack.pop_all()
         except BaseException:

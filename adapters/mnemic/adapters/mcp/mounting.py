@@ -74,11 +74,11 @@ class Mounted:
         except MnemicError as error:
             await _refuse(error, send)
             return
-        status = 0
+        statuses: list[int] = []
 
         async def watched(message: Any) -> None:
-            nonlocal status
-            status = message.get("status", status)
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
             await send(message)
 
         # Not every HTTP server trims what it hands over, and the SDK compares letter by letter.
@@ -87,7 +87,7 @@ class Mounted:
         scope = {**scope, "headers": headers, VISIT: visit, "user": _user(visit)}
         await self._manager.handle_request(scope, receive, watched)
         session = _header(scope, MCP_SESSION_ID_HEADER)
-        if scope["method"] == "DELETE" and session is not None and status == HTTPStatus.OK:
+        if scope["method"] == "DELETE" and session is not None and HTTPStatus.OK in statuses:
             await self._guests.gone(visit, session)
 
     async def _visit(self, scope: Any) -> Visit:

@@ -21,7 +21,7 @@ from mnemic.adapters.mcp.addresses import expanded
 from mnemic.adapters.mcp.tools import Allows, least_scope
 from mnemic.adapters.wire.calls import RECORDERS, Call, perform
 from mnemic.adapters.wire.verbs import Scope
-from mnemic.kernel.errors import Forbidden, MnemicError, SessionState
+from mnemic.kernel.errors import Forbidden, MnemicError, SessionState, ViewReadOnly
 
 Sessions: TypeAlias = Literal["auto", "manual"]
 """Who begins sessions: the door, or whoever calls ``start_session``."""
@@ -49,6 +49,8 @@ class Seat:
     """A handle of its own: actor, session and breadcrumbs are this client's."""
     allows: Allows = everything
     sessions: Sessions = "auto"
+    read_only: bool = False
+    """Whether nobody may write here, whatever they are allowed."""
     _has_session: bool = field(default=False, init=False)
     _beginning: anyio.Lock = field(factory=anyio.Lock, init=False)
 
@@ -60,7 +62,7 @@ class Seat:
             progress: Told on a worker thread how far long work is.
 
         Raises:
-            Forbidden: This client may not do that.
+            ViewReadOnly, Forbidden: This client may not do that.
             MnemicError: Whatever the verb refuses or fails at.
         """
         call = self._checked(call)
@@ -103,11 +105,13 @@ class Seat:
         """Return a call as this client may make it: who may not write leaves no trace.
 
         Raises:
-            Forbidden: It may not be made at all.
+            ViewReadOnly, Forbidden: It may not be made at all.
         """
         traceless = call.verb in RECORDERS and "record" not in call.arguments
         if traceless and call.as_of is None and not self.allows(call.scope):
             call = evolve(call, arguments={**call.arguments, "record": False})
+        if self.read_only and call.scope != "read":
+            raise ViewReadOnly(f"{call.verb} would write, and this memory is served read-only")
         if not self.allows(call.scope):
             raise Forbidden(f"{call.verb} takes the scope {call.scope}", scope=call.scope)
         return call

@@ -50,6 +50,7 @@ class OneClient:
                     memory=await self.memory.seat(actor=actor, session=self.session),
                     allows=reading if self.read_only else everything,
                     sessions="manual" if self.session else self.sessions,
+                    read_only=self.read_only,
                 )
         return self._seat
 
@@ -116,8 +117,11 @@ async def serve(opening: Callable[[], AbstractAsyncContextManager[OneClient]]) -
         tasks.start_soon(_stop_when_told, tasks.cancel_scope)
         with Wire() as wire:
             # The SDK takes standard output for itself, so that nothing else gets onto the wire.
-            async with stdio_server(stdin=cast("anyio.AsyncFile[str]", wire)) as streams:
-                await door.run(*streams, door.create_initialization_options())
+            async with stdio_server(stdin=cast("anyio.AsyncFile[str]", wire)) as (
+                incoming,
+                outgoing,
+            ):
+                await door.run(incoming, outgoing, door.create_initialization_options())
         tasks.cancel_scope.cancel()
 
 

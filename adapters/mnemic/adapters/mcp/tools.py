@@ -26,7 +26,7 @@ from typing import Any
 from attrs import frozen
 
 from mnemic.adapters.wire.calls import Call
-from mnemic.adapters.wire.verbs import Scope, Verb, verbs
+from mnemic.adapters.wire.verbs import SCOPES, Scope, Verb, verbs
 from mnemic.kernel.errors import FieldRefused
 
 VERB = "verb"
@@ -141,7 +141,8 @@ def _elsewhere(name: object) -> str:
 def least_scope(verb: str) -> Scope:
     """Return what a caller has to be allowed for a verb in its mildest form."""
     unrecorded = Call(verb=verb, arguments={"record": False})
-    return min(verbs()[verb].scope, unrecorded.scope, key=("read", "write", "admin").index)
+    needed = {verbs()[verb].scope, unrecorded.scope}
+    return next(scope for scope in SCOPES if scope in needed)
 
 
 @cache
