@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from anyio.from_thread import BlockingPortal
 from attrs import frozen
 from mcp import Client
+from mcp.shared.dispatcher import ProgressFnT
 from mcp.types import CallToolResult
 
 from mnemic.adapters.inprocess import Memory, SyncMemory
@@ -23,6 +24,8 @@ from mnemic.adapters.wire.documents import result_of, spoken
 from mnemic.adapters.wire.problems import error_of
 from mnemic.adapters.wire.verbs import verbs
 
+OTHER_NAMES = {"dream": "consolidate"}
+
 
 @frozen
 class ToolDoor:
@@ -33,10 +36,23 @@ class ToolDoor:
     point: str | None = None
     now: str | None = None
 
-    def __getattr__(self, verb: str) -> Any:
+    def __getattr__(self, name: str) -> Any:
+        verb = OTHER_NAMES.get(name, name)
         if verb not in reaching():
-            raise AttributeError(verb)
+            raise AttributeError(name)
         return partial(self.run, verb)
+
+    @property
+    def version(self) -> int:
+        """Where the log ends, or the view stands."""
+        version: int = self.run("status").version
+        return version
+
+    @property
+    def hour(self) -> float:
+        """The active hours there."""
+        hour: float = self.run("status").hour
+        return hour
 
     @property
     def policy(self) -> Any:
@@ -55,14 +71,18 @@ class ToolDoor:
             MnemicError: The tool answered with an error.
         """
         given = self._bound(verb, args, named)
-        command_id = given.pop("command_id", None)
+        command_id, progress = given.pop("command_id", None), given.pop("progress", None)
+        if isinstance(given.get("policies"), list | tuple):  # a document names each
+            given["policies"] = {policy.name: policy for policy in given["policies"]}
         given = {name: spoken(value) for name, value in given.items()}
         call = Call(
             verb=verb, arguments=given, as_of=self.point, now=self.now, command_id=command_id
         )
         tool = reaching()[verb]
         answer: CallToolResult = self.portal.call(
-            self.client.call_tool, tool.name, tool.arguments(call)
+            partial(self.client.call_tool, progress_callback=_heard(progress)),
+            tool.name,
+            tool.arguments(call),
         )
         document = answer.structured_content
         assert isinstance(document, dict)
@@ -77,6 +97,17 @@ class ToolDoor:
             return dict(named)
         names = [name for name in inspect.signature(method).parameters if name != "self"]
         return {**dict(zip(names, args, strict=False)), **named}
+
+
+def _heard(progress: Callable[[int, int], None] | None) -> ProgressFnT | None:
+    """Return what the client calls when it is told how far long work is."""
+    if progress is None:
+        return None
+
+    async def heard(done: float, todo: float | None, _message: str | None) -> None:
+        progress(int(done), int(todo or 0))
+
+    return heard
 
 
 @contextmanager

@@ -21,7 +21,14 @@ def portal() -> Generator[BlockingPortal]:
 
 
 class TestTools(DoorContract):
-    lacks = frozenset({"export", "import_space"})  # they name files of the server's machine
+    lacks = frozenset(
+        """
+        export fork.into import_space last_learned_block_id last_recall_block_ids reembed seat
+        session session_block_ids
+        """.split()
+    )
+    """Nobody names over a wire files of the server's machine, or models that are no words. A seat is
+    what each connection has; what it touched stands in a prompt and in the list of resources."""
 
     @pytest.fixture(autouse=True)
     def reach(self, portal: BlockingPortal) -> None:
