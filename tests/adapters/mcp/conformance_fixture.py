@@ -11,7 +11,8 @@ serves that on ``http://127.0.0.1:PORT/mcp`` without tokens, until it is stopped
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,7 +23,7 @@ from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
-from mcp.shared.subscriptions import PromptsListChanged, ToolsListChanged
+from mcp.shared.subscriptions import PromptsListChanged, ServerEvent, ToolsListChanged
 
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.hosting import Spaces
@@ -40,6 +41,10 @@ from tests.adapters.mcp.conformance_content import (
 )
 
 Handler = Callable[[Any, Any], Awaitable[Any]]
+TRIGGERS: Mapping[str, ServerEvent] = {
+    "test_trigger_tool_change": ToolsListChanged(),
+    "test_trigger_prompt_change": PromptsListChanged(),
+}
 
 
 def fitted(server: Server[Any]) -> None:
@@ -47,79 +52,73 @@ def fitted(server: Server[Any]) -> None:
     bus = InMemorySubscriptionBus()
     keys = RequestStateSecurity.ephemeral()
     server.middleware.append(RequestStateBoundary(keys, default_audience=server.name))
+    server.get_tool_input_schema = SCHEMAS.get
+    add = server.add_request_handler
+    add("resources/subscribe", types.SubscribeRequestParams, _nothing)
+    add("resources/unsubscribe", types.UnsubscribeRequestParams, _nothing)
+    add("logging/setLevel", types.SetLevelRequestParams, _nothing)
+    add("subscriptions/listen", types.SubscriptionsListenRequestParams, ListenHandler(bus))
+    _lists(server)
+    _calls(server, bus)
+
+
+def _lists(server: Server[Any]) -> None:
+    """Put the suite's behind ours in every list."""
+    more: Mapping[str, tuple[str, Sequence[Any]]] = {
+        "tools/list": ("tools", [*map(_listed, (*CONTENT, *ASKING, *TRIGGERS))]),
+        "resources/list": ("resources", [*RESOURCES.values()]),
+        "resources/templates/list": ("resource_templates", [TEMPLATE]),
+        "prompts/list": ("prompts", [*PROMPTS.values()]),
+    }
+    for method, (name, theirs) in more.items():
+        listing = partial(_both, _ours(server, method), name, theirs)
+        server.add_request_handler(method, types.PaginatedRequestParams, listing)
+
+
+async def _both(ours: Handler, name: str, theirs: Sequence[Any], *asked: Any) -> Any:
+    found = await ours(*asked)
+    return found.model_copy(update={name: [*getattr(found, name), *theirs]})
+
+
+def _calls(server: Server[Any], bus: InMemorySubscriptionBus) -> None:
+    """Let the suite's names find the suite's answers, and all others ours."""
+    call, read, get = (
+        _ours(server, method) for method in ("tools/call", "resources/read", "prompts/get")
+    )
 
     async def changed(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        event = ToolsListChanged() if "tool" in params.name else PromptsListChanged()
-        await bus.publish(event)
+        await bus.publish(TRIGGERS[params.name])
         return types.CallToolResult(content=[types.TextContent(type="text", text="changed")])
 
-    triggers = {"test_trigger_tool_change": changed, "test_trigger_prompt_change": changed}
-    tools: Mapping[str, Handler] = {**CONTENT, **ASKING, **triggers}
-    add = server.add_request_handler
-    ours = {method: _ours(server, method) for method in _METHODS}
-
-    async def list_tools(context: Any, params: Any) -> Any:
-        found = await ours["tools/list"](context, params)
-        return _with(found, tools=[*found.tools, *map(_listed, tools)])
+    tools: Mapping[str, Handler] = {**CONTENT, **ASKING, **dict.fromkeys(TRIGGERS, changed)}
 
     async def call_tool(context: Any, params: Any) -> Any:
-        return await tools.get(params.name, ours["tools/call"])(context, params)
-
-    async def list_resources(context: Any, params: Any) -> Any:
-        found = await ours["resources/list"](context, params)
-        return _with(found, resources=[*found.resources, *RESOURCES.values()])
-
-    async def list_templates(context: Any, params: Any) -> Any:
-        found = await ours["resources/templates/list"](context, params)
-        return _with(found, resource_templates=[*found.resource_templates, TEMPLATE])
+        return await tools.get(params.name, call)(context, params)
 
     async def read_resource(context: Any, params: Any) -> Any:
         found = resource(params.uri)
         if found is None:
-            return await ours["resources/read"](context, params)
+            return await read(context, params)
         return types.ReadResourceResult(contents=[found])
-
-    async def list_prompts(context: Any, params: Any) -> Any:
-        found = await ours["prompts/list"](context, params)
-        return _with(found, prompts=[*found.prompts, *PROMPTS.values()])
 
     async def get_prompt(context: Any, params: Any) -> Any:
         if params.name == "test_input_required_result_prompt":
             return asked_prompt(params)
-        found = prompt(params.name, params.arguments or {})
-        return found or await ours["prompts/get"](context, params)
+        return prompt(params.name, params.arguments or {}) or await get(context, params)
 
-    async def nothing(_context: Any, _params: Any) -> types.EmptyResult:
-        return types.EmptyResult()
-
-    add("tools/list", types.PaginatedRequestParams, list_tools)
-    add("tools/call", types.CallToolRequestParams, call_tool)
-    add("resources/list", types.PaginatedRequestParams, list_resources)
-    add("resources/templates/list", types.PaginatedRequestParams, list_templates)
-    add("resources/read", types.ReadResourceRequestParams, read_resource)
-    add("prompts/list", types.PaginatedRequestParams, list_prompts)
-    add("prompts/get", types.GetPromptRequestParams, get_prompt)
-    add("resources/subscribe", types.SubscribeRequestParams, nothing)
-    add("resources/unsubscribe", types.UnsubscribeRequestParams, nothing)
-    add("logging/setLevel", types.SetLevelRequestParams, nothing)
-    add("subscriptions/listen", types.SubscriptionsListenRequestParams, ListenHandler(bus))
-    server.get_tool_input_schema = SCHEMAS.get
+    server.add_request_handler("tools/call", types.CallToolRequestParams, call_tool)
+    server.add_request_handler("resources/read", types.ReadResourceRequestParams, read_resource)
+    server.add_request_handler("prompts/get", types.GetPromptRequestParams, get_prompt)
 
 
-_METHODS = """
-    tools/list tools/call resources/list resources/templates/list resources/read prompts/list
-    prompts/get
-""".split()
+async def _nothing(_context: Any, _params: Any) -> types.EmptyResult:
+    return types.EmptyResult()
 
 
 def _ours(server: Server[Any], method: str) -> Handler:
     entry = server.get_request_handler(method)
     assert entry is not None
     return entry.handler
-
-
-def _with(found: Any, **lists: Any) -> Any:
-    return found.model_copy(update=lists)
 
 
 def _listed(name: str) -> types.Tool:

@@ -27,8 +27,8 @@ class TestTools(DoorContract):
         session session_block_ids
         """.split()
     )
-    """Nobody names over a wire files of the server's machine, or models that are no words. A seat is
-    what each connection has; what it touched stands in a prompt and in the list of resources."""
+    """Nobody names over a wire files of the server's machine, or models that are no words. A seat
+    is what each connection has; what it touched stands in a prompt, and is listed as resources."""
 
     @pytest.fixture(autouse=True)
     def reach(self, portal: BlockingPortal) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from mcp.types import Tool as ListedTool
 from mcp.types import ToolAnnotations
 
-from mnemic.adapters.mcp.tools import ARGUMENTS, AS_OF, COMMAND_ID, NOW, VERB, Tool
+from mnemic.adapters.mcp.tools import ARGUMENTS, AS_OF, COMMAND_ID, NOW, VERB, Allows, Tool
 from mnemic.adapters.wire.shapes import FORMS, Schema, Shapes
 from mnemic.adapters.wire.verbs import Verb, verbs
 
@@ -44,29 +44,37 @@ ENVELOPES: Mapping[str, Schema] = MappingProxyType(
 )
 
 
-def listed(tool: Tool, allowed: Sequence[Verb]) -> ListedTool:
-    """Return a tool as it stands in a list.
+def listed(tool: Tool, allows: Allows) -> ListedTool | None:
+    """Return a tool as it stands in a list; None: this caller may use none of its verbs.
 
     Args:
         tool: The tool.
-        allowed: Its verbs that this caller may use; at least one.
+        allows: What the caller may do.
     """
+    allowed = tool.allowed(allows)
+    if not allowed:
+        return None
     return ListedTool(
         name=tool.name,
         title=tool.title,
         description=_told(tool, allowed),
         input_schema=_input(tool, allowed),
         output_schema=_output(tool, allowed),
-        annotations=hints(allowed),
+        annotations=hints(allowed, allows),
     )
 
 
-def hints(allowed: Sequence[Verb]) -> ToolAnnotations:
-    """Return what is true of a tool whichever of these verbs is called."""
+def hints(allowed: Sequence[Verb], allows: Allows) -> ToolAnnotations:
+    """Return what is true of a tool whichever of these verbs this caller calls.
+
+    Who may not write and is offered a verb that does can call it in no form but the one that
+    leaves no trace.
+    """
+    writing = [verb for verb in allowed if not verb.reads_only and allows(verb.scope)]
     return ToolAnnotations(
-        read_only_hint=all(verb.reads_only for verb in allowed),
-        destructive_hint=any(verb.destructive for verb in allowed),
-        idempotent_hint=all(verb.same_twice for verb in allowed),
+        read_only_hint=not writing,
+        destructive_hint=any(verb.destructive for verb in writing),
+        idempotent_hint=all(verb.same_twice for verb in writing),
         open_world_hint=False,
     )
 

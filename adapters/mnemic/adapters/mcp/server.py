@@ -28,7 +28,7 @@ from mnemic.adapters.mcp.prompts import PROMPTS
 from mnemic.adapters.mcp.seats import Seat
 from mnemic.adapters.mcp.tools import tools
 from mnemic.adapters.wire import problems
-from mnemic.adapters.wire.verbs import verbs
+from mnemic.adapters.wire.verbs import SCOPES, Scope
 from mnemic.kernel.errors import MnemicError
 
 NAME = "mnemic"
@@ -95,19 +95,14 @@ async def _list_tools(
     context: Context, _params: types.PaginatedRequestParams | None
 ) -> types.ListToolsResult:
     seat = await _seat(context)
-    allowed = {name: tool.allowed(seat.allows) for name, tool in tools().items()}
-    return types.ListToolsResult(
-        tools=[
-            _offer(name, tuple(verb.name for verb in found))
-            for name, found in allowed.items()
-            if found
-        ]
-    )
+    may = frozenset(scope for scope in SCOPES if seat.allows(scope))
+    return types.ListToolsResult(tools=list(_offers(may)))
 
 
 @cache
-def _offer(name: str, allowed: tuple[str, ...]) -> types.Tool:
-    return listed(tools()[name], [verbs()[verb] for verb in allowed])
+def _offers(may: frozenset[Scope]) -> tuple[types.Tool, ...]:
+    found = (listed(tool, may.__contains__) for tool in tools().values())
+    return tuple(each for each in found if each is not None)
 
 
 async def _call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:

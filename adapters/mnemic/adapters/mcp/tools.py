@@ -64,12 +64,12 @@ class Tool:
         return tuple(verbs()[name] for name in self.verbs if allows(least_scope(name)))
 
     def call(self, arguments: Mapping[str, Any]) -> Call:
-        """Return the call that arguments of this tool stand for.
+        """Return the call that arguments of this tool stand for; what is null is not given.
 
         Raises:
             FieldRefused: They name no verb of it, or an envelope is none.
         """
-        given = dict(arguments)
+        given = {name: value for name, value in arguments.items() if value is not None}
         verb = self._verb(given)
         as_of, now, command_id = (_word(given, name, verb) for name in (AS_OF, NOW, COMMAND_ID))
         if self.nested:
@@ -99,8 +99,7 @@ class Tool:
         return verbs()[name]
 
     def _unfolded(self, given: dict[str, Any]) -> dict[str, Any]:
-        inner = given.pop(ARGUMENTS, None)
-        inner = {} if inner is None else inner
+        inner = given.pop(ARGUMENTS, {})
         if not isinstance(inner, Mapping) or given:
             strange = ", ".join(given) or f"{ARGUMENTS} {inner!r:.80}"
             raise FieldRefused(
@@ -120,10 +119,8 @@ def _word(given: dict[str, Any], name: str, verb: Verb) -> str | None:
     if name not in given:
         return None
     word = given.pop(name)
-    if word is None:
-        return None
     if not isinstance(word, str):
-        raise FieldRefused(f"{name} {word!r:.80} is no text", field=name)
+        raise FieldRefused(f"{name} {word!r:.80} is no text", recovery="Give a text.", field=name)
     if name == COMMAND_ID and not verb.repeatable:
         raise FieldRefused(
             f"{verb.name} takes no command_id", recovery="Leave it out.", field=COMMAND_ID
