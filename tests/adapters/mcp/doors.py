@@ -99,13 +99,14 @@ class ToolDoor:
         return {**dict(zip(names, args, strict=False)), **named}
 
 
-def _heard(progress: Callable[[int, int], None] | None) -> ProgressFnT | None:
+def _heard(told: Callable[[int, int], None] | None) -> ProgressFnT | None:
     """Return what the client calls when it is told how far long work is."""
-    if progress is None:
+    if told is None:
         return None
 
-    async def heard(done: float, todo: float | None, _message: str | None) -> None:
-        progress(int(done), int(todo or 0))
+    async def heard(progress: float, total: float | None, message: str | None) -> None:
+        assert message is None
+        told(int(progress), int(total or 0))
 
     return heard
 

@@ -142,7 +142,7 @@ def _merged(asked: Mapping[str, Schema]) -> dict[str, Schema]:
     merged: dict[str, Schema] = {}
     for verb in asked.values():
         for name, shape in verb["properties"].items():
-            before: Schema = merged.get(name, shape)
+            before = merged.setdefault(name, shape)
             merged[name] = {key: word for key, word in shape.items() if before.get(key) == word}
     return merged
 
