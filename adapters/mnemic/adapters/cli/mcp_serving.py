@@ -11,11 +11,13 @@ from rich.text import Text
 
 from mnemic.adapters.cli.failures import Exit
 from mnemic.adapters.cli.invocation import Flag, Run
-from mnemic.adapters.cli.meaning import check_meant
-from mnemic.kernel.errors import Unavailable
+from mnemic.kernel.errors import PointOutOfRange, Unavailable
 
 if TYPE_CHECKING:
     from mnemic.adapters.inprocess import SyncMemory
+
+SHOWN_MAX = 10
+"""Spaces that a refusal names."""
 
 
 def mcp(
@@ -47,20 +49,42 @@ def mcp(
             "the MCP door needs a package that is not installed",
             recovery="Install it: pip install 'mnemic[mcp]'.",
         )
-    made = check_meant(run.path, run.space, making=make, read_only=read_only)
+    made = make or (not read_only and _is_new(run))
     with run.memory(making=made, read_only=read_only) as memory:
-        _introduce(run, memory, made=made)
+        _introduce(run, memory)
         _serve(run, memory, sessions=sessions, read_only=read_only)
     return Exit.OK
 
 
-def _introduce(run: Run, memory: SyncMemory, *, made: bool) -> None:
+def _is_new(run: Run) -> bool:
+    """Return whether a store has to be made, and nothing speaks against it.
+
+    Raises:
+        StoreFailed: Another store stands beside it: probably that one is meant.
+        PointOutOfRange: It has other spaces: probably one of them is meant.
+    """
+    from mnemic.adapters.hosting.neighbours import check_meant, spaces_in
+
+    spaces = spaces_in(run.path)
+    if not spaces:
+        check_meant(run.path)
+        return True
+    if run.space not in spaces:
+        raise PointOutOfRange(
+            f"{run.path.resolve()} has no space {run.space!r}",
+            recovery=f"Name one with --space: {', '.join(spaces[:SHOWN_MAX])}; or give --make to "
+            "begin a new one.",
+            space=run.space,
+        )
+    return False
+
+
+def _introduce(run: Run, memory: SyncMemory) -> None:
     """Say on standard error what is served; standard output is the client's."""
-    state = "made just now" if made else memory.status().summary
     lines = [
         f"mnemic {version('mnemic')} serves MCP on standard input and output",
         f"store {run.path.resolve()}",
-        f"space {run.space}: {state.removeprefix(f'{run.space}: ')}",
+        f"space {memory.status().summary}",
     ]
     if sys.stdin.isatty():
         lines.append("A client should have started this; close the input (Ctrl-D) to end it.")

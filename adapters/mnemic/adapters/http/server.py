@@ -13,6 +13,7 @@ import socket
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from types import FrameType
 from typing import Any
 
@@ -21,6 +22,7 @@ import uvicorn
 from mnemic.adapters.access import Keyring
 from mnemic.adapters.clocks import SystemClock
 from mnemic.adapters.hosting import Spaces
+from mnemic.adapters.http.agents import Agents
 from mnemic.adapters.http.application import application
 from mnemic.adapters.http.connections import connection
 from mnemic.adapters.http.front import Front
@@ -75,12 +77,29 @@ async def serve(
     check_reach(keyring, settings)
     with listening(settings) as listener:
         async with spaces:
-            door = application(spaces, keyring, settings, observers=observers)
+            door = _with_agents(spaces, keyring, settings, observers)
             server = Server(door, settings)
             begun(server)
             with _signals(server):
                 announce(address(listener, settings))
                 await server.serve(sockets=[listener])
+
+
+def _with_agents(
+    spaces: Spaces, keyring: Keyring, settings: Settings, observers: Sequence[Observer]
+) -> Front:
+    """Return the application, with the MCP door in it where its extra is installed."""
+    if find_spec("mcp") is None:
+        return application(spaces, keyring, settings, observers=observers)
+    agents = Agents()
+    return application(
+        spaces,
+        keyring,
+        settings,
+        extra=[agents.handlers],
+        during=[agents.running],
+        observers=observers,
+    )
 
 
 def run(

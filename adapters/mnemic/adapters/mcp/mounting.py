@@ -13,6 +13,7 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote, unquote
 
+import anyio
 import orjson
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
@@ -53,6 +54,12 @@ class Mounted:
         self._manager = manager
         self._authenticate = authenticate
         self._read_only = read_only
+        self._listening: set[anyio.CancelScope] = set()
+
+    def stop(self) -> None:
+        """End the streams that clients only listen to; calls that are under way go on."""
+        for listening in list(self._listening):
+            listening.cancel()
 
     @property
     def server(self) -> Server[Any]:
@@ -85,10 +92,24 @@ class Mounted:
         # Source: RFC 9110, section 5.5.
         headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
         scope = {**scope, "headers": headers, VISIT: visit, "user": _user(visit)}
+        if scope["method"] == "GET":
+            await self._listen(scope, receive, watched)
+            return
         await self._manager.handle_request(scope, receive, watched)
         session = _header(scope, MCP_SESSION_ID_HEADER)
         if scope["method"] == "DELETE" and session is not None and HTTPStatus.OK in statuses:
             await self._guests.gone(visit, session)
+
+    async def _listen(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve a stream on which a client only listens; it never ends by itself."""
+        with anyio.CancelScope() as listening:
+            self._listening.add(listening)
+            try:
+                await self._manager.handle_request(scope, receive, send)
+            finally:
+                self._listening.discard(listening)
+        if listening.cancelled_caught:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _visit(self, scope: Any) -> Visit:
         """Return who makes a request, and for which space.
