@@ -50,7 +50,7 @@ class Mounted:
         *,
         read_only: bool,
     ) -> None:
-        self._guests = guests
+        self.guests = guests
         self._manager = manager
         self._authenticate = authenticate
         self._read_only = read_only
@@ -81,24 +81,31 @@ class Mounted:
         except MnemicError as error:
             await _refuse(error, send)
             return
-        statuses: list[int] = []
-
-        async def watched(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                statuses.append(message["status"])
-            await send(message)
-
         # Not every HTTP server trims what it hands over, and the SDK compares letter by letter.
         # Source: RFC 9110, section 5.5.
         headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
         scope = {**scope, "headers": headers, VISIT: visit, "user": _user(visit)}
-        if scope["method"] == "GET":
-            await self._listen(scope, receive, watched)
-            return
-        await self._manager.handle_request(scope, receive, watched)
+        match scope["method"]:
+            case "GET":
+                await self._listen(scope, receive, send)
+            case "DELETE":
+                await self._manager.handle_request(scope, receive, self._leaving(scope, send))
+            case _:
+                await self._manager.handle_request(scope, receive, send)
+
+    def _leaving(self, scope: Any, send: Any) -> Any:
+        """Return *send* for a client that ends its session.
+
+        Its seat is let go of before it hears that the session has ended.
+        """
         session = _header(scope, MCP_SESSION_ID_HEADER)
-        if scope["method"] == "DELETE" and session is not None and HTTPStatus.OK in statuses:
-            await self._guests.gone(visit, session)
+
+        async def sending(message: Any) -> None:
+            if message.get("status") == HTTPStatus.OK and session is not None:
+                await self.guests.gone(scope[VISIT], session)
+            await send(message)
+
+        return sending
 
     async def _listen(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve a stream on which a client only listens; it never ends by itself."""
@@ -120,7 +127,7 @@ class Mounted:
             FieldRefused: There are several, and the path names none.
         """
         caller = self._authenticate(scope)
-        names = [name for name in await self._guests.spaces.names() if caller.allows(name, "read")]
+        names = [name for name in await self.guests.spaces.names() if caller.allows(name, "read")]
         space = _named(scope)
         if not space:
             space = _only(names)

@@ -1,0 +1,259 @@
+"""The door over HTTP: who comes in, into which space, on whose seat, and how it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+from mcp import Client
+
+from mnemic.adapters.mcp.guests import Guests
+from tests.adapters.mcp.clients import GATE, OIL, kinds, learned, text
+from tests.adapters.mcp.servers import Served, served, visiting
+
+ERAS = ["auto", "legacy"]
+"""Clients of the protocol since 2026-07-28, which has no sessions, and before."""
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "x", "version": "1"},
+    },
+}
+TAKES = {"Accept": "application/json, text/event-stream"}
+
+
+def run(folder: Path, conversation: Callable[[Served], Awaitable[None]], **serving: Any) -> None:
+    """Hold a conversation with a server."""
+
+    async def held() -> None:
+        async with served(folder, **serving) as server:
+            await conversation(server)
+
+    anyio.run(held)
+
+
+async def events(server: Served, space: str = "default") -> list[tuple[str, str]]:
+    """Return the kinds of events of a space, and who made them."""
+    async with server.spaces.seat(space, actor="test") as memory:
+        return [(each.kind, each.actor) for each in await memory.log()][2:]
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_token_opens_its_space_and_names_the_actor(tmp_path: Path, era: str) -> None:
+    async def conversation(server: Served) -> None:
+        secret = server.token("ines", default="write")
+        for url in (server.url, f"{server.url}/default"):
+            async with visiting(url, secret, mode=era) as agent:
+                await learned(agent, f"{GATE} {url}")
+        by = {actor for kind, actor in await events(server) if kind == "block-learned"}
+        assert by == {"ines"}
+
+    run(tmp_path, conversation)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_seat_is_kept_from_call_to_call_and_its_session_ends_with_the_server(
+    tmp_path: Path, era: str
+) -> None:
+    async def conversation(server: Served) -> None:
+        async with visiting(server.url, server.token("ines", default="write"), mode=era) as agent:
+            first, second = await learned(agent, GATE), await learned(agent, OIL)
+            assert (await kinds(agent)).count("session-started") == 1
+            listed = [str(each.uri) for each in (await agent.list_resources()).resources]
+            assert listed[2:] == [f"mnemic://blocks/{second}", f"mnemic://blocks/{first}"]
+
+    run(tmp_path, conversation)
+
+    async def afterwards(server: Served) -> None:
+        assert [kind for kind, _ in await events(server)][-1] == "session-ended"
+
+    run(tmp_path, afterwards)
+
+
+def test_a_session_of_the_protocol_that_ends_takes_its_seat_with_it(tmp_path: Path) -> None:
+    async def conversation(server: Served) -> None:
+        secret = server.token("ines", default="write")
+        async with visiting(server.url, secret, mode="legacy") as agent:
+            await learned(agent, GATE)
+        assert [kind for kind, _ in await events(server)][-1] == "session-ended"
+
+    run(tmp_path, conversation)
+
+
+def test_two_clients_of_one_token_have_breadcrumbs_of_their_own(tmp_path: Path) -> None:
+    async def conversation(server: Served) -> None:
+        secret = server.token("ines", default="write")
+        async with (
+            visiting(server.url, secret, mode="legacy") as one,
+            visiting(server.url, secret, mode="legacy") as other,
+        ):
+            await learned(one, GATE)
+            assert len((await other.list_resources()).resources) == 2
+            assert len((await one.list_resources()).resources) == 3
+
+    run(tmp_path, conversation)
+
+
+def test_a_reader_is_offered_what_reads_and_refused_the_rest(tmp_path: Path) -> None:
+    async def conversation(server: Served) -> None:
+        async with visiting(server.url, server.token("reader", default="read")) as reader:
+            names = {tool.name for tool in (await reader.list_tools()).tools}
+            assert "mnemic_learn" not in names
+            answer = await reader.call_tool("mnemic_learn", {"content": GATE})
+            assert (answer.structured_content or {})["code"] == "forbidden"
+            found = await reader.call_tool("mnemic_recall", {"query": "gate"})
+            assert not found.is_error, text(found)
+        assert await events(server) == []
+
+    run(tmp_path, conversation)
+
+
+def test_a_writer_does_not_rule(tmp_path: Path) -> None:
+    async def conversation(server: Served) -> None:
+        async with visiting(server.url, server.token("ines", default="write")) as agent:
+            erase: dict[str, Any] = {"verb": "erase_space", "arguments": {}}
+            answer = await agent.call_tool("mnemic_upkeep", erase)
+            assert (answer.structured_content or {})["code"] == "forbidden"
+            upkeep = next(
+                each for each in (await agent.list_tools()).tools if each.name == "mnemic_upkeep"
+            )
+            assert "erase_space" not in upkeep.input_schema["properties"]["verb"]["enum"]
+
+    run(tmp_path, conversation)
+
+
+def test_a_read_only_server_lets_nobody_write(tmp_path: Path) -> None:
+    async def conversation(server: Served) -> None:
+        async with visiting(server.url, server.token("ines", default="admin")) as agent:
+            answer = await agent.call_tool("mnemic_learn", {"content": GATE})
+            assert (answer.structured_content or {})["code"] == "view-read-only"
+        assert await events(server) == []
+
+    run(tmp_path, conversation, read_only=True)
+
+
+def test_nobody_is_told_of_a_space_that_they_may_not_see(tmp_path: Path) -> None:
+    async def conversation(server: Served) -> None:
+        bearer = {"Authorization": f"Bearer {server.token('ines', default='write')}", **TAKES}
+        async with httpx.AsyncClient(headers=bearer) as http:
+            hidden = await http.post(f"{server.url}/hidden", json=INITIALIZE)
+            absent = await http.post(f"{server.url}/absent", json=INITIALIZE)
+        assert hidden.status_code == absent.status_code == 404
+        assert hidden.content.replace(b"hidden", b"absent") == absent.content
+
+    run(tmp_path, conversation, spaces=("default", "hidden"))
+
+
+def test_without_a_token_nobody_comes_in(tmp_path: Path) -> None:
+    async def conversation(server: Served) -> None:
+        async with httpx.AsyncClient(headers=TAKES) as http:
+            for headers in ({}, {"Authorization": "Bearer mnemic_00000000_x"}):
+                answer = await http.post(server.url, json=INITIALIZE, headers=headers)
+                assert answer.status_code == 401
+                assert answer.json()["code"] == "unauthenticated"
+                assert answer.headers["www-authenticate"].startswith("Bearer")
+
+    run(tmp_path, conversation)
+
+
+def test_a_revoked_token_is_worth_nothing_at_once(tmp_path: Path) -> None:
+    async def conversation(server: Served) -> None:
+        token, secret = server.keyring.create("ines", {"default": "write"})
+        bearer = {"Authorization": f"Bearer {secret}", **TAKES}
+        async with httpx.AsyncClient(headers=bearer) as http:
+            assert (await http.post(server.url, json=INITIALIZE)).status_code == 200
+            server.keyring.revoke(token.id)
+            assert (await http.post(server.url, json=INITIALIZE)).status_code == 401
+
+    run(tmp_path, conversation)
+
+
+def test_a_session_is_of_no_use_to_another_token(tmp_path: Path) -> None:
+    async def conversation(server: Served) -> None:
+        secrets = [server.token(name, default="write") for name in ("ines", "tomasz")]
+        ines, tomasz = ({"Authorization": f"Bearer {each}", **TAKES} for each in secrets)
+        async with httpx.AsyncClient() as http:
+            opened = await http.post(server.url, json=INITIALIZE, headers=ines)
+            session = {"Mcp-Session-Id": opened.headers["mcp-session-id"]}
+            ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+            own = await http.post(server.url, json=ping, headers={**ines, **session})
+            other = await http.post(server.url, json=ping, headers={**tomasz, **session})
+        assert (own.status_code, other.status_code) == (200, 404)
+
+    run(tmp_path, conversation)
+
+
+def test_a_page_that_makes_its_own_name_point_here_is_refused(tmp_path: Path) -> None:
+    async def conversation(server: Served) -> None:
+        bearer = {"Authorization": f"Bearer {server.token('ines', default='write')}", **TAKES}
+        async with httpx.AsyncClient(headers=bearer) as http:
+            named = await http.post(server.url, json=INITIALIZE, headers={"Host": "evil.example"})
+            origin = {"Origin": "http://evil.example"}
+            paged = await http.post(server.url, json=INITIALIZE, headers=origin)
+        assert (named.status_code, paged.status_code) == (421, 403)
+
+    run(tmp_path, conversation)
+
+
+def test_the_address_has_to_name_a_space_where_there_are_several(tmp_path: Path) -> None:
+    async def conversation(server: Served) -> None:
+        bearer = {"Authorization": f"Bearer {server.token('all', **{'*': 'read'})}", **TAKES}
+        async with httpx.AsyncClient(headers=bearer) as http:
+            answer = await http.post(server.url, json=INITIALIZE)
+            assert (answer.status_code, answer.json()["field"]) == (422, "space")
+            assert "default, my/notes" in answer.json()["recovery"]
+            found = await http.post(f"{server.url}/my%2Fnotes", json=INITIALIZE)
+            assert found.status_code == 200
+
+    run(tmp_path, conversation, spaces=("default", "my/notes"))
+
+
+def test_many_clients_write_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
+    async def conversation(server: Served) -> None:
+        secret = server.token("many", default="write")
+
+        async def one(number: int) -> None:
+            async with visiting(server.url, secret, mode=ERAS[number % 2]) as agent:
+                for step in range(5):
+                    await learned(agent, f"client {number} step {step}")
+
+        async with anyio.create_task_group() as tasks:
+            for number in range(8):
+                tasks.start_soon(one, number)
+        async with server.spaces.seat("default", actor="test") as memory:
+            assert (await memory.verify()).sound
+            status = await memory.status()
+            # What was consolidated meanwhile may be near to what came later, and superseded by it.
+            assert status.inbox + status.active + status.archived == 40
+
+    run(tmp_path, conversation)
+
+
+def test_seats_that_nobody_uses_are_given_up_and_so_are_too_many(tmp_path: Path) -> None:
+    async def conversation(server: Served) -> None:
+        guests: Guests = server.door.guests
+        guests.seats_max = 2
+        agents: list[Client] = []
+        async with (
+            visiting(server.url, server.token("a", default="write"), mode="legacy") as first,
+            visiting(server.url, server.token("b", default="write"), mode="legacy") as second,
+            visiting(server.url, server.token("c", default="write"), mode="legacy") as third,
+        ):
+            agents = [first, second, third]
+            for number, agent in enumerate(agents):
+                await learned(agent, f"lesson {number}")
+            ended = [actor for kind, actor in await events(server) if kind == "session-ended"]
+            assert ended == ["a"]
+            await learned(first, "once more, on a seat of its own again")
+        ended = [actor for kind, actor in await events(server) if kind == "session-ended"]
+        assert sorted(ended) == ["a", "a", "b", "c"]
+
+    run(tmp_path, conversation)

@@ -1,0 +1,148 @@
+"""``mnemic mcp``: a process that a client starts, speaks with, and sees end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client, StdioServerParameters, stdio_client
+
+from mnemic.adapters.inprocess import SyncMemory
+from tests.adapters.mcp.clients import GATE, learned, text
+
+RUN = (sys.executable, "-c", "import sys; from mnemic.adapters.cli import main; sys.exit(main())")
+HELLO: Mapping[str, Any] = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "a client of Ines's", "version": "1"},
+    },
+}
+LEARN: Mapping[str, Any] = {
+    "jsonrpc": "2.0",
+    "id": 2,
+    "method": "tools/call",
+    "params": {"name": "mnemic_learn", "arguments": {"content": GATE}},
+}
+
+
+def begun(path: Path, *options: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*RUN, "--db", str(path), "mcp", *options],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+
+
+def asked(process: subprocess.Popen[str], question: Mapping[str, Any]) -> dict[str, Any]:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(json.dumps(question) + "\n")
+    process.stdin.flush()
+    answer: dict[str, Any] = json.loads(process.stdout.readline())
+    return answer
+
+
+def log(path: Path) -> list[tuple[str, str]]:
+    with SyncMemory.open(path) as memory:
+        return [(event.kind, event.actor) for event in memory.log()][2:]
+
+
+def test_a_client_of_the_sdk_starts_it_and_speaks_with_it(tmp_path: Path) -> None:
+    started = StdioServerParameters(
+        command=RUN[0],
+        args=[*RUN[1:], "--db", str(tmp_path / "agent.db"), "--actor", "ines", "mcp"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+
+    async def conversation() -> None:
+        with (tmp_path / "errors").open("w") as errors:
+            async with Client(stdio_client(started, errlog=errors)) as agent:
+                await learned(agent, GATE)
+                found = await agent.call_tool("mnemic_recall", {"query": "When opens the gate?"})
+                assert GATE in text(found)
+
+    anyio.run(conversation)
+    told = (tmp_path / "errors").read_text().splitlines()
+    assert told[1] == f"store {(tmp_path / 'agent.db').resolve()}"
+    assert told[2].startswith("space default: ")
+    kinds = log(tmp_path / "agent.db")
+    assert (kinds[0], kinds[-1]) == (("session-started", "ines"), ("session-ended", "ines"))
+
+
+@pytest.mark.parametrize("end", ["the client goes", "SIGTERM", "SIGINT"])
+def test_it_ends_in_order_and_ends_its_session(tmp_path: Path, end: str) -> None:
+    with begun(tmp_path / "agent.db") as process:
+        asked(process, HELLO)
+        assert not asked(process, LEARN)["result"]["isError"]
+        if end == "the client goes":
+            assert process.stdin is not None
+            process.stdin.close()
+        else:
+            process.send_signal(signal.Signals[end])
+        assert process.wait(timeout=20) == 0
+    kinds = log(tmp_path / "agent.db")
+    assert (kinds[0], kinds[-1]) == (
+        ("session-started", "aclientofInes's"),
+        ("session-ended", "aclientofInes's"),
+    )
+
+
+def test_what_is_no_message_is_answered_with_an_error_and_harms_nobody(tmp_path: Path) -> None:
+    with begun(tmp_path / "agent.db") as process:
+        assert process.stdin is not None
+        process.stdin.write("no json\n\n{}\n")
+        assert asked(process, HELLO)["id"] == 1
+        process.stdin.close()
+        assert process.wait(timeout=20) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "remedy"),
+    [
+        (("--db", "other.db", "mcp"), "store-failed", "agent.db"),
+        (("--db", "agent.db", "--space", "other", "mcp"), "point-out-of-range", "--make"),
+        (("--db", "none.db", "mcp", "--read-only"), "store-failed", "--db"),
+    ],
+)
+def test_a_store_that_is_probably_not_meant_is_refused_with_a_remedy(
+    tmp_path: Path, options: tuple[str, ...], code: str, remedy: str
+) -> None:
+    SyncMemory.open(tmp_path / "agent.db").close()
+    done = subprocess.run(
+        [*RUN, "--json", *options],
+        check=False,
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(str(Path(each).resolve()) for each in sys.path),
+        },
+    )
+    failure = json.loads(done.stderr.splitlines()[-1])
+    assert (failure["code"], done.stdout) == (code, "")
+    assert remedy in failure["detail"] + failure["recovery"]
+    assert [each.name for each in tmp_path.glob("*.db")] == ["agent.db"]
+
+
+def test_a_new_store_beside_another_is_made_if_that_is_wished(tmp_path: Path) -> None:
+    SyncMemory.open(tmp_path / "agent.db").close()
+    with begun(tmp_path / "other.db", "--make") as process:
+        assert asked(process, HELLO)["result"]["serverInfo"]["name"] == "mnemic"
+    assert (tmp_path / "other.db").exists()
