@@ -96,6 +96,18 @@ def test_a_fork_needs_a_token_for_both_spaces(refusing: Door) -> None:
     assert taken.content == free.content.replace(b"ghost", b"other")
 
 
+@pytest.mark.parametrize("space", [" other", "other ", "\tother\n"])
+def test_no_blank_takes_a_fork_past_its_scope(refusing: Door, space: str) -> None:
+    answer = refusing.ask("POST", f"{NOTES}/fork", json={"space": space})
+    assert (answer.status_code, answer.json()["space"]) == (404, "other")
+
+
+@pytest.mark.parametrize("space", [None, 7, ["other"]])
+def test_a_fork_to_what_is_no_name_is_refused_as_that(refusing: Door, space: object) -> None:
+    answer = refusing.ask("POST", f"{NOTES}/fork", json={"space": space})
+    assert (answer.status_code, answer.json()["field"]) == (422, "space")
+
+
 def test_a_reader_recalls_what_is_not_recorded(opened: Door) -> None:
     opened.learn("Ines moved the demo.")
     opened.ask("POST", f"{NOTES}/consolidate")

@@ -132,8 +132,9 @@ async def ordered(desk: Desk, route: Route, caller: Caller, request: Asked, *, s
             recovery="Leave it out; see GET /v1/openapi.json for the verbs that take one.",
             field="Idempotency-Key",
         )
-    if route.verb.name == "fork":
-        check_scope(caller, str(call.arguments.get("space")), "admin")
+    named = call.arguments.get("space")
+    if route.verb.name == "fork" and isinstance(named, str):
+        check_scope(caller, named.strip(), "admin")  # as the verb itself will read it
     scope: Any = request.scope
     return Order(
         route=route,
