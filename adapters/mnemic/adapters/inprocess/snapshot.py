@@ -111,6 +111,33 @@ class SyncView(Queries):
             return reference(self._view(), asked)
 
 
+def known_at(view: SyncView, version: int, now: str | datetime | None = None) -> SyncView:
+    """Return the view of the same hour as it was when the log ended at *version*.
+
+    An hour may still go on. A door that keeps no views names both, so that a view stays exact
+    whatever is written later.
+
+    Args:
+        view: Of an hour.
+        version: What was written later is left out.
+        now: Evaluate ages at this instant instead of the point's own.
+
+    Raises:
+        FieldRefused, PointOutOfRange: The log has no such version.
+    """
+    space = view._space  # noqa: SLF001 - of this module
+    with space.guard:
+        point = view._view().point  # noqa: SLF001 - of this module
+        known = space.state.timeline.checked_version(_whole(version))
+        fixed = views.as_of(
+            space.state,
+            min(known, point.version),
+            active_us=point.active_us,
+            instant_us=instant("now", now),
+        )
+    return SyncView(space, view._models, fixed)  # noqa: SLF001 - of this module
+
+
 def view_at(
     space: Space,
     *,

@@ -12,7 +12,7 @@ from mnemic.adapters.inprocess.memory import Memory
 from mnemic.adapters.inprocess.snapshot import SyncView
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.wire.documents import arguments_of
-from mnemic.adapters.wire.points import point
+from mnemic.adapters.wire.points import view_named
 from mnemic.adapters.wire.verbs import Scope, Verb, verbs
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.ports import Embedder
@@ -107,7 +107,7 @@ def _view(memory: SyncMemory, verb: Verb, call: Call) -> SyncView:
             recovery="Leave out as_of; what a decision saw is asked by its id.",
             field="as_of",
         )
-    return memory.as_of(**point(call.as_of or "", call.now))
+    return view_named(memory, call.as_of or "", call.now)
 
 
 def _embedder(name: object) -> Embedder:

@@ -1,14 +1,38 @@
-"""Points of the past as one word: ``hour:12.5``, ``version:901``, ``at:…``, ``decision:d45``."""
+"""Points of the past as one word: ``hour:12.5``, ``version:901``, ``at:…``, ``decision:d45``.
+
+An hour may still go on. ``hour:12.5@901`` is that hour as it was when the log ended at version 901.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from mnemic.adapters.inprocess.snapshot import SyncView, known_at
+from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.kernel.errors import FieldRefused
 
 KINDS = ("hour", "version", "at", "decision")
 DIGITS_MAX = 15
 """Of a version; more would not be one, and a long text of digits takes long to read."""
+
+
+def view_named(memory: SyncMemory, word: str, now: str | None = None) -> SyncView:
+    """Return the view of the point that a word names.
+
+    Args:
+        memory: Whose past.
+        word: See ``point``; an hour may be followed by ``@`` and a version.
+        now: Evaluate ages at this instant instead of the point's own.
+
+    Raises:
+        FieldRefused: It is no such word.
+        PointOutOfRange, DecisionNotFound: There is no such point.
+    """
+    at_hour, at, version = word.partition("@")
+    if not (at and word.startswith("hour:")):
+        return memory.as_of(**point(word, now))
+    known: int = point(f"version:{version}")["version"]
+    return known_at(memory.as_of(**point(at_hour, now)), known, now)
 
 
 def point(word: str, now: str | None = None) -> dict[str, Any]:
