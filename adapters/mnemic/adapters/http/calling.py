@@ -75,6 +75,14 @@ class Order:
         return self.call.scope == "read"
 
     @property
+    def tidies(self) -> bool:
+        """Whether what waits is consolidated first, as a question does in the process.
+
+        It takes a caller who may write, and a method that may.
+        """
+        return self.route.method == "POST" and self.caller.allows(self.space, "write")
+
+    @property
     def is_get(self) -> bool:
         """Whether it asks for what may stand in a cache."""
         return self.route.method == "GET"
@@ -199,7 +207,7 @@ def carried_out(memory: SyncMemory, order: Order, report: Progress | None = None
     seat = memory.seat(
         actor=order.caller.name,
         session=order.session,
-        read_only=order.reads,
+        read_only=order.reads and not order.tidies,
         version=None if order.reads else wanted(order.if_match, memory),
     )
     if order.reads:
