@@ -32,7 +32,7 @@ from mnemic.adapters.inprocess.standing import asked, version_of, version_writte
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.wire.calls import Call, Progress, answered
 from mnemic.adapters.wire.documents import ITEMS, document_of
-from mnemic.kernel.errors import FieldRefused, PointOutOfRange, VersionConflict
+from mnemic.kernel.errors import FieldRefused, PointOutOfRange, SessionState, VersionConflict
 
 MADE = {"learn": "block_id", "compose": "composition_id"}
 """What a verb makes that can be asked for below the path where it was made."""
@@ -204,18 +204,34 @@ def unquoted(key: str) -> str:
 
 def carried_out(memory: SyncMemory, order: Order, report: Progress | None = None) -> Answer:
     """Return the answer to an order. Runs on a worker; *report* is told how far long work is."""
-    seat = memory.seat(
-        actor=order.caller.name,
-        session=order.session,
-        read_only=order.reads and not order.tidies,
-        version=None if order.reads else wanted(order.if_match, memory),
-    )
+    seat = seated(memory, order)
     if order.reads:
         return _asked(seat, order, report)
     if order.if_none_match is not None:
         check_none(order.if_none_match, version_of(seat))
     document = document_of(answered(seat, order.call, report))
     return _told(order, document, version_written(seat))
+
+
+def seated(memory: SyncMemory, order: Order) -> SyncMemory:
+    """Return the seat that an order is carried out on.
+
+    Raises:
+        SessionState: Its session is not open, or another actor began it.
+    """
+    sit = partial(
+        memory.seat,
+        actor=order.caller.name,
+        read_only=order.reads and not order.tidies,
+        version=None if order.reads else wanted(order.if_match, memory),
+    )
+    try:
+        return sit(session=order.session)
+    except SessionState:
+        # Whoever did not hear that a session ended says so again; the log remembers by the id.
+        if order.call.verb != "end_session" or order.call.command_id is None:
+            raise
+        return sit()
 
 
 def _asked(seat: SyncMemory, order: Order, report: Progress | None) -> Answer:
