@@ -1,0 +1,291 @@
+"""The two faces of a connection to a server. They carry bytes and wait; they decide nothing.
+
+A connection keeps its sockets open between requests and serves any number of threads, or tasks.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, Generator
+from contextlib import aclosing, closing
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+from anyio import to_thread
+
+from mnemic.adapters.client.answers import Answer, Outcome, Silence, answered
+from mnemic.adapters.client.following import Following
+from mnemic.adapters.client.patience import pause_s
+from mnemic.adapters.client.requests import SSE, Request
+from mnemic.adapters.client.server import Server
+from mnemic.adapters.client.stream import Hearing, Progress
+from mnemic.adapters.client.transfer import Download
+from mnemic.adapters.exchange.archive import MEDIA_TYPE, Packed
+from mnemic.kernel.errors import Closed, FieldRefused, Unavailable
+from mnemic.kernel.results import Moment
+
+if TYPE_CHECKING:
+    import httpx
+
+PIECE_BYTES: Final = 1 << 18
+"""Of a download, handed to a thread at once."""
+
+
+class Connection:
+    """A connection for callers that wait.
+
+    Args:
+        server: Where to, and how patiently.
+        transport: Another way to carry requests; None: over the network.
+
+    Raises:
+        Unavailable: The extra is not installed.
+    """
+
+    def __init__(self, server: Server, transport: httpx.BaseTransport | None = None) -> None:
+        _check_installed()
+        import httpx
+
+        self.server = server
+        self._client = httpx.Client(transport=transport, **_settings(server))
+        self._is_closed = False
+
+    def close(self) -> None:
+        """Close the sockets. Closing twice is closing once."""
+        self._is_closed = True
+        self._client.close()
+
+    def ask(
+        self,
+        request: Request,
+        progress: Progress | None = None,
+        into: Download | None = None,
+    ) -> Answer:
+        """Send a request, again if need be, and return the answer of a success.
+
+        Args:
+            request: What to send.
+            progress: Told how far long work is.
+            into: Where a body goes that is no document.
+
+        Raises:
+            Closed: The connection is closed.
+            ServerUnreachable: No server of mnemic answered.
+            MnemicError: What the server refused or failed at, of its own class.
+        """
+        tries = 0
+        while True:
+            outcome = self._try(request, progress, into)
+            wait_s = pause_s(self.server, request, outcome, tries)
+            tries += 1
+            if wait_s is None:
+                return answered(outcome, request, self.server, tries)
+            time.sleep(wait_s)
+
+    def follow(self, following: Following) -> Generator[Moment]:
+        """Yield the events of a log as they come, and come back when the stream breaks.
+
+        Raises:
+            Closed, ServerUnreachable, MnemicError: As ``ask``.
+        """
+        while True:
+            with closing(self._followed(following)) as moments:
+                outcome = yield from moments
+            time.sleep(following.pause_s(outcome))
+
+    def _try(self, request: Request, progress: Progress | None, into: Download | None) -> Outcome:
+        import httpx
+
+        try:
+            with self._client.stream(**self._sent(request)) as response:
+                if into is not None and _is_archive(response):
+                    with into.begun() as unpacking:
+                        for piece in response.iter_bytes():
+                            unpacking.feed(piece)
+                    return _answer(response, b"")
+                if not _is_stream(response):
+                    return _answer(response, response.read())
+                hearing = Hearing(progress)
+                for piece in response.iter_bytes():
+                    hearing.take(piece)
+                return hearing.ended()
+        except httpx.RequestError as error:
+            return _silence(error)
+        except httpx.InvalidURL as error:
+            raise _too_long(request) from error
+
+    def _followed(self, following: Following) -> Generator[Moment, None, Outcome]:
+        import httpx
+
+        try:
+            with self._client.stream(**self._sent(following.request())) as response:
+                if not _is_stream(response):
+                    return _answer(response, response.read())
+                for piece in response.iter_bytes():
+                    yield from following.take(piece)
+                return following.ended()
+        except httpx.RequestError as error:
+            return _silence(error)
+
+    def _sent(self, request: Request) -> dict[str, Any]:
+        if self._is_closed:
+            raise Closed("the memory is closed")
+        return {**_sent(self.server, request), "content": request.body}
+
+
+class AsyncConnection:
+    """A connection for callers on an event loop. See ``Connection``."""
+
+    def __init__(self, server: Server, transport: httpx.AsyncBaseTransport | None = None) -> None:
+        _check_installed()
+        import httpx
+
+        self.server = server
+        self._client = httpx.AsyncClient(transport=transport, **_settings(server))
+        self._is_closed = False
+
+    async def close(self) -> None:
+        """Close the sockets. Closing twice is closing once."""
+        self._is_closed = True
+        await self._client.aclose()
+
+    async def ask(
+        self,
+        request: Request,
+        progress: Progress | None = None,
+        into: Download | None = None,
+    ) -> Answer:
+        """Send a request, again if need be, and return the answer of a success.
+
+        Raises:
+            Closed, ServerUnreachable, MnemicError: See ``Connection.ask``.
+        """
+        tries = 0
+        while True:
+            outcome = await self._try(request, progress, into)
+            wait_s = pause_s(self.server, request, outcome, tries)
+            tries += 1
+            if wait_s is None:
+                return answered(outcome, request, self.server, tries)
+            await anyio.sleep(wait_s)
+
+    async def follow(self, following: Following) -> AsyncGenerator[Moment]:
+        """Yield the events of a log as they come, and come back when the stream breaks.
+
+        Raises:
+            Closed, ServerUnreachable, MnemicError: See ``Connection.ask``.
+        """
+        while True:
+            ended: list[Outcome] = []
+            async with aclosing(self._followed(following, ended)) as moments:
+                async for moment in moments:
+                    yield moment
+            await anyio.sleep(following.pause_s(ended.pop()))
+
+    async def _try(
+        self, request: Request, progress: Progress | None, into: Download | None
+    ) -> Outcome:
+        import httpx
+
+        try:
+            async with self._client.stream(**self._sent(request)) as response:
+                if into is not None and _is_archive(response):
+                    with into.begun() as unpacking:
+                        async for piece in response.aiter_bytes(PIECE_BYTES):
+                            await to_thread.run_sync(unpacking.feed, piece)
+                    return _answer(response, b"")
+                if not _is_stream(response):
+                    return _answer(response, await response.aread())
+                hearing = Hearing(progress)
+                async for piece in response.aiter_bytes():
+                    hearing.take(piece)
+                return hearing.ended()
+        except httpx.RequestError as error:
+            return _silence(error)
+        except httpx.InvalidURL as error:
+            raise _too_long(request) from error
+
+    async def _followed(self, following: Following, ended: list[Outcome]) -> AsyncGenerator[Moment]:
+        import httpx
+
+        try:
+            async with self._client.stream(**self._sent(following.request())) as response:
+                if not _is_stream(response):
+                    ended.append(_answer(response, await response.aread()))
+                    return
+                async for piece in response.aiter_bytes():
+                    for moment in following.take(piece):
+                        yield moment
+                ended.append(following.ended())
+        except httpx.RequestError as error:
+            ended.append(_silence(error))
+
+    def _sent(self, request: Request) -> dict[str, Any]:
+        if self._is_closed:
+            raise Closed("the memory is closed")
+        body = request.body
+        content = _pieces(body) if isinstance(body, Packed) else body
+        return {**_sent(self.server, request), "content": content}
+
+
+async def _pieces(packed: Packed) -> AsyncGenerator[bytes]:
+    """Yield an archive, read on threads."""
+    source = iter(packed)
+    while piece := await to_thread.run_sync(next, source, b""):
+        yield piece
+
+
+def _check_installed() -> None:
+    """Refuse to begin without the library.
+
+    Raises:
+        Unavailable: The extra is not installed.
+    """
+    if find_spec("httpx") is None:
+        raise Unavailable(
+            "the package httpx, which speaks HTTP, is not installed",
+            recovery="Install it: pip install 'mnemic[http]'.",
+            package="httpx",
+        )
+
+
+def _settings(server: Server) -> dict[str, Any]:
+    return {
+        "headers": server.headers,
+        "timeout": server.timeout_s,
+        "trust_env": not server.is_loopback,
+    }
+
+
+def _sent(server: Server, request: Request) -> dict[str, Any]:
+    return {
+        "method": request.method,
+        "url": server.address + request.target,
+        "headers": request.headers,
+        "timeout": max(server.timeout_s, request.silence_s),
+    }
+
+
+def _is_stream(response: httpx.Response) -> bool:
+    return _answer(response, b"").content_type == SSE
+
+
+def _is_archive(response: httpx.Response) -> bool:
+    told = _answer(response, b"")
+    return told.succeeded and told.content_type == MEDIA_TYPE
+
+
+def _answer(response: httpx.Response, body: bytes) -> Answer:
+    return Answer(status=response.status_code, headers=response.headers, body=body)
+
+
+def _silence(error: Exception) -> Silence:
+    return Silence(complaint=f"{type(error).__name__}: {error}".rstrip(": "))
+
+
+def _too_long(request: Request) -> FieldRefused:
+    return FieldRefused(
+        f"{request.verb}: the address of the request cannot be sent ({len(request.target)} bytes)",
+        recovery="Shorten the ids and words that are asked for.",
+    )

@@ -1,0 +1,121 @@
+"""Events of a server (``text/event-stream``), out of whatever pieces they come in.
+
+Lines end where the standard says they do, and nowhere else: JSON may hold the other characters that
+Python would break a line at.
+
+Source: WHATWG HTML, server-sent events, section "parsing an event stream".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import orjson
+from attrs import frozen
+
+from mnemic.adapters.client.answers import PROBLEM, Answer, Outcome, Silence
+from mnemic.adapters.client.requests import JSON
+
+_BREAK: Final = re.compile(rb"\r\n|\n|\r(?!\Z)")
+
+CUT_SHORT: Final = Silence(complaint="a stream that broke off")
+
+Progress = Callable[[int, int], None]
+"""Told what is done, and what there is to do."""
+
+
+@frozen(kw_only=True)
+class Event:
+    """One event."""
+
+    name: str = "message"
+    data: str = ""
+    id: str | None = None
+    """The last one that the stream named; None: it named none yet."""
+
+
+class Decoder:
+    """Makes events of bytes."""
+
+    def __init__(self) -> None:
+        self.retry_s: float | None = None
+        """How long the server would have one wait before coming back; None: it did not say."""
+        self._pending: list[bytes] = []
+        self._name = ""
+        self._data: list[str] = []
+        self._id: str | None = None
+
+    def feed(self, piece: bytes) -> Iterator[Event]:
+        """Yield the events that end in the next piece of the stream."""
+        self._pending.append(piece)
+        if b"\n" not in piece and b"\r" not in piece:
+            return
+        *lines, rest = _BREAK.split(b"".join(self._pending))
+        self._pending = [rest]
+        for line in lines:
+            if line:
+                self._take(line.decode("utf-8", "replace"))
+                continue
+            name, data = self._name or "message", self._data
+            self._name, self._data = "", []
+            if data:
+                yield Event(name=name, data="\n".join(data), id=self._id)
+
+    def _take(self, line: str) -> None:
+        name, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        match name:
+            case "event":
+                self._name = value
+            case "data":
+                self._data.append(value)
+            case "id" if "\0" not in value:
+                self._id = value
+            case "retry" if value.isascii() and value.isdigit():
+                self.retry_s = int(value) / 1000
+            case _:
+                pass  # a comment, or a field of another time
+
+
+class Hearing:
+    """Listens to long work: hands on how far it is, and keeps its end as an answer."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self.answer: Answer | None = None
+        """What came of the work; None: it goes on."""
+        self._decoder = Decoder()
+        self._progress = progress
+
+    def take(self, piece: bytes) -> None:
+        """Take the next piece of the stream."""
+        for event in self._decoder.feed(piece):
+            match event.name:
+                case "progress":
+                    self._report(event.data)
+                case "result":
+                    self.answer = _answer(200, JSON, event.data)
+                case "problem":
+                    self.answer = answer_of_problem(event.data)
+                case _:
+                    pass
+
+    def ended(self) -> Outcome:
+        """Return what came of the work, once the stream has ended."""
+        return self.answer or CUT_SHORT
+
+    def _report(self, data: str) -> None:
+        if self._progress is not None:
+            told = orjson.loads(data)
+            self._progress(told["done"], told["todo"])
+
+
+def answer_of_problem(data: str) -> Answer:
+    """Return the problem that ends a stream, as if it had been answered with its status."""
+    status = orjson.loads(data).get("status")
+    return _answer(status if isinstance(status, int) else 500, PROBLEM, data)
+
+
+def _answer(status: int, content_type: str, data: str) -> Answer:
+    return Answer(status=status, headers={"content-type": content_type}, body=data.encode())

@@ -1,0 +1,57 @@
+"""What is given as an object in the process, as a server can be told it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, get_args
+
+from mnemic.adapters.embedders.shipped import EmbedderName, embedder_named
+from mnemic.kernel.errors import FieldRefused, PolicyRefused
+from mnemic.kernel.policy import Policy
+from mnemic.kernel.ports import Embedder
+
+
+def embedder_name(embedder: Embedder | EmbedderName) -> str:
+    """Return the name of a shipped embedder; another name is for the server to refuse.
+
+    Raises:
+        FieldRefused: It is an embedder of the caller's own.
+    """
+    if isinstance(embedder, str):
+        return embedder
+    name = next((each for each in get_args(EmbedderName) if _is(embedder, each)), None)
+    if name is None:
+        raise FieldRefused(
+            f"a server cannot be given the embedder {type(embedder).__name__}",
+            recovery="Name bundled or minilm; another one has to be adopted by its own host.",
+            field="embedder",
+        )
+    return str(name)
+
+
+def _is(embedder: Embedder, name: EmbedderName) -> bool:
+    """Whether it is one of ours. The models are not looked at: they may be on the server alone."""
+    return type(embedder) is type(embedder_named(name))
+
+
+def policies_by_name(policies: Any) -> Any:
+    """Return the policies of a backtest by name; what is neither one nor several stays as it is.
+
+    Raises:
+        PolicyRefused: Two share a name, or one is no policy.
+    """
+    if isinstance(policies, Policy):
+        return {policies.name: policies}
+    if not isinstance(policies, Sequence) or isinstance(policies, str):
+        return policies
+    found: dict[str, Policy] = {}
+    for policy in policies:
+        if not isinstance(policy, Policy):
+            raise PolicyRefused(f"not a policy: {policy!r:.100}")
+        if policy.name in found:
+            raise PolicyRefused(
+                f"two policies go by the name {policy.name!r}",
+                recovery="Give a mapping with a name of its own for each.",
+            )
+        found[policy.name] = policy
+    return found
