@@ -4,29 +4,32 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any, TypeAlias
 
 from anyio.from_thread import BlockingPortal
 
-from mnemic.adapters.inprocess import Memory, SyncMemory
-from mnemic.adapters.inprocess.memory import View
+from mnemic.adapters import client
+from mnemic.adapters.inprocess import Memory, SyncMemory, View
 
 Door: TypeAlias = Any
 """Something with the verbs of ``SyncMemory``."""
+ASYNC = (Memory, View, client.Memory, client.View)
 
 
 class Awaited:
     """An async door for callers that cannot wait: each verb runs to its end on an event loop."""
 
-    def __init__(self, behind: Memory | View, portal: BlockingPortal) -> None:
+    def __init__(
+        self, behind: Memory | View | client.Memory | client.View, portal: BlockingPortal
+    ) -> None:
         self._behind = behind
         self._portal = portal
 
     def session(self) -> AbstractContextManager[Any]:
         """Hold a session open, as the async door does, for a plain ``with``."""
-        assert isinstance(self._behind, Memory)
+        assert isinstance(self._behind, Memory | client.Memory)
         return self._portal.wrap_async_context_manager(self._behind.session())
 
     def __getattr__(self, name: str) -> Any:
@@ -35,13 +38,14 @@ class Awaited:
 
     def _finished(self, verb: Callable[..., Any], *args: Any, **named: Any) -> Any:
         answer = self._portal.call(partial(verb, *args, **named))
-        return Awaited(answer, self._portal) if isinstance(answer, View | Memory) else answer
+        return Awaited(answer, self._portal) if isinstance(answer, ASYNC) else answer
 
 
 @contextmanager
-def awaited(memory: Memory, portal: BlockingPortal) -> Generator[Awaited]:
+def awaited(memory: Memory | client.Memory, portal: BlockingPortal) -> Generator[Awaited]:
     """Enter an async memory, and leave it in the end."""
-    with portal.wrap_async_context_manager(memory) as entered:
+    entering: AbstractAsyncContextManager[Any] = memory
+    with portal.wrap_async_context_manager(entering) as entered:
         yield Awaited(entered, portal)
 
 
