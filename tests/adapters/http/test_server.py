@@ -176,3 +176,12 @@ def test_a_door_to_other_machines_asks_who_they_are(tmp_path: Path, settings: Se
         check_reach(keyring, settings)
     keyring.create("ines", {"notes": "read"})
     check_reach(keyring, settings)
+
+
+def test_a_short_answer_does_not_wait_for_company() -> None:
+    with (
+        listening(Settings(port=0)) as listener,
+        socket.create_connection(listener.getsockname()),
+        closing(listener.accept()[0]) as made,
+    ):
+        assert made.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0
