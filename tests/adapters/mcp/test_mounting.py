@@ -257,3 +257,19 @@ def test_seats_that_nobody_uses_are_given_up_and_so_are_too_many(tmp_path: Path)
         assert sorted(ended) == ["a", "a", "b", "c"]
 
     run(tmp_path, conversation)
+
+
+def test_a_server_that_stops_ends_the_streams_that_are_only_listened_to(tmp_path: Path) -> None:
+    async def conversation(server: Served) -> None:
+        bearer = {"Authorization": f"Bearer {server.token('ines', default='read')}", **TAKES}
+        async with httpx.AsyncClient(headers=bearer) as http:
+            opened = await http.post(server.url, json=INITIALIZE)
+            session = {"Mcp-Session-Id": opened.headers["mcp-session-id"]}
+            async with http.stream("GET", server.url, headers=session) as stream:
+                assert stream.status_code == 200
+                server.door.stop()
+                with anyio.fail_after(10):
+                    async for _ in stream.aiter_bytes():
+                        pass
+
+    run(tmp_path, conversation)
