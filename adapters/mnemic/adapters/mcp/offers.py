@@ -8,7 +8,7 @@ here fit there, and an answer that fits there fits here.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import Any
@@ -20,16 +20,20 @@ from mnemic.adapters.mcp.tools import ARGUMENTS, AS_OF, COMMAND_ID, NOW, VERB, A
 from mnemic.adapters.wire.shapes import FORMS, Schema, Shapes
 from mnemic.adapters.wire.verbs import Verb, verbs
 
-LOOSE = frozenset({"Policy", "Receipt"})
-"""Values of many fields that an agent passes on as it got them, and never writes from nothing."""
-REPEATED = frozenset({"Edge", "Lesson", "Member"})
-"""Items of lists whose fields another tool describes, or the words of the list itself."""
-QUIET = frozenset({"examples", "title"})
-"""Keywords that say nothing to an agent which the description does not."""
+DETAILED = frozenset({"Filter"})
+"""Values that are described field by field. Of others a list or another tool says what is in them,
+or an agent passes them on as it got them, as a policy or a receipt."""
+SAID = frozenset(
+    """
+    type description default enum items properties required additionalProperties anyOf $ref
+    """.split()
+)
+"""Keywords that an agent needs; the others say nothing that a refusal would not say too."""
 EMPTY: tuple[Any, ...] = (False, [], {}, "")
 """What a default says by not standing there."""
 TEXTS: Schema = {"type": "array", "items": {"type": "string"}}
 SENTENCE_END = re.compile(r"\.(?= [A-Z])|;")
+_FORM_NAMES = frozenset(form.__name__ for form in FORMS)
 MANY = 3
 """Verbs of one tool beyond which their answers are not told apart."""
 ENVELOPES: Mapping[str, Schema] = MappingProxyType(
@@ -143,8 +147,22 @@ def _merged(asked: Mapping[str, Schema]) -> dict[str, Schema]:
     for verb in asked.values():
         for name, shape in verb["properties"].items():
             before = merged.setdefault(name, shape)
-            merged[name] = {key: word for key, word in shape.items() if before.get(key) == word}
+            both = {key: word for key, word in shape.items() if before.get(key) == word}
+            if _kinds(before) != _kinds(shape):
+                both |= _either([*_kinds(before), *_kinds(shape)])
+            merged[name] = both
     return merged
+
+
+def _kinds(shape: Schema) -> list[Schema]:
+    """Return the kinds of value that a schema allows."""
+    kinds: list[Schema] = shape.get("anyOf", [])
+    return kinds or [{key: shape[key] for key in ("type", "items", "$ref") if key in shape}]
+
+
+def _either(kinds: Sequence[Schema]) -> Schema:
+    distinct = [kind for place, kind in enumerate(kinds) if kind not in kinds[:place]]
+    return distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
 
 
 def _always_required(asked: Mapping[str, Schema]) -> list[str]:
@@ -156,71 +174,68 @@ def _always_required(asked: Mapping[str, Schema]) -> list[str]:
 def _asked(name: str) -> Schema:
     """Return the arguments of a verb, short, with what they refer to in ``$defs``."""
     shapes = Shapes()
-    shape: Schema = _short(shapes.arguments(verbs()[name]))
-    parts = {form.__name__: shapes.components.get(form.__name__) for form in FORMS}
-    shape["$defs"] = {
-        each: {"type": "object", "required": part["required"]} if each in REPEATED else _short(part)
-        for each, part in parts.items()
-        if part is not None
-    }
-    return shape
+    whole = shapes.arguments(verbs()[name])
+    short: Schema = _short(whole, shapes.components)
+    details = {each: part for each, part in shapes.components.items() if each in DETAILED}
+    short["$defs"] = {each: _short(part, shapes.components) for each, part in details.items()}
+    return short
 
 
-def _short(shape: Any) -> Any:
-    """Return a schema of arguments without what an agent can do without."""
-    match shape:
-        case list():
-            return [_short(each) for each in shape]
-        case {"$ref": str(name)} if name.rpartition("/")[2] in LOOSE:
-            return _first_sentence({**shape, "type": "object"}, without={"$ref"})
-        case {"properties": dict(fields)}:
-            named = {name: _short(each) for name, each in fields.items()}
-            rest = {key: shape[key] for key in ("type", "required") if shape.get(key)}
-            return {**rest, "properties": named}
-        case dict():
-            short = {key: _short(word) for key, word in shape.items()}
-            return _one_type(_first_sentence(short, without=QUIET))
-        case _:
-            return shape
+def _short(shape: Schema, parts: Mapping[str, Schema]) -> Schema:
+    """Return a schema of arguments without what an agent can do without.
+
+    Args:
+        shape: The schema.
+        parts: What it refers to.
+    """
+    name = _name(shape)
+    if name is not None and name not in DETAILED:
+        needed = parts[name].get("required", []) if name in _FORM_NAMES else []
+        loose = {key: shape[key] for key in ("description",) if key in shape}
+        shape = {**loose, "type": "object", **({"required": needed} if needed else {})}
+    short = {key: word for key, word in shape.items() if key in SAID}
+    if short.get("default", True) in EMPTY:
+        del short["default"]
+    if short.get("additionalProperties") not in (None, False):
+        del short["additionalProperties"]
+    if "description" in short:
+        first = SENTENCE_END.split(short["description"], maxsplit=1)[0]
+        short["description"] = first.replace("`", "").removesuffix(".")
+    if "properties" in short:
+        fields = short["properties"].items()
+        short["properties"] = {field: _short(each, parts) for field, each in fields}
+    if "items" in short:
+        short["items"] = _short(short["items"], parts)
+    return _one_type(short, parts)
 
 
-def _first_sentence(shape: Schema, *, without: Collection[str]) -> Schema:
-    """Return a schema with no more than the first sentence of its description."""
-    kept = {key: word for key, word in shape.items() if key not in without}
-    if kept.get("default", True) in EMPTY:
-        del kept["default"]
-    if kept.get("additionalProperties") is True:
-        del kept["additionalProperties"]
-    if "description" in kept:
-        first = SENTENCE_END.split(kept["description"], maxsplit=1)[0]
-        kept["description"] = first.replace("`", "").removesuffix(".")
-    return kept
-
-
-def _one_type(shape: Schema) -> Schema:
+def _one_type(shape: Schema, parts: Mapping[str, Schema]) -> Schema:
     """Return a schema with one type where there are several: not every model can read them.
 
     What may be null may be left out as well, and a list may hold a single text.
     """
-    match shape:
-        case {"type": list(kinds)}:
-            kinds = [kind for kind in kinds if kind != "null"]
-            return {**shape, "type": kinds[0] if len(kinds) == 1 else kinds}
-        case {"anyOf": list(kinds)}:
-            kinds = [kind for kind in kinds if kind != {"type": "null"}]
-            lists = [kind for kind in kinds if kind == TEXTS]
-            kinds = lists if lists and {"type": "string"} in kinds else kinds
-            rest = {key: word for key, word in shape.items() if key != "anyOf"}
-            return {**kinds[0], **rest} if len(kinds) == 1 else {**rest, "anyOf": kinds}
-        case _:
-            return shape
+    kinds = shape.get("anyOf", [])
+    if isinstance(shape.get("type"), list):
+        kinds = [{"type": kind} for kind in shape["type"]]
+    if not kinds:
+        return shape
+    rest = {key: word for key, word in shape.items() if key not in {"type", "anyOf"}}
+    kinds = [_short(kind, parts) for kind in kinds if kind != {"type": "null"}]
+    if {"type": "string"} in kinds:
+        kinds = [kind for kind in kinds if kind == TEXTS] or kinds
+    return {**kinds[0], **rest} if len(kinds) == 1 else {**rest, "anyOf": kinds}
+
+
+def _name(shape: Schema) -> str | None:
+    """Return the name of what a schema refers to, if that is all it does."""
+    return shape["$ref"].rpartition("/")[2] if "$ref" in shape else None
 
 
 # --- what is answered -----------------------------------------------------------------------------
 
 
 def _output(tool: Tool, allowed: Sequence[Verb]) -> Schema:
-    """Return what the answers look like from above: their fields, and of which type each is."""
+    """Return what the answers look like from above: the fields that always have one type."""
     if tool.nested or len(allowed) > MANY:
         return {"type": "object"}
     shapes = [_answered(verb.name) for verb in allowed]
@@ -236,24 +251,17 @@ def _answered(name: str) -> Schema:
         shape = shapes.components[shape["$ref"].rpartition("/")[2]]
     if "properties" not in shape:
         return {"type": "object"}
-    fields = {field: _glance(each) for field, each in shape["properties"].items()}
+    glances = {field: _glance(each) for field, each in shape["properties"].items()}
+    fields = {field: glance for field, glance in glances.items() if glance is not None}
     return {"type": "object", "properties": fields}
 
 
-def _glance(shape: Schema) -> Schema:
-    """Return which type a field has, and nothing of what is in it."""
+def _glance(shape: Schema) -> Schema | None:
+    """Return of which type a field is; None: it may be null, or of several."""
     match shape:
-        case {"type": kind}:
+        case {"type": str(kind)}:
             return {"type": kind}
         case {"$ref": _}:
             return {"type": "object"}
-        case {"anyOf": list(kinds)}:
-            types = [kind for each in kinds for kind in _kinds(_glance(each))]
-            return {"type": list(dict.fromkeys(types))} if types else {}
         case _:
-            return {}
-
-
-def _kinds(shape: Schema) -> list[str]:
-    kind = shape.get("type", [])
-    return [kind] if isinstance(kind, str) else list(kind)
+            return None
