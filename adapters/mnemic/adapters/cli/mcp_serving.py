@@ -32,7 +32,7 @@ def mcp(
     A client such as an editor or a chat starts this; its configuration names the command:
 
     ```
-    mnemic --db agent.db mcp
+    mnemic --db /path/to/agent.db mcp
     ```
 
     It says on standard error which store it serves, and ends when the client closes its input.
