@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from typing import Any
 
 import anyio
 import pytest
+from attrs import evolve
 
 from mnemic.adapters.http.pieces import Pieces
 
@@ -14,6 +16,11 @@ pytestmark = pytest.mark.anyio
 GET = {"type": "http", "method": "GET"}
 START = {"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/x")]}
 END = {"type": "http.response.body", "body": b""}
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
 
 
 class Source:
@@ -101,6 +108,19 @@ async def test_when_the_reader_has_gone_nothing_more_is_made() -> None:
 
     await source.answer()(GET, receive, send)
     assert (source.made, source.ends) == (3, ["pieces", "done"])
+
+
+async def test_a_server_that_stops_gives_up_who_takes_nothing() -> None:
+    source, stopping = Source(), asyncio.Event()
+
+    async def send(message: Any) -> None:
+        if message["type"] == "http.response.body":
+            stopping.set()
+            await anyio.sleep_forever()
+
+    with anyio.fail_after(20):
+        await evolve(source.answer(), stopping=stopping)(GET, forever, send)
+    assert (source.made, source.ends) == (1, ["pieces", "done"])
 
 
 async def test_what_fails_inside_lets_go_of_everything() -> None:

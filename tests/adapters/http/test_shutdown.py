@@ -9,10 +9,11 @@ import sys
 import time
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from threading import Event
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -20,10 +21,12 @@ import pytest
 from mnemic.adapters.access import Keyring
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
-from tests.adapters.http.running import COMMENT, PATIENCE_S, stream
+from tests.adapters.http.running import COMMENT, PATIENCE_S, running, stream
 
 STOPPED_WITHIN_S = 5.0
 LEARNERS = 4
+MEGABYTES = 12
+"""More than the buffers between a server and a reader take."""
 SERVE = "import sys; from mnemic.adapters.cli import main; sys.exit(main(sys.argv[1:]))"
 
 
@@ -61,6 +64,19 @@ def learn_until_refused(client: httpx.Client, learner: int, begun: Event) -> lis
             if number == 10:
                 begun.set()
     return acknowledged
+
+
+def test_readers_who_take_nothing_hold_nobody_up(tmp_path: Path) -> None:
+    with running(tmp_path) as server, server.inside("a") as client, ExitStack() as stack:
+        for _ in range(MEGABYTES):
+            lessons = [f"{uuid4()} {'gulls ' * 2500}" for _ in range(70)]
+            client.post("blocks/batch", json={"lessons": lessons}).raise_for_status()
+        for _ in range(3):
+            stuck = stack.enter_context(client.stream("GET", "events"))
+            assert stuck.status_code == 200
+        told = time.monotonic()
+        server.stop()
+        assert time.monotonic() - told < STOPPED_WITHIN_S
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT], ids=lambda how: how.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+import time
 from collections.abc import Generator
 from itertools import count
 from pathlib import Path
@@ -20,7 +21,7 @@ from mnemic.adapters.http.transfer import disposition
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.kernel.errors import PointOutOfRange, SpaceExists
-from tests.adapters.http.running import Running, events, running
+from tests.adapters.http.running import PATIENCE_S, Running, events, running
 
 TAR = {"content-type": "application/x-tar"}
 NAMES = (f"space-{number}" for number in count())
@@ -34,7 +35,7 @@ def spool(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, spool: Path) -> Generator[Running]:
-    settings = Settings(spool=str(spool), transfers_max=1, import_max_bytes=LIMIT)
+    settings = Settings(spool=str(spool), import_max_bytes=LIMIT)
     with running(tmp_path_factory.mktemp("transfer"), settings) as found:
         yield found
 
@@ -123,23 +124,24 @@ def test_while_it_is_sent_no_file_of_it_has_a_name(client: httpx.Client, spool: 
 def test_while_it_comes_only_its_owner_may_read_it(
     client: httpx.Client, root: httpx.Client, spool: Path
 ) -> None:
-    body = client.get("export").content
-    modes: set[int] = set()
+    body, modes = client.get("export").content, list[int]()
 
     def pieces() -> Generator[bytes]:
         yield body[:1000]
-        modes.update(stat.S_IMODE(each.stat().st_mode) for each in spool.iterdir())
+        modes.append(stat.S_IMODE(coming(spool).stat().st_mode))
         yield body[1000:]
 
-    while not modes:  # until the server has seen that a body comes
-        assert bring(root, pieces(), next(NAMES)).status_code == 201
-    assert modes == {0o700}
+    assert bring(root, pieces(), next(NAMES)).status_code == 201
+    assert modes == [0o700]
 
 
-def test_a_reader_who_goes_away_gives_up_the_place(client: httpx.Client) -> None:
-    with client.stream("GET", "export") as answer:
-        assert answer.status_code == 200
-    assert any(client.get("export").status_code == 200 for _ in range(1000))
+def coming(spool: Path) -> Path:
+    """Return the folder of what comes in, once the server has seen that something does."""
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        for found in spool.iterdir():
+            return found
+    raise AssertionError("nothing came")
 
 
 def test_a_sender_who_goes_away_leaves_neither_files_nor_a_space(
@@ -159,19 +161,26 @@ def test_a_sender_who_goes_away_leaves_neither_files_nor_a_space(
     assert list(spool.iterdir()) == []
 
 
-def test_more_than_may_be_under_way_come_again(client: httpx.Client, root: httpx.Client) -> None:
-    body, refused = client.get("export").content, list[httpx.Response]()
+def test_more_than_may_be_under_way_come_again(tmp_path: Path) -> None:
+    refused: list[httpx.Response] = []
+    spool = tmp_path / "spool"
+    spool.mkdir()
+    settings = Settings(spool=str(spool), transfers_max=1)
+    with running(tmp_path, settings) as server, server.inside("a") as client:
 
-    def pieces() -> Generator[bytes]:
-        yield body[:1000]
-        while not refused:  # until the server has seen that a body comes
-            answer = client.get("export")
-            if answer.status_code != 200:
-                refused.append(answer)
-        yield body[1000:]
+        def pieces() -> Generator[bytes]:
+            yield b"no export, but it takes a place"
+            coming(spool)
+            refused.append(client.get("export"))
 
-    assert bring(root, pieces(), next(NAMES)).status_code == 201
-    assert (refused[0].status_code, refused[0].json()["code"]) == (503, "overloaded")
+        with server.client() as root:
+            assert bring(root, pieces(), "b").status_code == 422
+        assert (refused[0].status_code, refused[0].json()["code"]) == (503, "overloaded")
+        assert refused[0].headers["retry-after"]
+        # The place is free again, though whoever took it goes away in the middle.
+        with client.stream("GET", "export") as answer:
+            assert answer.status_code == 200
+        assert any(client.get("export").status_code == 200 for _ in range(1000))
 
 
 def test_a_space_that_is_there_is_not_touched(client: httpx.Client, root: httpx.Client) -> None:

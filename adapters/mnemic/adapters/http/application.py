@@ -166,7 +166,8 @@ def _failing(settings: Settings) -> Callable[[Asked, Exception], Any]:
     def failed(request: Asked, error: Exception) -> _Response:
         scope: Any = request.scope
         ours = _ours(scope, error)
-        if not isinstance(ours, MnemicError):
+        # Whoever has gone in the middle of a body is answered like everybody, and is no bug.
+        if not isinstance(ours, MnemicError | ConnectionError):
             LOG.error("request %s met a bug", scope[REQUEST_ID], exc_info=error)
         answer = of_error(
             ours,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from typing import Any
@@ -12,6 +13,8 @@ from attrs import field, frozen
 HEAD = "HEAD"
 STALL_S = 60.0
 """How long a reader may leave a piece lying before it is given up."""
+STOP_S = 1.0
+"""The same once the server stops, for what never ends by itself."""
 
 
 def _nothing() -> None:
@@ -31,6 +34,8 @@ class Pieces:
     """Makes them. Its errors cut the answer short: their place is inside, where there is one."""
     status: int = 200
     headers: Mapping[str, str] = field(factory=dict)
+    stopping: asyncio.Event | None = None
+    """For pieces that come for ever: set when they should end. None: they end by themselves."""
     done: Callable[[], None] = _nothing
     """Called once, whatever has happened."""
 
@@ -39,6 +44,8 @@ class Pieces:
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_until_gone, receive, tasks.cancel_scope)
+                if self.stopping is not None:
+                    tasks.start_soon(_until_stopped, self.stopping, tasks.cancel_scope)
                 await self._send(scope, send)
                 tasks.cancel_scope.cancel()
         finally:
@@ -61,4 +68,11 @@ async def _until_gone(receive: Any, sending: anyio.CancelScope) -> None:
     """Wait until whoever reads has gone, and let nothing more be sent."""
     while (await receive())["type"] != "http.disconnect":
         pass
+    sending.cancel()
+
+
+async def _until_stopped(stopping: asyncio.Event, sending: anyio.CancelScope) -> None:
+    """Wait until the server stops, and let nothing more be sent to a reader who takes nothing."""
+    await stopping.wait()
+    await anyio.sleep(STOP_S)
     sending.cancel()

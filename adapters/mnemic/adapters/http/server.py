@@ -31,6 +31,8 @@ from mnemic.adapters.http.settings import Settings
 from mnemic.kernel.errors import FieldRefused, StoreFailed
 
 BACKLOG = 1024
+HANG_UP_S = 2.0
+"""How long a server that stops waits for somebody to take the end of an answer."""
 PORT_MAX = 65_535
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -48,7 +50,18 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop. Streams never end by themselves, so they are told first."""
         self._app.stop()
-        await super().shutdown(sockets)
+        hanging_up = asyncio.create_task(self._hang_up())
+        try:
+            await super().shutdown(sockets)
+        finally:
+            hanging_up.cancel()
+
+    async def _hang_up(self) -> None:
+        """Cut off who takes nothing any more of an answer that we have ended."""
+        await asyncio.sleep(HANG_UP_S)
+        for each in tuple(self.server_state.connections):
+            if each.transport.is_closing():
+                each.transport.abort()
 
 
 async def serve(

@@ -106,6 +106,7 @@ async def answer(desk: Desk, scope: Any) -> Pieces:
     return Pieces(
         pieces=partial(following.pieces, after),
         headers={**sse.HEADERS, "mnemic-version": str(head)},
+        stopping=desk.stopping,
         done=leave,
     )
 
