@@ -16,8 +16,8 @@ from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.exchange.archive import Packed, Unpacking
 from mnemic.adapters.exchange.reading import Export
 from mnemic.adapters.hosting import Spaces
+from mnemic.adapters.http.departures import disposition
 from mnemic.adapters.http.settings import Settings
-from mnemic.adapters.http.transfer import disposition
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.kernel.errors import PointOutOfRange, SpaceExists
