@@ -1,0 +1,344 @@
+"""What does a verb cost over HTTP above the same verb in the process, and is anything lost?
+
+2,000 turns of real conversations (made-up sentences, if there are none) in two equal files: one is
+open in this process, the other is served by ``mnemic serve``, one worker with its defaults. Both
+are asked the same things in turn: a recorded recall inside an open session, and a durable learn.
+``above`` is the median of the differences, pair by pair. The client is a plain socket that stays
+open; what it, the loopback device and uvicorn take stands under ``floor``: the same requests to the
+same server around an application that only answers as many bytes.
+
+Then so many clients at once, each over a connection of its own: requests a second, and how long one
+waits. At last 32 clients learn, recall and score with Idempotency-Keys while their connections
+break, before a request is whole, before its answer, or after it; each asks again until it has one.
+Whatever was answered has to stand in the log, exactly once.
+
+Target: at most 1 ms above. It is called ``over_http`` as ``http`` is a module of Python's own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import itertools
+import json
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from attrs import asdict, frozen
+from conversations import DATA
+from pages import machine
+from recall import TOP_K, WARM_UP, Input, given, p95
+from replay import Found
+from sockets import Connection, Door, Reply, floor, serving
+
+from mnemic.adapters.access import Keyring, beside
+from mnemic.adapters.inprocess import SyncMemory
+
+SPACE = "/v1/spaces/default"
+NAME = "bench"
+MINE, SERVED = "mine.db", "served.db"
+CLIENTS = (1, 8, 32)
+ABOVE_MS = 1.0
+PARTS = ("uvicorn", "litestar", "orjson", "numpy")
+"""Whose versions are printed."""
+KINDS = {"learn": "block-learned", "recall": "recall-recorded", "outcome": "outcome-recorded"}
+"""What each command of a restless client leaves in the log."""
+BREAKS = 0.3
+"""Share of requests whose connection breaks, each of three ways equally likely."""
+PAGE = 1000
+
+
+@frozen(kw_only=True)
+class Pairs:
+    """Seconds of the same things here and there, in the same order."""
+
+    ours: list[float]
+    """In this process."""
+    there: list[float]
+    """Over HTTP."""
+    nothing: list[float]
+    """The same way to an application that does nothing."""
+
+    @property
+    def above_ms(self) -> float:
+        """What a request takes above a call, in the middle."""
+        pairs = zip(self.there, self.ours, strict=True)
+        return 1e3 * statistics.median(there - ours for there, ours in pairs)
+
+    def row(self, what: str) -> str:
+        """Return its line of the table."""
+        cells = [f"{1e3 * statistics.median(self.ours):>11.2f}{1e3 * p95(self.ours):>8.2f}"]
+        cells += [f"{1e3 * statistics.median(self.there):>9.2f}{1e3 * p95(self.there):>8.2f}"]
+        cells += [f"{self.above_ms:>9.2f}{1e3 * statistics.median(self.nothing):>9.2f}"]
+        return f"{what:24}" + "".join(cells)
+
+
+# --- one client -----------------------------------------------------------------------------
+
+
+def session(door: Door, connection: Connection) -> dict[str, str]:
+    """Begin a session, and return the header that goes on with it."""
+    begun = connection.ask(door.request(f"{SPACE}/sessions", {})).made
+    return {"Mnemic-Session": begun["session_id"]}
+
+
+def recalls(door: Door, questions: Sequence[str], headers: dict[str, str]) -> list[bytes]:
+    """Return a request for each question."""
+    return [
+        door.request(f"{SPACE}/recall", {"query": each, "top_k": TOP_K}, headers)
+        for each in questions
+    ]
+
+
+def lessons(door: Door, texts: Sequence[str], headers: dict[str, str]) -> list[bytes]:
+    """Return a request for each text to be learned."""
+    return [door.request(f"{SPACE}/blocks", {"content": each}, headers) for each in texts]
+
+
+def paired(
+    calls: Sequence[Callable[[], object]],
+    requests: Sequence[bytes],
+    connections: tuple[Connection, Connection],
+) -> Pairs:
+    """Do the same things here, there, and where nothing is done, in turn."""
+    there, nowhere = connections
+    pairs = Pairs(ours=[], there=[], nothing=[])
+    for call, request in zip(calls, requests, strict=True):
+        start = time.perf_counter()
+        call()
+        pairs.ours.append(time.perf_counter() - start)
+        reply = there.ask(request)
+        assert reply.made
+        pairs.there.append(reply.seconds)
+        pairs.nothing.append(nowhere.ask(request).seconds)
+    return pairs
+
+
+def alone(memory: SyncMemory, door: Door, questions: Sequence[str]) -> Iterator[Found]:
+    """Compare call and request, one at a time."""
+    texts = [f"{number} {text}" for number, text in enumerate(questions)]
+    with Connection(door) as there:
+        headers = session(door, there)
+        asked = recalls(door, questions, headers)
+        for question in questions[:WARM_UP]:
+            memory.recall(question, top_k=TOP_K)
+        back = {"recall": [len(there.ask(each).body) for each in asked[:WARM_UP]][-1], "learn": 80}
+        calls: dict[str, tuple[Sequence[Callable[[], object]], list[bytes]]] = {
+            "recall": ([partial(memory.recall, each, top_k=TOP_K) for each in questions], asked),
+            "learn": (
+                [partial(memory.learn, each) for each in texts],
+                lessons(door, texts, headers),
+            ),
+        }
+        print(f"{'ms':24}{'in process':>11}{'p95':>8}{'HTTP':>9}{'p95':>8}{'above':>9}{'floor':>9}")
+        for what, (ours, requests) in calls.items():
+            with floor(back[what]) as nothing, Connection(nothing) as nowhere:
+                pairs = paired(ours, requests, (there, nowhere))
+            print(pairs.row(f"{what}, {back[what]:,} bytes back"), flush=True)
+            yield Found(
+                what=f"{what} over HTTP, above", value=pairs.above_ms, unit="ms", limit=ABOVE_MS
+            )
+
+
+# --- many clients ---------------------------------------------------------------------------
+
+
+def together(door: Door, texts: Sequence[str]) -> None:
+    """Print what many clients get done."""
+    nothing = {"recall": 20_000, "learn": 80}
+    print(f"\n{'clients at once':24}{'requests/s':>11}{'p50 ms':>9}{'p95 ms':>9}{'floor/s':>10}")
+    for what, number in ((what, number) for what in nothing for number in CLIENTS):
+        told = [f"{what} {number} {place} {text}" for place, text in enumerate(texts)]
+        with floor(nothing[what]) as idle:
+            bare = pace(idle, what, told, number)[0]
+        rate, replies = pace(door, what, told, number)
+        seconds = [reply.seconds for reply in replies]
+        figures = (
+            f"{rate:>11,.0f}{1e3 * statistics.median(seconds):>9.2f}{1e3 * p95(seconds):>9.2f}"
+        )
+        print(f"{what + ', ' + str(number):24}{figures}{bare:>10,.0f}", flush=True)
+
+
+def pace(door: Door, what: str, told: Sequence[str], number: int) -> tuple[float, list[Reply]]:
+    """Return how many requests a second so many clients get answered, and the answers."""
+
+    def requests(connection: Connection, client: int) -> list[bytes]:
+        mine = [text for place, text in enumerate(told) if place % number == client]
+        headers = session(door, connection) if door.token else {}
+        return {"recall": recalls, "learn": lessons}[what](door, mine, headers)
+
+    with ExitStack() as stack, ThreadPoolExecutor(number) as threads:
+        connections = [stack.enter_context(Connection(door)) for _ in range(number)]
+        if door.token:  # the first recall promotes what was learned before
+            assert connections[0].ask(recalls(door, told[:1], {})[0]).made
+        ready = [requests(connection, place) for place, connection in enumerate(connections)]
+        start = time.perf_counter()
+        done = threads.map(_asked, connections, ready)
+        replies = [reply for one in done for reply in one]
+        seconds = time.perf_counter() - start
+    for reply in replies:
+        assert reply.status < 300, reply.body  # noqa: PLR2004 - RFC 9110, section 15
+    return len(replies) / seconds, replies
+
+
+def _asked(connection: Connection, requests: list[bytes]) -> list[Reply]:
+    return [connection.ask(request) for request in requests]
+
+
+# --- nothing lost ---------------------------------------------------------------------------
+
+
+class Restless:
+    """A client whose connections break, and who asks again until it is answered."""
+
+    def __init__(self, door: Door, number: int) -> None:
+        self._door = door
+        self._name = f"client-{number}"
+        self._chance = Random(number)
+        self._connection = Connection(door)
+        self.promised: dict[str, str] = {}
+        """What every acknowledged command was, by its Idempotency-Key."""
+        self.sent = 0
+        """Requests, the broken ones included."""
+
+    def work(self, rounds: int) -> None:
+        """Learn, recall and score so many times."""
+        headers = session(self._door, self._connection)
+        for number in range(rounds):
+            text = f"{self._name} found {number} of its own things"
+            lesson = {"content": text, "category": "message"}  # that nothing like it supersedes
+            block = self._do("learn", "/blocks", lesson, headers)["block_id"]
+            asked = {"query": text, "top_k": 3}
+            decision = self._do("recall", "/recall", asked, headers)["decision_id"]
+            assert decision is not None
+            self._do("outcome", "/outcomes", {"block_ids": [block], "signal": 0.9}, headers)
+        self._connection.close()
+
+    def _do(
+        self, verb: str, path: str, document: dict[str, Any], headers: dict[str, str]
+    ) -> dict[str, Any]:
+        key = f"{self._name}-{len(self.promised)}"
+        told = {**headers, "Idempotency-Key": key}
+        request = self._door.request(SPACE + path, document, told)
+        while self._chance.random() < BREAKS:
+            self._break(request)
+        self.sent += 1
+        reply = self._connection.ask(request)
+        self.promised[key] = verb
+        return reply.made
+
+    def _break(self, request: bytes) -> None:
+        """Send a request, and lose the connection at one of three places."""
+        self.sent += 1
+        match self._chance.randrange(3):
+            case 0:
+                self._connection.send(request[: self._chance.randrange(len(request))])
+            case 1:
+                self._connection.send(request)
+            case _:
+                self._connection.ask(request)
+        self._connection.close()
+        self._connection = Connection(self._door)
+
+
+def nothing_lost(door: Door, store: Path, rounds: int) -> Iterator[Found]:
+    """Let clients work whose connections break, and count what stands in the log afterwards."""
+    with SyncMemory.open(store, read_only=True) as memory:
+        before = memory.status().version
+    clients = [Restless(door, number) for number in range(CLIENTS[-1])]
+    with ThreadPoolExecutor(len(clients)) as threads:
+        list(threads.map(lambda client: client.work(rounds), clients))
+    promised = Counter(verb for client in clients for verb in client.promised.values())
+    with SyncMemory.open(store, read_only=True) as memory:
+        stands = Counter(kinds(memory, before))
+        assert memory.verify().sound
+    print(f"\n{'clients that hang up, 32':24}{'answered':>11}{'in the log':>12}")
+    for verb, kind in KINDS.items():
+        print(f"{verb:24}{promised[verb]:>11,}{stands[kind]:>12,}")
+    sent = sum(client.sent for client in clients)
+    print(f"{sent:,} requests for {promised.total():,} commands", flush=True)
+    lost = sum(abs(promised[verb] - stands[kind]) for verb, kind in KINDS.items())
+    yield Found(what="commands lost or doubled", value=lost, unit="commands", limit=0)
+
+
+def kinds(memory: SyncMemory, after: int) -> Iterator[str]:
+    """Yield the kind of every event behind a version."""
+    while page := memory.log(after=after, limit=PAGE):
+        yield from (moment.kind for moment in page)
+        after = page[-1].version
+
+
+# --- the program ----------------------------------------------------------------------------
+
+
+def prepared(folder: Path, facts: Input) -> str:
+    """Make two equal memories and a token for one of them, and return its secret."""
+    with SyncMemory.open(folder / MINE) as memory:
+        memory.learn_many(facts.lessons)
+        memory.consolidate()
+    shutil.copy(folder / MINE, folder / SERVED)
+    _, secret = Keyring.open(beside(folder / SERVED)).create(NAME, {"default": "write"})
+    return secret
+
+
+def compared(options: argparse.Namespace, folder: Path) -> list[Found]:
+    """Run all comparisons."""
+    facts = given(options.data, options.blocks, options.questions)
+    token = prepared(folder, facts)
+    print(f"{machine()}; {dt.datetime.now(tz=dt.UTC):%Y-%m-%d}")
+    if hasattr(os, "getloadavg"):
+        print(f"{os.getloadavg()[0]:.1f} processes at work before this began")
+    print(", ".join(f"{part} {version(part)}" for part in ("mnemic", *PARTS)), end="\n\n")
+    with serving(folder / SERVED, token) as door:
+        with SyncMemory.open(folder / MINE, actor=NAME) as memory, memory.session():
+            found = list(alone(memory, door, facts.questions))
+        several = itertools.islice(itertools.cycle(facts.questions), options.requests)
+        together(door, list(several))
+        found += nothing_lost(door, folder / SERVED, options.rounds)
+    return found
+
+
+def main() -> None:
+    """Run all comparisons in a temporary folder."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("--data", type=Path, default=DATA, help="conversations and their questions")
+    add("--blocks", type=int, default=2000)
+    add("--questions", type=int, default=300)
+    add("--requests", type=int, default=960, help="for each number of clients at once")
+    add("--rounds", type=int, default=10, help="of each client that hangs up")
+    add("--quick", action="store_true", help="a fifth of everything but the blocks")
+    add("--json", type=Path, help="write what was found here, too")
+    add("--check", action="store_true", help="fail where a goal is missed")
+    options = parser.parse_args()
+    if options.quick:
+        options.questions, options.requests, options.rounds = 60, 192, 2
+    with tempfile.TemporaryDirectory() as name:
+        lines = compared(options, Path(name))
+    print()
+    for found in lines:
+        print(f"{found.what:34}{found.value:>12,.3f} {found.unit:12}{found.goal}")
+    if options.json is not None:
+        options.json.write_text(json.dumps({"found": [asdict(each) for each in lines]}, indent=2))
+    missed = [each.what for each in lines if each.missed]
+    if options.check and missed:
+        sys.exit(f"missed: {', '.join(missed)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+"""Servers in processes of their own, and connections to them that cost next to nothing.
+
+A usual client would cost more than what is to be measured. So requests are bytes before the clock
+runs, are sent over a plain socket that stays open, and answers are read to their end, no further.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from attrs import frozen
+
+from mnemic.adapters.http.server import Server, address, listening
+from mnemic.adapters.http.settings import Settings
+
+END = b"\r\n\r\n"
+LENGTH = b"content-length: "
+PIECE = 1 << 16
+WAIT_S: Final = 60.0
+"""For an answer, or for a server that stops."""
+
+ENDS: Final = (0, -signal.SIGTERM)
+"""How a server ends that was told to: by itself, or once it is done by the signal (uvicorn)."""
+
+
+@frozen(kw_only=True)
+class Door:
+    """Where a server listens, and what lets a request in."""
+
+    port: int
+    token: str = ""
+
+    def request(
+        self, path: str, document: Mapping[str, Any], headers: Mapping[str, str] | None = None
+    ) -> bytes:
+        """Return a whole request, ready to be sent."""
+        body = json.dumps(document).encode()
+        told = {
+            "Host": f"127.0.0.1:{self.port}",
+            "Authorization": f"Bearer {self.token}",
+            "Content-Type": "application/json",
+            "Content-Length": str(len(body)),
+            **(headers or {}),
+        }
+        head = "".join(f"{name}: {value}\r\n" for name, value in told.items())
+        return f"POST {path} HTTP/1.1\r\n{head}\r\n".encode() + body
+
+
+@frozen(kw_only=True)
+class Reply:
+    """An answer, and how long it took."""
+
+    status: int
+    body: bytes
+    seconds: float
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """What it says."""
+        said: dict[str, Any] = json.loads(self.body)
+        return said
+
+    @property
+    def made(self) -> dict[str, Any]:
+        """What it says, if the server did as it was asked."""
+        assert self.status < 300, self.body  # noqa: PLR2004 - RFC 9110, section 15
+        return self.document
+
+
+class Connection:
+    """One connection that is kept. Answers have to tell their length."""
+
+    def __init__(self, door: Door) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", door.port), timeout=WAIT_S)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Hang up, whatever is still to come."""
+        self._socket.close()
+
+    def send(self, request: bytes) -> None:
+        """Send a request, or a part of one."""
+        self._socket.sendall(request)
+
+    def ask(self, request: bytes) -> Reply:
+        """Send a request and read the whole answer."""
+        start = time.perf_counter()
+        self._socket.sendall(request)
+        found = self._more(b"")
+        while END not in found:
+            found = self._more(found)
+        head, _, body = found.partition(END)
+        length = int(head.lower().partition(LENGTH)[2].partition(b"\r\n")[0])
+        while len(body) < length:
+            body = self._more(body)
+        seconds = time.perf_counter() - start
+        return Reply(status=int(head.split(b" ", 2)[1]), body=body, seconds=seconds)
+
+    def _more(self, found: bytes) -> bytes:
+        piece = self._socket.recv(PIECE)
+        if not piece:
+            raise ConnectionError("the server hung up")
+        return found + piece
+
+
+# --- servers --------------------------------------------------------------------------------
+
+
+@contextmanager
+def serving(store: Path, token: str) -> Generator[Door]:
+    """Run ``mnemic serve`` on a store, as anybody would, for a ``with`` block."""
+    command = [str(Path(sys.executable).with_name("mnemic")), "--json", "--db", str(store)]
+    with _running([*command, "serve", "--port", "0", "--quiet"]) as line:
+        yield Door(port=int(json.loads(line)["url"].rpartition(":")[2]), token=token)
+
+
+@contextmanager
+def floor(length: int) -> Generator[Door]:
+    """Run the same server around an application that does nothing, for a ``with`` block.
+
+    Args:
+        length: Bytes of each of its answers.
+    """
+    with _running([sys.executable, __file__, str(length)]) as line:
+        yield Door(port=int(line))
+
+
+@contextmanager
+def _running(command: list[str]) -> Generator[str]:
+    """Run a server, yield the line that it begins with, and stop it in the end."""
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own
+    try:
+        assert child.stdout is not None
+        line = child.stdout.readline()
+        if not line:
+            sys.exit(f"{command[0]} did not start: {child.wait(WAIT_S)}")
+        yield line
+    finally:
+        child.send_signal(signal.SIGTERM)
+        child.communicate(timeout=WAIT_S)
+    assert child.returncode in ENDS, child.returncode
+
+
+def answer_nothing(length: int) -> None:
+    """Be the server of ``floor``: answer every request with as many bytes, read from nowhere."""
+    body = b"." * length
+    head = [(b"content-type", b"text/plain"), (b"content-length", str(length).encode())]
+
+    class Nothing:
+        """An application that reads what is sent, and says nothing."""
+
+        def stop(self) -> None:
+            """Do nothing: nothing goes on for ever."""
+
+        async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+            """Answer a request, or whatever the server wants to say."""
+            kind = (await receive())["type"]
+            if scope["type"] == "lifespan":
+                await send({"type": f"{kind}.complete"})
+                await receive()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+            await send({"type": "http.response.start", "status": 200, "headers": head})
+            await send({"type": "http.response.body", "body": body})
+
+    app: Any = Nothing()
+    settings = Settings(port=0)
+    with listening(settings) as listener:
+        print(address(listener, settings).rpartition(":")[2], flush=True)
+        Server(app, settings).run(sockets=[listener])
+
+
+if __name__ == "__main__":
+    answer_nothing(int(sys.argv[1]))
