@@ -16,7 +16,7 @@ from tests.adapters.mcp.servers import served
 from tests.adapters.mcp.test_stdio import RUN
 
 
-async def talk(agent: Client[Any]) -> None:
+async def talk(agent: Any) -> None:
     """Hold a conversation that touches every part of the protocol that we speak."""
     assert {"mnemic_learn", "composed_graph"} <= {tool.name for tool in await agent.list_tools()}
     first = await agent.call_tool("mnemic_learn", {"content": GATE})
@@ -38,7 +38,7 @@ async def talk(agent: Client[Any]) -> None:
 
 
 def test_over_a_pipe(tmp_path: Path) -> None:
-    transport = StdioTransport(
+    transport: Any = StdioTransport(
         command=RUN[0],
         args=[*RUN[1:], "--db", str(tmp_path / "agent.db"), "mcp"],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},

@@ -38,6 +38,7 @@ class Agents:
             hosts=LOOPBACK if settings.is_on_loopback else None,
             origins=settings.origins,
             body_max=settings.body_max_bytes,
+            workers=settings.workers,
         )
         self._stopping = desk.stopping
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any, Protocol, Self
 
 import anyio
@@ -23,6 +24,7 @@ from mnemic.adapters.mcp.server import Context
 from mnemic.adapters.wire.verbs import Scope
 
 SEATS_MAX = 1000
+WORKERS = 16
 IDLE_S = 30 * 60.0
 """How long a seat is kept that nobody uses; the SDK keeps sessions of the protocol as long."""
 LOOK_AGAIN_S = 60.0
@@ -93,6 +95,8 @@ class Guests:
     sessions: Sessions = "auto"
     seats_max: int = SEATS_MAX
     idle_s: float = IDLE_S
+    workers: anyio.CapacityLimiter = field(factory=partial(anyio.CapacityLimiter, WORKERS))
+    """Calls that run at once; the others wait."""
     _places: dict[tuple[str, str, str], _Place] = field(factory=dict, init=False)
     """The one that nobody has used for longest stands first."""
 
@@ -146,6 +150,7 @@ class Guests:
                     allows=visit.allows,
                     sessions=self.sessions,
                     read_only=visit.read_only,
+                    workers=self.workers,
                 )
                 stack.push_async_callback(place.seat.leave)
                 place.leaving = stack.pop_all()

@@ -15,6 +15,7 @@ from urllib.parse import quote, unquote
 
 import anyio
 import orjson
+from anyio import CapacityLimiter
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.lowlevel import Server
@@ -23,7 +24,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
 from mnemic.adapters.hosting import Spaces
-from mnemic.adapters.mcp.guests import VISIT, Caller, Guests, Visit
+from mnemic.adapters.mcp.guests import VISIT, WORKERS, Caller, Guests, Visit
 from mnemic.adapters.mcp.seats import Sessions
 from mnemic.adapters.mcp.server import server
 from mnemic.adapters.wire import problems
@@ -150,6 +151,7 @@ def asgi(
     origins: Iterable[str] = (),
     stateless: bool = False,
     body_max: int = BODY_MAX,
+    workers: int = WORKERS,
 ) -> Mounted:
     """Return the MCP door to *spaces*.
 
@@ -164,8 +166,10 @@ def asgi(
         origins: Web origins whose pages may ask, besides those of *hosts*.
         stateless: Whether clients from before 2026-07-28 get no session of the protocol.
         body_max: Bytes of a request.
+        workers: Calls that run at once; the others wait.
     """
-    guests = Guests(spaces=spaces, sessions=sessions)
+    limiter = CapacityLimiter(workers)
+    guests = Guests(spaces=spaces, sessions=sessions, workers=limiter)
     manager = StreamableHTTPSessionManager(
         server(guests.opened),
         stateless=stateless,

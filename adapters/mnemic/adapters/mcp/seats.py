@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, Literal, TypeAlias
 
 import anyio
@@ -51,6 +52,8 @@ class Seat:
     sessions: Sessions = "auto"
     read_only: bool = False
     """Whether nobody may write here, whatever they are allowed."""
+    workers: anyio.CapacityLimiter | None = None
+    """How many calls may run at once, those of other seats among them; None: any number."""
     _has_session: bool = field(default=False, init=False)
     _beginning: anyio.Lock = field(factory=anyio.Lock, init=False)
 
@@ -66,9 +69,10 @@ class Seat:
             MnemicError: Whatever the verb refuses or fails at.
         """
         call = self._checked(call)
-        if call.scope != "read" and call.verb not in SESSION_VERBS:
-            await self._begin()
-        answer = await perform(self.memory, await expanded(self.memory, call), progress)
+        async with self.workers or nullcontext():
+            if call.scope != "read" and call.verb not in SESSION_VERBS:
+                await self._begin()
+            answer = await perform(self.memory, await expanded(self.memory, call), progress)
         if call.verb in SESSION_VERBS:
             self._has_session = call.verb == "start_session"
         return answer
