@@ -59,6 +59,7 @@ OPTIONS = {
     "composition_id": "composition",
     "decision_id": "decision",
     "from_": "from",
+    "frontier.decision": "of",
     "horizon_hours": "horizon",
     "output_preview": "preview",
     "tags": "tag",
@@ -77,16 +78,16 @@ ITEMS = frozenset("analogies composed_with edges near_duplicates pending_connect
 """Verbs that answer several things, which stand in one object there."""
 LACKS = frozenset(
     """
-    adopt_policy.shape as_of.frontier.decision backtest.shape clock compose.shape
+    adopt_policy.shape backtest.shape clock compose.shape
     composed_graph.ignored connects.shape embedder last_learned_block_id last_recall_block_ids
     learn_many.shape progress read_only reembed seat session session_block_ids
     """.split()
 )
 """What the command line has not got, or has in its own way: it takes the system's clock and the
 models by name, draws progress as a bar, opens the store as each command needs it, reads lists and
-policies from files, and has words of its own for options that make no sense. ``as-of`` takes
-``--decision`` for its point. Who acts, and in which session, is said by options of every command;
-no process lasts long enough to remember what it touched."""
+policies from files, and has words of its own for options that make no sense. Who acts, and in
+which session, is said by options of every command; no process lasts long enough to remember what
+it touched."""
 
 
 class CommandLine:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from cyclopts import Parameter
 from rich.text import Text
 
 from mnemic.adapters.cli.addresses import full_id
@@ -239,7 +240,7 @@ def frontier(
     tag: tuple[str, ...] = (),
     limit: int = 10,
     size: Size = 2,
-    decision: str | None = None,
+    decision: Annotated[str | None, Parameter(name=("--decision", "--of"))] = None,
     explain: Flag = False,
     run: Run,
 ) -> int:
@@ -252,7 +253,7 @@ def frontier(
         limit: Most candidates, 1 to 1000.
         size: How many blocks at a time: 2, 3, 4 or any.
         decision: The frontier as it stood at a recorded recall, like d45, and what has come of
-            it since.
+            it since. Behind as-of it is --of, since --decision names the point there.
         explain: Show what each score is made of.
         run: This invocation.
     """
