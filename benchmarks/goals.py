@@ -77,6 +77,11 @@ GOALS = (
     Goal("the same, over plain cursors", "", 0, "times", "replay", "over plain cursors"),
     Goal("opening them with a checkpoint", "<=", 0.5, "s", "replay", "opening with a checkpoint"),
     Goal("a view of any hour", "<=", 100, "ms", "replay", "a view, 50 hours"),
+    Goal("a recall over HTTP, above a call", "<=", 1, "ms", "over_http", "recall over HTTP, above"),
+    Goal("a `learn` over HTTP, above a call", "<=", 1, "ms", "over_http", "learn over HTTP, above"),
+    Goal(
+        "lost by clients that hang up", "<=", 0, "commands", "over_http", "commands lost or doubled"
+    ),
     Goal("decisions replayed", ">=", 200, "a second", "replay", "speed"),
 )
 """As the work on speed set out to reach them."""
