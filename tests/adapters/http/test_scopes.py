@@ -41,6 +41,15 @@ def test_a_reader_writes_nothing(refusing: Door, step: Step) -> None:
     assert refusing.ask("GET", NOTES).headers["mnemic-version"] == "1"
 
 
+def test_a_reader_is_told_of_record_where_that_helps(refusing: Door) -> None:
+    told = {
+        step.verb
+        for step in WRITING
+        if "record=false" in asked(refusing, step, by="reader").json()["recovery"]
+    }
+    assert told == {"recall", "deep_reference"}
+
+
 @pytest.mark.parametrize("step", RULING, ids=lambda step: step.verb)
 def test_a_writer_changes_no_rules(refusing: Door, step: Step) -> None:
     assert refused(asked(refusing, step, by="writer")) == (403, "forbidden")

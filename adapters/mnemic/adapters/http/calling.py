@@ -30,12 +30,14 @@ from mnemic.adapters.http.watches import Watches
 from mnemic.adapters.http.workers import Workers
 from mnemic.adapters.inprocess.standing import asked, version_of, version_written
 from mnemic.adapters.inprocess.sync import SyncMemory
-from mnemic.adapters.wire.calls import Call, Progress, answered
+from mnemic.adapters.wire.calls import RECORDERS, Call, Progress, answered
 from mnemic.adapters.wire.documents import ITEMS, document_of
 from mnemic.kernel.errors import FieldRefused, PointOutOfRange, SessionState, VersionConflict
 
 MADE = {"learn": "block_id", "compose": "composition_id"}
 """What a verb makes that can be asked for below the path where it was made."""
+UNRECORDED = "What records nothing only reads: give record=false."
+"""What helps a reader who wants a recall."""
 NOWHERE = -1
 """A version that no log is seen at: what a condition names that names none of ours."""
 _VERSION = re.compile(r"0|[1-9][0-9]{0,17}")
@@ -132,7 +134,8 @@ async def ordered(desk: Desk, route: Route, caller: Caller, request: Asked, *, s
         FieldRefused: An argument or a header is none of what it should be.
     """
     call = await called(desk, route, request)
-    check_scope(caller, space, call.scope)
+    traceless = UNRECORDED if call.verb in RECORDERS else ""
+    check_scope(caller, space, call.scope, besides=traceless)
     check_writes(desk.settings, call.scope)
     if call.command_id is not None and not (route.verb.repeatable or call.scope == "read"):
         raise FieldRefused(

@@ -125,8 +125,14 @@ def unseen(space: str) -> PointOutOfRange:
     )
 
 
-def check_scope(caller: Caller, space: str, scope: Scope) -> None:
+def check_scope(caller: Caller, space: str, scope: Scope, *, besides: str = "") -> None:
     """Refuse what a caller may not do, without saying whether a space is there.
+
+    Args:
+        caller: Who asks.
+        space: For which space.
+        scope: What has to be theirs.
+        besides: What else would help whoever may see the space, in a sentence.
 
     Raises:
         PointOutOfRange: They may not see it.
@@ -137,8 +143,8 @@ def check_scope(caller: Caller, space: str, scope: Scope) -> None:
     try:
         caller.require(space, scope)
     except Forbidden as error:
-        if scope == "write":
-            error.recovery += " A recall that records nothing only reads: give record=false."
+        if besides:
+            error.recovery += f" {besides}"
         raise
 
 
