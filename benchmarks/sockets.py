@@ -7,6 +7,7 @@ runs, are sent over a plain socket that stays open, and answers are read to thei
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -142,14 +143,20 @@ def floor(length: int) -> Generator[Door]:
     Args:
         length: Bytes of each of its answers.
     """
-    with _running([sys.executable, __file__, str(length)]) as line:
+    answering = f"import sockets; sockets.answer_nothing({length})"
+    with _running([sys.executable, "-c", answering]) as line:
         yield Door(port=int(line))
 
 
 @contextmanager
 def _running(command: list[str]) -> Generator[str]:
     """Run a server, yield the line that it begins with, and stop it in the end."""
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own
+    child = subprocess.Popen(  # noqa: S603 - our own
+        command,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
     try:
         assert child.stdout is not None
         line = child.stdout.readline()
@@ -189,7 +196,3 @@ def answer_nothing(length: int) -> None:
     with listening(settings) as listener:
         print(address(listener, settings).rpartition(":")[2], flush=True)
         Server(app, settings).run(sockets=[listener])
-
-
-if __name__ == "__main__":
-    answer_nothing(int(sys.argv[1]))
