@@ -2,14 +2,17 @@
 
 A log keeps an adopted policy for ever and reads it at every opening, so whatever a later step
 could stumble over is refused here: no adopted policy may make a space unusable.
+
+Checks with bounds are values that show them, for whoever describes a policy to others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 import attrs
+from attrs import frozen
 
 from mnemic.kernel.errors import PolicyRefused
 
@@ -17,6 +20,7 @@ Validator: TypeAlias = Callable[[Any, "attrs.Attribute[Any]", Any], None]
 
 COUNT_MAX = 1_000_000
 WORD_LENGTH_MAX = 200
+PAIR = 2
 
 
 def _refuse(instance: object, attribute: attrs.Attribute[Any], what: str, value: object) -> None:
@@ -26,28 +30,36 @@ def _refuse(instance: object, attribute: attrs.Attribute[Any], what: str, value:
     )
 
 
-def within(low: float, high: float) -> Validator:
-    """Return a check for a number from *low* to *high*; NaN fails the comparison."""
+@frozen
+class Within:
+    """A check for a number from *low* to *high*; NaN fails the comparison."""
 
-    def check(instance: object, attribute: attrs.Attribute[Any], value: object) -> None:
+    low: float
+    high: float
+
+    def __call__(self, instance: object, attribute: attrs.Attribute[Any], value: object) -> None:
         ok = isinstance(value, int | float) and not isinstance(value, bool)
-        if not ok or not low <= value <= high:  # type: ignore[operator]
-            _refuse(instance, attribute, f"from {low:g} to {high:g}", value)
-
-    return check
+        if not ok or not self.low <= value <= self.high:  # type: ignore[operator]
+            _refuse(instance, attribute, f"from {self.low:g} to {self.high:g}", value)
 
 
+within = Within
 unit = within(0.0, 1.0)
 
 
-def count(low: int = 0, high: int = COUNT_MAX) -> Validator:
-    """Return a check for a whole number from *low* to *high*."""
+@frozen
+class Count:
+    """A check for a whole number from *low* to *high*."""
 
-    def check(instance: object, attribute: attrs.Attribute[Any], value: object) -> None:
-        if type(value) is not int or not low <= value <= high:
-            _refuse(instance, attribute, f"a whole number from {low} to {high}", value)
+    low: int = 0
+    high: int = COUNT_MAX
 
-    return check
+    def __call__(self, instance: object, attribute: attrs.Attribute[Any], value: object) -> None:
+        if type(value) is not int or not self.low <= value <= self.high:
+            _refuse(instance, attribute, f"a whole number from {self.low} to {self.high}", value)
+
+
+count = Count
 
 
 def truth(instance: object, attribute: attrs.Attribute[Any], value: object) -> None:
@@ -56,14 +68,20 @@ def truth(instance: object, attribute: attrs.Attribute[Any], value: object) -> N
         _refuse(instance, attribute, "true or false", value)
 
 
+@frozen
+class OneOf:
+    """A check for one of a few words."""
+
+    words: tuple[str, ...]
+
+    def __call__(self, instance: object, attribute: attrs.Attribute[Any], value: object) -> None:
+        if not isinstance(value, str) or value not in self.words:
+            _refuse(instance, attribute, " or ".join(self.words), value)
+
+
 def one_of(*words: str) -> Validator:
     """Return a check for one of *words*."""
-
-    def check(instance: object, attribute: attrs.Attribute[Any], value: object) -> None:
-        if not isinstance(value, str) or value not in words:
-            _refuse(instance, attribute, " or ".join(words), value)
-
-    return check
+    return OneOf(words)
 
 
 def word(instance: object, attribute: attrs.Attribute[Any], value: object) -> None:
@@ -79,14 +97,25 @@ def is_word(value: object) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in value)
 
 
-def each(check: Validator) -> Validator:
-    """Return a check for the second half of every pair."""
+@frozen
+class Each:
+    """A check for the second half of every pair."""
 
-    def check_all(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+    check: Validator
+
+    def __call__(self, instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
         for _, entry in value:
-            check(instance, attribute, entry)
+            self.check(instance, attribute, entry)
 
-    return check_all
+
+each = Each
+
+
+def _entries(value: object) -> tuple[Any, ...] | None:
+    """Return what a list is made of; None: it is none. A text and an object are something else."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        return None
+    return tuple(value)
 
 
 def words(value: Iterable[str]) -> tuple[str, ...]:
@@ -95,9 +124,8 @@ def words(value: Iterable[str]) -> tuple[str, ...]:
     Raises:
         PolicyRefused: It is one text, or no list of short texts.
     """
-    given: object = value
-    found = () if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
-    if isinstance(given, str) or not isinstance(given, Iterable) or not all(map(is_word, found)):
+    found = _entries(value)
+    if found is None or not all(map(is_word, found)):
         raise PolicyRefused(f"not a list of short texts: {value!r:.100}")
     return found
 
@@ -108,10 +136,11 @@ def pairs(value: Iterable[Iterable[Any]]) -> tuple[tuple[str, Any], ...]:
     Raises:
         PolicyRefused: It is no list of such pairs.
     """
-    try:
-        found = tuple((key, entry) for key, entry in value)
-    except (TypeError, ValueError) as error:
-        raise PolicyRefused(f"not a list of pairs: {value!r:.100}") from error
-    if not all(is_word(key) for key, _ in found):
+    entries = _entries(value)
+    found = None if entries is None else [_entries(entry) for entry in entries]
+    if found is None or not all(entry is not None and len(entry) == PAIR for entry in found):
+        raise PolicyRefused(f"not a list of pairs: {value!r:.100}")
+    told = tuple((key, entry) for key, entry in filter(None, found))
+    if not all(is_word(key) for key, _ in told):
         raise PolicyRefused(f"not a list of pairs that begin with a text: {value!r:.100}")
-    return found
+    return told

@@ -240,6 +240,7 @@ def test_min_confidence_decides_and_both_ends_must_reach_it(memory: SyncMemory) 
         ({"if_exists": "perhaps"}, "unknown-if-exists"),
         ({"relation": 3}, "field-refused"),
         ({"frame": "dream"}, "frame-unknown"),
+        ({"frame": ""}, "frame-unknown"),
     ],
 )
 @pytest.mark.parametrize("dry_run", [False, True])

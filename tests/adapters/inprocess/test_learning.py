@@ -308,6 +308,7 @@ def test_rezoning_is_an_event_and_once_is_enough(memory: SyncMemory) -> None:
     version = memory.status().version
     again = memory.rezone(block, "trusted")
     assert (again.zone, again.action) == ("trusted", "unchanged")
+    assert refused(lambda: memory.rezone(block, "trusted", "r" * 501)) == "note-too-long"
     assert memory.status().version == version == 3
     assert memory.block(block).zone == "trusted"
     assert memory.as_of(version=2).block(block).zone == "external"
@@ -327,6 +328,7 @@ def test_forgetting_archives_and_forgetting_twice_writes_nothing(memory: SyncMem
     assert memory.forget(block, "why not").action == "archived"
     version = memory.status().version
     assert memory.forget(block).action == "already_archived"
+    assert refused(lambda: memory.forget(block, "r" * 501)) == "note-too-long"
     assert memory.status().version == version
     assert (memory.block(block).status, memory.block(block).archive_reason) == (
         "archived",

@@ -76,6 +76,7 @@ def test_a_batch_has_a_limit(memory: SyncMemory) -> None:
     assert refused(lambda: memory.learn_many(["x"] * 10_001)) == "field-refused"
     assert refused(lambda: memory.learn_many("one text")) == "field-refused"
     assert refused(lambda: memory.learn_many({"content": "one lesson"})) == "field-refused"
+    assert refused(lambda: memory.learn_many(None)) == "field-refused"  # type: ignore[arg-type]
     assert memory.status() == before
 
 

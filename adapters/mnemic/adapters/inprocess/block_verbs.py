@@ -122,8 +122,12 @@ class BlockVerbs(Host):
         Raises:
             FieldRefused: Too many at once, or one lesson instead of a list.
         """
-        if isinstance(lessons, str | Mapping):
-            raise FieldRefused("learn_many takes a list of lessons", recovery="Use learn for one.")
+        if isinstance(lessons, str | bytes | Mapping) or not isinstance(lessons, Iterable):
+            raise FieldRefused(
+                f"learn_many takes a list of lessons, got {lessons!r:.100}",
+                recovery="Use learn for one.",
+                field="lessons",
+            )
         given = [_lesson(each) for each in lessons]
         if len(given) > BATCH_MAX:
             raise FieldRefused(

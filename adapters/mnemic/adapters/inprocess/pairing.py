@@ -82,7 +82,8 @@ class Request:
         Raises:
             FrameUnknown: The policy has no such frame.
         """
-        return Gate(frame=policy.frame(self.frame or FRAME), session=session)
+        frame = FRAME if self.frame is None else self.frame
+        return Gate(frame=policy.frame(frame), session=session)
 
     def command(self, command_id: str | None) -> Command:
         """Return the command that this request is."""

@@ -25,11 +25,11 @@ def decide_forget(reading: Reading, block_id: str, reason: str | None) -> BlockF
 
     Raises:
         BlockNotFound: It was never learned.
+        NoteTooLong, FieldRefused: The reason is too long, or no text.
     """
     facts = _known(reading, block_id)
-    if facts.status == ARCHIVED:
-        return None
-    return BlockForgotten(block_id=facts.id, reason=_remark(reading, facts.id, reason))
+    remark = _remark(reading, facts.id, reason)
+    return None if facts.status == ARCHIVED else BlockForgotten(block_id=facts.id, reason=remark)
 
 
 def decide_erase(reading: Reading, block_id: str) -> BlockErased | None:
@@ -55,11 +55,10 @@ def decide_rezone(
     facts = find(reading, block_id)
     if not isinstance(zone, str) or not 0 < len(zone.strip()) <= NAME_LENGTH_MAX:
         raise FieldRefused(f"zone must be a short name, got {zone!r}", field="zone")
+    remark = _remark(reading, facts.id, reason)
     if facts.zone == zone.strip():
         return None
-    return BlockRezoned(
-        block_id=facts.id, zone=zone.strip(), reason=_remark(reading, facts.id, reason)
-    )
+    return BlockRezoned(block_id=facts.id, zone=zone.strip(), reason=remark)
 
 
 def decide_revise(
