@@ -14,6 +14,9 @@ from attrs import field, frozen
 
 _SECTION = re.compile(r"(Args|Returns|Raises|Source|Yields):(?: (.*))?")
 _ENTRY = re.compile(r"([\w, ]+): (.*)")
+_ERRORS = re.compile(r"((?:[A-Z]\w+, )*[A-Z]\w+): ")
+SEE = frozenset({"See each.", "See the class."})
+"""Words that only point at others."""
 
 
 @frozen(kw_only=True)
@@ -26,6 +29,8 @@ class Docstring:
     """The paragraphs behind it, up to the first section."""
     arguments: Mapping[str, str] = field(factory=dict)
     """What is said of each argument."""
+    raises: Mapping[str, str] = field(factory=dict)
+    """What is said of each error, by the name of its class; nothing for ``See each``."""
 
 
 @cache
@@ -47,6 +52,7 @@ def docstring(of: Callable[..., Any] | type) -> Docstring:
         summary=told[0],
         body="\n\n".join(told[1:]),
         arguments=_entries(sections.get("Args", [])),
+        raises=_errors(sections.get("Raises", [])),
     )
 
 
@@ -62,6 +68,23 @@ def _entries(lines: list[str]) -> dict[str, str]:
         elif name:
             found[name] = f"{found[name]} {line.strip()}".strip()
     return found
+
+
+def _errors(lines: list[str]) -> dict[str, str]:
+    """Return what a section says of errors; several of them may share their words."""
+    parts = _ERRORS.split(" ".join(" ".join(lines).split()))
+    return {
+        name: "" if words.strip() in SEE else words.strip()
+        for names, words in zip(parts[1::2], parts[2::2], strict=True)
+        for name in names.split(", ")
+    }
+
+
+def plainly(words: str) -> str:
+    """Return words of a docstring as somebody reads them who writes no Python."""
+    found = re.sub(r"(?<![`\w])\*(\w+)\*", r"`\1`", words.replace("``", "`").strip())
+    found = re.sub(r"\bNone\b(?! of\b)", "null", found)
+    return re.sub(r"(^|[.] )null\b", lambda begun: f"{begun[1]}Null", found)
 
 
 @cache

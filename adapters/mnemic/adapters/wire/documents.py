@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 
-from mnemic.adapters.wire.verbs import Verb
+from mnemic.adapters.wire.verbs import Parameter, Verb
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.results import Result
@@ -32,7 +32,8 @@ def arguments_of(verb: Verb, document: Mapping[str, Any], *, past: bool = False)
         past: Whether it is asked of a view of the past.
 
     Raises:
-        FieldRefused: One is missing, or the verb knows no such argument.
+        FieldRefused: One is missing, the verb knows no such argument, or what is true or false is
+            neither.
         PolicyRefused: A policy is none.
     """
     known = verb.taking(past=past)
@@ -52,19 +53,31 @@ def arguments_of(verb: Verb, document: Mapping[str, Any], *, past: bool = False)
                 field=parameter.name,
             )
     return {
-        name: _spoken(known[name].type, value) if name in known else value
+        name: _spoken(known[name], value) if name in known else value
         for name, value in document.items()
     }
 
 
-def _spoken(annotation: Any, value: Any) -> Any:
-    """Return a value of a document as its verb takes it: policies are values of ours."""
-    inner = typing.get_args(annotation)
+def _spoken(parameter: Parameter, value: Any) -> Any:
+    """Return a value of a document as its verb takes it: policies are values of ours.
+
+    Raises:
+        FieldRefused: It is something else than true or false where a verb only asks which it is.
+        PolicyRefused: A policy is none.
+    """
+    annotation, inner = parameter.type, typing.get_args(parameter.type)
+    if annotation is bool:
+        _check_truth(parameter.name, value)
     if annotation is Policy or (Policy in inner and isinstance(value, Mapping)):
         if typing.get_origin(annotation) is dict:
             return {name: policy_of(body) for name, body in value.items()}
         return policy_of(value)
     return value
+
+
+def _check_truth(name: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise FieldRefused(f"{name} must be true or false, got {value!r:.80}", field=name)
 
 
 def policy_of(body: object) -> Policy:

@@ -39,7 +39,7 @@ class Lesson:
 
 
 @frozen(kw_only=True)
-class Edge:
+class Assertion:
     """An edge to assert. See ``connect``."""
 
     source: str
@@ -73,11 +73,14 @@ class Filter:
     Every given condition must hold; listed values are alternatives.
     """
 
-    tags: str | Sequence[str] = ()
+    tags: str | Sequence[str] | None = None
     """All of these; one that ends in ``/`` stands for every tag below it."""
-    category: str | Sequence[str] = ()
-    author: str | Sequence[str] = ()
-    thread: str | Sequence[str] = ()
+    category: str | Sequence[str] | None = None
+    """Of one of these categories."""
+    author: str | Sequence[str] | None = None
+    """Said by one of these."""
+    thread: str | Sequence[str] | None = None
+    """Of one of these threads."""
     metadata: Mapping[str, Any] | None = None
     """These keys with these values."""
     since: Instant | None = None

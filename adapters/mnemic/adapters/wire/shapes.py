@@ -10,10 +10,14 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from mnemic.adapters.wire.docstrings import docstring, fields_told
-from mnemic.adapters.wire.forms import Edge, Filter, Lesson, Member
-from mnemic.adapters.wire.glossary import entry
-from mnemic.adapters.wire.verbs import REQUIRED, Parameter, Verb
+from mnemic.adapters.wire.composed import ComposedGraphAnswer
+from mnemic.adapters.wire.docstrings import docstring, fields_told, plainly
+from mnemic.adapters.wire.forms import Assertion, Filter, Lesson, Member
+from mnemic.adapters.wire.glossary import entry, said
+from mnemic.adapters.wire.limits import limited
+from mnemic.adapters.wire.verbs import REQUIRED, Parameter, Verb, verbs
+from mnemic.kernel.policy import Frame, Policy
+from mnemic.kernel.results import Receipt, ReceiptRow
 
 Schema = dict[str, Any]
 PLAIN: Mapping[type, str] = types.MappingProxyType(
@@ -30,8 +34,19 @@ COMPUTED: Mapping[str, Mapping[str, Any]] = types.MappingProxyType(
     }
 )
 """What ``to_dict`` adds to the fields of a result, by its class."""
-FORMS = (Edge, Filter, Lesson, Member)
-"""What callers write: fields with defaults may be left out, and nothing else may stand there."""
+FORMS: Mapping[type, str | None] = types.MappingProxyType(
+    {Assertion: "connect", Filter: None, Frame: None, Lesson: "learn", Member: None, Policy: None}
+)
+"""What callers write, and the verb whose parameters its fields are: fields with defaults may be
+left out, and nothing else may stand there."""
+EXACT = frozenset({Receipt, ReceiptRow})
+"""What callers give back as they got it."""
+SPARSE = frozenset({"ComposedGraphAnswer", "NeverComposed"})
+"""What is answered without the fields that have nothing to say."""
+ANSWERS: Mapping[str, type] = types.MappingProxyType({"composed_graph": ComposedGraphAnswer})
+"""What verbs answer that return plain values."""
+LISTED: Mapping[str, str] = types.MappingProxyType({"near_duplicates": "NearDuplicateList"})
+"""What lists are called whose entries have no name."""
 
 
 @frozen
@@ -63,24 +78,36 @@ class Shapes:
 
     def parameter(self, verb: str, parameter: Parameter) -> Schema:
         """Return the schema of one parameter, with what is said of it."""
-        said = entry(parameter.name, of=verb)
-        shape = {**self.of(parameter.type), **said.constraints}
-        told = parameter.told if parameter.told not in {"", "See the class."} else said.description
-        if told:
-            shape["description"] = _sentence(told)
+        found = entry(parameter.name, of=verb)
+        told = "" if found.complete or parameter.told == "See the class." else parameter.told
+        shape = _narrowed(self.of(parameter.type), found.constraints)
+        if words := told or found.description:
+            shape["description"] = plainly(words)
         if parameter.default is not REQUIRED and parameter.default is not None:
             shape["default"] = _plain(parameter.default)
         return shape
 
     def answer(self, verb: Verb) -> Schema:
         """Return the schema of what a verb answers: an object, lists standing under ``items``."""
+        if verb.name in ANSWERS:
+            return self.of(ANSWERS[verb.name])
         if _origin(verb.returns) in LISTS:
-            return {
+            return self._list(verb)
+        return self.of(verb.returns)
+
+    def _list(self, verb: Verb) -> Schema:
+        inner = typing.get_args(verb.returns)[0]
+        name = LISTED.get(verb.name) or f"{inner.__name__}List"
+        if name not in self.components:
+            items = {**self.of(verb.returns), "description": "What was asked for, in order."}
+            self.components[name] = {
                 "type": "object",
-                "properties": {"items": self.of(verb.returns)},
+                "title": name,
+                "description": said(name).get("description") or "A list.",
+                "properties": {"items": items},
                 "required": ["items"],
             }
-        return self.of(verb.returns)
+        return {"$ref": f"{self.base}{name}"}
 
     # --- types ------------------------------------------------------------------------------
 
@@ -91,7 +118,11 @@ class Shapes:
             TypeError: Nobody has said how such a thing looks in a document.
         """
         if isinstance(annotation, typing.NewType):
-            return self.of(annotation.__supertype__)
+            kind = said(annotation.__name__)
+            return _narrowed(
+                self.of(annotation.__supertype__),
+                entry(annotation.__name__, of="").constraints if kind else {},
+            )
         if annotation is Any:
             return {}
         if annotation in PLAIN:
@@ -103,7 +134,7 @@ class Shapes:
     def _generic(self, annotation: Any) -> Schema:
         origin, inner = _origin(annotation), typing.get_args(annotation)
         if origin is typing.Literal:
-            return {"enum": list(inner)}
+            return {"type": "string", "enum": list(inner)}
         if origin in {typing.Union, types.UnionType}:
             return _either([self.of(each) for each in inner])
         if origin in MAPPINGS:
@@ -117,45 +148,71 @@ class Shapes:
             return {"type": "array", "items": self.of(inner[0]) if inner else {}}
         raise TypeError(f"no schema for {annotation!r}")
 
+    # --- classes ----------------------------------------------------------------------------
+
     def _reference(self, of: type) -> Schema:
-        name = "Backtest" if of.__name__ == "PlottedBacktest" else of.__name__
+        name = _named(of)
         if name not in self.components:
             self.components[name] = {}  # taken, for a class that mentions itself
             self.components[name] = self._described(name, of)
         return {"$ref": f"{self.base}{name}"}
 
     def _described(self, name: str, of: type) -> Schema:
-        hints, told, written = typing.get_type_hints(of), fields_told(of), of in FORMS
-        fields = {each.name: each for each in attrs.fields(of)}
-        properties = {
-            each: self._field(name, each, hints[each], told.get(each, "")) for each in fields
-        }
+        hints, fields = typing.get_type_hints(of), {each.name: each for each in attrs.fields(of)}
+        properties = {each: self._field(of, fields[each], hints[each]) for each in fields}
         for each, annotation in COMPUTED.get(name, {}).items():
-            properties[each] = self._field(name, each, annotation, "")
-        shape: Schema = {"type": "object", "title": name, "properties": properties}
-        about = docstring(of).summary
-        if about:
-            shape["description"] = about
-        if not written and name != "Policy":
-            shape["required"] = sorted(properties)
-            return shape
-        for each, attribute in fields.items():
-            if attribute.default is not attrs.NOTHING and attribute.default is not None:
-                properties[each].setdefault("default", _plain(attribute.default))
-        required = [each for each, given in fields.items() if given.default is attrs.NOTHING]
-        return {**shape, "required": required, "additionalProperties": False}
+            words = docstring(getattr(of, each).fget).summary
+            properties[each] = self._worded(name, each, self.of(annotation), words)
+        about = said(name).get("description") or docstring(of).summary
+        shape: Schema = {"type": "object", "title": name, "description": plainly(about)}
+        shape["properties"] = properties
+        given = [each for each in fields if fields[each].default is attrs.NOTHING]
+        if of in FORMS:
+            return {**shape, "required": given, "additionalProperties": False}
+        shape["required"] = sorted(given if name in SPARSE else properties)
+        return {**shape, "additionalProperties": False} if of in EXACT else shape
 
-    def _field(self, owner: str, name: str, annotation: Any, told: str) -> Schema:
-        said = entry(name, of=owner)
-        shape = {**self.of(annotation), **said.constraints}
-        description = " ".join(filter(None, (said.description, told)))
-        return {**shape, "description": _sentence(description)} if description else shape
+    def _field(self, of: type, attribute: attrs.Attribute[Any], annotation: Any) -> Schema:
+        name, verb = attribute.name, FORMS.get(of)
+        if verb is not None:
+            return self.parameter(verb, verbs()[verb].parameters[name])
+        told = fields_told(of).get(name, "")
+        shape = limited(self.of(annotation), attribute) if of in FORMS else self.of(annotation)
+        shape = self._worded(_named(of), name, shape, told)
+        default = attribute.default
+        if of in FORMS and default is not attrs.NOTHING and default is not None:
+            shape.setdefault("default", _plain(default))
+        return shape
+
+    @staticmethod
+    def _worded(owner: str, name: str, shape: Schema, told: str) -> Schema:
+        """Return the schema of a field with what the glossary and the code say of it."""
+        found = entry(name, of=owner)
+        parts = (found.description, "" if found.complete else told)
+        words = " ".join(filter(None, parts))
+        narrowed = _narrowed(shape, found.constraints)
+        return {**narrowed, "description": plainly(words)} if words else narrowed
+
+
+def _narrowed(shape: Schema, constraints: Mapping[str, Any]) -> Schema:
+    """Return a schema with more keywords; those of entries go to the entries of a list."""
+    found = {**shape, **constraints}
+    kinds = shape.get("type", ())
+    if "enum" in constraints and "null" in kinds and not isinstance(kinds, str):
+        found["enum"] = [*constraints["enum"], None]
+    if "items" in constraints:
+        found["items"] = {**shape.get("items", {}), **constraints["items"]}
+    return found
 
 
 def _either(shapes: list[Schema]) -> Schema:
-    """Return the schema of one of several, short where all are plain types."""
+    """Return the schema of one of several, short where that can be said by ``type`` alone."""
+    null = {"type": "null"}
+    others = [shape for shape in shapes if shape != null]
     if all(set(shape) == {"type"} and isinstance(shape["type"], str) for shape in shapes):
         return {"type": [shape["type"] for shape in shapes]}
+    if len(others) == 1 and isinstance(others[0].get("type"), str) and "enum" not in others[0]:
+        return {**others[0], "type": [others[0]["type"], "null"]}
     return {"anyOf": shapes}
 
 
@@ -163,15 +220,19 @@ def _origin(annotation: Any) -> Any:
     return typing.get_origin(annotation) or annotation
 
 
-def _sentence(words: str) -> str:
-    """Return words of a docstring as plain text."""
-    return words.replace("``", "`").strip()
-
-
 def _plain(value: Any) -> Any:
     """Return a default as it stands in a document."""
     if isinstance(value, tuple | list):
         return [_plain(each) for each in value]
     if attrs.has(type(value)):
-        return attrs.asdict(value)
+        return _plain_fields(value)
     return value
+
+
+def _plain_fields(value: Any) -> dict[str, Any]:
+    return {name: _plain(each) for name, each in attrs.asdict(value, recurse=False).items()}
+
+
+def _named(of: type) -> str:
+    """Return under which name a class is described."""
+    return "Backtest" if of.__name__ == "PlottedBacktest" else of.__name__

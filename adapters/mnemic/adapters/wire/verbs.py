@@ -20,7 +20,15 @@ from mnemic.adapters.embedders.shipped import EmbedderName
 from mnemic.adapters.inprocess.snapshot import SyncView
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.wire.docstrings import Docstring, docstring
-from mnemic.adapters.wire.forms import Edge, Filter, Instant, Lesson, Member, PolicyBody, Signed
+from mnemic.adapters.wire.forms import (
+    Assertion,
+    Filter,
+    Instant,
+    Lesson,
+    Member,
+    PolicyBody,
+    Signed,
+)
 from mnemic.kernel.policy import Policy
 
 Scope: TypeAlias = Literal["read", "write", "admin"]
@@ -66,7 +74,7 @@ SPOKEN: Mapping[tuple[str, str], Any] = MappingProxyType(
         ("*", "at"): Instant | None,
         ("learn_many", "lessons"): list[str | Lesson],
         ("compose", "members"): list[str | Member],
-        ("connects", "edges"): list[Edge],
+        ("connects", "edges"): list[Assertion],
         ("verify_receipt", "receipt"): Signed,
         ("adopt_policy", "policy"): PolicyBody,
         ("what_if", "policy"): PolicyBody | None,
@@ -176,7 +184,7 @@ def _call(of: type, name: str) -> Callable[..., Any]:
 
 def _parameters(verb: str, call: Callable[..., Any]) -> Mapping[str, Parameter]:
     hints = typing.get_type_hints(call, _names(call))
-    told = docstring(call).arguments
+    told = {**docstring(_call(SyncMemory, verb)).arguments, **docstring(call).arguments}
     left_out = UNSPOKEN | PATHS.get(verb, frozenset())
     return MappingProxyType(
         {
