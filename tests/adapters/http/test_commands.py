@@ -32,6 +32,12 @@ def test_a_question_may_bear_a_key(opened: Door) -> None:
     assert opened.ask("GET", NOTES, headers={"idempotency-key": "x"}).status_code == 200
 
 
+@pytest.mark.parametrize("key", ["", '""', "k" * 201])
+def test_a_key_that_is_no_name_is_refused(refusing: Door, key: str) -> None:
+    answer = refusing.learn("Ines moved the demo.", headers={"idempotency-key": key})
+    assert (answer.status_code, answer.json()["field"]) == (422, "Idempotency-Key")
+
+
 def test_a_command_that_cannot_be_repeated_takes_no_key(opened: Door) -> None:
     answer = opened.ask(
         "POST", f"{NOTES}/fork", by="root", json={"space": "b"}, headers={"idempotency-key": "x"}

@@ -91,6 +91,11 @@ def test_what_is_no_version_of_the_log_is_refused(client: httpx.Client, word: st
     assert (answer.status_code, answer.json()["code"]) == (422, "field-refused")
 
 
+def test_what_is_no_version_is_refused_even_where_the_header_wins(client: httpx.Client) -> None:
+    answer = client.get(EVENTS, params={"after": "x"}, headers={"last-event-id": "0"})
+    assert (answer.status_code, answer.json()["field"]) == (422, "after")
+
+
 def test_a_version_of_another_log_is_refused_when_a_client_comes_again(
     client: httpx.Client,
 ) -> None:

@@ -32,6 +32,7 @@ from mnemic.adapters.inprocess.standing import asked, version_of, version_writte
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.wire.calls import RECORDERS, Call, Progress, answered
 from mnemic.adapters.wire.documents import ITEMS, document_of
+from mnemic.kernel.decisions.learning import checked_name
 from mnemic.kernel.errors import FieldRefused, PointOutOfRange, SessionState, VersionConflict
 
 MADE = {"learn": "block_id", "compose": "composition_id"}
@@ -180,7 +181,7 @@ async def called(desk: Desk, route: Route, request: Asked) -> Call:
     return Call(
         verb=route.verb.name,
         arguments={**arguments, **in_path},
-        command_id=None if key is None else unquoted(key),
+        command_id=None if key is None else checked_name("Idempotency-Key", unquoted(key)),
         **point,
     )
 

@@ -248,9 +248,12 @@ def tags(scope: Any, name: bytes, *, weak: bool) -> Tags | None:
     Raises:
         RequestUnreadable: It is no list of tags.
     """
-    given = ",".join(str(said, "latin-1") for each, said in scope["headers"] if each == name)
-    if not given.strip():
+    said = [str(words, "latin-1") for each, words in scope["headers"] if each == name]
+    if not said:
         return None
+    given = ",".join(said)
+    if not given.strip():
+        return Tags()  # a list of none, which nothing matches
     if given.strip() == "*":
         return Tags(any=True)
     found: set[str] = set()

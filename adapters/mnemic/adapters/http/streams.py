@@ -119,12 +119,11 @@ def beginning(scope: Any) -> int:
     """
     fields = reading.query(scope)
     reading.check_fields(fields, (AFTER,))
+    after = FROM_THE_BEGINNING
+    if AFTER in fields:  # looked at even where the header wins
+        after = _version(AFTER, reading.single(AFTER, fields[AFTER]))
     again = header(scope, LAST_EVENT_ID.lower().encode())
-    if again:
-        return _version(LAST_EVENT_ID, again)
-    if AFTER in fields:
-        return _version(AFTER, reading.single(AFTER, fields[AFTER]))
-    return FROM_THE_BEGINNING
+    return _version(LAST_EVENT_ID, again) if again else after
 
 
 def check_beginning(after: int, head: int) -> None:
