@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
+from anyio import to_thread
 from litestar.types import ControllerRouterHandler
 
 from mnemic.adapters.http import reading
@@ -12,6 +14,7 @@ from mnemic.adapters.http.calling import Desk
 from mnemic.adapters.http.handlers import Asked, placed
 from mnemic.adapters.http.routes import ROOT, SPACE
 from mnemic.adapters.http.security import Caller, check_scope, check_writes
+from mnemic.adapters.http.settings import Settings
 from mnemic.kernel.errors import FieldRefused
 
 UNREACHABLE = frozenset({".", ".."})
@@ -42,10 +45,23 @@ def handlers(desk: Desk) -> list[ControllerRouterHandler]:
         made = await desk.spaces.make(name)
         return of_document({"space": name, "made": made}, status=201 if made else 200)
 
+    async def openapi(request: Asked) -> Answer:
+        reading.check_fields(reading.query(request.scope), ())
+        return await to_thread.run_sync(described, desk.settings)
+
     return [
         placed(spaces, "GET", f"{ROOT}/spaces", name="spaces"),
         placed(make_space, "PUT", SPACE, name="make_space"),
+        placed(openapi, "GET", f"{ROOT}/openapi.json", name="openapi"),
     ]
+
+
+@lru_cache(maxsize=8)
+def described(settings: Settings) -> Answer:
+    """Return the description of this door, made when somebody first asks."""
+    from mnemic.adapters.http.openapi import document
+
+    return of_document(document(settings))
 
 
 def scope_of(caller: Caller, space: str) -> str:
