@@ -273,3 +273,38 @@ def test_a_server_that_stops_ends_the_streams_that_are_only_listened_to(tmp_path
                         pass
 
     run(tmp_path, conversation)
+
+
+@pytest.mark.parametrize("space", ["other", "ghost", " other ", "\tother\n"])
+def test_a_fork_needs_a_token_for_both_spaces_and_tells_of_neither(
+    tmp_path: Path, space: str
+) -> None:
+    async def conversation(server: Served) -> None:
+        secret = server.token("ines", default="admin")
+        async with visiting(server.url, secret) as agent:
+            asked = {"verb": "fork", "arguments": {"space": space}}
+            answer = await agent.call_tool("mnemic_upkeep", asked)
+            assert answer.structured_content == {
+                "code": "point-out-of-range",
+                "detail": f"there is no space {space.strip()!r} that you may make",
+                "recovery": "Ask for a token with the scope admin on that space too.",
+                "space": space.strip(),
+            }
+        assert sorted(await server.spaces.names()) == ["default", "other"]
+
+    run(tmp_path, conversation, spaces=("default", "other"))
+
+
+def test_a_fork_to_a_space_that_may_be_seen_takes_the_scope_admin_there(tmp_path: Path) -> None:
+    async def conversation(server: Served) -> None:
+        secret = server.token("ines", default="admin", seen="write", mine="admin")
+        async with visiting(f"{server.url}/default", secret) as agent:
+            asked = {"verb": "fork", "arguments": {"space": "seen"}}
+            seen = await agent.call_tool("mnemic_upkeep", asked)
+            asked = {"verb": "fork", "arguments": {"space": "mine"}}
+            mine = await agent.call_tool("mnemic_upkeep", asked)
+        assert (seen.structured_content or {})["code"] == "forbidden"
+        assert (mine.structured_content or {})["space"] == "mine"
+        assert sorted(await server.spaces.names()) == ["default", "mine"]
+
+    run(tmp_path, conversation)

@@ -148,6 +148,7 @@ class Guests:
                 place.seat = Seat(
                     memory=memory,
                     allows=visit.allows,
+                    allows_in=visit.caller.allows,
                     sessions=self.sessions,
                     read_only=visit.read_only,
                     workers=self.workers,

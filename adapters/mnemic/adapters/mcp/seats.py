@@ -22,7 +22,13 @@ from mnemic.adapters.mcp.addresses import expanded
 from mnemic.adapters.mcp.tools import Allows, least_scope
 from mnemic.adapters.wire.calls import RECORDERS, Call, perform
 from mnemic.adapters.wire.verbs import Scope
-from mnemic.kernel.errors import Forbidden, MnemicError, SessionState, ViewReadOnly
+from mnemic.kernel.errors import (
+    Forbidden,
+    MnemicError,
+    PointOutOfRange,
+    SessionState,
+    ViewReadOnly,
+)
 
 Sessions: TypeAlias = Literal["auto", "manual"]
 """Who begins sessions: the door, or whoever calls ``start_session``."""
@@ -34,6 +40,11 @@ logger = logging.getLogger(__name__)
 
 def everything(_scope: Scope) -> bool:
     """Allow whatever there is: the host that opened the file may."""
+    return True
+
+
+def everywhere(_space: str, _scope: Scope) -> bool:
+    """Allow whatever there is, in every space of the file."""
     return True
 
 
@@ -49,6 +60,8 @@ class Seat:
     memory: Memory
     """A handle of its own: actor, session and breadcrumbs are this client's."""
     allows: Allows = everything
+    allows_in: Callable[[str, Scope], bool] = everywhere
+    """What this client may do in a space that it names: a fork makes another one."""
     sessions: Sessions = "auto"
     read_only: bool = False
     """Whether nobody may write here, whatever they are allowed."""
@@ -66,6 +79,7 @@ class Seat:
 
         Raises:
             ViewReadOnly, Forbidden: This client may not do that.
+            PointOutOfRange: It would make a space that it may not see.
             MnemicError: Whatever the verb refuses or fails at.
         """
         call = self._checked(call)
@@ -110,6 +124,7 @@ class Seat:
 
         Raises:
             ViewReadOnly, Forbidden: It may not be made at all.
+            PointOutOfRange: It would make a space that this client may not see.
         """
         traceless = call.verb in RECORDERS and "record" not in call.arguments
         if traceless and call.as_of is None and not self.allows(call.scope):
@@ -118,4 +133,18 @@ class Seat:
             raise ViewReadOnly(f"{call.verb} would write, and this memory is served read-only")
         if not self.allows(call.scope):
             raise Forbidden(f"{call.verb} takes the scope {call.scope}", scope=call.scope)
+        named = call.arguments.get("space")
+        if call.verb == "fork" and isinstance(named, str):
+            self._check_made(named.strip())  # as the verb itself will read it
         return call
+
+    def _check_made(self, space: str) -> None:
+        """Refuse to make a space, without saying whether one is there that is not to be seen."""
+        if not self.allows_in(space, "read"):
+            raise PointOutOfRange(
+                f"there is no space {space!r:.200} that you may make",
+                recovery="Ask for a token with the scope admin on that space too.",
+                space=space,
+            )
+        if not self.allows_in(space, "admin"):
+            raise Forbidden(f"a fork to {space!r:.200} takes the scope admin there", scope="admin")
