@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+from mcp.shared.exceptions import MCPError
+
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
 from tests.adapters.mcp.clients import GATE, client, kinds, learned, run, text
@@ -110,3 +113,21 @@ def test_a_reader_looks_and_recalls_and_leaves_no_trace(tmp_path: Path) -> None:
 
     run(conversation)
     assert log(path) == before
+
+
+def test_a_client_that_may_not_go_on_with_a_session_is_told_why(tmp_path: Path) -> None:
+    path = tmp_path / "agent.db"
+    with SyncMemory.open(path, embedder=HashEmbedder(), actor="ines") as memory:
+        session = memory.start_session().session_id
+    detail = f"session {session} was not begun by 'tomasz'"
+
+    async def conversation() -> None:
+        async with client(path, actor="tomasz", session=session) as agent:
+            refused = await agent.call_tool("mnemic_learn", {"content": GATE})
+            assert refused.is_error
+            assert (refused.structured_content or {})["detail"] == detail
+            with pytest.raises(MCPError, match=detail) as caught:
+                await agent.list_resources()
+            assert caught.value.error.data["code"] == "session-state"
+
+    run(conversation)

@@ -37,14 +37,14 @@ LEARN: Mapping[str, Any] = {
 }
 
 
-def begun(path: Path, *options: str) -> subprocess.Popen[str]:
+def begun(path: Path, *options: str, **variables: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [*RUN, "--db", str(path), "mcp", *options],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **variables},
     )
 
 
@@ -100,6 +100,18 @@ def test_it_ends_in_order_and_ends_its_session(tmp_path: Path, end: str) -> None
         ("session-started", "aclientofInes's"),
         ("session-ended", "aclientofInes's"),
     )
+
+
+def test_it_goes_on_with_the_session_of_the_shell_that_it_was_started_from(tmp_path: Path) -> None:
+    with SyncMemory.open(tmp_path / "agent.db", actor="cli") as memory:
+        session = memory.start_session().session_id
+    with begun(tmp_path / "agent.db", MNEMIC_SESSION=session) as process:
+        asked(process, HELLO)
+        assert not asked(process, LEARN)["result"]["isError"]
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(timeout=20) == 0
+    assert log(tmp_path / "agent.db") == [("session-started", "cli"), ("block-learned", "cli")]
 
 
 def test_what_is_no_message_is_answered_with_an_error_and_harms_nobody(tmp_path: Path) -> None:

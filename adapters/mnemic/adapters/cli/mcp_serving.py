@@ -97,12 +97,14 @@ def _serve(
 ) -> None:
     import anyio
 
+    from mnemic.adapters.cli.opening import actor_of
     from mnemic.adapters.inprocess import Memory
     from mnemic.adapters.mcp.stdio import reception, serve
 
+    # Whoever goes on with a session is the one who began it, whatever the client calls itself.
     opening = reception(
         lambda: Memory(lambda: memory),
-        actor=run.actor,
+        actor=run.actor if run.session is None else actor_of(run),
         session=run.session,
         sessions=sessions,
         read_only=read_only,

@@ -58,7 +58,7 @@ def opened(
             space=run.space,
             embedder=wanted,
             tokens=counter_named(run.counter),
-            actor=_actor(run),
+            actor=actor_of(run),
             read_only=read_only,
             retriever=ASKED_ONCE if run.retriever == "ann" else "exact",
         ) as memory:
@@ -78,7 +78,7 @@ def seated(run: Invocation, memory: SyncMemory) -> SyncMemory:
     if run.session is None:
         return memory
     try:
-        return memory.seat(actor=_actor(run), session=run.session)
+        return memory.seat(actor=actor_of(run), session=run.session)
     except SessionState as error:
         raise SessionState(
             error.message,
@@ -88,7 +88,8 @@ def seated(run: Invocation, memory: SyncMemory) -> SyncMemory:
         ) from None
 
 
-def _actor(run: Invocation) -> str:
+def actor_of(run: Invocation) -> str:
+    """Return who acts, as the log names them."""
     return ACTOR if run.actor is None else run.actor
 
 

@@ -85,7 +85,11 @@ def server(opening: Opening) -> Server[Reception]:
 
 
 async def _seat(context: Context) -> Seat:
-    return await context.lifespan_context.seat(context)
+    """Return the seat of a client; that there is none is told as any other refusal."""
+    try:
+        return await context.lifespan_context.seat(context)
+    except MnemicError as error:
+        raise _protocol_error(error) from error
 
 
 # --- tools ----------------------------------------------------------------------------------------
@@ -109,8 +113,8 @@ async def _call_tool(context: Context, params: types.CallToolRequestParams) -> t
     tool = tools().get(params.name)
     if tool is None:
         raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name:.80}")
-    seat = await _seat(context)
     try:
+        seat = await context.lifespan_context.seat(context)
         call = tool.call(params.arguments or {})
         if not call.spec.long:
             return answered(call.verb, await seat.perform(call))
