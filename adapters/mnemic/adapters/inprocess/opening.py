@@ -144,7 +144,14 @@ def _keep_graphs(opened: Space, place: Shelf | None, wanted: Graphs | None) -> N
 
 
 def _begin(opened: Space, policy: Policy) -> None:
-    """Write the first events, unless another process did so meanwhile."""
+    """Write the first events, unless another process did so meanwhile.
+
+    Raises:
+        LogCorrupt: There are events, and the first of them cannot be read.
+        PointOutOfRange: There are none, and whoever only reads writes none.
+    """
+    if opened.damage is not None:
+        raise opened.damage
     if opened.read_only:
         raise PointOutOfRange(f"space {opened.log.name!r} is empty", point="version", head=-1)
 
