@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from mnemic.adapters.http.settings import Settings, is_loopback
 from tests.adapters.http.doors import NOTES, door
@@ -29,6 +30,31 @@ def test_a_page_that_points_its_own_name_here_is_refused(tmp_path: Path, host: s
     with door(tmp_path, OPEN) as opened:
         answer = opened.learn("Mine.", by=None, headers={"host": host})
     assert (answer.status_code, answer.json()["code"]) == (421, "host-refused")
+
+
+@pytest.mark.parametrize(
+    "origin", ["https://evil.example", "http://127.0.0.1.evil.example", "null", "http://[", ""]
+)
+def test_a_page_of_elsewhere_changes_nothing_by_asking_our_name(
+    tmp_path: Path, origin: str
+) -> None:
+    with door(tmp_path, OPEN) as opened:
+        # A request without a body is one that a browser sends for any page, unasked.
+        answer = opened.ask("POST", f"{NOTES}/curate", by=None, headers={"origin": origin})
+        by_token = opened.ask("POST", f"{NOTES}/curate", headers={"origin": origin})
+    assert (answer.status_code, answer.json()["code"]) == (403, "origin-refused")
+    assert by_token.status_code == 200
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://localhost:3000", "http://[::1]:8377", "https://app.example"]
+)
+def test_a_page_of_this_machine_or_of_an_origin_that_was_named_is_let_in(
+    tmp_path: Path, origin: str
+) -> None:
+    with door(tmp_path, evolve(OPEN, origins=("https://app.example",))) as opened:
+        answer = opened.ask("POST", f"{NOTES}/curate", by=None, headers={"origin": origin})
+    assert answer.status_code == 200
 
 
 @pytest.mark.parametrize("header", ["forwarded", "x-forwarded-for", "x-real-ip", "via"])

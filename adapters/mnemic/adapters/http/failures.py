@@ -87,6 +87,14 @@ class HostRefused(Refused):
     default_recovery = "Ask for localhost or 127.0.0.1, from this machine; others need a token."
 
 
+class OriginRefused(Refused):
+    """A page from elsewhere asks, through a browser of this machine."""
+
+    code = "origin-refused"
+    status = 403
+    default_recovery = "Ask with a token, or name the page's origin in --cors of `mnemic serve`."
+
+
 class Overloaded(Unavailable):
     """More requests wait than may. Nothing was begun."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 from attrs import frozen
 
 from mnemic.adapters.access import EVERY_SPACE, Keyring, Token
-from mnemic.adapters.http.failures import HostRefused
+from mnemic.adapters.http.failures import HostRefused, OriginRefused
 from mnemic.adapters.http.settings import Settings, is_loopback
 from mnemic.adapters.wire.verbs import Scope
 from mnemic.kernel.errors import Forbidden, PointOutOfRange, Unauthenticated, ViewReadOnly
@@ -64,7 +65,9 @@ def authentication(keyring: Keyring, settings: Settings) -> Authenticate:
 
     A request without a token is let in only if the settings say so, and the server, the peer and
     the address that was asked for are all of this machine: a page that was loaded from elsewhere
-    can make a name of its own point to this machine, but cannot make the browser ask for ours.
+    can make a name of its own point to this machine, but cannot make the browser ask for ours. What
+    it can is to let the browser ask our name, without seeing the answer. Of whatever changes
+    something the browser then says where the page is from, and that has to be of this machine too.
     """
     is_open = settings.open_loopback and settings.is_on_loopback
 
@@ -73,11 +76,13 @@ def authentication(keyring: Keyring, settings: Settings) -> Authenticate:
 
         Raises:
             Unauthenticated: Nobody knows.
-            HostRefused: It came without a token, by a way that only looks like this machine's.
+            HostRefused, OriginRefused: It came without a token, by a way that only looks like this
+                machine's.
         """
         shown = header(scope, b"authorization")
         if shown is None and is_open:
             check_local(scope)
+            check_origin(scope, settings)
             return Caller(name=LOCAL)
         token = keyring.admit(bearer(shown))
         return Caller(name=token.name, token=token)
@@ -114,6 +119,19 @@ def check_local(scope: Any) -> None:
     host = header(scope, b"host") or ""
     if not is_loopback(_name(host)):
         raise HostRefused(f"the request asks for {host!r:.100}, which is no name of this machine")
+
+
+def check_origin(scope: Any, settings: Settings) -> None:
+    """Refuse a request that a page from elsewhere makes, by its header ``Origin``.
+
+    Raises:
+        OriginRefused: It is neither of this machine nor one that the settings name.
+    """
+    origin = header(scope, b"origin")
+    if origin is None or origin in settings.origins or "*" in settings.origins:
+        return
+    if not is_loopback(_host_of(origin)):
+        raise OriginRefused(f"a page of {origin!r:.100} asks, which is not of this machine")
 
 
 def unseen(space: str) -> PointOutOfRange:
@@ -173,3 +191,11 @@ def _name(host: str) -> str:
     if host.startswith("["):
         return host.partition("]")[0] + "]"
     return host.partition(":")[0]
+
+
+def _host_of(origin: str) -> str:
+    """Return the host in the header ``Origin``; nothing, if it names none."""
+    try:
+        return urlsplit(origin).hostname or ""
+    except ValueError:
+        return ""
