@@ -7,6 +7,7 @@ import re
 import types
 import typing
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 from urllib.parse import parse_qsl, unquote_to_bytes, urlencode
 
@@ -31,6 +32,9 @@ from mnemic.kernel.errors import FieldRefused
 STREAM = "text/event-stream"
 FIELDS_MAX = 200
 """Fields of one query."""
+DEPTH_MAX = 64
+"""Objects and lists within each other in one body. No verb takes more than a few, and whatever
+walks through deep ones comes to the end of its stack."""
 POINT = ("as_of", "now")
 """Fields of a query that say of when something is asked; no arguments of a verb."""
 NAMED: Mapping[Any, str] = {int: "a whole number", bool: "true or false"}
@@ -200,7 +204,7 @@ def json_object(scope: Any, content: bytes) -> dict[str, Any]:
 
     Raises:
         MediaTypeRefused: It says that it is something else than JSON.
-        BodyUnreadable: It is no JSON.
+        BodyUnreadable: It is no JSON, or too deep.
         FieldRefused: It is JSON, and no object.
     """
     if not content:
@@ -218,7 +222,24 @@ def json_object(scope: Any, content: bytes) -> dict[str, Any]:
             recovery="Send the arguments by name: {...}.",
             field="body",
         )
+    _check_depth(document)
     return document
+
+
+def _check_depth(document: object) -> None:
+    """Refuse what holds too many objects and lists within each other, level by level."""
+    level: list[Any] = [document]
+    for _ in range(DEPTH_MAX):
+        values = chain.from_iterable(
+            each.values() if isinstance(each, dict) else each for each in level
+        )
+        level = [each for each in values if isinstance(each, dict | list)]
+        if not level:
+            return
+    raise BodyUnreadable(
+        f"the body holds more than {DEPTH_MAX} objects and lists within each other",
+        recovery="Send flatter arguments.",
+    )
 
 
 # --- headers --------------------------------------------------------------------------------------
