@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from tests.adapters.http.doors import NOTES, Door, door
 BLOCKS = f"{NOTES}/blocks"
 JSON = {"content-type": "application/json"}
 BLOCK = f"{BLOCKS}/0123456789abcdef"
+DEEP = reduce(lambda inner, _: [inner], range(900), [])
+"""Deeper than most that walks through it can bear, and no deeper than what a parser lets pass."""
 
 
 @pytest.mark.parametrize(
@@ -37,6 +40,8 @@ BLOCK = f"{BLOCKS}/0123456789abcdef"
         (("POST", BLOCKS, {"content": b"{", "headers": JSON}), (400, "body-unreadable")),
         (("POST", BLOCKS, {"content": b"\xff", "headers": JSON}), (400, "body-unreadable")),
         (("POST", BLOCKS, {"content": b"[" * 3000, "headers": JSON}), (400, "body-unreadable")),
+        (("POST", BLOCKS, {"json": {"content": "x", "tags": DEEP}}), (400, "body-unreadable")),
+        (("POST", f"{BLOCKS}/batch", {"json": {"lessons": 7}}), (422, "field-refused")),
         (("POST", BLOCKS, {"content": b"[]", "headers": JSON}), (422, "field-refused")),
         (("POST", BLOCKS, {"content": b"{}"}), (415, "media-type-refused")),
         (("POST", BLOCKS, {"data": {"content": "x"}}), (415, "media-type-refused")),
@@ -223,3 +228,13 @@ def test_pages_of_an_origin_that_was_named_may_ask(tmp_path: Path) -> None:
     assert answer.headers["access-control-allow-origin"] == origin
     assert "ETag" in answer.headers["access-control-expose-headers"]
     assert "access-control-allow-origin" not in other.headers
+
+
+@pytest.mark.parametrize("path", ["/v1//a%0Aforged%1b[31m", "/v1/spaces/a%0Aforged", "/%0Aforged"])
+def test_no_path_makes_a_line_of_its_own_in_the_log(
+    opened: Door, caplog: pytest.LogCaptureFixture, path: str
+) -> None:
+    with caplog.at_level("INFO", logger="mnemic.http"):
+        opened.ask("GET", path, headers={"x-request-id": "r-1"})
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert line.startswith(f"r-1 GET {path.replace('[', '%5B')} 404 ")

@@ -24,6 +24,11 @@ LOG = logging.getLogger("mnemic.http")
 REQUEST_ID = "mnemic_request_id"
 """Under what name a request's id stands in its ASGI scope."""
 
+LOGGED_MAX = 500
+"""Bytes of a path that the log shows."""
+PLAIN = "/%:@!$&'()*+,;=~"
+"""What else, besides letters and digits, stands in the log as it was sent: nothing ends a line."""
+
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
@@ -58,6 +63,7 @@ class Front:
         began = time.perf_counter()
         request_id = identified(scope)
         scope[REQUEST_ID] = request_id
+        logged = quote(_sent(scope)[:LOGGED_MAX], safe=PLAIN)
         status = 0
 
         async def stamped(message: Any) -> None:
@@ -83,7 +89,7 @@ class Front:
                 "%s %s %s %d %.1f ms",
                 request_id,
                 scope["method"],
-                scope["path"],
+                logged,
                 status,
                 (time.perf_counter() - began) * 1e3,
             )
@@ -96,8 +102,7 @@ class Front:
             AddressTooLong: It is too long, its query included.
             RequestUnreadable: It holds what no path may.
         """
-        sent: bytes | None = scope.get("raw_path")
-        raw = quote(scope["path"]).encode() if sent is None else sent.partition(b"?")[0]
+        raw = _sent(scope)
         if len(raw) + len(scope["query_string"]) > self._settings.query_max_bytes:
             raise AddressTooLong(
                 f"the address is longer than {self._settings.query_max_bytes} bytes",
@@ -109,6 +114,12 @@ class Front:
         if path.startswith("/v1/") and ("//" in path or path.endswith("/")):
             raise PathUnknown(f"a part of the path is empty: {path:.200}")
         return path
+
+
+def _sent(scope: Any) -> bytes:
+    """Return the path in the bytes that were sent, which nothing has decoded yet."""
+    sent: bytes | None = scope.get("raw_path")
+    return quote(scope["path"]).encode() if sent is None else sent.partition(b"?")[0]
 
 
 def identified(scope: Any) -> str:
