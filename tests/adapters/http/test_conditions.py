@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
-from tests.adapters.http.doors import NOTES, Door
+from mnemic.adapters.stores.sqlite import SQLiteStore
+from tests.adapters.http.doors import NOTES, Door, door
 
 
 def version(opened: Door) -> str:
@@ -33,6 +37,45 @@ def test_what_has_not_changed_is_not_sent_again(refusing: Door, tag: str) -> Non
 def test_what_has_changed_is_sent(refusing: Door, tag: str) -> None:
     answer = refusing.ask("GET", f"{NOTES}/blocks", headers={"if-none-match": tag})
     assert (answer.status_code, answer.json()["items"]) == (200, [])
+
+
+def test_what_moves_without_the_log_is_sent_again(tmp_path: Path) -> None:
+    with (
+        closing(SQLiteStore(tmp_path / "store.db")) as store,
+        door(tmp_path, store=store) as opened,
+    ):
+        before = opened.ask("GET", f"{NOTES}/checkpoints")
+        opened.ask("POST", f"{NOTES}/checkpoints")
+        headers = {"if-none-match": before.headers["etag"]}
+        after = opened.ask("GET", f"{NOTES}/checkpoints", headers=headers)
+    assert before.json()["items"] == []
+    assert (after.status_code, len(after.json()["items"])) == (200, 1)
+    assert after.headers["etag"] == before.headers["etag"]
+
+
+def test_what_expires_changes_the_frontier_and_not_the_log(opened: Door) -> None:
+    opened.ask("POST", f"{NOTES}/blocks", json={"content": "Noise.", "expires_at": "2026-01-02"})
+    opened.ask("POST", f"{NOTES}/consolidate")
+    before = opened.ask("GET", f"{NOTES}/frontier")
+    opened.clock.advance(hours=48)
+    headers = {"if-none-match": before.headers["etag"]}
+    after = opened.ask("GET", f"{NOTES}/frontier", headers=headers)
+    assert after.headers["etag"] == before.headers["etag"]
+    assert (before.json()["blocks"], after.status_code, after.json()["blocks"]) == (1, 200, 0)
+
+
+def test_what_fades_in_a_session_is_sent_again(opened: Door) -> None:
+    session = opened.ask("POST", f"{NOTES}/sessions").json()["session_id"]
+    opened.learn("Ines moved the demo.", headers={"mnemic-session": session})
+    headers = {"mnemic-session": session, "if-none-match": version(opened)}
+    before = opened.ask("GET", f"{NOTES}/timeline", headers=headers)
+    opened.clock.advance(minutes=30)
+    after = opened.ask("GET", f"{NOTES}/timeline", headers=headers)
+    apart = opened.ask("GET", f"{NOTES}/timeline", headers={"if-none-match": version(opened)})
+    assert [each.status_code for each in (before, after, apart)] == [200, 200, 304]
+    assert after.json() != before.json()
+    # One address, and an answer of its own to each session: for whoever keeps them.
+    assert {each.headers["vary"] for each in (before, after, apart)} == {"Mnemic-Session"}
 
 
 def test_what_is_not_there_is_not_unchanged(refusing: Door) -> None:

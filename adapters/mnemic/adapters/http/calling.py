@@ -39,6 +39,9 @@ MADE = {"learn": "block_id", "compose": "composition_id"}
 """What a verb makes that can be asked for below the path where it was made."""
 UNRECORDED = "What records nothing only reads: give record=false."
 """What helps a reader who wants a recall."""
+MOVING = frozenset({"checkpoints", "diff", "frontier", "status"})
+"""What answers otherwise at the same version: by the hour of the day, or by what stands beside the
+log. Their ETag says where the log stands, and not that nothing else has changed."""
 NOWHERE = -1
 """A version that no log is seen at: what a condition names that names none of ours."""
 _VERSION = re.compile(r"0|[1-9][0-9]{0,17}")
@@ -89,6 +92,16 @@ class Order:
     def is_get(self) -> bool:
         """Whether it asks for what may stand in a cache."""
         return self.route.method == "GET"
+
+    def is_unchanged(self, version: int) -> bool:
+        """Return whether the answer is one that whoever asks has: a log at *version* has no other.
+
+        What moves without the log is always sent again, and so is all that is asked in a session:
+        its hour goes on, and with it whatever fades.
+        """
+        moves = self.session is not None or self.route.verb.name in MOVING
+        condition = self.if_none_match if self.is_get and not moves else None
+        return condition is not None and condition.match(version)
 
 
 async def answer(desk: Desk, route: Route, request: Asked) -> Answer | Pieces:
@@ -248,10 +261,10 @@ def _asked(seat: SyncMemory, order: Order, report: Progress | None) -> Answer:
         document, version = asked(seat, question)
     if order.if_match is not None and not order.if_match.match(version):
         raise stale(version)
-    if order.if_none_match is not None and order.is_get and order.if_none_match.match(version):
-        return Answer(status=304, headers=_of_version(version))
-    if order.if_none_match is not None:
+    if order.if_none_match is not None and not order.is_get:
         check_none(order.if_none_match, version)
+    if order.is_unchanged(version):
+        return Answer(status=304, headers=_of_version(version))
     return _told(order, document, version)
 
 
@@ -278,7 +291,7 @@ def _next_page(order: Order, document: Mapping[str, Any]) -> int | None:
 
 
 def _of_version(version: int) -> dict[str, str]:
-    return {"etag": f'"{version}"', "mnemic-version": str(version)}
+    return {"etag": f'"{version}"', "mnemic-version": str(version), "vary": "Mnemic-Session"}
 
 
 def check_none(condition: Tags, version: int) -> None:
