@@ -39,6 +39,7 @@ from mnemic.adapters.http.security import CHALLENGE, authentication
 from mnemic.adapters.http.settings import Settings
 from mnemic.adapters.http.watches import Watches
 from mnemic.adapters.http.workers import Workers
+from mnemic.adapters.wire.problems import names_a_file
 from mnemic.kernel.errors import MnemicError, StoreBusy, Unauthenticated
 
 EXPOSED = ("ETag", "Mnemic-Version", "X-Request-Id", "Link", "Retry-After", "Location")
@@ -169,6 +170,8 @@ def _failing(settings: Settings) -> Callable[[Asked, Exception], Any]:
         # Whoever has gone in the middle of a body is answered like everybody, and is no bug.
         if not isinstance(ours, MnemicError | ConnectionError):
             LOG.error("request %s met a bug", scope[REQUEST_ID], exc_info=error)
+        elif names_a_file(ours):  # which only the log says: whoever asks learns its name
+            LOG.warning("request %s: %s", scope[REQUEST_ID], ours)
         answer = of_error(
             ours,
             request_id=scope[REQUEST_ID],

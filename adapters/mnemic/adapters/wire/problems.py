@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from mnemic.kernel import errors
@@ -14,13 +15,32 @@ INTERNAL = "internal"
 
 
 def document_of(error: BaseException) -> dict[str, Any]:
-    """Return ``code``, ``detail``, ``recovery`` and the facts of an error, ready for JSON."""
+    """Return ``code``, ``detail``, ``recovery`` and the facts of an error, ready for JSON.
+
+    Of a file it says the name: in which folder of the server's it stands is nobody's business.
+    """
     if isinstance(error, MnemicError):
-        return {name: _plain(value) for name, value in error.to_dict().items()}
+        return _placeless({name: _plain(value) for name, value in error.to_dict().items()})
     return {
         "code": INTERNAL,
         "detail": "mnemic met an error of its own; nothing was acknowledged",
         "recovery": "Try again with the same command id; if it stays, report what the log shows.",
+    }
+
+
+def names_a_file(error: BaseException) -> bool:
+    """Return whether an error knows more of where a file stands than its document says."""
+    return isinstance(error, MnemicError) and "path" in error.facts
+
+
+def _placeless(document: dict[str, Any]) -> dict[str, Any]:
+    path = document.get("path")
+    name = Path(path).name if isinstance(path, str) else ""
+    if not name:
+        return document
+    return {
+        each: value.replace(str(path), name) if isinstance(value, str) else value
+        for each, value in document.items()
     }
 
 
