@@ -57,6 +57,15 @@ DEEP = reduce(lambda inner, _: [inner], range(900), [])
         (("GET", f"{NOTES}?x={'x' * 20_000}", {}), (414, "address-too-long")),
         (("PUT", "/v1/spaces/%20notes", {"by": "root"}), (422, "field-refused")),
         (("PUT", "/v1/spaces/%2e%2e", {"by": "root"}), (422, "field-refused")),
+        (("PUT", "/v1/spaces/*", {"by": "root"}), (422, "field-refused")),
+        (
+            ("POST", f"{NOTES}/fork", {"json": {"space": ".."}, "by": "root"}),
+            (422, "field-refused"),
+        ),
+        (
+            ("POST", f"{NOTES}/fork", {"json": {"space": " *"}, "by": "root"}),
+            (422, "field-refused"),
+        ),
     ],
 )
 def test_a_request_that_http_refuses(
@@ -238,3 +247,16 @@ def test_no_path_makes_a_line_of_its_own_in_the_log(
         opened.ask("GET", path, headers={"x-request-id": "r-1"})
     (line,) = [record.getMessage() for record in caplog.records]
     assert line.startswith(f"r-1 GET {path.replace('[', '%5B')} 404 ")
+
+
+def test_where_a_file_stands_is_for_the_log_alone(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with door(tmp_path) as opened:
+        opened.keyring.path.chmod(0o644)
+        answer = opened.ask("GET", NOTES)
+        opened.keyring.path.chmod(0o600)
+    assert (answer.status_code, answer.json()["code"]) == (503, "store-failed")
+    assert answer.json()["path"] == opened.keyring.path.name
+    assert str(tmp_path) not in answer.text
+    assert str(tmp_path) in caplog.text

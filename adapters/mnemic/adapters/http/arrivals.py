@@ -20,7 +20,7 @@ from mnemic.adapters.http.calling import Desk
 from mnemic.adapters.http.failures import BodyTooLarge, MediaTypeRefused, RequestTooSlow
 from mnemic.adapters.http.handlers import Asked
 from mnemic.adapters.http.pieces import Pieces
-from mnemic.adapters.http.places import check_name
+from mnemic.adapters.http.routes import check_name
 from mnemic.adapters.http.security import Caller, header
 from mnemic.adapters.http.spool import Room, folder_for, unplaced
 from mnemic.adapters.http.visits import let_in

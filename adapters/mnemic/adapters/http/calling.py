@@ -16,7 +16,7 @@ from mnemic.adapters.http.answers import JSON, Answer, of_document
 from mnemic.adapters.http.handlers import Asked
 from mnemic.adapters.http.pieces import Pieces
 from mnemic.adapters.http.reading import Tags
-from mnemic.adapters.http.routes import Route
+from mnemic.adapters.http.routes import Route, check_name
 from mnemic.adapters.http.security import (
     Authenticate,
     Caller,
@@ -159,7 +159,9 @@ async def ordered(desk: Desk, route: Route, caller: Caller, request: Asked, *, s
         )
     named = call.arguments.get("space")
     if route.verb.name == "fork" and isinstance(named, str):
-        check_scope(caller, named.strip(), "admin")  # as the verb itself will read it
+        copy = named.strip()  # as the verb itself will read it
+        check_scope(caller, copy, "admin")
+        check_name(copy)
     scope: Any = request.scope
     return Order(
         route=route,

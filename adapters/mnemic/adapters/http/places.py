@@ -12,13 +12,9 @@ from mnemic.adapters.http import reading
 from mnemic.adapters.http.answers import Answer, of_document
 from mnemic.adapters.http.calling import Desk
 from mnemic.adapters.http.handlers import Asked, placed
-from mnemic.adapters.http.routes import ROOT, SPACE
+from mnemic.adapters.http.routes import ROOT, SPACE, check_name
 from mnemic.adapters.http.security import Caller, check_scope, check_writes
 from mnemic.adapters.http.settings import Settings
-from mnemic.kernel.errors import FieldRefused
-
-UNREACHABLE = frozenset({".", ".."})
-"""Names that a client would take for steps in a path."""
 
 
 def handlers(desk: Desk) -> list[ControllerRouterHandler]:
@@ -69,17 +65,3 @@ def scope_of(caller: Caller, space: str) -> str:
     if caller.allows(space, "admin"):
         return "admin"
     return "write" if caller.allows(space, "write") else "read"
-
-
-def check_name(space: str) -> None:
-    """Refuse a name under which no client could reach the space.
-
-    Raises:
-        FieldRefused: It has white space around it, or reads as a step in a path.
-    """
-    if space != space.strip() or space in UNREACHABLE:
-        raise FieldRefused(
-            f"a space cannot be called {space!r:.200} here",
-            recovery="Give a name without white space around it that is more than dots.",
-            field="space",
-        )

@@ -13,10 +13,14 @@ from types import MappingProxyType
 
 from attrs import frozen
 
+from mnemic.adapters.access import EVERY_SPACE
 from mnemic.adapters.wire.verbs import Verb, verbs
+from mnemic.kernel.errors import FieldRefused
 
 ROOT = "/v1"
 SPACE = f"{ROOT}/spaces/{{space}}"
+UNREACHABLE = frozenset({".", "..", EVERY_SPACE})
+"""Names that a client would take for steps in a path, and the one that a token takes for all."""
 
 _TABLE = """
 status               GET     .
@@ -130,3 +134,17 @@ def _route(name: str, method: str, path: str, status: str = "200") -> Route:
         path=SPACE + path.removeprefix(".") if path.startswith(".") else path,
         status=int(status),
     )
+
+
+def check_name(space: str) -> None:
+    """Refuse a name under which no client could reach the space, or no token name it alone.
+
+    Raises:
+        FieldRefused: It has white space around it, reads as a step in a path, or as every space.
+    """
+    if space != space.strip() or space in UNREACHABLE:
+        raise FieldRefused(
+            f"a space cannot be called {space!r:.200} here",
+            recovery="Give a name without white space around it that is more than dots, and not *.",
+            field="space",
+        )
