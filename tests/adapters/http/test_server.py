@@ -96,6 +96,20 @@ def test_requests_that_come_at_once_are_answered_in_order(tmp_path: Path) -> Non
     assert re.findall(rb"HTTP/1.1 [0-9]{3}", said) == [b"HTTP/1.1 200", b"HTTP/1.1 404"]
 
 
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        (b"GET /healthz HTTP/1.1\r\n", b"400"),
+        (b"GET /healthz HTTP/1.1\r\nhost: x\r\nhost: y\r\n", b"400"),
+        (b"GET /healthz HTTP/1.0\r\n", b"200"),
+    ],
+)
+def test_a_request_says_once_whom_it_asks(tmp_path: Path, head: bytes, expected: bytes) -> None:
+    with served(tmp_path) as it, it.connect() as connection:
+        connection.sendall(head + b"connection: close\r\n\r\n")
+        assert answer(connection).split(b" ")[1] == expected
+
+
 def test_a_slash_in_a_name_is_none_between_two(tmp_path: Path) -> None:
     with served(tmp_path) as it, it.client() as client:
         client.put("/v1/spaces/a%2Fblocks")

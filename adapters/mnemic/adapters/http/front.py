@@ -78,6 +78,7 @@ class Front:
 
         try:
             try:
+                check_host(scope)
                 scope["path"] = self._path(scope)
             except (PathUnknown, AddressTooLong, RequestUnreadable) as error:
                 await of_error(error, request_id=request_id)(scope, receive, stamped)
@@ -120,6 +121,19 @@ def _sent(scope: Any) -> bytes:
     """Return the path in the bytes that were sent, which nothing has decoded yet."""
     sent: bytes | None = scope.get("raw_path")
     return quote(scope["path"]).encode() if sent is None else sent.partition(b"?")[0]
+
+
+def check_host(scope: Any) -> None:
+    """Refuse a request that does not say, once, whom it asks. Source: RFC 9112, section 3.2.
+
+    Raises:
+        RequestUnreadable: It names no host, where HTTP has it named, or several.
+    """
+    named = sum(name == b"host" for name, _ in scope["headers"])
+    if named > 1 or (not named and scope["http_version"] == "1.1"):
+        raise RequestUnreadable(
+            f"the request has {named} headers Host", recovery="Send one.", header="Host"
+        )
 
 
 def identified(scope: Any) -> str:
