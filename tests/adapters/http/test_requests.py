@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import reduce
+import json
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from tests.adapters.http.doors import NOTES, Door, door
 BLOCKS = f"{NOTES}/blocks"
 JSON = {"content-type": "application/json"}
 BLOCK = f"{BLOCKS}/0123456789abcdef"
-DEEP = reduce(lambda inner, _: [inner], range(900), [])
+DEEP = json.loads("[" * 900 + "]" * 900)
 """Deeper than most that walks through it can bear, and no deeper than what a parser lets pass."""
 
 
@@ -176,6 +176,18 @@ def test_a_server_that_only_reads_writes_for_nobody(tmp_path: Path, method: str,
         "this server only reads",
     )
     assert [each["space"] for each in still] == ["notes", "other"]
+
+
+def test_a_server_that_only_reads_does_not_tidy_up_before_a_question(tmp_path: Path) -> None:
+    store = MemoryStore()
+    with door(tmp_path, store=store) as opened:
+        learned = opened.learn("Ines moved the demo.")
+    (tmp_path / "tokens").unlink()
+    with door(tmp_path, Settings(read_only=True), store=store) as opened:
+        question = {"query": "demo", "record": False}
+        answer = opened.ask("POST", f"{NOTES}/recall", json=question)
+    assert answer.status_code == 200
+    assert answer.headers["etag"] == learned.headers["etag"]
 
 
 class Broken(MemoryStore):

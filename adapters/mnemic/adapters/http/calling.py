@@ -71,6 +71,9 @@ class Order:
     space: str
     address: str
     """Path and query, as they were sent."""
+    tidies: bool = False
+    """Whether what waits is consolidated first, as a question does in the process. It takes a
+    server where anybody may write, a caller who may, and a method that may."""
     session: str | None = None
     if_match: Tags | None = None
     if_none_match: Tags | None = None
@@ -79,14 +82,6 @@ class Order:
     def reads(self) -> bool:
         """Whether nothing is written for it."""
         return self.call.scope == "read"
-
-    @property
-    def tidies(self) -> bool:
-        """Whether what waits is consolidated first, as a question does in the process.
-
-        It takes a caller who may write, and a method that may.
-        """
-        return self.route.method == "POST" and self.caller.allows(self.space, "write")
 
     @property
     def is_get(self) -> bool:
@@ -169,6 +164,9 @@ async def ordered(desk: Desk, route: Route, caller: Caller, request: Asked, *, s
         caller=caller,
         space=space,
         address=f"{scope['path']}?{scope['query_string'].decode('ascii')}",
+        tidies=not desk.settings.read_only
+        and route.method == "POST"
+        and caller.allows(space, "write"),
         session=header(scope, b"mnemic-session"),
         if_match=reading.tags(scope, b"if-match", weak=False),
         if_none_match=reading.tags(scope, b"if-none-match", weak=True),
