@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -115,15 +116,27 @@ def test_a_question_is_answered_of_one_version(opened: Open) -> None:
 
 
 def test_a_question_among_many_writes_keeps_them_waiting(opened: Open, path: Path) -> None:
-    """Other processes do not wait; the question is asked until none of them came in between."""
+    """Other processes do not wait, nor does the answer for them, however long they write."""
     memory, elsewhere = opened(path), opened(path)
-    writes = iter([f"Note {number}." for number in range(5)])
+    numbers = count()
+
+    def question() -> tuple[int, int]:
+        before = memory.status().version
+        elsewhere.learn(f"Note {next(numbers)}.")
+        return before, memory.status().version
+
+    assert asked(memory, question) == ((4, 4), 4)
+    assert version_of(memory) == 5
+
+
+def test_a_question_that_tidies_up_first_ends_as_well(opened: Open, path: Path) -> None:
+    memory, elsewhere = opened(path), opened(path)
+    numbers = count()
 
     def question() -> int:
-        version = memory.status().version
-        for content in writes:
-            elsewhere.learn(content)
-            break
-        return version
+        elsewhere.learn(f"Note {next(numbers)}.")
+        return memory.recall("note", record=False).version
 
-    assert asked(memory, question) == (6, 6)
+    answer, version = asked(memory, question)
+    assert answer == version
+    assert version_of(memory) == version + 1

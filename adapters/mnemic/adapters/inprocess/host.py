@@ -172,6 +172,7 @@ class Host(Queries):
         with space.guard:
             space.catch_up()
             state = space.state
-            is_due = state.timeline.policy.auto_consolidate and bool(state.catalogue.waiting)
+            wanted = state.timeline.policy.auto_consolidate and not space.is_still
+            is_due = wanted and bool(state.catalogue.waiting)
         if is_due:
             self._asking(partial(consolidation.consolidate, space))

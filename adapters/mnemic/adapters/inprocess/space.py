@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from itertools import starmap
 from typing import TYPE_CHECKING, TypeVar
@@ -72,6 +73,8 @@ class _Shared:
     spared: int = -1
     """The last version that a checkpoint spared the reading of."""
     is_closed: bool = False
+    is_still: bool = False
+    """Whether nobody looks for what other processes append: one holds the guard, and asks."""
     beginners: dict[int, str] = field(factory=dict)
     """Who began the sessions that were gone on with, by the versions at which they started."""
     read_only: bool
@@ -201,7 +204,27 @@ class Space:
         """Whether the space has been closed, for every seat."""
         return self._shared.is_closed
 
+    @property
+    def is_still(self) -> bool:
+        """Whether the state stays where it is though others append; the guard is held."""
+        return self._shared.is_still
+
     # --- reading ----------------------------------------------------------------------------
+
+    @contextmanager
+    def still(self) -> Iterator[int]:
+        """Keep the state at what is the log's end now, and say which version that is.
+
+        Whoever asks several things gets all answers from one version, however fast other processes
+        append. Seats of this one wait for the guard, and nothing is written.
+        """
+        with self.guard:
+            self.catch_up()
+            self._shared.is_still = True
+            try:
+                yield self.state.version
+            finally:
+                self._shared.is_still = False
 
     def catch_up(self) -> bool:
         """Fold what other writers appended since; say whether there was anything.
@@ -211,7 +234,9 @@ class Space:
         """
         with self.guard:
             self.check_open()
-            if self.damage is not None or self.log.head().version == self.state.version:
+            if self.damage is not None or self.is_still:
+                return False
+            if self.log.head().version == self.state.version:
                 return False
             fresh = list(self.recorded(self.state.version))
             if any(_erases(each) for each in fresh):

@@ -33,21 +33,13 @@ def version_written(memory: Host) -> int:
 def asked(memory: Host, question: Callable[[], T]) -> tuple[T, int]:
     """Return the answer to a question that only reads, and the one version it was read from.
 
-    Nobody waits for it, unless others keep on writing.
+    Nobody waits for it, unless others keep on writing. Then the seats of this process wait, once;
+    what other processes write meanwhile, and what waits to be consolidated, is left for later.
     """
     for _ in range(TRIES):
         before = version_of(memory)
         answer = question()
         if version_of(memory) == before:
             return answer, before
-    with memory._open().guard:  # noqa: SLF001 - a part of the same door
-        return _alone(memory, question)
-
-
-def _alone(memory: Host, question: Callable[[], T]) -> tuple[T, int]:
-    """Ask while no seat of this process writes; other processes still may."""
-    while True:
-        before = version_of(memory)
-        answer = question()
-        if version_of(memory) == before:
-            return answer, before
+    with memory._open().still() as version:  # noqa: SLF001 - a part of the same door
+        return question(), version
