@@ -76,6 +76,50 @@ def test_a_session_is_gone_on_with_by_another_client(server: Served, memory: Syn
     assert memory.status().open_sessions == ()
 
 
+def test_a_session_that_somebody_else_ended_is_over_and_verbs_go_on(server: Served) -> None:
+    ben = server.token("ben")
+    with SyncMemory.open(server.address, token=ben, make=True) as memory:
+        session = memory.start_session().session_id
+        with SyncMemory.open(server.address, token=ben, session=session) as other:
+            other.end_session()
+        assert memory.learn("the gate opens at six").action == "created"
+        assert memory.recall("gate").decision_id is not None
+        written = [each for each in memory.log() if each.kind == "block-learned"]
+        assert [each.session_id for each in written] == [None]
+
+
+def test_after_a_session_that_somebody_else_ended_another_begins(server: Served) -> None:
+    ben = server.token("ben")
+    with SyncMemory.open(server.address, token=ben, make=True) as memory:
+        session = memory.start_session().session_id
+        with SyncMemory.open(server.address, token=ben, session=session) as other:
+            other.end_session()
+        started = memory.start_session().session_id
+        assert memory.status().open_sessions == (started,)
+
+
+def test_a_session_of_somebody_else_is_not_let_go(server: Served) -> None:
+    ben, ines = server.token("ben"), server.token("ines")
+    with SyncMemory.open(server.address, token=ben, make=True) as memory:
+        session = memory.start_session().session_id
+    with SyncMemory.open(server.address, token=ines, session=session) as memory:
+        for _ in range(2):
+            with pytest.raises(SessionState, match="not begun by"):
+                memory.learn("the gate opens at six")
+
+
+@pytest.mark.anyio
+async def test_an_async_client_goes_on_as_well(server: Served) -> None:
+    ben = server.token("ben")
+    async with Memory.open(server.address, token=ben, make=True) as memory:
+        started = await memory.start_session()
+        async with Memory.open(server.address, token=ben, session=started.session_id) as other:
+            await other.end_session()
+        assert (await memory.learn("the gate opens at six")).action == "created"
+        with pytest.raises(SessionState):
+            await memory.end_session()
+
+
 def test_a_failing_block_ends_its_session(memory: SyncMemory) -> None:
     with pytest.raises(FieldRefused), memory.session():
         memory.learn("x", confidence=2.0)

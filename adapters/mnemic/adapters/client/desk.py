@@ -6,6 +6,7 @@
    a random one only if it would be.
 3. A session stands from the answer of ``start_session`` to that of ``end_session``. When one of the
    two fails nobody knows by the error alone whether it still does; the log is asked (``settle``).
+   So it is when a verb is refused for its session: somebody else may have ended it (``goes_on``).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from mnemic.adapters.client.translation import policies_by_name
 from mnemic.adapters.inprocess.breadcrumbs import Breadcrumbs
 from mnemic.adapters.wire.calls import Call
 from mnemic.adapters.wire.verbs import PATHS
-from mnemic.kernel.errors import FieldRefused, MnemicError
+from mnemic.kernel.errors import FieldRefused, MnemicError, SessionState
 from mnemic.kernel.identity import SessionId
 from mnemic.kernel.ports import Entropy
 from mnemic.kernel.results import Status
@@ -115,8 +116,22 @@ class Desk:
 
     def doubts(self, verb: str, error: MnemicError) -> bool:
         """Whether nobody knows, after an error, if the session still stands."""
-        unheard = isinstance(error, ServerUnreachable)
-        return verb in SESSIONS and self.session is not None and not unheard
+        about = verb in SESSIONS or isinstance(error, SessionState)
+        return about and self.session is not None and not isinstance(error, ServerUnreachable)
+
+    def goes_on(self, verb: str, error: MnemicError, session: SessionId | None) -> bool:
+        """Whether a verb is asked again, since all that was wrong with it was its session.
+
+        A session that somebody else has ended is over, as it is for a handle in the process; what
+        is not about that session goes on without it.
+
+        Args:
+            verb: What was asked, and refused before anything was done.
+            error: The refusal.
+            session: The one that went along.
+        """
+        refused = isinstance(error, SessionState) and session is not None
+        return refused and verb != "end_session" and self.session != session
 
     def settle(self, status: Status) -> None:
         """Let go of a session that the log does not know as open."""

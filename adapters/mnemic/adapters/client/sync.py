@@ -242,13 +242,15 @@ class SyncMemory(_Asking, Guided):
 
     def ask(self, verb: str, arguments: dict[str, Any]) -> Any:
         """Ask a verb with arguments by name."""
-        call = self._desk.live(verb, arguments)
+        call, session = self._desk.live(verb, arguments), self._desk.session
         try:
             return self._make(call, arguments.get("progress"))
         except MnemicError as error:
             if self._desk.doubts(verb, error):
                 self._settle()
-            raise
+            if not self._desk.goes_on(verb, error, session):
+                raise
+        return self._make(call, arguments.get("progress"))
 
     def _settle(self) -> None:
         call = Call(verb="status")
