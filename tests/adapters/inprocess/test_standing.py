@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mnemic.adapters.inprocess.standing import asked, version_of, version_written
+from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.kernel.errors import FieldRefused, VersionConflict, ViewReadOnly
 from tests.adapters.inprocess.conftest import Open
 
@@ -28,6 +29,16 @@ def test_a_seat_to_read_only_writes_nothing(opened: Open) -> None:
             write()
     assert seat.recall("demo").decision_id is None
     assert memory.status().version == 2
+
+
+def test_a_seat_to_read_only_makes_no_space_beside_its_own(
+    opened: Open, store: MemoryStore, path: Path
+) -> None:
+    seat = opened().seat(actor="reader", read_only=True)
+    with pytest.raises(ViewReadOnly, match="this seat"):
+        seat.fork("copy")
+    assert store.spaces() == ("default",)
+    assert seat.fork("copy", into=path).version == 1
 
 
 def test_a_seat_on_a_memory_to_read_only_is_one_too(opened: Open, path: Path) -> None:

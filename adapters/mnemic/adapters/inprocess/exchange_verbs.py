@@ -227,6 +227,7 @@ class ExchangeVerbs(Host):
 
         Raises:
             SpaceExists: Something stands there.
+            ViewReadOnly: This memory may not write, and no other store was named.
             PointOutOfRange, DecisionNotFound, FieldRefused: There is no such point.
             SpaceErased: This space has no words any more.
             LogCorrupt, StoreFull, StoreFailed, VersionConflict: See each.
@@ -251,11 +252,14 @@ class ExchangeVerbs(Host):
 
         Raises:
             FieldRefused: Nothing was named, and this memory does not know its own store.
+            ViewReadOnly: Nothing was named, and nothing may be written here.
         """
-        own = into if into is not None else self._space.store
-        if own is None:
+        if into is not None:
+            return into
+        self._space.check_writable()
+        if self._space.store is None:
             raise FieldRefused("name a store to fork into", field="into")
-        return own
+        return self._space.store
 
 
 def _receipt_at(space: Space, version: int, progress: Progress | None) -> Receipt | None:
