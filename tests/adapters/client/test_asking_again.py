@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -13,8 +14,9 @@ from mnemic.adapters.client.requests import Request
 from mnemic.adapters.client.server import Server
 from mnemic.adapters.http.failures import Overloaded
 from mnemic.kernel.errors import MnemicError, SessionState, StoreBusy
+from mnemic.kernel.results import Verification
 from tests.adapters.client.serving import Served
-from tests.adapters.client.transports import Lossy, Scripted
+from tests.adapters.client.transports import Breaking, Lossy, Scripted
 
 SERVER = Server(address="http://127.0.0.1:1", token="", retries=3, backoff_s=0.5)
 READING = Request(verb="status", method="GET", target="/", again=True)
@@ -23,6 +25,9 @@ PROBLEM = {"content-type": "application/problem+json"}
 BUSY = (
     b'{"code": "store-busy", "detail": "held", "recovery": "Wait.", "type": "urn:x", "status": 503}'
 )
+
+
+EVENTS = {"content-type": "text/event-stream"}
 
 
 def through(transport: Any, **given: Any) -> SyncMemory:
@@ -170,6 +175,7 @@ def test_an_error_of_a_newer_server_keeps_its_code() -> None:
         (200, JSON, b"[1]"),
         (200, JSON, b"{"),
         (401, PROBLEM, b'{"detail": "no code"}'),
+        (403, JSON, b'{"code": "Forbidden", "message": "of a gateway"}'),
         (200, {}, b""),
     ],
 )
@@ -180,6 +186,31 @@ def test_an_answer_of_something_else_is_told_from_one_of_ours(answer: Any) -> No
         memory.log()
     assert foreign.value.facts == {"http_status": answer[0]}
     assert len(transport.sent) == 1
+
+
+@pytest.mark.parametrize("data", ["oops", "[]", "{}"])
+def test_a_problem_in_a_stream_that_is_none_of_ours_is_told_as_that(data: str) -> None:
+    transport = Scripted((200, EVENTS, f"event: problem\ndata: {data}\n\n".encode()))
+    with through(transport) as memory, pytest.raises(ServerUnreachable, match="answered 500"):
+        memory.verify()
+
+
+@pytest.mark.parametrize("data", ["oops", "[]", "{}", '{"version": 1}'])
+def test_an_event_that_is_none_of_ours_is_told_as_that(data: str) -> None:
+    transport = Scripted((200, EVENTS, f"event: x\ndata: {data}\n\n".encode()))
+    with (
+        through(transport) as memory,
+        closing(memory.events()) as events,
+        pytest.raises(ServerUnreachable, match="cannot be read"),
+    ):
+        next(events)
+
+
+def test_work_that_was_heard_to_its_end_is_done_though_the_stream_breaks() -> None:
+    transport = Breaking(b'event: result\ndata: {"events": 2, "head": "a", "sound": true}\n\n')
+    with through(transport) as memory:
+        assert memory.verify() == Verification(events=2, head="a", sound=True)
+    assert transport.sent == 1
 
 
 def test_a_document_of_another_release_is_told_from_a_bug() -> None:

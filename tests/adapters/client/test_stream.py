@@ -56,6 +56,14 @@ def test_long_work_is_heard_to_its_end() -> None:
     assert (hearing.answer.status, hearing.answer.body) == (200, b'{"chunks": 1}')
 
 
+def test_progress_that_cannot_be_read_stops_no_work() -> None:
+    steps: list[tuple[int, int]] = []
+    hearing = Hearing(lambda done, todo: steps.append((done, todo)))
+    for data in (b"oops", b"[]", b"{}", b'{"done": 1, "todo": "all"}'):
+        hearing.take(b"event: progress\ndata: %b\n\n" % data)
+    assert (steps, hearing.answer) == ([], None)
+
+
 def test_a_problem_at_the_end_of_long_work_is_an_answer_with_its_status() -> None:
     hearing = Hearing(None)
     hearing.take(b'event: progress\ndata: {"done": 1, "todo": 2}\n\n')

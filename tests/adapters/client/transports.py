@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import httpx
 
@@ -55,3 +55,26 @@ class Scripted(httpx.BaseTransport):
             raise httpx.ConnectError("nobody is there")
         status, headers, body = self._answers.pop(0)
         return httpx.Response(status, headers=headers, content=body)
+
+
+class Breaking(httpx.BaseTransport):
+    """A network that breaks in the middle of every stream, behind the same bytes."""
+
+    def __init__(self, begun: bytes) -> None:
+        self.sent = 0
+        self._begun = begun
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Answer with a stream that breaks."""
+        self.sent += 1
+        headers = {"content-type": "text/event-stream"}
+        return httpx.Response(200, headers=headers, stream=_Broken(self._begun), request=request)
+
+
+class _Broken(httpx.SyncByteStream):
+    def __init__(self, begun: bytes) -> None:
+        self._begun = begun
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self._begun
+        raise httpx.RemoteProtocolError("peer closed connection")

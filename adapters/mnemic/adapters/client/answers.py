@@ -19,7 +19,11 @@ from mnemic.kernel.errors import MnemicError
 PROBLEM: Final = "application/problem+json"
 OF_HTTP: Final = ("type", "title", "status", "instance")
 """Members of a problem that are no facts of the error."""
+OF_OURS: Final = ("code", "detail", "recovery")
+"""Members that every error of mnemic has; gateways have codes as well."""
 SUCCESS: Final = range(200, 300)
+UNREADABLE: Final = (AttributeError, KeyError, TypeError, ValueError)
+"""What comes of reading a document that is of another shape."""
 OF_THE_DOOR: Final = failures.__name__
 """Errors are found again by their code, so those of the door have to be known here."""
 
@@ -75,7 +79,7 @@ def answered(outcome: Outcome, request: Request, server: Server, tries: int) -> 
 def error_in(answer: Answer, request: Request, server: Server) -> MnemicError:
     """Return the error that an answer tells of."""
     document = _object(answer)
-    if document is None or not isinstance(document.get("code"), str):
+    if document is None or not all(isinstance(document.get(name), str) for name in OF_OURS):
         return foreign(answer, request, server)
     request_id = document.get("instance")
     facts = {name: value for name, value in document.items() if name not in OF_HTTP}
@@ -106,11 +110,16 @@ def result_in(answer: Answer, verb: Verb, request: Request, server: Server) -> A
         raise foreign(answer, request, server)
     try:
         return result_of(verb, document)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ServerUnreachable(
-            f"{request.verb}: what {server.address} answered cannot be read: {error}",
-            recovery="Use a client of the release that the server has.",
-        ) from error
+    except UNREADABLE as error:
+        raise unreadable(request, server, error) from error
+
+
+def unreadable(request: Request, server: Server, error: Exception) -> ServerUnreachable:
+    """Return the error for an answer of the right kind that makes no sense here."""
+    return ServerUnreachable(
+        f"{request.verb}: what {server.address} answered cannot be read: {error}",
+        recovery="Use a client of the release that the server has.",
+    )
 
 
 def _object(answer: Answer) -> dict[str, Any] | None:

@@ -97,6 +97,7 @@ class Connection:
     def _try(self, request: Request, progress: Progress | None, into: Download | None) -> Outcome:
         import httpx
 
+        hearing = Hearing(progress)
         try:
             with self._client.stream(**self._sent(request)) as response:
                 if into is not None and _is_archive(response):
@@ -106,12 +107,11 @@ class Connection:
                     return _answer(response, b"")
                 if not _is_stream(response):
                     return _answer(response, response.read())
-                hearing = Hearing(progress)
                 for piece in response.iter_bytes():
                     hearing.take(piece)
                 return hearing.ended()
         except httpx.RequestError as error:
-            return _silence(error)
+            return hearing.answer or _silence(error)  # what was heard to its end was heard
         except httpx.InvalidURL as error:
             raise _too_long(request) from error
 
@@ -188,6 +188,7 @@ class AsyncConnection:
     ) -> Outcome:
         import httpx
 
+        hearing = Hearing(progress)
         try:
             async with self._client.stream(**self._sent(request)) as response:
                 if into is not None and _is_archive(response):
@@ -197,12 +198,11 @@ class AsyncConnection:
                     return _answer(response, b"")
                 if not _is_stream(response):
                     return _answer(response, await response.aread())
-                hearing = Hearing(progress)
                 async for piece in response.aiter_bytes():
                     hearing.take(piece)
                 return hearing.ended()
         except httpx.RequestError as error:
-            return _silence(error)
+            return hearing.answer or _silence(error)  # what was heard to its end was heard
         except httpx.InvalidURL as error:
             raise _too_long(request) from error
 

@@ -8,7 +8,7 @@ from typing import Final
 import orjson
 from attrs import evolve
 
-from mnemic.adapters.client.answers import Answer, Outcome, answered
+from mnemic.adapters.client.answers import UNREADABLE, Answer, Outcome, answered, unreadable
 from mnemic.adapters.client.patience import PASSING, PAUSE_MAX_S, backoff_s
 from mnemic.adapters.client.requests import SILENCE_S, SSE, Request, space_path
 from mnemic.adapters.client.server import Server
@@ -51,16 +51,27 @@ class Following:
         return evolve(self._request, headers=headers, target=target)
 
     def take(self, piece: bytes) -> Iterator[Moment]:
-        """Yield the events that end in the next piece of the stream."""
+        """Yield the events that end in the next piece of the stream.
+
+        Raises:
+            ServerUnreachable: One is none.
+        """
         self._fruitless = 0
         for event in self._decoder.feed(piece):
             if event.name == "problem":
                 self._problem = answer_of_problem(event.data)
                 continue
-            moment: Moment = restored(Moment, orjson.loads(event.data))
+            moment = self._moment(event.data)
             if moment.version > self._after:
                 self._after = moment.version
                 yield moment
+
+    def _moment(self, data: str) -> Moment:
+        try:
+            moment: Moment = restored(Moment, orjson.loads(data))
+        except UNREADABLE as error:
+            raise unreadable(self._request, self._server, error) from error
+        return moment
 
     def ended(self) -> Outcome:
         """Return how a stream ended that was not cut off."""

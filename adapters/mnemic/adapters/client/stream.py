@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Any, Final
 
 import orjson
 from attrs import frozen
@@ -106,15 +106,25 @@ class Hearing:
         return self.answer or CUT_SHORT
 
     def _report(self, data: str) -> None:
-        if self._progress is not None:
-            told = orjson.loads(data)
-            self._progress(told["done"], told["todo"])
+        told = _object(data)
+        done, todo = told.get("done"), told.get("todo")
+        if self._progress is not None and isinstance(done, int) and isinstance(todo, int):
+            self._progress(done, todo)
 
 
 def answer_of_problem(data: str) -> Answer:
     """Return the problem that ends a stream, as if it had been answered with its status."""
-    status = orjson.loads(data).get("status")
+    status = _object(data).get("status")
     return _answer(status if isinstance(status, int) else 500, PROBLEM, data)
+
+
+def _object(data: str) -> dict[str, Any]:
+    """Return the JSON object in an event; empty if there is none."""
+    try:
+        document = orjson.loads(data)
+    except ValueError:
+        return {}
+    return document if isinstance(document, dict) else {}
 
 
 def _answer(status: int, content_type: str, data: str) -> Answer:
