@@ -129,6 +129,28 @@ def test_a_question_at_another_version_is_not_answered(refusing: Door) -> None:
     assert refusing.ask("GET", NOTES, headers={"if-match": '"0"'}).status_code == 412
 
 
+@pytest.mark.parametrize(
+    ("header", "tag", "status"),
+    [
+        ("if-match", '"2"', 200),
+        ("if-match", '"1"', 412),
+        ("if-none-match", '"2"', 412),
+        ("if-none-match", '"1"', 200),
+    ],
+)
+def test_a_question_on_a_condition_leaves_the_log_where_it_stands(
+    opened: Door, header: str, tag: str, status: int
+) -> None:
+    opened.learn("Ines moved the demo.")
+    answer = opened.ask(
+        "POST",
+        f"{NOTES}/recall",
+        json={"query": "demo", "record": False},
+        headers={header: tag},
+    )
+    assert (answer.status_code, version(opened)) == (status, '"2"')
+
+
 @pytest.mark.parametrize("tag", ["1", '"1', '"1" "2"', "W/1"])
 def test_what_is_no_list_of_tags_is_refused(refusing: Door, tag: str) -> None:
     answer = refusing.ask("GET", NOTES, headers={"if-none-match": tag})

@@ -71,9 +71,9 @@ class Order:
     space: str
     address: str
     """Path and query, as they were sent."""
-    tidies: bool = False
-    """Whether what waits is consolidated first, as a question does in the process. It takes a
-    server where anybody may write, a caller who may, and a method that may."""
+    may_tidy: bool = False
+    """Whether what waits may be consolidated before a question: it takes a server where anybody may
+    write, a caller who may, and a method that may."""
     session: str | None = None
     if_match: Tags | None = None
     if_none_match: Tags | None = None
@@ -82,6 +82,14 @@ class Order:
     def reads(self) -> bool:
         """Whether nothing is written for it."""
         return self.call.scope == "read"
+
+    @property
+    def tidies(self) -> bool:
+        """Whether what waits is consolidated first, as a question does in the process.
+
+        A condition speaks of the log as it stands, and would not hold any more.
+        """
+        return self.may_tidy and self.if_match is None and self.if_none_match is None
 
     @property
     def is_get(self) -> bool:
@@ -164,7 +172,7 @@ async def ordered(desk: Desk, route: Route, caller: Caller, request: Asked, *, s
         caller=caller,
         space=space,
         address=f"{scope['path']}?{scope['query_string'].decode('ascii')}",
-        tidies=not desk.settings.read_only
+        may_tidy=not desk.settings.read_only
         and route.method == "POST"
         and caller.allows(space, "write"),
         session=header(scope, b"mnemic-session"),
