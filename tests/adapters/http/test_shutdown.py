@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -77,6 +78,21 @@ def test_readers_who_take_nothing_hold_nobody_up(tmp_path: Path) -> None:
         told = time.monotonic()
         server.stop()
         assert time.monotonic() - told < STOPPED_WITHIN_S
+
+
+def test_whoever_leaves_whole_answers_lying_holds_nobody_up_either(tmp_path: Path) -> None:
+    with running(tmp_path) as server, server.inside("a") as client:
+        lessons = [f"{uuid4()} {'gulls ' * 2500}" for _ in range(70)]
+        client.post("blocks/batch", json={"lessons": lessons}).raise_for_status()
+        asked = f"GET {client.base_url.path}blocks HTTP/1.1\r\nhost: x\r\n"
+        bearer = f"authorization: {client.headers['authorization']}\r\n\r\n"
+        address = (client.base_url.host, client.base_url.port)
+        with socket.create_connection(address) as connection:
+            connection.sendall((asked + bearer).encode() * 20)
+            assert connection.recv(1) == b"H"
+            told = time.monotonic()
+            server.stop()
+            assert time.monotonic() - told < STOPPED_WITHIN_S
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT], ids=lambda how: how.name)

@@ -57,11 +57,19 @@ class Server(uvicorn.Server):
             hanging_up.cancel()
 
     async def _hang_up(self) -> None:
-        """Cut off who takes nothing any more of an answer that we have ended."""
-        await asyncio.sleep(HANG_UP_S)
-        for each in tuple(self.server_state.connections):
-            if each.transport.is_closing():
-                each.transport.abort()
+        """Cut off who takes nothing any more: of an answer that has ended, or of one that waits."""
+        while True:
+            before = self._lying()
+            await asyncio.sleep(HANG_UP_S)
+            for each, size in self._lying().items():
+                if each.transport.is_closing() or before.get(each) == size:
+                    each.transport.abort()
+
+    def _lying(self) -> dict[Any, int]:
+        """Return how many bytes lie ready for whom, where any do or the last ones are going."""
+        connections: tuple[Any, ...] = tuple(self.server_state.connections)
+        sizes = {each: each.transport.get_write_buffer_size() for each in connections}
+        return {each: size for each, size in sizes.items() if size or each.transport.is_closing()}
 
 
 async def serve(
