@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -42,6 +43,12 @@ async def test_a_space_is_made_once() -> None:
     async with hosting(MemoryStore()) as spaces:
         assert [await spaces.make("notes"), await spaces.make("notes")] == [True, False]
         assert await spaces.names() == ("notes",)
+
+
+async def test_of_several_who_make_a_space_at_once_one_is_told_that_it_was_made() -> None:
+    async with hosting(MemoryStore()) as spaces:
+        told = await asyncio.gather(*(spaces.make("notes") for _ in range(4)))
+    assert sorted(told) == [False, False, False, True]
 
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 1000, "\ud800"])

@@ -116,6 +116,7 @@ class Spaces:
         self._open_max = open_max
         self._places: dict[str, _Place] = {}
         self._questions = 0
+        self._making = anyio.Lock()
         self._coming: set[str] = set()
         """Names of spaces that are being brought, and that nobody sees before they are whole."""
 
@@ -173,10 +174,11 @@ class Spaces:
         """
         name = checked_name("space", space)
         self._check_not_coming(name)
-        if name in await self.names():
-            return False
-        (await self._hold(name, making=True)).release()
-        return True
+        async with self._making:  # of several who ask at once, one is told that it was made
+            if name in await self.names():
+                return False
+            (await self._hold(name, making=True)).release()
+            return True
 
     async def vacancy(self, space: str) -> Vacancy:
         """Return the right to bring a space that is not there. Nobody sees it before the release.
