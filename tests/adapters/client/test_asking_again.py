@@ -133,6 +133,28 @@ def test_without_retries_nothing_is_sent_twice_and_no_id_is_made(server: Served)
         assert memory.status().inbox == 1
 
 
+@pytest.mark.parametrize("command_id", [None, "mine"])
+def test_a_command_that_nobody_answered_can_be_repeated_by_its_id(
+    server: Served, command_id: str | None
+) -> None:
+    transport = Lossy(2, of="/recall")
+    with lossy(server, transport, retries=1) as memory:
+        memory.learn("the gate opens at six")
+        with pytest.raises(ServerUnreachable) as lost:
+            memory.recall("gate", command_id=command_id)
+        told = str(lost.value.facts["command_id"])
+        assert memory.recall("gate", command_id=told).decision_id is not None
+        assert (told == "mine") is (command_id == "mine")
+        assert memory.status().decisions == 1
+
+
+def test_a_command_that_a_server_is_too_busy_for_can_be_repeated_by_its_id() -> None:
+    with through(Scripted((503, PROBLEM, BUSY)), retries=0) as memory:
+        with pytest.raises(StoreBusy) as busy:
+            memory.learn("the gate opens at six", command_id="mine")
+        assert busy.value.facts == {"command_id": "mine"}
+
+
 # --- others that answer -------------------------------------------------------------------------
 
 

@@ -14,7 +14,7 @@ from mnemic.adapters.http import failures
 from mnemic.adapters.wire.documents import result_of
 from mnemic.adapters.wire.problems import error_of
 from mnemic.adapters.wire.verbs import Verb
-from mnemic.kernel.errors import MnemicError
+from mnemic.kernel.errors import MnemicError, Unavailable
 
 PROBLEM: Final = "application/problem+json"
 OF_HTTP: Final = ("type", "title", "status", "instance")
@@ -63,17 +63,25 @@ def answered(outcome: Outcome, request: Request, server: Server, tries: int) -> 
 
     Raises:
         ServerUnreachable: There is none, or none of a server of mnemic.
-        MnemicError: What the server refused or failed at, of its own class.
+        MnemicError: What the server refused or failed at, of its own class. Where the command may
+            stand all the same, its id is among the facts: to repeat it by, whoever chose it.
     """
-    if isinstance(outcome, Silence):
-        raise ServerUnreachable(
-            f"{request.verb}: no answer from {server.address} in {tries} "
-            f"{'try' if tries == 1 else 'tries'}, at last {outcome.complaint}",
-            tries=tries,
-        )
-    if outcome.succeeded:
+    if isinstance(outcome, Answer) and outcome.succeeded:
         return outcome
-    raise error_in(outcome, request, server)
+    error = _failure(outcome, request, server, tries)
+    if isinstance(error, Unavailable) and request.command_id is not None:
+        error.facts.setdefault("command_id", request.command_id)
+    raise error
+
+
+def _failure(outcome: Outcome, request: Request, server: Server, tries: int) -> MnemicError:
+    if isinstance(outcome, Answer):
+        return error_in(outcome, request, server)
+    return ServerUnreachable(
+        f"{request.verb}: no answer from {server.address} in {tries} "
+        f"{'try' if tries == 1 else 'tries'}, at last {outcome.complaint}",
+        tries=tries,
+    )
 
 
 def error_in(answer: Answer, request: Request, server: Server) -> MnemicError:

@@ -38,6 +38,8 @@ class Request:
     body: bytes | Packed | None = field(default=None, repr=False)
     again: bool = False
     """Whether it may be sent again when nobody knows what became of it."""
+    command_id: str | None = None
+    """Under which the server does it once; None: none, or it writes nothing."""
     silence_s: float = 0.0
     """How long the server may be silent at least, in seconds, before it is taken for dead."""
 
@@ -79,6 +81,7 @@ def request_of(
         target=f"{path}?{urlencode(query)}" if query else path,
         headers=headers,
         body=body,
+        command_id=call.command_id,
         again=(reads or call.command_id is not None) if again is None else again,
         silence_s=SILENCE_S if verb.long else 0.0,
     )

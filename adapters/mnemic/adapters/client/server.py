@@ -30,7 +30,7 @@ class ServerUnreachable(Unavailable):
     code = "server-unreachable"
     default_recovery = (
         "Check that `mnemic serve` runs at this address, then try again. A write that was not "
-        "answered may stand: repeat it with the same command_id."
+        "answered may stand: repeat it with the command_id among the facts of this error."
     )
 
 
