@@ -17,7 +17,7 @@ Rules of this module:
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from itertools import starmap
@@ -212,7 +212,7 @@ class Space:
     # --- reading ----------------------------------------------------------------------------
 
     @contextmanager
-    def still(self) -> Iterator[int]:
+    def still(self) -> Generator[int]:
         """Keep the state at what is the log's end now, and say which version that is.
 
         Whoever asks several things gets all answers from one version, however fast other processes
