@@ -11,6 +11,7 @@ import pytest
 from mnemic.adapters.inprocess.standing import asked, version_of, version_written
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.kernel.errors import FieldRefused, VersionConflict, ViewReadOnly
+from mnemic.kernel.policy import Policy
 from tests.adapters.inprocess.conftest import Open
 
 
@@ -89,6 +90,23 @@ def test_a_repeated_command_is_answered_wherever_the_log_stands(opened: Open) ->
     seat = memory.seat(actor="ines", version=1)
     assert seat.learn("Ines moved the demo.", command_id="a") == first
     assert version_written(seat) == 2
+
+
+def test_work_that_was_cut_short_goes_on_where_it_left_the_log(opened: Open) -> None:
+    memory = opened(policy=Policy(consolidate_chunk=1))
+    memory.learn_many(["Ines moved the demo.", "Tea is out."])
+    begun = memory.status().version
+
+    def give_up(_done: int, _todo: int) -> None:
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        memory.seat(actor="ines", version=begun).consolidate(command_id="a", progress=give_up)
+    again = memory.seat(actor="ines", version=begun)
+    assert again.consolidate(command_id="a").promoted == 2
+    memory.learn("Something else.")
+    with pytest.raises(VersionConflict):
+        again.learn("Mine.")
 
 
 def test_a_version_that_is_still_to_come_is_none(opened: Open) -> None:

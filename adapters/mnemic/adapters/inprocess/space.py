@@ -504,6 +504,8 @@ class Space:
             )
         if row is not None:
             self.answered = row.last
+            if self.stands == row.first - 1:
+                self.stands = row.last  # it was this command that moved the log on, here too
         return row
 
     def decided_again(self, row: CommandRow, decide: Decide) -> Outcome:
