@@ -190,3 +190,15 @@ def test_a_prompt_that_is_not_there_is_refused() -> None:
                 await agent.get_prompt("sing")
 
     run(conversation)
+
+
+def test_a_frame_of_a_policy_that_says_little_is_shown_whole() -> None:
+    async def conversation() -> None:
+        async with client() as agent:
+            whole = await read(agent, "mnemic://frames/self")
+            little = {"policy": {"name": "little"}}
+            adopted = {"verb": "adopt_policy", "arguments": little}
+            assert not (await agent.call_tool("mnemic_upkeep", adopted)).is_error
+            assert await read(agent, "mnemic://frames/self") == whole
+
+    run(conversation)

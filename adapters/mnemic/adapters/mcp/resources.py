@@ -23,7 +23,7 @@ from types import MappingProxyType
 from typing import Any
 
 import orjson
-from attrs import frozen
+from attrs import asdict, frozen
 from mcp.shared.uri_template import UriTemplate
 from mcp.types import Resource as ListedResource
 from mcp.types import ResourceTemplate, TextResourceContents
@@ -34,6 +34,7 @@ from mnemic.adapters.wire.calls import Call
 from mnemic.adapters.wire.documents import document_of
 from mnemic.adapters.wire.verbs import verbs
 from mnemic.kernel.errors import FieldRefused, GuideUnknown
+from mnemic.kernel.policy import Policy
 
 LISTED_MAX = 20
 """Blocks that the list names: those that this client touched last."""
@@ -172,15 +173,15 @@ async def _view_block(seat: Seat, point: str, block_id: str) -> Any:
 
 
 async def _frame(seat: Seat, frame: str) -> Any:
-    policy = await _answer(seat, "policy")
-    known = {each["name"]: each for each in policy["frames"]}
+    policy: Policy = await seat.perform(Call(verb="policy"))
+    known = {each.name: each for each in policy.frames}
     if frame not in known:
         raise FieldRefused(
             f"no frame is called {frame!r:.80}",
             recovery=f"Name one of: {', '.join(known)}.",
             field="frame",
         )
-    return known[frame]
+    return asdict(known[frame])
 
 
 async def _guides(seat: Seat) -> str:
