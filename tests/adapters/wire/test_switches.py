@@ -1,0 +1,26 @@
+"""What switches something on or off is true or false: any text would switch it on."""
+
+from __future__ import annotations
+
+import pytest
+
+from mnemic.adapters.entropy import SeededEntropy
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.wire.calls import Call, answered
+from mnemic.kernel.errors import FieldRefused
+from mnemic.specs.strategies.vectors import PlaneEmbedder
+
+
+@pytest.mark.parametrize("record", ["false", "true", 0, 1, None])
+def test_a_switch_that_is_neither_true_nor_false_is_refused_and_nothing_recorded(
+    record: object,
+) -> None:
+    call = Call(verb="recall", arguments={"query": "the gate", "record": record})
+    opened = SyncMemory.open(
+        ":memory:", entropy=SeededEntropy("switches"), embedder=PlaneEmbedder()
+    )
+    with opened as memory:
+        with pytest.raises(FieldRefused) as refused:
+            answered(memory, call)
+        assert refused.value.facts == {"field": "record"}
+        assert memory.status().decisions == 0
