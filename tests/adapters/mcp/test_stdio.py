@@ -102,6 +102,21 @@ def test_it_ends_in_order_and_ends_its_session(tmp_path: Path, end: str) -> None
     )
 
 
+def test_a_client_that_is_killed_leaves_a_session_that_is_ended(tmp_path: Path) -> None:
+    with begun(tmp_path / "agent.db") as process:
+        asked(process, HELLO)
+        assert not asked(process, LEARN)["result"]["isError"]
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        process.stdin.write(json.dumps({**LEARN, "id": 3}) + "\n")
+        process.stdin.close()
+        assert process.wait(timeout=20) == 0
+        assert "error" not in process.stderr.read()
+    assert log(tmp_path / "agent.db")[-1][0] == "session-ended"
+
+
 def test_it_goes_on_with_the_session_of_the_shell_that_it_was_started_from(tmp_path: Path) -> None:
     with SyncMemory.open(tmp_path / "agent.db", actor="cli") as memory:
         session = memory.start_session().session_id

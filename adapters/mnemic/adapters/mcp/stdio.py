@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -27,6 +28,8 @@ ACTOR = "mcp"
 ACTOR_MAX = 64
 CHUNK = 1 << 16
 """Bytes that are read at once."""
+
+logger = logging.getLogger(__name__)
 
 
 @define(kw_only=True)
@@ -113,16 +116,19 @@ async def serve(opening: Callable[[], AbstractAsyncContextManager[OneClient]]) -
     Whichever comes, the session that stands open is ended first.
     """
     door = server(opening)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_stop_when_told, tasks.cancel_scope)
-        with Wire() as wire:
-            # The SDK takes standard output for itself, so that nothing else gets onto the wire.
-            async with stdio_server(stdin=cast("anyio.AsyncFile[str]", wire)) as (
-                incoming,
-                outgoing,
-            ):
-                await door.run(incoming, outgoing, door.create_initialization_options())
-        tasks.cancel_scope.cancel()
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_stop_when_told, tasks.cancel_scope)
+            with Wire() as wire:
+                # The SDK takes standard output for itself, so that nothing else gets onto the wire.
+                async with stdio_server(stdin=cast("anyio.AsyncFile[str]", wire)) as (
+                    incoming,
+                    outgoing,
+                ):
+                    await door.run(incoming, outgoing, door.create_initialization_options())
+            tasks.cancel_scope.cancel()
+    except* BrokenPipeError:
+        logger.info("the client went before it had read all its answers")
 
 
 async def _stop_when_told(scope: anyio.CancelScope) -> None:
