@@ -210,6 +210,7 @@ REFUSALS = [
     ({"tags": "one,two"}, "tags-refused"),
     ({"tags": None}, "tags-refused"),
     ({"tags": 5}, "tags-refused"),
+    ({"tags": {"one": 1}}, "tags-refused"),
     ({"tags": ["\udfff"]}, "field-refused"),
     ({"category": ""}, "field-refused"),
     ({"category": None}, "field-refused"),

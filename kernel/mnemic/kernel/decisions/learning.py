@@ -34,8 +34,8 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def _read_once(tags: Iterable[str]) -> Iterable[str]:
     """Return *tags* so that they can be read again: a command may be decided more than once."""
-    if isinstance(tags, str) or not isinstance(tags, Iterable):
-        return tags
+    if isinstance(tags, str | bytes | Mapping) or not isinstance(tags, Iterable):
+        return tags  # for checked_tags to refuse
     return tuple(tags)
 
 
@@ -159,7 +159,7 @@ def checked_tags(tags: Iterable[str], policy: Policy) -> tuple[str, ...]:
     """
     # A door may pass on whatever it was sent, so the annotation proves nothing.
     given: object = tags
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
         raise TagsRefused(f"tags must be a list of texts, got {given!r}")
     kept = set()
     for tag in tags:
