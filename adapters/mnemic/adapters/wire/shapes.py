@@ -176,6 +176,8 @@ class Shapes:
         name, verb = attribute.name, FORMS.get(of)
         if verb is not None:
             return self.parameter(verb, verbs()[verb].parameters[name])
+        if of in EXACT:  # whoever checks it takes any text, and gives a verdict
+            annotation = getattr(annotation, "__supertype__", annotation)
         told = fields_told(of).get(name, "")
         shape = limited(self.of(annotation), attribute) if of in FORMS else self.of(annotation)
         shape = self._worded(_named(of), name, shape, told)
