@@ -125,9 +125,9 @@ def known_at(view: SyncView, version: int, now: str | datetime | None = None) ->
     Raises:
         FieldRefused, PointOutOfRange: The log has no such version.
     """
-    space = view._space  # noqa: SLF001 - of this module
+    space = view._space  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     with space.guard:
-        point = view._view().point  # noqa: SLF001 - of this module
+        point = view._view().point  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
         known = space.state.timeline.checked_version(_whole(version))
         fixed = views.as_of(
             space.state,
@@ -135,7 +135,7 @@ def known_at(view: SyncView, version: int, now: str | datetime | None = None) ->
             active_us=point.active_us,
             instant_us=instant("now", now),
         )
-    return SyncView(space, view._models, fixed)  # noqa: SLF001 - of this module
+    return SyncView(space, view._models, fixed)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
 
 def view_at(

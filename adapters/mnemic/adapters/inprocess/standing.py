@@ -1,4 +1,7 @@
-"""Where a seat stands in the log, for doors that say so with each answer."""
+"""Where a seat stands in the log, for doors that say so with each answer.
+
+A part of the door that looks behind it, as its verbs do, and no verb itself.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ TRIES = 3
 
 def version_of(memory: Host) -> int:
     """Return the version that the log stands at."""
-    space = memory._open()  # noqa: SLF001 - a part of the same door
+    space = memory._open()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     with space.guard:
         space.catch_up()
         return space.state.version
@@ -26,7 +29,7 @@ def version_written(memory: Host) -> int:
 
     A repeated command is answered where it was the first time.
     """
-    answered = memory._open().answered  # noqa: SLF001 - a part of the same door
+    answered = memory._open().answered  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     return version_of(memory) if answered is None else answered
 
 
@@ -41,5 +44,5 @@ def asked(memory: Host, question: Callable[[], T]) -> tuple[T, int]:
         answer = question()
         if version_of(memory) == before:
             return answer, before
-    with memory._open().still() as version:  # noqa: SLF001 - a part of the same door
+    with memory._open().still() as version:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
         return question(), version
