@@ -129,10 +129,26 @@ def test_it_goes_on_with_the_session_of_the_shell_that_it_was_started_from(tmp_p
     assert log(tmp_path / "agent.db") == [("session-started", "cli"), ("block-learned", "cli")]
 
 
-def test_what_is_no_message_is_answered_with_an_error_and_harms_nobody(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("line", "identifier", "code"),
+    [
+        ("no json", None, -32700),
+        ("{}", None, -32600),
+        (json.dumps({**LEARN, "params": {"content": "cut in an emoji \ud83d"}}), 2, -32700),
+        (json.dumps(LEARN).replace(json.dumps(GATE), "[" * 300 + "]" * 300), 2, -32700),
+    ],
+    ids=["no JSON", "no message", "half a surrogate pair", "too deep"],
+)
+def test_what_is_no_message_is_answered_with_an_error_and_harms_nobody(
+    tmp_path: Path, line: str, identifier: int | None, code: int
+) -> None:
     with begun(tmp_path / "agent.db") as process:
         assert process.stdin is not None
-        process.stdin.write("no json\n\n{}\n")
+        assert process.stdout is not None
+        process.stdin.write(f"{line}\n\n")
+        process.stdin.flush()
+        answer = json.loads(process.stdout.readline())
+        assert (answer["id"], answer["error"]["code"]) == (identifier, code)
         assert asked(process, HELLO)["id"] == 1
         process.stdin.close()
         assert process.wait(timeout=20) == 0

@@ -20,6 +20,7 @@ from attrs import define, field
 from mcp.server.stdio import stdio_server
 
 from mnemic.adapters.inprocess.memory import Memory
+from mnemic.adapters.mcp.garbled import answering
 from mnemic.adapters.mcp.seats import Seat, Sessions, everything, reading
 from mnemic.adapters.mcp.server import Context, server
 
@@ -121,11 +122,11 @@ async def serve(opening: Callable[[], AbstractAsyncContextManager[OneClient]]) -
             tasks.start_soon(_stop_when_told, tasks.cancel_scope)
             with Wire() as wire:
                 # The SDK takes standard output for itself, so that nothing else gets onto the wire.
-                async with stdio_server(stdin=cast("anyio.AsyncFile[str]", wire)) as (
-                    incoming,
-                    outgoing,
+                async with (
+                    stdio_server(stdin=cast("anyio.AsyncFile[str]", wire)) as (incoming, outgoing),
+                    answering(incoming, outgoing) as messages,
                 ):
-                    await door.run(incoming, outgoing, door.create_initialization_options())
+                    await door.run(messages, outgoing, door.create_initialization_options())
             tasks.cancel_scope.cancel()
     except* BrokenPipeError:
         logger.info("the client went before it had read all its answers")
@@ -173,7 +174,7 @@ class Wire:
         async with inlet:
             async for chunk in inlet:
                 *lines, rest = (rest + chunk).split(b"\n")
-                for line in lines:
+                for line in filter(bytes.strip, lines):
                     yield line.decode("utf-8", errors="replace")
         if rest:
             yield rest.decode("utf-8", errors="replace")
