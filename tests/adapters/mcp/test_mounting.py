@@ -308,3 +308,14 @@ def test_a_fork_to_a_space_that_may_be_seen_takes_the_scope_admin_there(tmp_path
         assert sorted(await server.spaces.names()) == ["default", "mine"]
 
     run(tmp_path, conversation)
+
+
+def test_a_path_that_only_begins_like_ours_is_no_space(tmp_path: Path) -> None:
+    async def conversation(server: Served) -> None:
+        secret = server.token("ines", default="write")
+        headers = {**TAKES, "Authorization": f"Bearer {secret}"}
+        async with httpx.AsyncClient(headers=headers) as http:
+            found = await http.post(f"{server.url}default", json=INITIALIZE)
+        assert (found.status_code, found.json()["code"]) == (404, "point-out-of-range")
+
+    run(tmp_path, conversation)

@@ -196,10 +196,19 @@ def _security(hosts: Sequence[str] | None, origins: Iterable[str]) -> TransportS
 
 
 def _named(scope: Any) -> str:
-    """Return the space that the path names, as it was sent: a name may hold an encoded slash."""
+    """Return the space that the path names, as it was sent: a name may hold an encoded slash.
+
+    Raises:
+        PointOutOfRange: The path only begins like ours.
+    """
     sent: bytes = scope.get("raw_path") or quote(scope["path"]).encode()
     path = sent.partition(b"?")[0].decode("latin-1")
-    return unquote(path.partition(PATH)[2].strip("/"))
+    behind = path.partition(PATH)[2]
+    if behind and not behind.startswith("/"):
+        raise PointOutOfRange(
+            f"nothing stands at {path!r:.200}", recovery=f"Connect to {PATH}/<space>."
+        )
+    return unquote(behind.strip("/"))
 
 
 def _only(names: Sequence[str]) -> str:
