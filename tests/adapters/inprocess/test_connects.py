@@ -119,7 +119,7 @@ def test_what_became_of_one_edge_is_what_connect_would_have_said(memory: SyncMem
         target_id=None,
         code="field-refused",
         detail="not an edge: 7",
-        recovery="Give a mapping with source and target, or a ConnectSpec.",
+        recovery="Its fields: source, target, relation, weight, note, if_exists.",
     )
     assert batch == ConnectsResult(results=(made,), created=1, errors=(error,))
     assert batch.to_dict()["errors"] == [error.to_dict()]

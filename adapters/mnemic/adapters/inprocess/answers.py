@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
+from mnemic.adapters.inprocess.items import item
 from mnemic.kernel import identity
 from mnemic.kernel.decisions.connecting import Assertion, Connected
 from mnemic.kernel.decisions.feedback import ID_LENGTH_MAX, Feedback, Scored
@@ -91,15 +92,10 @@ def asserted(given: object) -> Assertion | Refused:
     """Return one item of a batch as an assertion, or why it is none."""
     if isinstance(given, Assertion):
         return given
-    if not isinstance(given, Mapping):
-        return FieldRefused(
-            f"not an edge: {given!r:.100}",
-            recovery="Give a mapping with source and target, or a ConnectSpec.",
-        )
     try:
-        return Assertion(**given)
-    except TypeError as error:
-        return FieldRefused(f"not an edge: {error}")
+        return item(Assertion, given, "an edge")
+    except FieldRefused as refusal:
+        return refusal
 
 
 def connects_result(

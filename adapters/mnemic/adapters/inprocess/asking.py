@@ -69,7 +69,9 @@ class Request:
             if value is not None and (
                 isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most
             ):
-                raise FieldRefused(f"{name} must be from 1 to {most}, got {value!r}", field=name)
+                raise FieldRefused(
+                    f"{name} must be a whole number from 1 to {most}, got {value!r}", field=name
+                )
         if not isinstance(self.suggest, bool):
             raise FieldRefused(
                 f"suggest must be true or false, got {self.suggest!r}", field="suggest"

@@ -13,6 +13,7 @@ from mnemic.adapters.inprocess.answers import learn_results
 from mnemic.adapters.inprocess.commands import Command, Written
 from mnemic.adapters.inprocess.consolidation import Progress
 from mnemic.adapters.inprocess.host import Date, Host
+from mnemic.adapters.inprocess.items import item
 from mnemic.adapters.inprocess.opening import check_identity
 from mnemic.kernel.decisions.archiving import (
     decide_erase,
@@ -358,14 +359,14 @@ def _decide_many(
     return learned, refused, events
 
 
-def _lesson(given: Mapping[str, Any] | str) -> Lesson | Refused:
+def _lesson(given: object) -> Lesson | Refused:
     """Return what was given as a lesson, or why it is none."""
     if isinstance(given, str):
         return Lesson(content=given)
     try:
-        return Lesson(**given)
-    except TypeError as error:
-        return FieldRefused(f"not a lesson: {error}")
+        return item(Lesson, given, "a lesson")
+    except FieldRefused as refusal:
+        return refusal
 
 
 def _told(lesson: Lesson | Refused) -> dict[str, Any]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from attrs import asdict, fields
+from attrs import asdict
 
 from mnemic.adapters.inprocess.commands import Command, Written
 from mnemic.adapters.inprocess.host import Host
+from mnemic.adapters.inprocess.items import item
 from mnemic.kernel import identity
 from mnemic.kernel.decisions.composing import (
     Composition,
@@ -183,11 +184,4 @@ def _spec(place: int, member: object) -> MemberSpec:
         return member
     if isinstance(member, str):
         return MemberSpec(block_id=member, role="supporting" if place else "primary")
-    try:
-        return MemberSpec(**member)  # type: ignore[arg-type]
-    except TypeError as error:
-        raise FieldRefused(
-            f"member {place} must be an id or an object with block_id, got {member!r:.80}",
-            recovery="Fields of a member: " + ", ".join(f.name for f in fields(MemberSpec)) + ".",
-            field="members",
-        ) from error
+    return item(MemberSpec, member, f"member {place}", field="members")

@@ -135,7 +135,7 @@ async def serve(opening: Callable[[], AbstractAsyncContextManager[OneClient]]) -
 async def _stop_when_told(scope: anyio.CancelScope) -> None:
     if sys.platform == "win32":  # there, whoever started us ends us as a whole
         return
-    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
         async for _ in signals:
             scope.cancel()
             return
