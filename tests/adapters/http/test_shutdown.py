@@ -95,6 +95,20 @@ def test_whoever_leaves_whole_answers_lying_holds_nobody_up_either(tmp_path: Pat
             assert time.monotonic() - told < STOPPED_WITHIN_S
 
 
+def test_whoever_never_sends_the_rest_of_a_request_holds_nobody_up(tmp_path: Path) -> None:
+    with running(tmp_path) as server, server.inside("a") as client:
+        head = f"POST {client.base_url.path}blocks HTTP/1.1\r\nhost: x\r\ncontent-length: 99\r\n"
+        rest = f"authorization: {client.headers['authorization']}\r\nexpect: 100-continue\r\n\r\n"
+        address = (client.base_url.host, client.base_url.port)
+        with socket.create_connection(address) as connection:
+            connection.sendall((head + rest).encode())
+            assert connection.recv(12) == b"HTTP/1.1 100"  # somebody waits for the body
+            connection.sendall(b'{"content":')
+            told = time.monotonic()
+            server.stop()
+            assert time.monotonic() - told < STOPPED_WITHIN_S
+
+
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT], ids=lambda how: how.name)
 def test_streams_end_and_nothing_acknowledged_is_lost(tmp_path: Path, how: signal.Signals) -> None:
     begun = [Event() for _ in range(LEARNERS)]

@@ -27,6 +27,19 @@ class Connection(HttpToolsProtocol):
         self._head: asyncio.TimerHandle | None = None
         """Runs while a head is awaited."""
         self._head_bytes = 0
+        """Of what came since a head was last awaited."""
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether somebody has to take what lies ready, or to send the rest of a request."""
+        cycle: Any = self.cycle  # None before the first request
+        is_sending = cycle is not None and cycle.more_body and not cycle.response_complete
+        return self.transport.is_closing() or is_sending or self.stand[0] > 0
+
+    @property
+    def stand(self) -> tuple[int, int]:
+        """How many bytes lie ready to be taken, and how many have come."""
+        return self.transport.get_write_buffer_size(), self._head_bytes
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for the first request."""

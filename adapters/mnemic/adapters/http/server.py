@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
 
@@ -24,7 +24,7 @@ from mnemic.adapters.clocks import SystemClock
 from mnemic.adapters.hosting import Spaces
 from mnemic.adapters.http.agents import Agents
 from mnemic.adapters.http.application import application
-from mnemic.adapters.http.connections import connection
+from mnemic.adapters.http.connections import Connection, connection
 from mnemic.adapters.http.front import Front
 from mnemic.adapters.http.observing import Observer
 from mnemic.adapters.http.settings import Settings
@@ -57,19 +57,18 @@ class Server(uvicorn.Server):
             hanging_up.cancel()
 
     async def _hang_up(self) -> None:
-        """Cut off who takes nothing any more: of an answer that has ended, or of one that waits."""
+        """Cut off who takes nothing any more, or sends nothing more of a request it has begun."""
         while True:
-            before = self._lying()
+            before = self._waiting()
             await asyncio.sleep(HANG_UP_S)
-            for each, size in self._lying().items():
-                if each.transport.is_closing() or before.get(each) == size:
+            for each, stand in self._waiting().items():
+                if each.transport.is_closing() or before.get(each) == stand:
                     each.transport.abort()
 
-    def _lying(self) -> dict[Any, int]:
-        """Return how many bytes lie ready for whom, where any do or the last ones are going."""
-        connections: tuple[Any, ...] = tuple(self.server_state.connections)
-        sizes = {each: each.transport.get_write_buffer_size() for each in connections}
-        return {each: size for each, size in sizes.items() if size or each.transport.is_closing()}
+    def _waiting(self) -> dict[Connection, tuple[int, int]]:
+        """Return for whom something waits, with how far they have come: taking, and sending."""
+        connections = cast("tuple[Connection, ...]", tuple(self.server_state.connections))
+        return {each: each.stand for each in connections if each.is_waited_for}
 
 
 async def serve(
