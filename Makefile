@@ -16,7 +16,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test test-long mutants check lint types pytest golden-cpu bench peers clients format clean
+.PHONY: help setup demo test test-long mutants check lint types pytest golden-cpu bench peers fuzz clients format clean
 
 help: ## show this list
 	@echo "mnemic: make TARGET"
@@ -99,6 +99,9 @@ peers: $(READY) ## compare with other memories, and renew the tables of the READ
 	@mkdir -p .tmp/found
 	@$(BIN)/python benchmarks/peers.py --install
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/peers.py --runs 3 --json .tmp/found/peers.json --write README.md
+
+fuzz: $(READY) ## let schemathesis ask the HTTP door for five minutes
+	@MNEMIC_SCHEMATHESIS_S=300 $(BIN)/python -m pytest -q tests/adapters/http/test_schemathesis.py
 
 clients: $(READY) ## put the MCP inspector and the conformance suite to the MCP door (npm, network)
 	@PYTHON=$(BIN)/python MNEMIC=$(BIN)/mnemic sh tests/adapters/mcp/real_clients.sh .tmp/clients
