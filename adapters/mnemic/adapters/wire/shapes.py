@@ -204,7 +204,19 @@ def _narrowed(shape: Schema, constraints: Mapping[str, Any]) -> Schema:
         found["enum"] = [*constraints["enum"], None]
     if "items" in constraints:
         found["items"] = {**shape.get("items", {}), **constraints["items"]}
-    return found
+    given = {_kind(each) for each in found.get("enum", ())} - {"null"}
+    return _apart(found, sorted(given)) if len(given) > 1 else found
+
+
+def _apart(shape: Schema, kinds: list[str]) -> Schema:
+    """Return a schema of values of several types, each type by itself: generators know no other."""
+    rest = {key: word for key, word in shape.items() if key not in {"type", "enum"}}
+    values = {kind: [each for each in shape["enum"] if _kind(each) == kind] for kind in kinds}
+    return {**rest, "anyOf": [{"type": kind, "enum": values[kind]} for kind in kinds]}
+
+
+def _kind(value: object) -> str:
+    return PLAIN[type(value)]
 
 
 def _either(shapes: list[Schema]) -> Schema:
