@@ -18,7 +18,7 @@ from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.kernel.errors import StoreFailed, StoreFull
 from mnemic.kernel.results import LearnResult
-from tests.adapters.checkpoints.states import space_of
+from tests.adapters.checkpoints.states import keeper_of
 
 Limit: TypeAlias = Callable[[SQLiteStore], AbstractContextManager[None]]
 ROOM_PAGES = 12
@@ -101,7 +101,7 @@ def test_no_verb_fails_for_want_of_room_for_a_checkpoint(tmp_path: Path) -> None
     with SyncMemory.open(MemoryStore(), checkpoints=folder) as memory:
         with files_of(PAGE_BYTES):
             memory.learn_many([f"fact {number}" for number in range(TAIL_MIN + 1)])
-            space_of(memory).close()  # waits for the one in the background
+            keeper_of(memory).close()  # waits for the one in the background
             with pytest.raises(StoreFull, match="cannot be written"):
                 memory.checkpoint()
         (alert,) = memory.status().alerts

@@ -20,7 +20,7 @@ Validator: TypeAlias = Callable[[Any, "attrs.Attribute[Any]", Any], None]
 
 COUNT_MAX = 1_000_000
 WORD_LENGTH_MAX = 200
-PAIR = 2
+_PAIR = 2
 
 
 def _refuse(instance: object, attribute: attrs.Attribute[Any], what: str, value: object) -> None:
@@ -138,7 +138,7 @@ def pairs(value: Iterable[Iterable[Any]]) -> tuple[tuple[str, Any], ...]:
     """
     entries = _entries(value)
     found = None if entries is None else [_entries(entry) for entry in entries]
-    if found is None or not all(entry is not None and len(entry) == PAIR for entry in found):
+    if found is None or not all(entry is not None and len(entry) == _PAIR for entry in found):
         raise PolicyRefused(f"not a list of pairs: {value!r:.100}")
     told = tuple((key, entry) for key, entry in filter(None, found))
     if not all(is_word(key) for key, _ in told):

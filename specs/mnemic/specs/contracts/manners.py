@@ -8,7 +8,7 @@ import pytest
 
 from mnemic.kernel.errors import MnemicError
 from mnemic.specs.contracts.answers import plain
-from mnemic.specs.contracts.doorsteps import Door, Doorstep, needs, version_of
+from mnemic.specs.contracts.doorsteps import Door, Doorstep, learned, needs, version_of
 from mnemic.specs.contracts.refusals import LIMITED, WISHES
 from mnemic.specs.contracts.wishes import (
     FIRST,
@@ -112,6 +112,21 @@ class Manners(Doorstep):
         with pytest.raises(MnemicError) as refused:
             memory.seat(actor="Omar", session=session)
         assert (refused.value.code, bool(refused.value.recovery)) == ("session-state", True)
+
+    @needs("seat")
+    def test_a_seat_may_be_for_reading_or_for_one_version(self, memory: Door) -> None:
+        learned(memory, LESSONS["gate"])
+        before = version_of(memory)
+        readers = memory.seat(actor="Ines", read_only=True)
+        with pytest.raises(MnemicError) as refused:
+            readers.learn(LESSONS["tea"])
+        assert (refused.value.code, version_of(readers)) == ("view-read-only", before)
+        bound = memory.seat(actor="Ines", version=before)
+        learned(bound, LESSONS["tea"])
+        assert version_of(bound) == before + 1
+        with pytest.raises(MnemicError) as late:
+            memory.seat(actor="Omar", version=before).learn(LESSONS["oil"])
+        assert (late.value.code, version_of(memory)) == ("version-conflict", before + 1)
 
     @needs("read_only")
     @pytest.mark.parametrize("verb", sorted({*WRITING} - READING_TOO - {"end_session"}))
