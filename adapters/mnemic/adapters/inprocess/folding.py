@@ -1,0 +1,263 @@
+"""What is folded of a log: caught up with, restored from a checkpoint, or folded again.
+
+Rules of this module:
+
+1. The state is only ever advanced by events that stand in the log.
+2. Erasure reaches into the past: whoever has folded words that are erased since folds again.
+3. A checkpoint may spare a fold and never decides anything: when and whether one is written shows
+   in files alone.
+4. Tables move what has gathered into their arrays when they are read, so whoever looks at the state
+   holds the guard, as whoever folds does.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import starmap
+from typing import TYPE_CHECKING
+
+from attrs import define, field
+
+from mnemic.adapters.codec import Codec
+from mnemic.adapters.heap import collector_at_rest, give_back
+from mnemic.kernel import events as happened
+from mnemic.kernel.errors import Closed, LogCorrupt, MnemicError
+from mnemic.kernel.events import Recorded
+from mnemic.kernel.ports import Entropy, Log
+from mnemic.projections.state import State
+
+if TYPE_CHECKING:
+    from mnemic.adapters.checkpoints.keeper import Keeper
+    from mnemic.adapters.proximity.keeper import GraphKeeper
+
+
+@define(kw_only=True)
+class _Shared:
+    """What is replaced now and then, for all seats at once."""
+
+    state: State = field(factory=State)
+    damage: LogCorrupt | None = None
+    spared: int = -1
+    """The last version that a checkpoint spared the reading of."""
+    is_closed: bool = False
+    is_still: bool = False
+    """Whether nobody looks for what other processes append: one holds the guard, and asks."""
+    beginners: dict[int, str] = field(factory=dict)
+    """Who began the sessions that were gone on with, by the versions at which they started."""
+    read_only: bool
+    """Whether the space was opened so: a damaged log ends its fold then, and is no failure."""
+
+
+class Folded:
+    """A log, and the state folded from it."""
+
+    def __init__(self, log: Log, *, entropy: Entropy, read_only: bool) -> None:
+        self.log = log
+        self.codec = Codec(entropy)
+        self.guard = threading.RLock()
+        self.keeper: Keeper | None = None
+        """Who keeps checkpoints of the state; None: nobody."""
+        self.graphs: GraphKeeper | None = None
+        """Who keeps graphs over the vectors; None: nobody, and every search is exact."""
+        self._shared = _Shared(read_only=read_only)
+
+    @property
+    def state(self) -> State:
+        """What is folded; the guard is held."""
+        return self._shared.state
+
+    @property
+    def damage(self) -> LogCorrupt | None:
+        """What ended the fold early, when opened read-only over a damaged log."""
+        return self._shared.damage
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the space has been closed, for every seat."""
+        return self._shared.is_closed
+
+    @property
+    def is_still(self) -> bool:
+        """Whether the state stays where it is though others append; the guard is held."""
+        return self._shared.is_still
+
+    @contextmanager
+    def still(self) -> Generator[int]:
+        """Keep the state at what is the log's end now, and say which version that is.
+
+        Whoever asks several things gets all answers from one version, however fast other processes
+        append. Seats of this one wait for the guard, and nothing is written.
+        """
+        with self.guard:
+            self.catch_up()
+            self._shared.is_still = True
+            try:
+                yield self.state.version
+            finally:
+                self._shared.is_still = False
+
+    def catch_up(self) -> bool:
+        """Fold what other writers appended since; say whether there was anything.
+
+        Raises:
+            Closed: Another seat's thread closed the space meanwhile.
+        """
+        with self.guard:
+            self.check_open()
+            if self.damage is not None or self.is_still:
+                return False
+            if self.log.head().version == self.state.version:
+                return False
+            fresh = list(self.recorded(self.state.version))
+            if any(_erases(each) for each in fresh):
+                self._erased()
+            else:
+                self._fold(fresh)
+                self._advanced()
+            return bool(fresh)
+
+    def restore(self) -> None:
+        """Take up the newest checkpoint that fits, and fold what came since; else fold all.
+
+        Raises:
+            LogCorrupt: As ``fold_again``; before a checkpoint that fits, nothing is read.
+        """
+        with self.guard:
+            kept = None if self.keeper is None else self.keeper.newest()
+            if kept is None or not self._fold_on(kept):
+                self.fold_again()
+
+    def _fold_on(self, kept: State) -> bool:
+        """Fold the events behind *kept*; say no if that cannot be done without folding all."""
+        assert self.keeper is not None  # noqa: S101 - who else kept it
+        self._shared.state, spared = kept, kept.version
+        try:
+            with collector_at_rest():
+                self._fold_all(_unless_erased(self.recorded(kept.version)))
+        except _WordsErased:
+            self.keeper.passed_over()
+            return False
+        except MnemicError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the log is right, and folding it all must do
+            self.keeper.passed_over(error)
+            return False
+        self._shared.spared = spared
+        return True
+
+    def fold_again(self) -> None:
+        """Fold the whole log into a fresh state.
+
+        Raises:
+            LogCorrupt: At the first damaged record, unless the space is read-only: then the
+                state stands before it.
+        """
+        with self.guard, collector_at_rest():
+            self._shared.state, self._shared.spared = State(), -1
+            self._fold_all(self.recorded(-1))
+            self.state.settle()
+        give_back()
+
+    def _fold_all(self, source: Iterator[Recorded]) -> None:
+        """Fold *source* to its end, or when reading only to its damage."""
+        try:
+            self._fold(source)
+        except LogCorrupt as damage:
+            if not self._shared.read_only:
+                raise
+            self._shared.damage = damage
+
+    def _fold(self, source: Iterable[Recorded]) -> None:
+        """Fold *source* to its end, or to its damage; else forget everything that was folded.
+
+        Whatever ends a fold in the middle of a batch (an interrupt, no memory left) leaves a state
+        that has counted events which its tables have not seen. Nobody could tell later, so the next
+        catch-up begins with nothing.
+        """
+        try:
+            self.state.rebuild(source)
+        except LogCorrupt:
+            raise  # of reading: everything before it is folded
+        except BaseException:
+            self._shared.state, self._shared.spared = State(), -1
+            raise
+
+    def recorded(self, after: int, upto: int | None = None) -> Iterator[Recorded]:
+        """Return the events with version in (after, upto]."""
+        return starmap(self.codec.decode, self.log.read(after, upto))
+
+    def digest_at(self, version: int) -> bytes:
+        """Return the chain digest of the log as it ends with the event at *version*.
+
+        Raises:
+            LogCorrupt: The log has no such record, or cannot read it.
+        """
+        found = self.log.digest_at(version)
+        if found is None:
+            raise LogCorrupt(f"no record can be read at version {version}", version=version)
+        return found
+
+    def event_at(self, version: int) -> Recorded | None:
+        """Return the event at *version*, if the log has it."""
+        return next(self.recorded(version - 1, version), None) if version >= 0 else None
+
+    def _erased(self) -> None:
+        """Let go of everything that may hold erased words."""
+        if self.keeper is not None:
+            self.keeper.erased()
+        if self.graphs is not None:
+            self.graphs.erased()
+        self.fold_again()
+
+    def _advanced(self) -> None:
+        """Take note that the state has grown."""
+        if self.keeper is not None:
+            self.keeper.consider()
+
+    def check_open(self) -> None:
+        """Refuse when the space has been closed.
+
+        Raises:
+            Closed: By whoever opened it.
+        """
+        if self._shared.is_closed:
+            raise Closed("the memory is closed")
+
+    def check_foldable(self) -> None:
+        """Refuse when folding the whole log again would lose what a checkpoint has saved.
+
+        Reads what opening did not, once.
+
+        Raises:
+            LogCorrupt: With the first damaged version.
+        """
+        spared = self._shared.spared
+        try:
+            for _ in self.recorded(-1, spared) if spared >= 0 else ():
+                pass
+        except LogCorrupt as error:
+            raise LogCorrupt(
+                f"nothing was erased: {error.message}; this memory lives on a checkpoint, and an "
+                "erasure would leave what stands before the damage",
+                recovery="Restore a backup and erase there, or erase the whole space.",
+                **error.facts,
+            ) from error
+        self._shared.spared = -1
+
+
+class _WordsErased(Exception):
+    """Words that a checkpoint may hold are erased since. Never leaves this module."""
+
+
+def _erases(recorded: Recorded) -> bool:
+    return isinstance(recorded.event, happened.BlockErased | happened.SpaceErased)
+
+
+def _unless_erased(source: Iterator[Recorded]) -> Iterator[Recorded]:
+    """Yield events up to the first that erases words."""
+    for recorded in source:
+        if _erases(recorded):
+            raise _WordsErased
+        yield recorded
