@@ -61,7 +61,7 @@ LAYERS = {
             """
             anyio attrs bpe_openai cattrs cyclopts eventsourcing filelock hnswlib httpx litestar
             markdown_it matplotlib mcp numpy onnxruntime opentelemetry orjson prometheus_client
-            rich scipy starlette tokenizers urllib3 uvicorn wordllama
+            pydantic rich scipy starlette tokenizers urllib3 uvicorn wordllama
             """.split()
         ),
     ),

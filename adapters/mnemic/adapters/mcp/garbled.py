@@ -8,29 +8,31 @@ Source: JSON-RPC 2.0, section 5.1.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterable
 from contextlib import asynccontextmanager
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream
 from mcp import types
-from mcp.shared._context_streams import (
-    ContextReceiveStream,
-    ContextSendStream,
-    create_context_streams,
-)
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 Received: TypeAlias = SessionMessage | Exception
 
 
+class Outgoing(Protocol):
+    """Where messages are sent."""
+
+    async def send(self, item: SessionMessage, /) -> None: ...
+
+
 @asynccontextmanager
 async def answering(
-    incoming: ContextReceiveStream[Received], outgoing: ContextSendStream[SessionMessage]
-) -> AsyncGenerator[ContextReceiveStream[Received]]:
+    incoming: AsyncIterable[Received], outgoing: Outgoing
+) -> AsyncGenerator[MemoryObjectReceiveStream[Received]]:
     """Yield the messages of *incoming*; what is none is answered to *outgoing* instead."""
-    inlet, outlet = create_context_streams[Received](0)
+    inlet, outlet = anyio.create_memory_object_stream[Received](0)
 
     async def sort() -> None:
         async with inlet:
@@ -40,7 +42,7 @@ async def answering(
                 else:
                     await inlet.send(received)
 
-    async with anyio.create_task_group() as tasks:
+    async with outlet, anyio.create_task_group() as tasks:
         tasks.start_soon(sort)
         yield outlet
         tasks.cancel_scope.cancel()
