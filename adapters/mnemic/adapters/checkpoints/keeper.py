@@ -254,26 +254,26 @@ class Keeper:
         """
         folder = self._needed()
         with self._guard:
-            count = self._clear(lambda files: [remove(file) for file in files])
+            files = self._clear(lambda files: [remove(file) for file in files])
             self._kept = _size(self._state())  # or closing would write it again
-        left = [file.name for file in folder.files()]
+        left = [file.name for file in files if file.exists()]  # others may have written new ones
         if left:
             raise StoreFailed(
                 f"{', '.join(left)} could not be removed",
                 recovery=f"Remove it by hand from {folder.path}.",
                 path=str(folder.path),
             )
-        return count
+        return len(files)
 
-    def _clear(self, away: Callable[[list[Path]], object]) -> int:
+    def _clear(self, away: Callable[[list[Path]], object]) -> list[Path]:
         self._dropped += 1
         folder = self._folder()
         if folder is None:
-            return 0
+            return []
         with self._filing:  # who is writing notices within a mebibyte
             files = folder.files()
             away([*files, *folder.unfinished()])
-        return len(files)
+        return files
 
     def _destroy(self, files: Iterable[Path]) -> None:
         self._undead.update(file for file in files if not destroy(file))

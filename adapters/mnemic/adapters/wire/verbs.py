@@ -54,10 +54,12 @@ RULES = (
 """What decides over the whole space, what takes its words and keys out of it, what cannot be taken
 back, and what makes a source more trusted than it was."""
 DESTRUCTIVE = frozenset(
-    {"curate", "disconnect", "drop_checkpoints", "erase", "erase_space", "forget", "revert"}
-    | {"revise"}
+    "adopt_policy connect connect_by_query connects consolidate curate disconnect drop_checkpoints"
+    " erase erase_space forget revert revise".split()
 )
-"""What takes something out of the present."""
+"""What may take something out of the present: a connect may replace an edge or displace a weaker
+one, and a consolidation archives what is said again. What other verbs tidy on their way does not
+count: nobody calls them for that."""
 SAME_TWICE = frozenset(
     "adopt_policy checkpoint consolidate curate disconnect drop_checkpoints erase erase_space"
     " forget learn learn_many reembed rezone".split()
