@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mnemic.adapters.cli.addresses import IdAmbiguous, completed
+from mnemic.adapters.addresses import IdAmbiguous, completed
 from mnemic.kernel.errors import BlockNotFound
 from mnemic.kernel.identity import BlockId
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from mnemic.adapters.cli.addresses import full_id
+from mnemic.adapters.addresses import full_id
 from mnemic.adapters.cli.failures import Exit
 from mnemic.adapters.cli.invocation import Run
 from mnemic.kernel.errors import BlockNotFound

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 from rich.text import Text
 
-from mnemic.adapters.cli.addresses import all_ids, completed, full_id
+from mnemic.adapters.addresses import all_ids, completed, full_id
 from mnemic.adapters.cli.failures import Exit
 from mnemic.adapters.cli.invocation import Flag, Run, plain
 from mnemic.adapters.cli.lines import Line, lines

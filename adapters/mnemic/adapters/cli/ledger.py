@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 from rich.text import Text
 
-from mnemic.adapters.cli.addresses import full_id
+from mnemic.adapters.addresses import full_id
 from mnemic.adapters.cli.conditions import metadata as objects
 from mnemic.adapters.cli.failures import Exit
 from mnemic.adapters.cli.invocation import Flag, Run, plural

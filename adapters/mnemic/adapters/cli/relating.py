@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from mnemic.adapters.cli.addresses import full_id
+from mnemic.adapters.addresses import full_id
 from mnemic.adapters.cli.failures import Exit
 from mnemic.adapters.cli.invocation import Run
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from mnemic.adapters.cli.addresses import full_id
+from mnemic.adapters.addresses import full_id
 from mnemic.adapters.cli.conditions import metadata as objects
 from mnemic.adapters.cli.failures import Exit
 from mnemic.adapters.cli.invocation import STANDARD_INPUT, Flag, Run

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from attrs import frozen
 
-from mnemic.adapters.access import EVERY_SPACE, Keyring, Token
+from mnemic.adapters.access import Keyring, Token
 from mnemic.adapters.http.failures import HostRefused, OriginRefused
 from mnemic.adapters.http.settings import Settings, is_loopback
 from mnemic.adapters.wire.verbs import Scope
@@ -49,11 +49,6 @@ class Caller:
         """
         if self.token is not None:
             self.token.require(space, scope)
-
-    @property
-    def sees_every_space(self) -> bool:
-        """Whether no space is hidden from them."""
-        return self.token is None or EVERY_SPACE in self.token.spaces
 
 
 Authenticate = Callable[[Any], Caller]

@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import evolve
 
-from mnemic.adapters.cli.addresses import completed
+from mnemic.adapters.addresses import completed
 from mnemic.adapters.inprocess.memory import Memory
 from mnemic.adapters.inprocess.queries import known_ids
 from mnemic.adapters.wire.calls import Call
