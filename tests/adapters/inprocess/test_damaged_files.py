@@ -13,8 +13,8 @@ import pytest
 from mnemic.adapters.clocks import NEW_YEAR_2026_US, ManualClock
 from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.stores.format import FORMAT_VERSION
 from mnemic.adapters.stores.sqlite import SQLiteStore
+from mnemic.adapters.stores.sqlite.format import FORMAT_VERSION
 from mnemic.kernel import errors
 from mnemic.kernel.errors import LogCorrupt, MnemicError
 from mnemic.kernel.ports import Record

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from mnemic.adapters.exchange import files
 from mnemic.adapters.exchange.copying import vacant
-from mnemic.adapters.stores.sqlite import SQLiteStore
+from mnemic.adapters.stores.opening import IN_MEMORY, Address, is_file, open_store, opened
 from mnemic.kernel.errors import FieldRefused, SpaceExists, StoreFailed
 from mnemic.kernel.ports import Log, Store
 
 
 @contextmanager
-def target(into: str | Path | Store, space: str) -> Generator[Log]:
+def target(into: Address | Store, space: str) -> Generator[Log]:
     """Open the log of a space that has nothing in it yet, for a ``with`` block.
 
     In a file that does not exist nothing is seen before the block ends well. In a store that does,
@@ -26,16 +26,19 @@ def target(into: str | Path | Store, space: str) -> Generator[Log]:
         FieldRefused: *into* is neither a path nor a store.
         NotAStore, StoreTooNew, StoreFailed: The file cannot be opened.
     """
-    if not isinstance(into, str | Path):
-        if not callable(getattr(into, "log", None)):
-            raise FieldRefused(f"neither a path nor a store: {into!r:.100}", field="into")
-        yield vacant(into, space)
-        return
-    path = Path(into)
-    if files.stands(path):
-        with closing(SQLiteStore(path)) as store:
+    if not isinstance(into, str | Path) and not callable(getattr(into, "log", None)):
+        raise FieldRefused(f"neither a path nor a store: {into!r:.100}", field="into")
+    if str(into) == IN_MEMORY:
+        raise FieldRefused(
+            "a copy in the memory of this process would be gone at once",
+            recovery="Name a file, or give a MemoryStore of your own.",
+            field="into",
+        )
+    if not isinstance(into, str | Path) or not is_file(into) or files.stands(Path(into)):
+        with opened(into) as store:
             yield vacant(store, space)
         return
+    path = Path(into)
     if not path.parent.is_dir():
         raise StoreFailed(
             f"there is no folder {path.parent}",
@@ -46,7 +49,7 @@ def target(into: str | Path | Store, space: str) -> Generator[Log]:
         made = tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent)
     with made as folder:
         aside = Path(folder) / path.name
-        with closing(SQLiteStore(aside)) as store:
+        with closing(open_store(aside)) as store:
             yield store.log(space)
         with files.named(path):
             try:

@@ -25,6 +25,7 @@ from attrs import define, field, frozen
 from mnemic.adapters.exchange import files
 from mnemic.adapters.inprocess.memory import Memory
 from mnemic.adapters.inprocess.sync import SyncMemory
+from mnemic.adapters.stores.opening import Address, open_store
 from mnemic.kernel.decisions.learning import checked_name
 from mnemic.kernel.errors import Closed, PointOutOfRange, SpaceExists
 from mnemic.kernel.ports import Store
@@ -107,9 +108,7 @@ class Spaces:
             The embedder and the analyst are shared by all spaces.
     """
 
-    def __init__(
-        self, store: str | Path | Store, *, open_max: int = OPEN_MAX, **opening: Any
-    ) -> None:
+    def __init__(self, store: Address | Store, *, open_max: int = OPEN_MAX, **opening: Any) -> None:
         self._given = store
         self._store: Store | None = None
         self._opening = opening
@@ -309,17 +308,11 @@ class Spaces:
         return self._store
 
 
-def _opened(given: str | Path | Store, opening: dict[str, Any]) -> Store:
-    """Return the store, opened if it was given as a path."""
+def _opened(given: Address | Store, opening: dict[str, Any]) -> Store:
+    """Return the store, opened if it was given as an address."""
     if not isinstance(given, str | Path):
         return given
-    if str(given) == ":memory:":
-        from mnemic.adapters.stores.memory import MemoryStore
-
-        return MemoryStore()
-    from mnemic.adapters.stores.sqlite import SQLiteStore
-
-    return SQLiteStore(
+    return open_store(
         given,
         synchronous=opening.get("synchronous", "full"),
         read_only=opening.get("read_only", False),

@@ -16,6 +16,7 @@ from mnemic.adapters.inprocess.commands import Command, Written
 from mnemic.adapters.inprocess.space import Space
 from mnemic.adapters.proximity.files import GraphFolder
 from mnemic.adapters.proximity.keeper import GraphKeeper, Graphs, Retriever, wanted_graphs
+from mnemic.adapters.stores.opening import Address, open_store
 from mnemic.kernel.decisions.learning import checked_name
 from mnemic.kernel.errors import EmbedderMismatch, FieldRefused, PointOutOfRange, PolicyRefused
 from mnemic.kernel.events import EmbedderIdentity, PolicyAdopted, SpaceOpened
@@ -30,7 +31,6 @@ from mnemic.projections.index import VectorIndex
 from mnemic.projections.recipes import Recipe
 from mnemic.projections.views import View
 
-SYNCHRONOUS = ("full", "normal")
 ANALYST_TIMEOUT_MAX_S = 86_400
 NONCE_SIZE = 16
 SALT_SIZE = 32
@@ -52,7 +52,7 @@ class Models:
 
 
 def open_space(  # each argument is one thing that a host may plug in
-    path: str | Path | Store,
+    path: Address | Store,
     *,
     space: str,
     policy: Policy | None,
@@ -76,10 +76,6 @@ def open_space(  # each argument is one thing that a host may plug in
     graphs = wanted_graphs(retriever)
     if policy is not None and not isinstance(policy, Policy):
         raise PolicyRefused(f"not a policy: {policy!r:.100}")
-    if synchronous not in SYNCHRONOUS:
-        raise FieldRefused(
-            f"synchronous must be full or normal, got {synchronous!r}", field="synchronous"
-        )
     store, owned = _store(path, synchronous=synchronous, read_only=read_only)
     try:
         opened = Space(
@@ -105,18 +101,13 @@ def open_space(  # each argument is one thing that a host may plug in
     return (store if owned else None), opened
 
 
-def _store(path: str | Path | Store, *, synchronous: str, read_only: bool) -> tuple[Store, bool]:
-    if not isinstance(path, str | Path):
-        if not callable(getattr(path, "log", None)):
-            raise FieldRefused(f"neither a path nor a store: {path!r:.100}", field="path")
-        return path, False
-    if str(path) == ":memory:":
-        from mnemic.adapters.stores.memory import MemoryStore
-
-        return MemoryStore(), True
-    from mnemic.adapters.stores.sqlite import SQLiteStore
-
-    return SQLiteStore(path, synchronous=synchronous, read_only=read_only), True  # type: ignore[arg-type]
+def _store(path: Address | Store, *, synchronous: str, read_only: bool) -> tuple[Store, bool]:
+    """Return the store, and whether it was opened here."""
+    if isinstance(path, str | Path):
+        return open_store(path, synchronous=synchronous, read_only=read_only), True
+    if not callable(getattr(path, "log", None)):
+        raise FieldRefused(f"neither a path nor a store: {path!r:.100}", field="path")
+    return path, False
 
 
 def _keep_checkpoints(opened: Space, place: Shelf | None) -> None:

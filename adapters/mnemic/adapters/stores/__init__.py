@@ -1,8 +1,9 @@
 """Where logs are kept: ``memory`` for tests and trials, ``sqlite`` for one file that stays.
 
-Import the one you need: ``from mnemic.adapters.stores.sqlite import SQLiteStore``. Both pass
-``mnemic.specs.contracts.StoreContract``. A store handles bytes: it knows neither events nor codec.
+``opening.open_store`` takes whatever a host calls its store: a path, ``":memory:"``, an address.
+All stores pass ``mnemic.specs.contracts.StoreContract``. A store handles bytes: it knows neither
+events nor codec.
 
-One append is an ``entry``; ``chain`` links and checks its bytes; ``recorder`` and ``connections``
-are the SQLite tables and the way to them; ``locking`` queues writers; ``faults`` names what failed.
+One append is an ``entry``; ``chain`` links and checks its bytes; ``locking`` queues those who write
+one file.
 """

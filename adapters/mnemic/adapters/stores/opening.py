@@ -1,90 +1,75 @@
-"""How the file of a SQLite store is opened, made, or refused."""
+"""Which store somebody means: a file, an address of a server, or the memory of this process."""
 
 from __future__ import annotations
 
-import sqlite3
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Literal, TypeAlias, TypeGuard
 
-from mnemic.adapters.stores.connections import Mode, Synchronous
-from mnemic.adapters.stores.faults import family
-from mnemic.adapters.stores.format import is_new
-from mnemic.adapters.stores.locking import WriterQueue
-from mnemic.adapters.stores.recorder import SpaceFactory, SpaceRecorder
-from mnemic.kernel.errors import NotAStore, StoreFailed
+from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.kernel.errors import FieldRefused, NotAStore
+from mnemic.kernel.ports import Store
 
-_NO_PLACE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
-"""What SQLite says when it cannot make the files that readers and writers share."""
-
-
-def to_write(path: Path, synchronous: Synchronous, queue: WriterQueue) -> SpaceRecorder:
-    """Open *path* for reading and writing; make the file if there is none.
-
-    Raises:
-        NotAStore, StoreTooNew: If it is not ours, or not yet; it is left as it was.
-        StoreFailed: If there is no such folder.
-        sqlite3.Error: If SQLite cannot open or write it.
-    """
-    if not path.parent.is_dir():
-        raise StoreFailed(
-            f"there is no folder {path.parent}",
-            recovery=f"Make the folder {path.parent}, or name another path.",
-            path=str(path),
-        )
-    recorder, new = _connected(path, "rwc", synchronous)
-    try:
-        if new:
-            with queue.turn():
-                recorder.begin()
-        recorder.touch()
-    except BaseException:
-        recorder.datastore.close()
-        queue.close()
-        raise
-    return recorder
+Address: TypeAlias = str | Path
+"""What a host calls a store that it has not opened: see ``open_store``."""
+IN_MEMORY = ":memory:"
+Synchronous: TypeAlias = Literal["full", "normal"]
 
 
-def to_read(path: Path) -> SpaceRecorder:
-    """Open *path* for reading only.
+def open_store(address: Address, *, synchronous: str = "full", read_only: bool = False) -> Store:
+    """Open the store at *address*; the caller closes it.
+
+    Args:
+        address: The path of a file, which is made if it is not there, or ``":memory:"``.
+        synchronous: ``full`` keeps every acknowledged command through a power cut, ``normal``
+            through a killed process only.
+        read_only: Never write.
 
     Raises:
-        NotAStore, StoreTooNew: If it is not ours, or not yet.
-        StoreFailed: If there is no such file.
-        sqlite3.Error: If SQLite cannot open it.
+        FieldRefused: *synchronous* is neither.
+        NotAStore: There is something else, or no store of ours has such an address.
+        StoreTooNew, StoreFailed: See each.
     """
-    if not path.exists():
-        raise StoreFailed(
-            f"there is no file {path}",
-            recovery="Name a file that exists, or open it without read_only to make one.",
-            path=str(path),
+    if not _is_synchronous(synchronous):
+        raise FieldRefused(
+            f"synchronous must be full or normal, got {synchronous!r}", field="synchronous"
         )
-    try:
-        recorder, new = _connected(path, "ro")
-    except sqlite3.OperationalError as error:
-        if family(error) not in _NO_PLACE or not _is_settled(path):
-            raise
-        recorder, new = _connected(path, "ro&immutable=1")
-    if new:
-        recorder.datastore.close()
-        raise NotAStore(f"{path} is empty", path=str(path))
-    return recorder
+    if str(address) == IN_MEMORY:
+        return MemoryStore()
+    if not is_file(address):
+        scheme = str(address).partition("://")[0]
+        raise NotAStore(
+            f"no store is reached by {scheme}://", recovery="Name a file.", scheme=scheme
+        )
+    from mnemic.adapters.stores.sqlite import SQLiteStore
+
+    return SQLiteStore(address, synchronous=synchronous, read_only=read_only)
 
 
-def _connected(
-    path: Path, mode: Mode, synchronous: Synchronous = "full"
-) -> tuple[SpaceRecorder, bool]:
-    """Return a recorder for the file, and whether the file is new. Nothing is written yet."""
-    if path.is_dir():
-        raise NotAStore(f"{path} is a folder", path=str(path))
-    recorder = SpaceFactory(path, mode=mode, synchronous=synchronous).aggregate_recorder()
-    try:
-        with recorder.datastore.reading() as c:
-            return recorder, is_new(c, path)
-    except BaseException:
-        recorder.datastore.close()
-        raise
+def _is_synchronous(given: str) -> TypeGuard[Synchronous]:
+    return given in {"full", "normal"}
 
 
-def _is_settled(path: Path) -> bool:
-    """Return whether all that was written stands in the file itself."""
-    write_ahead = path.with_name(f"{path.name}-wal")
-    return not write_ahead.exists() or write_ahead.stat().st_size == 0
+def is_file(address: Address) -> bool:
+    """Return whether *address* names a file, and neither a server nor the memory."""
+    return isinstance(address, Path) or (str(address) != IN_MEMORY and "://" not in address)
+
+
+@contextmanager
+def opened(
+    place: Address | Store, *, synchronous: str = "full", read_only: bool = False
+) -> Generator[Store]:
+    """Open a store for a ``with`` block; one that a host has opened itself stays open.
+
+    Raises:
+        FieldRefused: *place* is neither an address nor a store.
+        NotAStore, StoreTooNew, StoreFailed: See ``open_store``.
+    """
+    if isinstance(place, str | Path):
+        with closing(open_store(place, synchronous=synchronous, read_only=read_only)) as store:
+            yield store
+    elif callable(getattr(place, "log", None)):
+        yield place
+    else:
+        raise FieldRefused(f"neither a path nor a store: {place!r:.100}", field="path")

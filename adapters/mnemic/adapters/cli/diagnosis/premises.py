@@ -178,7 +178,7 @@ def listed(files: list[Path]) -> str:
 
 def _is_store(file: Path) -> bool:
     """Say whether the header of a file is that of a store; it is not opened as one."""
-    from mnemic.adapters.stores.format import APPLICATION_ID
+    from mnemic.adapters.stores.sqlite.format import APPLICATION_ID
 
     try:
         if not file.is_file():

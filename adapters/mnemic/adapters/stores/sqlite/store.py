@@ -13,11 +13,12 @@ from threading import Lock
 
 from eventsourcing.persistence import ConnectionUnavailableError
 
-from mnemic.adapters.stores import chain, opening
-from mnemic.adapters.stores.connections import Synchronous
+from mnemic.adapters.stores import chain
 from mnemic.adapters.stores.entry import drafted
-from mnemic.adapters.stores.faults import named
 from mnemic.adapters.stores.locking import WriterQueue
+from mnemic.adapters.stores.sqlite import opening
+from mnemic.adapters.stores.sqlite.connections import Synchronous
+from mnemic.adapters.stores.sqlite.faults import named
 from mnemic.kernel.errors import LogCorrupt, PointOutOfRange, ViewReadOnly
 from mnemic.kernel.ports import CommandRow, Head, PayloadRow, Record
 

@@ -13,10 +13,10 @@ from eventsourcing.persistence import StoredEvent
 from eventsourcing.sqlite import SQLiteAggregateRecorder, SQLiteCursor, SQLiteFactory
 
 from mnemic.adapters.stores import chain
-from mnemic.adapters.stores.connections import BUSY_TIMEOUT_S, Datastore, Mode, Synchronous
 from mnemic.adapters.stores.entry import Entry, moved
-from mnemic.adapters.stores.faults import is_damage
-from mnemic.adapters.stores.format import STATEMENTS
+from mnemic.adapters.stores.sqlite.connections import BUSY_TIMEOUT_S, Datastore, Mode, Synchronous
+from mnemic.adapters.stores.sqlite.faults import is_damage
+from mnemic.adapters.stores.sqlite.format import STATEMENTS
 from mnemic.kernel.errors import CommandIdReused
 from mnemic.kernel.ports import GENESIS_DIGEST, CommandRow, Head, PayloadRow
 

@@ -1,0 +1,90 @@
+"""How the file of a SQLite store is opened, made, or refused."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from mnemic.adapters.stores.locking import WriterQueue
+from mnemic.adapters.stores.sqlite.connections import Mode, Synchronous
+from mnemic.adapters.stores.sqlite.faults import family
+from mnemic.adapters.stores.sqlite.format import is_new
+from mnemic.adapters.stores.sqlite.recorder import SpaceFactory, SpaceRecorder
+from mnemic.kernel.errors import NotAStore, StoreFailed
+
+_NO_PLACE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
+"""What SQLite says when it cannot make the files that readers and writers share."""
+
+
+def to_write(path: Path, synchronous: Synchronous, queue: WriterQueue) -> SpaceRecorder:
+    """Open *path* for reading and writing; make the file if there is none.
+
+    Raises:
+        NotAStore, StoreTooNew: If it is not ours, or not yet; it is left as it was.
+        StoreFailed: If there is no such folder.
+        sqlite3.Error: If SQLite cannot open or write it.
+    """
+    if not path.parent.is_dir():
+        raise StoreFailed(
+            f"there is no folder {path.parent}",
+            recovery=f"Make the folder {path.parent}, or name another path.",
+            path=str(path),
+        )
+    recorder, new = _connected(path, "rwc", synchronous)
+    try:
+        if new:
+            with queue.turn():
+                recorder.begin()
+        recorder.touch()
+    except BaseException:
+        recorder.datastore.close()
+        queue.close()
+        raise
+    return recorder
+
+
+def to_read(path: Path) -> SpaceRecorder:
+    """Open *path* for reading only.
+
+    Raises:
+        NotAStore, StoreTooNew: If it is not ours, or not yet.
+        StoreFailed: If there is no such file.
+        sqlite3.Error: If SQLite cannot open it.
+    """
+    if not path.exists():
+        raise StoreFailed(
+            f"there is no file {path}",
+            recovery="Name a file that exists, or open it without read_only to make one.",
+            path=str(path),
+        )
+    try:
+        recorder, new = _connected(path, "ro")
+    except sqlite3.OperationalError as error:
+        if family(error) not in _NO_PLACE or not _is_settled(path):
+            raise
+        recorder, new = _connected(path, "ro&immutable=1")
+    if new:
+        recorder.datastore.close()
+        raise NotAStore(f"{path} is empty", path=str(path))
+    return recorder
+
+
+def _connected(
+    path: Path, mode: Mode, synchronous: Synchronous = "full"
+) -> tuple[SpaceRecorder, bool]:
+    """Return a recorder for the file, and whether the file is new. Nothing is written yet."""
+    if path.is_dir():
+        raise NotAStore(f"{path} is a folder", path=str(path))
+    recorder = SpaceFactory(path, mode=mode, synchronous=synchronous).aggregate_recorder()
+    try:
+        with recorder.datastore.reading() as c:
+            return recorder, is_new(c, path)
+    except BaseException:
+        recorder.datastore.close()
+        raise
+
+
+def _is_settled(path: Path) -> bool:
+    """Return whether all that was written stands in the file itself."""
+    write_ahead = path.with_name(f"{path.name}-wal")
+    return not write_ahead.exists() or write_ahead.stat().st_size == 0
