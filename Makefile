@@ -16,7 +16,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test test-long mutants check lint types pytest golden-cpu bench peers fuzz clients format clean
+.PHONY: help setup demo test test-long mutants check lint types pytest golden-cpu bench peers fuzz clients torture format clean
 
 help: ## show this list
 	@echo "mnemic: make TARGET"
@@ -102,6 +102,10 @@ peers: $(READY) ## compare with other memories, and renew the tables of the READ
 
 fuzz: $(READY) ## let schemathesis ask the HTTP door for five minutes
 	@MNEMIC_SCHEMATHESIS_S=300 $(BIN)/python -m pytest -q tests/adapters/http/test_schemathesis.py
+
+torture: $(READY) ## kill, cut, flip, fill up and crowd stores; renew the figures of docs/safety.md
+	@mkdir -p .tmp
+	@$(BIN)/python -m tests.torture --json .tmp/torture.json --write docs/safety.md
 
 clients: $(READY) ## put the MCP inspector and the conformance suite to the MCP door (npm, network)
 	@PYTHON=$(BIN)/python MNEMIC=$(BIN)/mnemic sh tests/adapters/mcp/real_clients.sh .tmp/clients
