@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import closing, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeGuard
 
+from mnemic.adapters.stores.addresses import is_server
 from mnemic.adapters.stores.memory import MemoryStore
-from mnemic.kernel.errors import FieldRefused, NotAStore
+from mnemic.kernel.errors import FieldRefused, NotAStore, Unavailable
 from mnemic.kernel.ports import Store
 
 Address: TypeAlias = str | Path
@@ -21,7 +23,8 @@ def open_store(address: Address, *, synchronous: str = "full", read_only: bool =
     """Open the store at *address*; the caller closes it.
 
     Args:
-        address: The path of a file, which is made if it is not there, or ``":memory:"``.
+        address: The path of a file, which is made if it is not there; ``":memory:"``; or
+            ``postgresql://user@host/database``, see ``postgres.PostgresStore``.
         synchronous: ``full`` keeps every acknowledged command through a power cut, ``normal``
             through a killed process only.
         read_only: Never write.
@@ -29,7 +32,8 @@ def open_store(address: Address, *, synchronous: str = "full", read_only: bool =
     Raises:
         FieldRefused: *synchronous* is neither.
         NotAStore: There is something else, or no store of ours has such an address.
-        StoreTooNew, StoreFailed: See each.
+        StoreTooNew, StoreFailed, StoreBusy: See each.
+        Unavailable: It stands in PostgreSQL, and the driver is not installed.
     """
     if not _is_synchronous(synchronous):
         raise FieldRefused(
@@ -37,14 +41,30 @@ def open_store(address: Address, *, synchronous: str = "full", read_only: bool =
         )
     if str(address) == IN_MEMORY:
         return MemoryStore()
+    if is_server(address):
+        return _open_server(address, synchronous=synchronous, read_only=read_only)
     if not is_file(address):
         scheme = str(address).partition("://")[0]
         raise NotAStore(
-            f"no store is reached by {scheme}://", recovery="Name a file.", scheme=scheme
+            f"no store is reached by {scheme}://",
+            recovery="Name a file, or postgresql://user@host/database.",
+            scheme=scheme,
         )
     from mnemic.adapters.stores.sqlite import SQLiteStore
 
     return SQLiteStore(address, synchronous=synchronous, read_only=read_only)
+
+
+def _open_server(address: Address, *, synchronous: Synchronous, read_only: bool) -> Store:
+    if find_spec("psycopg") is None:
+        raise Unavailable(
+            "PostgreSQL is reached by psycopg, and that is not installed",
+            recovery="Install it: pip install 'mnemic[postgres]'.",
+            extra="postgres",
+        )
+    from mnemic.adapters.stores.postgres import PostgresStore
+
+    return PostgresStore(str(address), synchronous=synchronous, read_only=read_only)
 
 
 def _is_synchronous(given: str) -> TypeGuard[Synchronous]:

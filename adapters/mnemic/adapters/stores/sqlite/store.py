@@ -4,30 +4,22 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
-from itertools import repeat
-from operator import itemgetter
 from pathlib import Path
 from threading import Lock
 
 from eventsourcing.persistence import ConnectionUnavailableError
 
-from mnemic.adapters.stores import chain
-from mnemic.adapters.stores.entry import drafted
+from mnemic.adapters.stores.entry import Entry
 from mnemic.adapters.stores.locking import WriterQueue
+from mnemic.adapters.stores.recorded import RecordedLog
 from mnemic.adapters.stores.sqlite import opening
 from mnemic.adapters.stores.sqlite.connections import Synchronous
 from mnemic.adapters.stores.sqlite.faults import named
-from mnemic.kernel.errors import LogCorrupt, PointOutOfRange, ViewReadOnly
-from mnemic.kernel.ports import CommandRow, Head, PayloadRow, Record
+from mnemic.kernel.errors import PointOutOfRange, ViewReadOnly
 
-BATCH_VERSIONS = 512
-"""Read at once. Between two batches a reader holds nothing, so it never blocks an erasure."""
 SCRUB_PATIENCE_S = 0.5
 """How long an erasure waits for readers of the write-ahead log; later ones try without waiting."""
-
-_version = itemgetter(Record._fields.index("version"))
 
 
 class SQLiteStore:
@@ -121,123 +113,27 @@ class SQLiteStore:
         return number
 
 
-class SQLiteLog:
+class SQLiteLog(RecordedLog):
     """One space of a SQLite store."""
 
+    batch_versions = 512
+
     def __init__(self, store: SQLiteStore, name: str, number: int) -> None:
+        super().__init__(store.recorder, name, number)
         self._store = store
-        self._recorder = store.recorder
-        self._name = name
-        self._number = number
-        self._tip = chain.EMPTY
-        """Where this handle last saw the log end."""
-
-    @property
-    def name(self) -> str:
-        """The space's name."""
-        return self._name
-
-    def head(self) -> Head:
-        """Return where the log ends now, other writers' events included."""
-        with named(self._store.path):
-            self._tip = self._recorder.head(self._number)
-        return self._tip
-
-    def read(
-        self, after: int = -1, upto: int | None = None
-    ) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
-        """Yield records with version in (after, upto] in order, each with its payloads by slot.
-
-        Records appended after the first one was asked for are not among them. An erasure takes
-        effect at once, so a payload that is gone when its batch is read is not there.
-
-        Raises:
-            LogCorrupt: With the fact ``version``; every sound record before it has been yielded.
-        """
-        after = max(after, -1)
-        try:
-            head = self.head()
-        except LogCorrupt as error:
-            raise chain.damage(after + 1, reason="the head row cannot be read") from error
-        end = head.version if upto is None else min(upto, head.version)
-        if after < end:
-            payloads: dict[int, list[PayloadRow]] = {}
-            batches = self._batches(max(after, 0), min(end + 2, head.version), payloads)
-            for records in chain.verified_together(batches, after=after, upto=end, head=head):
-                parcels = map(payloads.pop, map(_version, records), repeat(()))
-                yield from zip(records, map(tuple, parcels), strict=False)
-        if upto is None or upto > head.version:
-            with named(self._store.path):
-                has_strays = self._recorder.has_strays(self._number)
-            if has_strays:
-                raise chain.damage(head.version + 1, reason="the head row ends before it")
-
-    def digest_at(self, version: int) -> bytes | None:
-        """Return the chain digest of the record at *version*, from its stored bytes."""
-        with named(self._store.path):
-            rows = self._recorder.records(self._number, version, version)
-        return chain.digest_of(rows[0] if rows else None)
 
     def writing(self) -> AbstractContextManager[None]:
         """Hold the right to append, fairly among processes. Not re-entrant."""
         return self._store.writing()
 
-    def append(
-        self,
-        records: Sequence[Record],
-        payloads: Sequence[PayloadRow],
-        *,
-        command: CommandRow | None = None,
-        erase: Sequence[str] = (),
-        erase_all: bool = False,
-    ) -> Head:
-        """Write everything in one transaction, or nothing, and return the new head.
+    def _named(self) -> AbstractContextManager[None]:
+        return named(self._store.path)
 
-        Raises:
-            VersionConflict: If another writer was first.
-            CommandIdReused: If the command is remembered already.
-            FieldRefused: If the records leave a gap or a payload has no record.
-        """
+    def _require_writable(self) -> None:
         self._store.require_writable()
-        before = self._tip
-        if not records or records[0].version != before.version + 1:
-            before = self.head()
-        entry = drafted(
-            str(self._number),
-            before,
-            records,
-            payloads=payloads,
-            command=command,
-            erase=erase,
-            erase_all=erase_all,
-        )
-        with named(self._store.path):
-            self._recorder.insert_entry(self._number, entry)
-        self._tip = entry.after
-        if erase or erase_all:
+
+    def _appended(self, entry: Entry) -> None:
+        if entry.erase or entry.erase_all:
             self._store.scrub(patience_s=SCRUB_PATIENCE_S)
         elif not self._store.is_scrubbed:
             self._store.scrub()
-        return entry.after
-
-    def command(self, command_id: str) -> CommandRow | None:
-        """Return the remembered command with this id."""
-        with named(self._store.path):
-            return self._recorder.command(self._number, command_id)
-
-    def close(self) -> None:
-        """Do nothing: files and connections belong to the store."""
-
-    def _batches(
-        self, first: int, last: int, payloads: dict[int, list[PayloadRow]]
-    ) -> Iterator[list[chain.Row]]:
-        """Yield the stored rows in stretches; put their payloads into *payloads*, by version."""
-        for start in range(first, last + 1, BATCH_VERSIONS):
-            stop = min(start + BATCH_VERSIONS - 1, last)
-            with named(self._store.path):
-                rows, parcels = self._recorder.batch(self._number, start, stop)
-            for parcel in parcels:
-                payloads.setdefault(parcel.version, []).append(parcel)
-            yield rows
-            if not rows:
-                return

@@ -1,0 +1,110 @@
+"""Where a PostgreSQL store is, as a URI of libpq says it, and how that is told without its secrets.
+
+What may be told is picked, not what may not: the user, the host, the port, the database and the
+schema. Everything else in an address may be a secret, or lead to one.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
+
+from attrs import field, frozen
+
+from mnemic.kernel.errors import NotAStore
+
+SCHEMES = ("postgresql", "postgres")
+SCHEMA = "mnemic"
+"""Where our tables stand, unless the address says ``schema=``."""
+NAME_BYTES_MAX = 63
+"""Of a name in PostgreSQL; a longer one would be cut. Source: its manual, 4.1.1."""
+HIDDEN = "***"
+_SECRET = ("password", "sslpassword")
+_FORM = "postgresql://user@host/database, with ?schema=… for another schema than mnemic"
+
+
+@frozen(kw_only=True)
+class ServerAddress:
+    """An address, taken apart."""
+
+    conninfo: str = field(repr=False)
+    """The URI for libpq, secrets included."""
+    schema: str
+    shown: str
+    """The address as it may be told to anyone."""
+    secrets: tuple[str, ...] = field(repr=False)
+    """What no message may hold."""
+
+    def __str__(self) -> str:
+        return self.shown
+
+    def censored(self, message: object) -> str:
+        """Return *message* on one line, without the secrets of this address."""
+        told = " ".join(str(message).split())
+        for secret in self.secrets:
+            told = told.replace(secret, HIDDEN)
+        return told
+
+
+def is_server(address: object) -> bool:
+    """Return whether *address* names a PostgreSQL server."""
+    return isinstance(address, str) and address.partition("://")[0].lower() in SCHEMES
+
+
+def parsed(address: str, *, schema: str | None = None) -> ServerAddress:
+    """Return what *address* says.
+
+    Args:
+        address: ``postgresql://user@host:port/database?option=value``, as libpq takes it. Its
+            option ``schema`` is ours.
+        schema: Where the tables stand; None: as the address says, else ``mnemic``.
+
+    Raises:
+        NotAStore: It is no such address, or the schema has no possible name.
+    """
+    try:
+        parts = urlsplit(address)
+        # libpq reads "+" as itself, as do we.
+        query = parts.query.replace("+", "%2B")
+        options = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
+    except ValueError:
+        raise _misfit("is no address of a PostgreSQL server") from None
+    if parts.scheme.lower() not in SCHEMES:
+        raise _misfit("is no address of a PostgreSQL server")
+    named = dict(options)
+    schema = schema or named.pop("schema", SCHEMA)
+    if not schema or len(schema.encode()) > NAME_BYTES_MAX or "\0" in schema:
+        raise _misfit(f"names no possible schema: {schema!r:.80}")
+    bare = urlencode(
+        [(name, value) for name, value in options if name != "schema"], quote_via=quote
+    )
+    login, _, place = parts.netloc.rpartition("@")
+    user, _, password = login.partition(":")
+    return ServerAddress(
+        conninfo=urlunsplit(("postgresql", parts.netloc, parts.path, bare, "")),
+        schema=schema,
+        shown=_shown(named | {"user": named.get("user", unquote(user))}, place, parts.path, schema),
+        secrets=_secrets(password, named),
+    )
+
+
+def _shown(named: dict[str, str], place: str, path: str, schema: str) -> str:
+    user = quote(named["user"], safe="") + "@" if named["user"] else ""
+    database = quote(named["dbname"], safe="") if "dbname" in named else path.lstrip("/")
+    told: list[tuple[str, str]] = [
+        (each, named[each]) for each in ("host", "port") if each in named
+    ]
+    if schema != SCHEMA:
+        told.append(("schema", schema))
+    query = urlencode(told, quote_via=quote, safe="/")
+    return f"postgresql://{user}{place}/{database}" + (f"?{query}" if query else "")
+
+
+def _secrets(password: str, named: dict[str, str]) -> tuple[str, ...]:
+    found = {password, unquote(password), *(named.get(name, "") for name in _SECRET)}
+    # The longest first: one secret may be part of another.
+    return tuple(sorted((each for each in found if each), key=len, reverse=True))
+
+
+def _misfit(what: str) -> NotAStore:
+    """Return the error for an address; it may hold a password, so it is not quoted."""
+    return NotAStore(f"the given address {what}", recovery=f"Name it so: {_FORM}.")

@@ -1,0 +1,256 @@
+"""Connections to one PostgreSQL database, lent to one thread at a time.
+
+The eventsourcing library brings a pool that connects on threads of its own. There a wrong password
+shows as a wait in vain, and a statement that failed half-way is tried again unasked, ten times. So:
+
+1. Whoever needs a connection makes it, and meets what is wrong with it.
+2. Each statement is its own transaction. Nothing is held between two of them.
+3. When the server hangs up, every idle connection counts as lost. A read is asked once more, on a
+   new one. A write is not: whether it was carried out is to be found out, see ``recorder``.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, Literal, TypeAlias
+
+import psycopg
+from eventsourcing.persistence import ConnectionPoolClosedError
+from eventsourcing.postgres import PostgresDatastore
+from psycopg import Connection
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import TransactionStatus
+from psycopg.rows import DictRow, dict_row, tuple_row
+
+from mnemic.adapters.stores.addresses import ServerAddress
+
+Synchronous: TypeAlias = Literal["full", "normal"]
+Row: TypeAlias = tuple[Any, ...]
+
+_UNLESS_SAID: dict[str, Any] = {
+    "connect_timeout": 10,
+    "fallback_application_name": "mnemic",
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+}
+"""Options of libpq that an address may set otherwise. A server that went away without a word is
+noticed within a minute."""
+RECONNECT_S = 10.0
+"""How long a server that hung up may take to come back: it may be starting again."""
+RECONNECT_STEP_S = 0.1
+LOCK_TIMEOUT_S = 30
+"""How long a statement waits for another writer. As ``locking.PATIENCE_S``."""
+IDLE_MAX = 8
+"""Connections that are kept though nobody uses them."""
+
+_SESSION = f"""
+SET default_transaction_isolation = 'read committed';
+SET lock_timeout = '{LOCK_TIMEOUT_S}s';
+SET tcp_keepalives_idle = 30;
+SET tcp_keepalives_interval = 10;
+SET tcp_keepalives_count = 3;
+SET jit = off"""
+"""Of every session. The server notices within a minute that a holder of a lock is cut off."""
+_DURABLE = """
+SELECT set_config('synchronous_commit', 'on', false)
+    WHERE current_setting('synchronous_commit') = 'off'"""
+"""Whoever waits for replicas besides, or for the disk of this server alone, has said so."""
+_SESSION_OF = {"full": _DURABLE, "normal": "SET synchronous_commit = off"}
+_SESSION_OF_READERS = "SET default_transaction_read_only = on"
+
+
+class Lost(Exception):
+    """The server hung up in the middle of a statement, which was carried out or was not."""
+
+
+class Forked(Exception):
+    """The process was forked after the store was opened."""
+
+
+class Datastore(PostgresDatastore):
+    """The library's datastore over connections of our own.
+
+    Args:
+        address: Where.
+        synchronous: ``full``: a commit waits for the disk. ``normal``: it may be lost with the
+            server, but not with this process.
+        read_only: Let the server refuse to write.
+    """
+
+    def __init__(
+        self, address: ServerAddress, *, synchronous: Synchronous = "full", read_only: bool = False
+    ) -> None:
+        super().__init__(
+            "", "", "", "", "", schema=address.schema, originator_id_type="text"
+        )  # its pool is never opened
+        self.address = address
+        last = _SESSION_OF_READERS if read_only else _SESSION_OF[synchronous]
+        said = conninfo_to_dict(address.conninfo)
+        self._conninfo = make_conninfo(
+            address.conninfo, **{each: _UNLESS_SAID[each] for each in _UNLESS_SAID.keys() - said}
+        )
+        self._session = f"{_SESSION};\n{last}"
+        self._idle: list[tuple[int, Connection[DictRow]]] = []
+        self._generation = 0
+        self._patient_until = 0.0
+        self._pins = threading.local()
+        self._process = os.getpid()
+        self._is_closed = False
+
+    def register_type_adapters(self) -> None:
+        """Do nothing: no composite type of the library is used."""
+
+    # --- lending ----------------------------------------------------------------------------
+
+    @contextmanager
+    def lent(self) -> Generator[Connection[DictRow]]:
+        """Lend a connection for a ``with`` block: the pinned one of this thread, or any.
+
+        Raises:
+            Lost: The server hung up meanwhile.
+            ConnectionPoolClosedError: The store is closed.
+            psycopg.Error: It cannot be reached, or refuses.
+        """
+        pinned: Connection[DictRow] | None = getattr(self._pins, "connection", None)
+        if pinned is not None and not pinned.closed:
+            with self._watched(pinned):
+                yield pinned
+            return
+        generation, connection = self._taken()
+        try:
+            with self._watched(connection):
+                yield connection
+        finally:
+            self._give_back(generation, connection)
+
+    @contextmanager
+    def pinned(self) -> Generator[Connection[DictRow]]:
+        """Lend a connection that this thread uses for everything until the block ends."""
+        before = getattr(self._pins, "connection", None)
+        generation, connection = self._taken()
+        self._pins.connection = connection
+        try:
+            yield connection
+        finally:
+            self._pins.connection = before
+            self._give_back(generation, connection)
+
+    @contextmanager
+    def _watched(self, connection: Connection[DictRow]) -> Generator[None]:
+        try:
+            yield
+        except psycopg.Error as error:
+            if not connection.closed:
+                raise
+            self._forget()
+            raise Lost(self.address.censored(error)) from error
+
+    @contextmanager
+    def get_connection(self) -> Generator[Connection[DictRow]]:
+        """Lend a connection to a method of the library."""
+        with self.lent() as connection:
+            yield connection
+
+    def rows(self, statement: bytes, values: Sequence[object] = ()) -> list[Row]:
+        """Return what a statement selects that changes nothing; ask once more after a loss.
+
+        Raises:
+            Lost: It hung up twice.
+            psycopg.Error: It refuses.
+        """
+        with suppress(Lost):
+            return self.once(statement, values)
+        return self.once(statement, values)
+
+    def once(self, statement: bytes, values: Sequence[object] = ()) -> list[Row]:
+        """Return what a statement brings.
+
+        Raises:
+            Lost: The server hung up; the statement was carried out, or was not.
+            psycopg.Error: It refuses.
+        """
+        with self.lent() as connection:
+            return asked(connection, statement, values)
+
+    # --- the idle ones ----------------------------------------------------------------------
+
+    def _taken(self) -> tuple[int, Connection[DictRow]]:
+        if self._is_closed:
+            raise ConnectionPoolClosedError
+        if self._process != os.getpid():
+            raise Forked
+        with suppress(IndexError):
+            return self._idle.pop()
+        generation = self._generation
+        return generation, self._connect()
+
+    def _give_back(self, generation: int, connection: Connection[DictRow]) -> None:
+        is_ready = connection.pgconn.transaction_status == TransactionStatus.IDLE
+        is_wanted = generation == self._generation and len(self._idle) < IDLE_MAX
+        if is_ready and is_wanted and not self._is_closed:
+            self._idle.append((generation, connection))
+        else:
+            connection.close()
+        if self._is_closed:  # meanwhile
+            self._close_idle()
+
+    def _forget(self) -> None:
+        """Trust no connection that was made before now."""
+        self._generation += 1
+        self._patient_until = time.monotonic() + RECONNECT_S
+        self._close_idle()
+
+    def _close_idle(self) -> None:
+        with suppress(IndexError):
+            while True:
+                self._idle.pop()[1].close()
+
+    def _connect(self) -> Connection[DictRow]:
+        """Return a new connection; wait for a server that was there a moment ago."""
+        while True:
+            try:
+                return self.connect()
+            except psycopg.OperationalError:
+                if time.monotonic() > self._patient_until:
+                    raise
+                time.sleep(RECONNECT_STEP_S)
+
+    def connect(self) -> Connection[DictRow]:
+        """Return a connection that the caller keeps and closes."""
+        connection = Connection[DictRow].connect(
+            self._conninfo,
+            autocommit=True,
+            row_factory=dict_row,  # the library reads columns by name
+            client_encoding="UTF8",
+        )
+        try:
+            connection.execute(self._session.encode())
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def close(self) -> None:
+        """Close all connections: idle ones now, others when they come back."""
+        self._is_closed = True
+        self._close_idle()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing is lent any more."""
+        return self._is_closed
+
+
+def asked(
+    connection: Connection[DictRow], statement: bytes, values: Sequence[object] = ()
+) -> list[Row]:
+    """Return the rows that *statement* brings, as tuples; it is prepared for the next time."""
+    with connection.cursor(binary=True, row_factory=tuple_row) as cursor:
+        cursor.execute(statement, values, prepare=True)
+        return cursor.fetchall()

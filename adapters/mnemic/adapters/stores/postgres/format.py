@@ -1,0 +1,127 @@
+"""The format of a PostgreSQL store: its tables, and how its schema is told from all others.
+
+``stored_events`` belongs to the eventsourcing library; a stream is named by the number of its
+space. Secrets stand in ``payloads`` alone.
+"""
+
+from __future__ import annotations
+
+from typing import LiteralString
+
+from psycopg.sql import SQL, Identifier
+
+from mnemic.adapters.stores.addresses import ServerAddress
+from mnemic.adapters.stores.postgres.connections import Datastore
+from mnemic.kernel.errors import NotAStore, StoreFailed, StoreTooNew
+
+APPLICATION = "mnemic"
+FORMAT_VERSION = 1
+"""A change of tables or of stored bytes raises it."""
+SERVER_MIN = 130000
+"""The oldest server that is still looked after at the time of writing is 14; 13 has all we use."""
+
+STATEMENTS = (
+    "CREATE TABLE {schema}.format (application text PRIMARY KEY, version integer NOT NULL)",
+    # The head rows: where each log ends, written with every append. Room on the page keeps the
+    # new version of a row beside the old one, off the indexes.
+    """CREATE TABLE {schema}.spaces (
+        id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        name text NOT NULL UNIQUE,
+        version bigint NOT NULL,
+        digest bytea NOT NULL) WITH (fillfactor = 50)""",
+    """CREATE TABLE {schema}.payloads (
+        space integer NOT NULL,
+        version bigint NOT NULL,
+        slot integer NOT NULL,
+        id text NOT NULL,
+        owner text,
+        other text,
+        key bytea NOT NULL,
+        data bytea NOT NULL,
+        PRIMARY KEY (space, version, slot))""",
+    """CREATE TABLE {schema}.commands (
+        space integer NOT NULL,
+        id text NOT NULL,
+        request bytea NOT NULL,
+        first bigint NOT NULL,
+        last bigint NOT NULL,
+        PRIMARY KEY (space, id))""",
+    "INSERT INTO {schema}.format VALUES ({application}, {version})",
+)
+"""What makes an empty schema ours, after the library's own table."""
+
+_SURROUNDINGS = b"""SELECT current_setting('server_version_num')::int,
+    current_setting('server_encoding'), pg_is_in_recovery(),
+    to_regnamespace(quote_ident(%b)) IS NOT NULL,
+    to_regclass(quote_ident(%b) || '.format') IS NOT NULL,
+    (SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace(quote_ident(%b))
+        AND relkind IN ('r', 'p', 'v', 'm', 'f'))"""
+
+
+def filled(statement: LiteralString, schema: str) -> bytes:
+    """Return *statement* with the name of its schema, ready to be sent."""
+    return (
+        SQL(statement)
+        .format(schema=Identifier(schema), application=APPLICATION, version=FORMAT_VERSION)
+        .as_bytes(None)
+    )
+
+
+def is_new(datastore: Datastore, address: ServerAddress) -> bool:
+    """Return whether there is no store yet; nothing is written.
+
+    Raises:
+        NotAStore: The schema belongs to another program.
+        StoreTooNew: A later release of mnemic made it.
+        StoreFailed: The server is too old, or its database cannot hold every text.
+    """
+    schema = address.schema
+    found = datastore.rows(_SURROUNDINGS, (schema, schema, schema))[0]
+    server, encoding, _, is_there, has_format, tables = found
+    if server < SERVER_MIN:
+        raise StoreFailed(
+            f"{address.shown} is served by PostgreSQL {server // 10000}",
+            recovery=f"Use PostgreSQL {SERVER_MIN // 10000} or newer.",
+            path=address.shown,
+        )
+    if encoding != "UTF8":
+        raise StoreFailed(
+            f"{address.shown} is encoded in {encoding}, which cannot hold every text",
+            recovery="Make a database with ENCODING 'UTF8', and name that.",
+            path=address.shown,
+        )
+    if not is_there or not tables:
+        return True
+    if not has_format:
+        raise _foreign(address)
+    return _is_foreign_or_known(datastore, address)
+
+
+def _is_foreign_or_known(datastore: Datastore, address: ServerAddress) -> bool:
+    """Return False, for the schema is ours."""
+    said = filled(
+        "SELECT (to_jsonb(f) ->> 'application'), (to_jsonb(f) ->> 'version')::int "
+        "FROM {schema}.format f",
+        address.schema,
+    )
+    rows = datastore.rows(said)
+    if len(rows) != 1 or rows[0][0] != APPLICATION:
+        raise _foreign(address)
+    version: int = rows[0][1]
+    if version > FORMAT_VERSION:
+        raise StoreTooNew(
+            f"{address.shown} has format {version}; this release knows formats up to "
+            f"{FORMAT_VERSION}",
+            recovery="Install a newer release of mnemic to open this store.",
+            path=address.shown,
+            format=version,
+        )
+    return False
+
+
+def _foreign(address: ServerAddress) -> NotAStore:
+    return NotAStore(
+        f"the schema {address.schema!r} of {address.shown} belongs to another program",
+        recovery="Name another schema with ?schema=… in the address; it need not exist yet.",
+        path=address.shown,
+    )

@@ -1,0 +1,144 @@
+"""News of what others write: the server tells of it, and nobody relies on being told.
+
+One connection of a store listens, on a thread of its own, from the moment that somebody first wants
+to know. What it hears is never believed: it is a reason to look. Whoever waits looks besides, now
+and then, so that a connection that was killed, or fell silent, or never came about, costs a moment.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import threading
+from collections import defaultdict
+from collections.abc import Callable
+from contextlib import closing, suppress
+
+import psycopg
+from psycopg.sql import SQL, Identifier
+
+from mnemic.adapters.stores.postgres.connections import Datastore
+
+LOOK_HEARING_S = 1.0
+"""Between two looks of somebody who waits while the server is listened to."""
+LOOK_DEAF_S = 0.25
+"""Between two while it is not."""
+PAUSE_MIN_S = 0.1
+PAUSE_MAX_S = 5.0
+"""Between two attempts to listen: ever longer."""
+JOIN_S = 5.0
+
+
+class Notices:
+    """What the server tells of one schema.
+
+    Args:
+        datastore: Makes the connection that listens.
+        channel: Where the news come.
+    """
+
+    def __init__(self, datastore: Datastore, channel: str) -> None:
+        self._datastore = datastore
+        self._listen = SQL("LISTEN {}").format(Identifier(channel)).as_bytes(None)
+        self._news = threading.Condition()
+        self._count: defaultdict[int, int] = defaultdict(int)
+        """How often there may have been news, by space."""
+        self._told: defaultdict[int, list[Callable[[], None]]] = defaultdict(list)
+        self._is_hearing = False
+        self._is_closed = False
+        self._thread: threading.Thread | None = None
+        self._bell, self._ear = socket.socketpair()
+
+    @property
+    def is_hearing(self) -> bool:
+        """Whether the server is listened to, as far as one knows."""
+        return self._is_hearing
+
+    def count(self, space: int) -> int:
+        """Return a number that changes with the news of *space*. From now on there are some."""
+        with self._news:
+            if self._thread is None and not self._is_closed:
+                self._thread = threading.Thread(
+                    target=self._run, name="mnemic notices", daemon=True
+                )
+                self._thread.start()
+            return self._count[space]
+
+    def rest(self, space: int, count: int, timeout_s: float) -> None:
+        """Wait until the number of *space* is another than *count*, or it is time to look."""
+        pause_s = LOOK_HEARING_S if self._is_hearing else LOOK_DEAF_S
+        with self._news:
+            self._news.wait_for(
+                lambda: self._is_closed or self._count[space] != count,
+                timeout=min(timeout_s, pause_s),
+            )
+
+    def hear(self, space: int, tell: Callable[[], None]) -> Callable[[], None]:
+        """Call *tell*, on another thread, whenever *space* may have news.
+
+        Returns:
+            What ends it.
+        """
+        self.count(space)
+        with self._news:
+            self._told[space].append(tell)
+
+        def end() -> None:
+            with self._news, suppress(ValueError):
+                self._told[space].remove(tell)
+
+        return end
+
+    def close(self) -> None:
+        """Hear no more, and wake whoever waits. Closing twice is fine."""
+        with self._news:
+            if self._is_closed:
+                return
+            self._is_closed = True
+            thread = self._thread
+            self._news.notify_all()
+        self._bell.close()
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(JOIN_S)
+        if thread is None or not thread.is_alive():
+            self._ear.close()
+
+    # --- the thread -------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        pause_s = PAUSE_MIN_S
+        while not self._is_closed:
+            with suppress(psycopg.Error, OSError), closing(self._datastore.connect()) as connection:
+                connection.execute(self._listen)
+                pause_s = PAUSE_MIN_S
+                self._is_hearing = True
+                self._ring(*list(self._count))  # there may have been news before
+                self._hear(connection.pgconn)
+            self._is_hearing = False
+            # Rung when all is over.
+            with suppress(OSError, ValueError):
+                select.select([self._ear], [], [], pause_s)
+            pause_s = min(2 * pause_s, PAUSE_MAX_S)
+
+    def _hear(self, line: psycopg.pq.abc.PGconn) -> None:
+        while not self._is_closed:
+            select.select([line.socket, self._ear.fileno()], [], [])
+            if self._is_closed:
+                return
+            line.consume_input()
+            spaces: set[int] = set()
+            while (notice := line.notifies()) is not None:
+                number = notice.extra.partition(b" ")[0]
+                if number.isdigit():
+                    spaces.add(int(number))
+            self._ring(*spaces)
+
+    def _ring(self, *spaces: int) -> None:
+        """Wake those who wait for news of *spaces*."""
+        with self._news:
+            for space in spaces:
+                self._count[space] += 1
+            tells = [tell for space in spaces for tell in self._told[space]]
+            self._news.notify_all()
+        for tell in tells:
+            tell()

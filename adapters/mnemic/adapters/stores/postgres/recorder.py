@@ -1,0 +1,269 @@
+"""The library's recorder for PostgreSQL, with everything that one append brings along.
+
+An append is one statement, and so one transaction and one journey to the server. It moves the head
+row from where the writer saw it, and inserts nothing if it cannot: so of two writers one loses, and
+the same append sent twice is written once. That is what makes it safe to send it again when the
+server hung up before it answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import cast
+
+import psycopg
+from eventsourcing.postgres import PostgresAggregateRecorder
+
+from mnemic.adapters.stores import chain
+from mnemic.adapters.stores.entry import Entry, moved
+from mnemic.adapters.stores.postgres.connections import Datastore, Lost, Row, asked
+from mnemic.adapters.stores.postgres.format import STATEMENTS, filled
+from mnemic.kernel.errors import CommandIdReused, MnemicError, StoreFailed, VersionConflict
+from mnemic.kernel.ports import GENESIS_DIGEST, CommandRow, Head, PayloadRow
+
+ATTEMPTS = 4
+"""How often an append is sent whose answer does not come."""
+
+_INSERT_SPACE = """INSERT INTO {schema}.spaces (name, version, digest) VALUES (%b, -1, %b)
+    ON CONFLICT DO NOTHING"""
+_SELECT_SPACE = "SELECT id FROM {schema}.spaces WHERE name = %b"
+_SELECT_NAMES = 'SELECT name FROM {schema}.spaces ORDER BY name COLLATE "C"'
+_SELECT_HEAD = "SELECT version, digest FROM {schema}.spaces WHERE id = %b"
+_SELECT_STRAYS = """SELECT EXISTS (SELECT 1 FROM {schema}.stored_events
+    WHERE originator_id = s.id::text AND originator_version > s.version)
+    FROM {schema}.spaces s WHERE s.id = %b"""
+_SELECT_EVENTS = """SELECT originator_version, topic, state FROM {schema}.stored_events
+    WHERE originator_id = %b AND originator_version BETWEEN %b AND %b
+    ORDER BY originator_version"""
+_SELECT_PAYLOADS = """SELECT version, slot, id, key, owner, other, data FROM {schema}.payloads
+    WHERE space = %b AND version BETWEEN %b AND %b ORDER BY version, slot"""
+_SELECT_COMMAND = """SELECT id, request, first, last FROM {schema}.commands
+    WHERE space = %b AND id = %b"""
+_INSERT_ENTRY = """WITH
+    moved AS (UPDATE {schema}.spaces SET version = %b, digest = %b
+        WHERE id = %b AND version = %b AND digest = %b RETURNING id),
+    events AS (INSERT INTO {schema}.stored_events
+        SELECT moved.id::text, new.*
+        FROM moved, unnest(%b::bigint[], %b::text[], %b::bytea[]) AS new),
+    parcels AS (INSERT INTO {schema}.payloads
+        SELECT moved.id, new.* FROM moved, unnest(%b::bigint[], %b::int[], %b::text[],
+            %b::text[], %b::text[], %b::bytea[], %b::bytea[]) AS new),
+    command AS (INSERT INTO {schema}.commands
+        SELECT moved.id, new.*
+        FROM moved, unnest(%b::text[], %b::bytea[], %b::bigint[], %b::bigint[]) AS new)"""
+_ERASED_ALL = """,
+    erased AS (DELETE FROM {schema}.payloads WHERE space = (SELECT id FROM moved))"""
+_ERASED_OWNED = _ERASED_ALL[:-1] + " AND (owner = ANY(%b::text[]) OR other = ANY(%b::text[])))"
+_WAS_MOVED = "\n    SELECT id FROM moved"
+_VACUUM = "VACUUM (SKIP_LOCKED) {schema}.payloads"
+
+_payload = partial(tuple.__new__, PayloadRow)
+
+
+class SpaceRecorder(PostgresAggregateRecorder):
+    """The library's aggregate recorder, with everything else of an append in its transaction."""
+
+    datastore: Datastore
+
+    def __init__(self, datastore: Datastore) -> None:
+        super().__init__(datastore)
+        written = partial(filled, schema=datastore.schema)
+        self._insert_space = written(_INSERT_SPACE)
+        self._select_space = written(_SELECT_SPACE)
+        self._select_names = written(_SELECT_NAMES)
+        self._select_head = written(_SELECT_HEAD)
+        self._select_strays = written(_SELECT_STRAYS)
+        self._select_events = written(_SELECT_EVENTS)
+        self._select_payloads = written(_SELECT_PAYLOADS)
+        self._select_command = written(_SELECT_COMMAND)
+        self._insert_entry = written(_INSERT_ENTRY + _WAS_MOVED)
+        self._insert_and_erase_all = written(_INSERT_ENTRY + _ERASED_ALL + _WAS_MOVED)
+        self._insert_and_erase = written(_INSERT_ENTRY + _ERASED_OWNED + _WAS_MOVED)
+        self._vacuum = written(_VACUUM)
+
+    def making(self) -> list[bytes]:
+        """Return the statements that make the tables."""
+        events = self.sql_create_statements[self.create_table_statement_index]
+        return [
+            events.as_bytes(None),
+            *(filled(statement, self.datastore.schema) for statement in STATEMENTS),
+        ]
+
+    # --- writing ---
+
+    def add_space(self, name: str) -> None:
+        """Make the space *name* unless it is there."""
+        for attempt in range(ATTEMPTS):
+            try:
+                with self.datastore.lent() as connection:
+                    connection.execute(self._insert_space, (name, GENESIS_DIGEST))
+            except Lost:
+                if attempt == ATTEMPTS - 1:
+                    raise
+            else:
+                return
+
+    def insert_entry(self, space: int, entry: Entry) -> None:
+        """Write *entry* in one transaction, or nothing of it.
+
+        Raises:
+            VersionConflict: If the log does not end at ``entry.before``.
+            CommandIdReused: If the command is remembered already.
+            LogCorrupt: If a record stands where the log should end.
+            StoreFailed: If the server hung up, and it cannot be found out what came of it.
+        """
+        lost: Exception | None = None
+        for _ in range(ATTEMPTS):
+            try:
+                self._send(space, entry)
+            except Lost as error:
+                lost = error
+            except (VersionConflict, CommandIdReused):
+                if lost is not None and self._stands(space, entry):
+                    return
+                raise
+            except psycopg.OperationalError as error:
+                if lost is None:
+                    raise
+                raise self._in_doubt(error) from error
+            else:
+                return
+        assert lost is not None  # noqa: S101 - nothing else goes on to the end
+        raise self._in_doubt(lost) from lost
+
+    def _send(self, space: int, entry: Entry) -> None:
+        statement, values = self._written(space, entry)
+        try:
+            with self.datastore.lent() as connection:
+                was_moved = bool(asked(connection, statement, values))
+        except psycopg.errors.UniqueViolation as error:
+            raise _taken(error, entry) from error
+        if not was_moved:
+            found = self._head_row(space)
+            raise moved(entry.before.version + 1, found[0] if found else None)
+
+    def _written(self, space: int, entry: Entry) -> tuple[bytes, list[object]]:
+        """Return the statement that writes *entry*, and its values."""
+        before, after = entry.before, entry.after
+        values: list[object] = [after.version, after.digest, space, before.version, before.digest]
+        values += _columns([(e.originator_version, e.topic, e.state) for e in entry.stored], 3)
+        # What the same statement inserts, it cannot delete: what would go at once never comes.
+        kept = () if entry.erase_all else entry.payloads
+        gone = frozenset(entry.erase)
+        values += _columns([_stored(each) for each in kept if gone.isdisjoint(each.owners)], 7)
+        command = entry.command
+        told = () if command is None else (command.id, command.request, command.first, command.last)
+        values += _columns([told] if told else [], 4)
+        if entry.erase_all:
+            return self._insert_and_erase_all, values
+        if entry.erase:
+            return self._insert_and_erase, [*values, list(entry.erase), list(entry.erase)]
+        return self._insert_entry, values
+
+    def _stands(self, space: int, entry: Entry) -> bool:
+        """Return whether it was *entry* itself that moved the log on, or remembered its command."""
+        if entry.stored:
+            version = entry.after.version
+            rows = self.records(space, version, version)
+            return bool(rows) and chain.digest_of(rows[0]) == entry.after.digest
+        return entry.command is not None and self.command(space, entry.command.id) == entry.command
+
+    def _in_doubt(self, error: Exception) -> MnemicError:
+        address = self.datastore.address
+        return StoreFailed(
+            f"{address.shown}: the connection was lost while something was written, and whether it "
+            f"was cannot be found out: {address.censored(error)}",
+            recovery="When the server is back, repeat the command with its command id: what was "
+            "written is answered, and not written twice.",
+            path=address.shown,
+        )
+
+    def vacuum(self) -> None:
+        """Let the server reuse the room of deleted payloads.
+
+        Raises:
+            Lost: The server hung up.
+            psycopg.Error: It refuses.
+        """
+        with self.datastore.lent() as connection:
+            connection.execute(self._vacuum, prepare=False)
+
+    # --- reading ---
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all spaces, sorted."""
+        return tuple(name for (name,) in self.datastore.rows(self._select_names))
+
+    def space(self, name: str) -> int | None:
+        """Return the number of the space *name*, or None if there is none."""
+        rows = self.datastore.rows(self._select_space, (name,))
+        return rows[0][0] if rows else None
+
+    def head(self, space: int) -> Head:
+        """Return where the log of *space* ends by its head row.
+
+        Raises:
+            LogCorrupt: If there is no such row.
+        """
+        row = self._head_row(space)
+        if row is None:
+            raise chain.damage(0, reason="the head row is gone")
+        return Head(*row)
+
+    def _head_row(self, space: int) -> Row | None:
+        return next(iter(self.datastore.rows(self._select_head, (space,))), None)
+
+    def has_strays(self, space: int) -> bool:
+        """Return whether *space* holds records beyond its head."""
+        return self.datastore.rows(self._select_strays, (space,)) == [(True,)]
+
+    def command(self, space: int, command_id: str) -> CommandRow | None:
+        """Return the remembered command *command_id* of *space*."""
+        rows = self.datastore.rows(self._select_command, (space, command_id))
+        return CommandRow(*rows[0]) if rows else None
+
+    def records(self, space: int, first: int, last: int) -> list[chain.Row]:
+        """Return the records of *space* from version *first* to *last*, without their payloads."""
+        return cast(
+            "list[chain.Row]",
+            self.datastore.rows(self._select_events, (str(space), first, last)),
+        )
+
+    def batch(self, space: int, first: int, last: int) -> tuple[list[chain.Row], list[PayloadRow]]:
+        """Return what stands in *space* from version *first* to *last*: records and payloads.
+
+        Records never change, and a payload comes and goes with a commit: so it takes no snapshot
+        of both. An erasure between the two is seen whole, or not at all.
+        """
+        rows = self.records(space, first, last)
+        stored = self.datastore.rows(self._select_payloads, (space, first, last))
+        return rows, [
+            _payload((version, slot, payload_id, key, _owners(owner, other), data))
+            for version, slot, payload_id, key, owner, other, data in stored
+        ]
+
+
+def _taken(error: psycopg.errors.UniqueViolation, entry: Entry) -> MnemicError:
+    """Return the error for an entry whose place, or whose command's, is taken."""
+    if error.diag.table_name == "commands" and entry.command is not None:
+        return CommandIdReused(
+            f"command {entry.command.id!r} is already remembered", command_id=entry.command.id
+        )
+    return chain.damage(entry.before.version + 1, reason="the head lags behind")
+
+
+def _columns(rows: Sequence[tuple[object, ...]], width: int) -> list[list[object]]:
+    """Return *rows* as *width* columns, which ``unnest`` makes rows of again."""
+    return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in range(width)]
+
+
+def _stored(payload: PayloadRow) -> tuple[object, ...]:
+    owner, other = (*payload.owners, None, None)[:2]
+    return (payload.version, payload.slot, payload.id, owner, other, payload.key, payload.data)
+
+
+def _owners(owner: str | None, other: str | None) -> tuple[str, ...]:
+    if other is not None:
+        return (owner or "", other)
+    return () if owner is None else (owner,)

@@ -1,0 +1,102 @@
+"""The queue of those who want to write one log.
+
+It is an advisory lock of the database, named by schema and space, that a session holds. The server
+hands it on in the order of asking, and takes it from whoever is killed or cut off. Like the queue
+at a file it orders writers and nothing more: an append that does without it is as safe.
+
+A turn and what it leads to cost one journey to the server before, and one after, which also tells
+those who wait what was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager, suppress
+from threading import Lock
+
+import psycopg
+
+from mnemic.adapters.stores.locking import PATIENCE_S
+from mnemic.adapters.stores.postgres.connections import Datastore, Lost
+from mnemic.kernel.errors import StoreBusy
+
+_LOCK = b"SELECT pg_advisory_lock(%b)"
+_UNLOCK = b"SELECT pg_advisory_unlock(%b)"
+_UNLOCK_AND_TELL = b"SELECT pg_advisory_unlock(%b), pg_notify(%b, %b)"
+_TELL = b"SELECT pg_notify(%b, %b)"
+
+
+class Turns:
+    """One writer at a time, among the threads of this process and among all processes.
+
+    Args:
+        datastore: Whose connections hold the lock.
+        key: The lock's number.
+        channel: Where it is told what was written.
+    """
+
+    def __init__(self, datastore: Datastore, *, key: int, channel: str) -> None:
+        self._datastore = datastore
+        self._key = key
+        self._channel = channel
+        self._threads = Lock()
+        self._news: str | None = None
+        self.is_taken = False
+        """Whether somebody here has the turn."""
+
+    @contextmanager
+    def turn(self) -> Generator[None]:
+        """Hold the right to write. Not re-entrant.
+
+        Everything else that this thread asks of the store goes over the connection that holds it.
+
+        Raises:
+            StoreBusy: If another thread holds it for too long.
+            Lost: If the server hung up twice.
+            psycopg.Error: If the server refuses, or another session holds it for too long.
+        """
+        if not self._threads.acquire(timeout=PATIENCE_S):
+            shown = self._datastore.address.shown
+            raise StoreBusy(f"another thread has held {shown} for too long", path=shown)
+        try:
+            with ExitStack() as stack:
+                try:
+                    connection = self._locked(stack)
+                except Lost:
+                    connection = self._locked(stack)
+                self.is_taken = True
+                try:
+                    yield
+                finally:
+                    self.is_taken = False
+                    self._give_back(connection)
+        finally:
+            self._threads.release()
+
+    def tell(self, news: str) -> None:
+        """Tell those who wait what was written; within a turn, at its end.
+
+        Nobody may rely on being told: what is written stands, whether this succeeds or not.
+        """
+        if self.is_taken:
+            self._news = news
+        else:
+            with suppress(Lost, psycopg.Error):
+                self._datastore.once(_TELL, (self._channel, news))
+
+    def _locked(self, stack: ExitStack) -> psycopg.Connection[dict[str, object]]:
+        connection = stack.enter_context(self._datastore.pinned())
+        self._datastore.once(_LOCK, (self._key,))
+        return connection
+
+    def _give_back(self, connection: psycopg.Connection[dict[str, object]]) -> None:
+        news, self._news = self._news, None
+        if connection.closed:
+            return  # and with it went the lock
+        try:
+            if news is None:
+                self._datastore.once(_UNLOCK, (self._key,))
+            else:
+                self._datastore.once(_UNLOCK_AND_TELL, (self._key, self._channel, news))
+        except (Lost, psycopg.Error):
+            connection.close()

