@@ -6,7 +6,7 @@ from attrs import evolve
 
 from mnemic.adapters.inprocess.host import Host
 from mnemic.adapters.inprocess.space import Space
-from mnemic.kernel.errors import CheckpointsOff, StoreFailed
+from mnemic.kernel.errors import CheckpointsOff, StoreBusy
 from mnemic.kernel.results import Checkpoint, DropCheckpointsResult, Status
 
 TRIES = 10
@@ -29,6 +29,7 @@ class CheckpointVerbs(Host):
             ViewReadOnly: The space was opened read-only.
             CheckpointsOff: There is no place for one.
             StoreFull, StoreFailed: It cannot be written.
+            StoreBusy: Others erase all the time.
         """
         space = self._open()
         space.check_writable()
@@ -39,7 +40,10 @@ class CheckpointVerbs(Host):
             file = space.keeper.write()
             if file is not None:
                 return space.keeper.look(file)
-        raise StoreFailed(f"words were erased {TRIES} times while a checkpoint was written")
+        raise StoreBusy(
+            f"words were erased {TRIES} times while a checkpoint was written",
+            recovery="Try again when nobody erases.",
+        )
 
     def drop_checkpoints(self) -> DropCheckpointsResult:
         """Remove every checkpoint of this space, and any that is being written.

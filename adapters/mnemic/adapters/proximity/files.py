@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from mnemic.adapters.checkpoints.shelf import Shelf
 from mnemic.adapters.folders import draft, make, own_name, sync
-from mnemic.adapters.proximity.hnsw import CARE, LINKS, SEED, Misfit
+from mnemic.adapters.proximity.hnsw import CARE, LINKS, SEED, Misfit, Unwanted
 from mnemic.projections.parts import Parts
 from mnemic.projections.proximity import Floats, Span
 
@@ -96,6 +96,7 @@ class GraphFolder:
 
         Raises:
             OSError: The disk is full, the folder cannot be written, ...
+            Unwanted: It was taken away meanwhile.
         """
         arrays = {name: _little(part) for name, part in sorted(parts.items())}
         manifest = orjson.dumps([[name, a.dtype.str, a.shape] for name, a in arrays.items()])
@@ -107,7 +108,10 @@ class GraphFolder:
         unfinished = place.with_name(f"{place.name}.{secrets.token_hex(4)}{UNFINISHED}")
         try:
             draft(unfinished, (MAGIC, _seal(place, body), *body), mode)
-            unfinished.replace(place)
+            try:
+                unfinished.replace(place)
+            except FileNotFoundError as error:  # another process erased words, and every draft
+                raise Unwanted from error
         except BaseException:
             remove([unfinished])
             raise
