@@ -10,6 +10,7 @@ as safe, only less fair.
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from threading import Lock
 
 from filelock import lock_descriptor, unlock_descriptor
 
+from mnemic.adapters.stores.waiting import StandIn
 from mnemic.kernel.errors import Closed, StoreBusy, StoreFailed
 
 PATIENCE_S = 30.0
@@ -38,6 +40,7 @@ class WriterQueue:
         self._gate = Sidecar(database.with_name(f"{database.name}.gate"))
         self._turn = Sidecar(database.with_name(f"{database.name}.lock"))
         self._threads = Lock()
+        self._stand_in = StandIn(self._come_through, self._turn.give_back)
         self._is_closed = False
 
     @contextmanager
@@ -55,11 +58,10 @@ class WriterQueue:
         try:
             if self._is_closed:
                 raise Closed(f"the queue at {self._turn.path} is closed")
-            self._gate.take(deadline)
-            try:
-                self._turn.take(deadline)
-            finally:
-                self._gate.give_back()
+            # Where an earlier wait goes on, a lock taken here would be shared with it.
+            is_ours = not self._stand_in.stands and self._is_free()
+            if not is_ours and not self._stand_in.wait(deadline - time.monotonic()):
+                raise self._turn.busy()
             try:
                 yield
             finally:
@@ -67,12 +69,33 @@ class WriterQueue:
         finally:
             self._threads.release()
 
+    def _is_free(self) -> bool:
+        """Take the turn, if there is nobody before us."""
+        if not self._gate.taken():
+            return False
+        try:
+            return self._turn.taken()
+        finally:
+            self._gate.give_back()
+
+    def _come_through(self) -> None:
+        """Wait for the turn as long as it takes."""
+        self._gate.wait()
+        try:
+            self._turn.wait()
+        finally:
+            self._gate.give_back()
+
     def close(self) -> None:
         """Close the lock files; they stay on the disk, for others may be waiting at them."""
         with self._threads:
-            self._is_closed = True
-            self._gate.close()
-            self._turn.close()
+            if not self._is_closed:
+                self._is_closed = True
+                self._stand_in.dismiss(self._close)
+
+    def _close(self) -> None:
+        self._gate.close()
+        self._turn.close()
 
 
 class Sidecar:
@@ -86,15 +109,45 @@ class Sidecar:
         self.path = path
         self._descriptor: int | None = None
 
+    def taken(self) -> bool:
+        """Take the lock if it is free, and say whether it was.
+
+        Raises:
+            StoreFailed: The file cannot be made or locked.
+        """
+        with self._named():
+            return lock_descriptor(self._opened(), blocking=False)
+
     def take(self, deadline: float) -> None:
-        """Wait for the lock until the clock ``time.monotonic`` shows *deadline*."""
+        """Wait for the lock until the clock ``time.monotonic`` shows *deadline*.
+
+        Raises:
+            StoreBusy, StoreFailed: It is not to be had by then, or not at all.
+        """
+        while not self.taken():
+            if time.monotonic() > deadline:
+                raise self.busy()
+            time.sleep(STEP_S)
+
+    def wait(self) -> None:
+        """Wait for the lock as long as it takes, asleep until it is ours.
+
+        Raises:
+            StoreFailed: The file cannot be made or locked.
+        """
+        with self._named():
+            _wait_for(self._opened())
+
+    def _opened(self) -> int:
+        if self._descriptor is None:
+            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+        return self._descriptor
+
+    @contextmanager
+    def _named(self) -> Generator[None]:
+        """Let what the system refuses be told with the path."""
         try:
-            if self._descriptor is None:
-                self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
-            while not lock_descriptor(self._descriptor, blocking=False):
-                if time.monotonic() > deadline:
-                    raise self.busy()
-                time.sleep(STEP_S)
+            yield
         except OSError as error:
             raise StoreFailed(f"cannot lock {self.path}: {error}", path=str(self.path)) from error
 
@@ -112,3 +165,15 @@ class Sidecar:
     def busy(self) -> StoreBusy:
         """Return the error for a wait in vain."""
         return StoreBusy(f"another writer has held {self.path} for too long", path=str(self.path))
+
+
+if sys.platform == "win32":
+
+    def _wait_for(descriptor: int) -> None:
+        lock_descriptor(descriptor, poll_interval=STEP_S)
+
+else:
+    import fcntl
+
+    def _wait_for(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)  # asleep, where looking again and again costs much
