@@ -156,8 +156,18 @@ def test_a_consolidation_that_comes_too_late_does_nothing(opened: Open, path: Pa
     one.learn("words")
     slow.meanwhile = two.consolidate
     done = one.consolidate()
-    assert (done.promoted, one.status().active) == (0, 1)
+    assert (done.promoted, done.chunks, one.status().active) == (0, 0, 1)
     assert len(one.log(after=2)) == 2
+
+
+def test_what_is_learned_after_a_consolidation_is_no_part_of_its_answer(
+    pair: tuple[SyncMemory, SyncMemory],
+) -> None:
+    one, two = pair
+    one.learn("words")
+    done = one.consolidate(command_id="c", progress=lambda *_: two.learn("more words"))
+    assert (done.promoted, done.inbox_remaining, one.status().inbox) == (1, 0, 1)
+    assert two.consolidate(command_id="c") == done
 
 
 def test_a_consolidation_ends_though_another_never_stops_learning(opened: Open, path: Path) -> None:

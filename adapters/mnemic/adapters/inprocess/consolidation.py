@@ -85,7 +85,7 @@ def _sum(total: ConsolidateResult, event: BlocksPromoted | BlocksRelinked) -> Co
         near_duplicates=total.near_duplicates + len(event.near),
         analyses_failed=total.analyses_failed
         + sum(promotion.analysed == "failed" for promotion in event.promotions),
-        chunks=total.chunks + 1,
+        chunks=total.chunks + bool(event.promotions),
     )
 
 
@@ -136,9 +136,12 @@ class _Request:
         self._head = version
 
     def inbox_remaining(self) -> int:
-        """Return how many blocks wait: now, or at the end of a command that only repeats."""
+        """Return how many blocks wait: at the end of the last commit; if there is none, now.
+
+        What others learn after that would not be in the answer to a repeated command.
+        """
         with self._space.guard:
-            if self._commits and self._commits == len(self.answered):
+            if self._commits and self._head != self._space.state.version:
                 return len(views.as_of(self._space.state, self._head).inbox())
             return len(self._space.state.catalogue.waiting)
 
