@@ -16,6 +16,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+WORDS_LENGTH_MAX = 8000
+"""In characters, of a message and of each fact. What is refused may be a book."""
+
+
+def _short(words: str) -> str:
+    return words if len(words) <= WORDS_LENGTH_MAX else f"{words[:WORDS_LENGTH_MAX]}…"
+
 
 class MnemicError(Exception):
     """Root of the tree.
@@ -32,10 +39,13 @@ class MnemicError(Exception):
     default_recovery: ClassVar[str] = ""
 
     def __init__(self, message: str, *, recovery: str | None = None, **facts: object) -> None:
+        message = _short(message)
         super().__init__(message)
         self.message = message
         self.recovery = recovery if recovery is not None else self.default_recovery
-        self.facts = facts
+        self.facts = {
+            name: _short(fact) if isinstance(fact, str) else fact for name, fact in facts.items()
+        }
         if self.recovery:
             self.add_note(f"Recovery: {self.recovery}")
 

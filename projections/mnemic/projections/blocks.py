@@ -143,7 +143,7 @@ def blocks(  # a query has one argument per thing one may ask for
         limit: Most blocks of the page. Range: 1 to 1000.
 
     Raises:
-        FieldRefused: The status, the limit or the version is not one of these.
+        FieldRefused: One of them is not of these.
     """
     if status is not None and status not in STATUSES:
         raise FieldRefused(f"status must be one of {', '.join(STATUSES)}, got {status!r}")
@@ -151,6 +151,7 @@ def blocks(  # a query has one argument per thing one may ask for
         raise FieldRefused(f"limit must be from 1 to {PAGE_LIMIT}, got {limit!r}", field="limit")
     if after is not None and type(after) is not int:
         raise FieldRefused(f"after must be a version, got {after!r}", field="after")
+    _check_words(tag=tag, category=category, author=author, thread=thread)
     numbers = view.known() if status is None else view.with_status(STATUSES.index(status))
     if tag is not None:
         numbers = numbers[view.tagged(view.life.column("tags", numbers), (tag,))]
@@ -170,6 +171,12 @@ def blocks(  # a query has one argument per thing one may ask for
             return Page(items=tuple(items), next_after=items[-1].learned_version)
         items.append(block_result(view, number))
     return Page(items=tuple(items))
+
+
+def _check_words(**given: object) -> None:
+    for name, word in given.items():
+        if word is not None and not isinstance(word, str):
+            raise FieldRefused(f"{name} must be text, got {word!r:.100}", field=name)
 
 
 def _said(view: View, number: int, author: str | None, thread: str | None) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from mnemic.adapters.inprocess.admission import check
 from mnemic.adapters.inprocess.items import item
 from mnemic.kernel import identity
 from mnemic.kernel.decisions.connecting import Assertion, Connected
@@ -90,9 +91,10 @@ def connect_result(
 
 def asserted(given: object) -> Assertion | Refused:
     """Return one item of a batch as an assertion, or why it is none."""
-    if isinstance(given, Assertion):
-        return given
     try:
+        if isinstance(given, Assertion):
+            check("an edge", given)
+            return given
         return item(Assertion, given, "an edge")
     except FieldRefused as refusal:
         return refusal

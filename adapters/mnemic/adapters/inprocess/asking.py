@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,6 +26,8 @@ from mnemic.projections.where import Gate, Where
 TOP_K_MAX = 1000
 BUDGET_MAX = 1_000_000
 QUERY_LENGTH_MAX = 32_768
+FILTER_LENGTH_MAX = 65_536
+"""In characters of its JSON. A recorded recall keeps its filter for ever."""
 
 
 @frozen(kw_only=True)
@@ -81,6 +84,13 @@ class Request:
         if not ok or not 0.0 <= explore <= 1.0:
             raise FieldRefused(f"explore must be from 0 to 1, got {explore!r}", field="explore")
         where = Where.parse(self.where).plain()
+        size = len(json.dumps(where))
+        if size > FILTER_LENGTH_MAX:
+            raise FieldRefused(
+                f"where has {size} characters as JSON, the limit is {FILTER_LENGTH_MAX}",
+                recovery="Filter by fewer or shorter words.",
+                field="where",
+            )
         return evolve(self, query=(self.query or "").strip() or None, where=where or None)
 
 

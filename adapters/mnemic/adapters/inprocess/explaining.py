@@ -165,7 +165,8 @@ def why_not(space: Space, models: Models, identifier: str, block_id: str) -> Why
 
 
 def _not_learned(case: Case, block: BlockId) -> WhyNot:
-    number = case.space.state.catalogue.numbers.get(block)
+    known = case.space.state.catalogue.numbers
+    number = known.get(block) if isinstance(block, str) else None
     if number is None:
         raise BlockNotFound(f"no block has the id {block!r}", block_id=block)
     learned = int(case.space.live().life.get("learned", number))

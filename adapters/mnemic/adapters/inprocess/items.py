@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import attrs
 
+from mnemic.adapters.inprocess.admission import check
 from mnemic.kernel.errors import FieldRefused
 
 T = TypeVar("T")
@@ -22,8 +23,9 @@ def item(of: type[T], given: object, noun: str, **facts: object) -> T:
         facts: What a refusal is about.
 
     Raises:
-        FieldRefused: It is no mapping, has another field, or lacks one.
+        FieldRefused: It is no mapping, has another field, lacks one, or one is far too large.
     """
+    check(noun, given)
     fields = {each.name: each for each in attrs.fields(of)}  # type: ignore[arg-type]
     takes = f"Its fields: {', '.join(fields)}."
     if not isinstance(given, Mapping):

@@ -70,7 +70,7 @@ def versions(
 ) -> list[int]:
     """Return the versions in (after, upto] of the events of one kind."""
     timeline = space.state.timeline
-    first = max(after + 1, 0)
+    first = min(max(after, -1), timeline.version) + 1  # numpy knows no more than 64 bits
     last = timeline.version if upto is None else min(upto, timeline.version)
     wanted = timeline.kinds.known(kind.__name__)
     found = np.flatnonzero(timeline.kind.values[first : max(last + 1, first)] == wanted)

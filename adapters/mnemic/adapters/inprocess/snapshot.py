@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from mnemic.adapters.inprocess import recalling, records
+from mnemic.adapters.inprocess.admission import admitting
 from mnemic.adapters.inprocess.asking import Request, answer, question_vector
 from mnemic.adapters.inprocess.deliberating import (
     Asked,
@@ -29,6 +30,7 @@ HOURS_MAX = 1e9
 """More active hours than any log will see; keeps microseconds within 64 bits."""
 
 
+@admitting
 class SyncView(Queries):
     """A read-only view at one point. It stays exact whatever is written later."""
 

@@ -12,6 +12,7 @@ from attrs import evolve
 
 from mnemic.adapters.checkpoints.shelf import Wanted
 from mnemic.adapters.inprocess import history
+from mnemic.adapters.inprocess.admission import admitting
 from mnemic.adapters.inprocess.analysing import TIMEOUT_S
 from mnemic.adapters.inprocess.block_verbs import BlockVerbs
 from mnemic.adapters.inprocess.breadcrumbs import Breadcrumbs
@@ -57,6 +58,7 @@ from mnemic.kernel.results import CurateResult, SessionResult, Status, Verificat
 from mnemic.projections.views import View
 
 
+@admitting
 class SyncMemory(
     BlockVerbs,
     EdgeVerbs,
