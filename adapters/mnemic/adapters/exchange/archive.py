@@ -14,6 +14,7 @@ The format, of media type ``application/x-tar``, which ``tar xf`` takes apart to
 
 from __future__ import annotations
 
+import os
 import tarfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -205,15 +206,17 @@ class Unpacking:
         self._found.add(name)
         path = self._folder / name
         with files.named(path):
-            out = path.open("xb")
-            path.chmod(PRIVATE)
-        return out
+            return open(path, "xb", opener=_privately)
 
     def _end_member(self) -> None:
         out, self._out = self._out, None
         if out is not None:
             with files.named(Path(out.name)):
                 out.close()
+
+
+def _privately(path: str, flags: int) -> int:
+    return os.open(path, flags, PRIVATE)
 
 
 def _header(name: str, size: int) -> bytes:

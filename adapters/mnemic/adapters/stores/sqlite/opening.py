@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 
+from mnemic.adapters.folders import BINARY, PRIVATE
 from mnemic.adapters.stores.locking import WriterQueue
 from mnemic.adapters.stores.sqlite.connections import Mode, Synchronous
 from mnemic.adapters.stores.sqlite.faults import family
@@ -30,6 +33,7 @@ def to_write(path: Path, synchronous: Synchronous, queue: WriterQueue) -> SpaceR
             recovery=f"Make the folder {path.parent}, or name another path.",
             path=str(path),
         )
+    _make_private(path)
     recorder, new = _connected(path, "rwc", synchronous)
     try:
         if new:
@@ -41,6 +45,18 @@ def to_write(path: Path, synchronous: Synchronous, queue: WriterQueue) -> SpaceR
         queue.close()
         raise
     return recorder
+
+
+def _make_private(path: Path) -> None:
+    """Make an empty file that its owner alone may read, unless there is one.
+
+    SQLite would make it as the umask says, for everybody to read in most places. What it makes
+    beside it later has the permissions of the file, and so have checkpoints and locks.
+    """
+    with suppress(OSError):  # it is there; or SQLite says what is wrong
+        os.close(
+            os.open(os.path.realpath(path), os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, PRIVATE)
+        )
 
 
 def to_read(path: Path) -> SpaceRecorder:
