@@ -37,6 +37,7 @@ class Say:
     """Since the beginning; "unknown", or None for now."""
     tags: tuple[str, ...] = ()
     metadata: dict[str, Any] | None = None
+    zone: str | None = None
 
     def given(self) -> dict[str, Any]:
         """Return the arguments of ``learn``."""
@@ -51,6 +52,7 @@ class Say:
             "created_at": created,
             "tags": self.tags,
             "metadata": self.metadata,
+            "zone": self.zone,
         }
 
 
@@ -71,6 +73,9 @@ def sentences(*, least: int = 1, most: int = 6) -> st.SearchStrategy[str]:
     return st.lists(st.sampled_from(WORDS), min_size=least, max_size=most).map(" ".join)
 
 
+PROVENANCE = (None, None, None, "vetted", "imported", "untrusted", "elsewhere", "quarantined")
+
+
 def turns() -> st.SearchStrategy[Say]:
     """What somebody says in a conversation, or a fact on its own."""
     minutes = st.one_of(st.sampled_from(MINUTES), st.integers(0, 500), st.sampled_from(ZONED))
@@ -84,6 +89,7 @@ def turns() -> st.SearchStrategy[Say]:
         minute=minutes,
         tags=st.sampled_from(((), (), ("a",), ("a", "project/x"), ("self/constitutional",))),
         metadata=st.sampled_from((None, None, {"room": 1}, {"room": 2, "loud": True})),
+        zone=st.sampled_from(PROVENANCE),
     )
 
 

@@ -20,7 +20,7 @@ from mnemic.kernel.policy import DEFAULT
 from mnemic.kernel.tokens import EstimatedTokens
 from mnemic.kernel.vectors import Vector, quantise
 from mnemic.projections.analysis import terms
-from mnemic.projections.answering import HEADING, Limits, pack, select
+from mnemic.projections.answering import HEADING, Limits, lines, pack, select
 from mnemic.projections.recipes import recipe
 from mnemic.projections.retrieval import NOT_COMPUTED, Inquiry, Ranking, rank
 from mnemic.projections.views import View, as_of
@@ -31,6 +31,7 @@ from mnemic.specs.reference.recall import (
     PlainScored,
     expected_choice,
     expected_ranking,
+    expected_turns,
 )
 from mnemic.specs.reference.relevance import Question
 from mnemic.specs.strategies import commands
@@ -40,7 +41,6 @@ from tests.agreement.witnesses import read
 
 EMBEDDER = HashEmbedder(8)
 COUNTER = EstimatedTokens()
-GENEROUS = 1_000_000
 SPARING = evolve(
     DEFAULT,
     name="sparing",
@@ -134,9 +134,9 @@ def told_by_columns(view: View, inquiry: Inquiry, ranking: Ranking) -> list[dict
     ]
 
 
-def ranked_by_reference(view: View, plain: PlainState, ask: Ask) -> list[PlainScored]:
+def asked_of_reference(view: View, plain: PlainState, ask: Ask) -> Asked:
     vector = None if plain.embedder is None else stored(ask.query)
-    asked = Asked(
+    return Asked(
         question=None
         if ask.query is None
         else Question(
@@ -150,7 +150,6 @@ def ranked_by_reference(view: View, plain: PlainState, ask: Ask) -> list[PlainSc
         active_us=view.point.active_us,
         instant_us=view.point.instant_us,
     )
-    return expected_ranking(plain, asked)
 
 
 def told_by_reference(ranking: list[PlainScored]) -> list[dict[str, Any]]:
@@ -169,25 +168,24 @@ def told_by_reference(ranking: list[PlainScored]) -> list[dict[str, Any]]:
     ]
 
 
-def costs(view: View, inquiry: Inquiry, ranking: Ranking) -> Callable[[BlockId], int]:
-    """Return what a block costs, as its line in an answer without limits says."""
-    limits = Limits(top_k=GENEROUS, token_budget=GENEROUS, counter=COUNTER)
-    whole = pack(view, inquiry, ranking, limits).result
-    lines = whole.text.splitlines()[1 : 1 + len(whole.blocks)]
+def costs(view: View, ranking: Ranking) -> Callable[[BlockId], int]:
+    """Return what a block costs, as its line says."""
+    line = lines(view)
     by_block = {
-        block: COUNTER.count(f"{line}\n")
-        for block, line in zip(whole.block_ids, lines, strict=True)
+        view.id(number): COUNTER.count(f"{line(number)}\n") for number in ranking.numbers.tolist()
     }
-    return lambda block: by_block[block]
+    return by_block.__getitem__
 
 
 def agree(view: View, plain: PlainState, ask: Ask) -> None:
     """Ask both, and compare whole rankings and what of them goes into the answer."""
     inquiry, ranking = ranked_by_columns(view, ask)
-    expected = ranked_by_reference(view, plain, ask)
+    asked = asked_of_reference(view, plain, ask)
+    expected = expected_ranking(plain, asked)
+    turns = expected_turns(plain, asked)
     assert told_by_columns(view, inquiry, ranking) == told_by_reference(expected)
     budget = inquiry.frame.token_budget if ask.budget is None else ask.budget
-    cost = costs(view, inquiry, ranking)
+    cost = costs(view, ranking)
     for drawn in (0, 1, 3):
         # As if twenty could stand in the last place, and chance had named one of them.
         luck = Exploration(rate=NANO, pool=20, drawn=drawn)
@@ -196,6 +194,7 @@ def agree(view: View, plain: PlainState, ask: Ask) -> None:
         choice = expected_choice(
             plain,
             expected,
+            turns,
             top_k=ask.top_k,
             budget=budget - COUNTER.count(f"{HEADING}\n"),
             cost=cost,

@@ -99,7 +99,13 @@ class Witness:
             case happened.BlockSuperseded(supersession=said):
                 new = plain.blocks[said.new]
                 assert said == expected.expected_supersession(
-                    plain, said.old, said.new, tags=new.tags, category=new.category, cosine=None
+                    plain,
+                    said.old,
+                    said.new,
+                    tags=new.tags,
+                    category=new.category,
+                    zone=new.zone,
+                    cosine=None,
                 )
             case happened.EdgeConnected(action="created") as event:
                 room = PlainRoom(plain, now_us)

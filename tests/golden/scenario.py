@@ -16,12 +16,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from attrs import asdict
+
 from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
-from mnemic.kernel.policy import Policy
+from mnemic.kernel.policy import LEGACY, Policy
 
 HERE = Path(__file__).parent
 SOURCE = HERE.parent.parent / "examples" / "fortnight.jsonl"
@@ -31,7 +33,14 @@ LATEST = "0.3.0"
 QUESTION = "how long does a gauge wait before it resends?"
 STEPS = 130
 """Lines of the fortnight that are played: sessions, revisions, outcomes and sweeps included."""
-POLICY = Policy(name="golden", consolidate_chunk=16, degree_cap=4)
+POLICY = Policy(**LEGACY, name="golden", consolidate_chunk=16, degree_cap=4)
+"""The numbers of that release, which had none about zones but their ceilings."""
+
+
+def policy() -> Policy:
+    """Return ``POLICY`` in the bytes that the release wrote."""
+    told = {name: value for name, value in asdict(POLICY).items() if name not in LEGACY}
+    return Policy.parse(json.dumps(told, sort_keys=True, separators=(",", ":")))
 
 
 def embedder() -> HashEmbedder:
@@ -116,7 +125,7 @@ def play() -> tuple[MemoryStore, SyncMemory]:
     memory = SyncMemory.open(
         store,
         embedder=embedder(),
-        policy=POLICY,
+        policy=policy(),
         clock=clock,
         entropy=SeededEntropy("golden"),
     )

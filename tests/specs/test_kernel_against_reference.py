@@ -252,7 +252,13 @@ class Shell:
         """Compare with the reference, whose state has the new block already."""
         new = self.plain.blocks[said.new]
         assert said == expected.expected_supersession(
-            self.plain, said.old, said.new, tags=new.tags, category=new.category, cosine=None
+            self.plain,
+            said.old,
+            said.new,
+            tags=new.tags,
+            category=new.category,
+            zone=new.zone,
+            cosine=None,
         )
 
     def _recall(self, top_k: int) -> None:

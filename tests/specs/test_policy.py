@@ -16,7 +16,7 @@ from mnemic.kernel.errors import PolicyRefused
 from mnemic.kernel.policy import DEFAULT, ELFMEM, POLICIES, Policy
 from mnemic.specs.rules import Row, rows
 
-IN_RULES_OF_THEIR_OWN = {"name", "relation_weights", "zones", "zone_ceilings", "frames"}
+IN_RULES_OF_THEIR_OWN = {"name", "relation_weights", "zones", "zone_ceilings", "zone_places", "frames"}
 
 
 def fixed_numbers() -> Iterator[tuple[str, str]]:
@@ -68,6 +68,8 @@ def test_every_frame_relation_and_source_of_a_policy_has_a_row() -> None:
     assert given("policy.zone", "source") == sorted([*sources, "somewhere"])
     zones = [zone for zone, _ in DEFAULT.zone_ceilings]
     assert given("policy.zone-ceiling", "zone") == sorted([*zones, "somewhere-else"])
+    assert [zone for zone, _ in DEFAULT.zone_places] == zones
+    assert given("policy.zone-places", "zone") == sorted([*zones, "somewhere-else"])
 
 
 @pytest.mark.parametrize("row", rows("policy.number"), ids=str)
@@ -102,6 +104,13 @@ def test_a_source_has_a_zone(row: Row) -> None:
 @pytest.mark.parametrize("row", rows("policy.zone-ceiling"), ids=str)
 def test_a_zone_has_a_ceiling(row: Row) -> None:
     assert row.tells("ceiling", DEFAULT.ceiling(row.given["zone"]))
+
+
+@pytest.mark.parametrize("row", rows("policy.zone-places"), ids=str)
+def test_a_zone_has_a_share_of_an_answer_and_privileges(row: Row) -> None:
+    zone = row.given["zone"]
+    assert row.tells("share", DEFAULT.places(zone))
+    assert DEFAULT.privileges(zone) is row.then["privileged"]
 
 
 @pytest.mark.parametrize("row", rows("policy.refusal"), ids=str)

@@ -16,14 +16,22 @@ from mnemic.kernel.policy import CONSTITUTIONAL, Policy
 Ints = NDArray[np.int64]
 
 
-def tier_rate(tags: Collection[str], category: str, policy: Policy) -> int:
+def tier_rate(
+    tags: Collection[str], category: str, policy: Policy, *, privileged: bool = True
+) -> int:
     """Return the decay rate of a block with *tags* and *category*, by first match.
+
+    Args:
+        tags: Of the block.
+        category: Of the block.
+        policy: Where the rates come from.
+        privileged: Whether its zone has what tags grant; else they slow nothing down.
 
     Source: DOMAIN section 3; specs/decay.toml, rule "tier".
     """
-    if CONSTITUTIONAL in tags:
+    if privileged and CONSTITUTIONAL in tags:
         return nano(policy.rate_permanent)
-    if any(tag in tags for tag in policy.durable_tags):
+    if privileged and any(tag in tags for tag in policy.durable_tags):
         return nano(policy.rate_durable)
     if category in policy.ephemeral_categories:
         return nano(policy.rate_ephemeral)

@@ -219,6 +219,9 @@ class BlockRezoned:
     block_id: BlockId
     zone: str
     reason: Remark | Erased | None = None
+    rate: int | None = None
+    """Decay per active hour in nano-units, where what its tags grant hangs on the zone; None: as it
+    was."""
 
 
 @frozen(kw_only=True)

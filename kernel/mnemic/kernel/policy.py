@@ -1,8 +1,9 @@
 """Every tunable number of mnemic, as one immutable value.
 
 A policy is adopted by an event that holds its canonical bytes, and its id is the digest of those
-bytes. A field that a later release adds reads as its default here when old bytes are parsed, so
-an old decision replays under the numbers it was made with: a default, once released, is frozen.
+bytes. A field that a later release adds reads as its value in ``LEGACY``, or else as its default
+here, when old bytes are parsed, so an old decision replays under the numbers it was made with:
+what it reads as, once released, is frozen.
 """
 
 from __future__ import annotations
@@ -10,19 +11,24 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import attrs
 from attrs import field, frozen
 
 from mnemic.kernel import identity
-from mnemic.kernel.arithmetic import MICROS_PER_HOUR, nano, share
+from mnemic.kernel.arithmetic import MICROS_PER_HOUR, NANO, nano, share
 from mnemic.kernel.errors import FrameUnknown, PolicyRefused
 from mnemic.kernel.events import SIGNALS
 from mnemic.kernel.identity import PolicyId
 from mnemic.kernel.ranges import count, each, one_of, pairs, truth, unit, within, word, words
 
 CONSTITUTIONAL = "self/constitutional"
+OWN = "self/"
+"""What tags begin with that say who the agent is."""
+INFLUENCED = ("usefulness", "confidence", "frequency", "centrality", "reinforcement")
+"""Signals that whoever may write can pump: they are said, or grow by use."""
 SUM_TOLERANCE = 1e-9
 HOURS = within(1e-6, 1e6)
 """Of a clock in whole microseconds that fit into 64 bits."""
@@ -147,6 +153,31 @@ ZONE_CEILINGS = (
     ("untrusted", 0.2),
     ("quarantined", 0.0),
 )
+
+ZONE_PLACES = (
+    ("trusted", 1.0),
+    ("vetted", 1.0),
+    ("imported", 0.8),
+    ("external", 0.6),
+    ("untrusted", 0.4),
+    ("quarantined", 0.0),
+)
+
+LEGACY: Mapping[str, Any] = MappingProxyType(
+    {"zone_places": (), "zone_bounded": (), "privilege_from": 0.0, "zones_apart": False}
+)
+"""What a policy was before these fields were: every zone is as good as any other."""
+
+
+def _signals(value: Any) -> tuple[str, ...]:
+    found = words(value)
+    if unknown := sorted({*found} - {*INFLUENCED}):
+        raise PolicyRefused(
+            f"zone_bounded names {', '.join(unknown)}",
+            recovery=f"Name some of {', '.join(INFLUENCED)}.",
+            field="zone_bounded",
+        )
+    return found
 
 
 def _frames(value: Any) -> tuple[Frame, ...]:
@@ -278,6 +309,21 @@ class Policy:
     )
     """The most that anything with a member of a zone can score; 0 keeps it out. Any other zone
     reads as ``untrusted``."""
+    zone_places: tuple[tuple[str, float], ...] = field(
+        default=ZONE_PLACES, converter=pairs, validator=each(unit)
+    )
+    """The largest share of an answer, its places and its tokens, that blocks of a zone and of those
+    below it may take from others: where nothing else was found they may have all, but for a share
+    of 0, which keeps a zone out. Blocks of a share of 1 are ranked as though there were no others.
+    Any other zone reads as ``untrusted``."""
+    zone_bounded: tuple[str, ...] = field(default=INFLUENCED, converter=_signals)
+    """Signals that are never more than the ceiling of a block's zone."""
+    privilege_from: float = field(default=1.0, validator=unit)
+    """The ceiling that a zone needs for its blocks to have what tags grant: a place guaranteed, a
+    slower decay, a say in who the agent is."""
+    zones_apart: bool = field(default=True, validator=truth)
+    """Whether a block supersedes its like in its own zone only, and an edge displaces none between
+    blocks of higher zones."""
     frontier_floor: float = field(default=0.8, validator=within(0.0, 10.0))
     """What a pair has to reach before outcomes are counted."""
     frontier_term: float = field(default=1.0, validator=within(0.0, 10.0))
@@ -342,25 +388,43 @@ class Policy:
 
     @classmethod
     def parse(cls, body: str) -> Policy:
-        """Return the policy whose canonical JSON is *body*; missing fields read as defaults.
+        """Return the policy that was adopted as *body*; what it does not name reads as it did then.
 
         Raises:
             PolicyRefused: Not a policy, or a field this release does not know.
         """
         try:
             given = json.loads(body)
-            for name in sorted({*given} - {each.name for each in attrs.fields(cls)}):
-                raise PolicyRefused(
-                    f"no policy has a field {name!r}",
-                    recovery="Correct its name; `mnemic policy` shows every field there is.",
-                    field=name,
-                )
-            policy = cls(**given)
         except (TypeError, ValueError) as error:
             raise PolicyRefused(f"not a policy: {error}") from error
+        policy = cls._of(given, LEGACY)
         # The id is that of the adopted bytes, not of the bytes this release would write.
         policy.__dict__["body"] = body
         return policy
+
+    @classmethod
+    def drafted(cls, given: object) -> Policy:
+        """Return the policy that somebody wrote down; fields that they left out are the defaults.
+
+        Raises:
+            PolicyRefused: Not a policy, or a field this release does not know.
+        """
+        return cls._of(given, {})
+
+    @classmethod
+    def _of(cls, given: object, missing: Mapping[str, Any]) -> Policy:
+        if not isinstance(given, Mapping):
+            raise PolicyRefused(f"not a policy: {given!r:.100}")
+        for name in sorted({*map(str, given)} - {each.name for each in attrs.fields(cls)}):
+            raise PolicyRefused(
+                f"no policy has a field {name!r}",
+                recovery="Correct its name; `mnemic policy` shows every field there is.",
+                field=name,
+            )
+        try:
+            return cls(**{**missing, **given})
+        except (TypeError, ValueError) as error:
+            raise PolicyRefused(f"not a policy: {error}") from error
 
     @cached_property
     def gap_us(self) -> int:
@@ -402,6 +466,18 @@ class Policy:
         return self._ceilings.get(zone, self._ceilings.get("untrusted", 0))
 
     @cached_property
+    def _places(self) -> dict[str, int]:
+        return {zone: nano(share) for zone, share in self.zone_places}
+
+    def places(self, zone: str) -> int:
+        """Return the share of an answer that blocks of *zone* may take, in nano-units."""
+        return self._places.get(zone, self._places.get("untrusted", NANO))
+
+    def privileges(self, zone: str) -> bool:
+        """Whether blocks of *zone* have what their tags grant."""
+        return self.ceiling(zone) >= nano(self.privilege_from)
+
+    @cached_property
     def _frames_by_name(self) -> dict[str, Frame]:
         return {frame.name: frame for frame in self.frames}
 
@@ -433,6 +509,7 @@ EDGE_WEIGHTS = ("edge_cosine", "edge_tags", "edge_category", "edge_temporal")
 DEFAULT = Policy()
 
 ELFMEM = Policy(
+    **LEGACY,
     name="elfmem-0.20",
     cosine_guard=0.50,
     edge_threshold=0.45,

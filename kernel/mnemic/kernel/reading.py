@@ -107,6 +107,9 @@ class BlockColumns:
     expires_us: Ints
     """``scoring.UNKNOWN`` where a block does not expire."""
     constitutional: NDArray[np.bool_]
+    """Whether it may not fade, by tag and zone."""
+    ceiling: Ints
+    """Of its zone."""
 
 
 @frozen(eq=False)

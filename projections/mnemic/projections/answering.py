@@ -10,7 +10,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from mnemic.kernel import identity
-from mnemic.kernel.arithmetic import product
+from mnemic.kernel.arithmetic import NANO, product
 from mnemic.kernel.decisions import exploring
 from mnemic.kernel.events import SIGNALS, Answer, AnswerRow, Exploration
 from mnemic.kernel.identity import BlockId, DecisionId
@@ -26,6 +26,7 @@ from mnemic.kernel.results import (
 )
 from mnemic.kernel.scoring import UNKNOWN
 from mnemic.kernel.texts import BlockText
+from mnemic.projections.allotment import Allotment
 from mnemic.projections.blocks import block_result, iso
 from mnemic.projections.recipes import Recipe
 from mnemic.projections.retrieval import Inquiry, Ranking, digest
@@ -83,6 +84,8 @@ def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Pack
     chosen = answer.rows
     disputes = {row.block: view.related(row.block, "contradicts") for row in chosen}
     counter = _counterpoints(view, disputes)
+    if (ranking.shares == NANO).any():
+        counter = _within_shares(view, counter, limits.most(view.policy, len(ranking.guaranteed)))
     against = [line(number) for number in counter if number not in disputes]
     against += _disputed(view, disputes)
     text = _text([line(row.block) for row in chosen], against, limits)
@@ -138,7 +141,8 @@ def choices(
 ) -> Iterator[tuple[int, str | None]]:
     """Yield every place in the order of letting in, and what keeps it out: None lets it in.
 
-    Reasons are ``top_k``, ``token_budget`` and ``explored``: chance gave its place to another.
+    Reasons are ``top_k``, ``token_budget``, ``zone_full``: its zone has taken its share, and
+    ``explored``: chance gave its place to another.
     """
     in_turn = _in_turn(policy, ranking, limits, line)
     if limits.explored is None or limits.explored.drawn == 0:
@@ -154,17 +158,21 @@ def _in_turn(
     policy: Policy, ranking: Ranking, limits: Limits, line: Line
 ) -> Iterator[tuple[int, str | None]]:
     """Yield what ``choices`` does, as it is where chance has no say."""
-    room = limits.most(policy, len(ranking.guaranteed))
-    left = limits.token_budget - limits.counter.count(HEADING + "\n")
+    room = _allotment(policy, ranking, limits, line)
     for place in ranking.order():
-        reason: str | None = "top_k"
-        if room:
-            cost = limits.counter.count(line(int(ranking.numbers[place])) + "\n")
-            reason = "token_budget" if cost > left else None
-            if reason is None:
-                left -= cost
-                room -= 1
+        reason = room.obstacle(place)
+        if reason is None:
+            room.take(place)
         yield place, reason
+
+
+def _allotment(policy: Policy, ranking: Ranking, limits: Limits, line: Line) -> Allotment:
+    return Allotment(
+        ranking,
+        places=limits.most(policy, len(ranking.guaranteed)),
+        tokens=limits.token_budget - limits.counter.count(HEADING + "\n"),
+        cost=lambda number: limits.counter.count(line(number) + "\n"),
+    )
 
 
 def contenders(policy: Policy, ranking: Ranking, limits: Limits, line: Line) -> list[int]:
@@ -182,15 +190,14 @@ def contenders(policy: Policy, ranking: Ranking, limits: Limits, line: Line) -> 
     if not chosen or int(ranking.numbers[chosen[-1]]) in ranking.guaranteed:
         return []
 
-    def cost(place: int) -> int:
-        return limits.counter.count(line(int(ranking.numbers[place])) + "\n")
-
     *before, last = chosen
-    left = limits.token_budget - limits.counter.count(HEADING + "\n") - sum(map(cost, before))
+    room = _allotment(policy, ranking, limits, line)
+    for place in before:
+        room.take(place)
     order = ranking.order()
     behind = order.index(last) + 1
     following = order[behind : behind + policy.runners_up]
-    return [last, *(place for place in following if cost(place) <= left)]
+    return [last, *(place for place in following if room.obstacle(place) is None)]
 
 
 def _settled(
@@ -236,7 +243,7 @@ def _never_scored(view: View, inquiry: Inquiry, chosen: Sequence[AnswerRow]) -> 
     always = inquiry.frame.always_tags
     if always and inquiry.gate.where != Where():
         pool = eligible(view, evolve(inquiry.gate, where=Where()))
-        promised = pool[view.tagged(view.life.column("tags", pool), always)]
+        promised = pool[view.promised(pool, always)]
         for number in promised.tolist():
             if obstacle(view, inquiry.gate, number) is not None:
                 yield Dropped(id=view.id(number), reason="filter")
@@ -246,6 +253,17 @@ def _counterpoints(view: View, disputes: Disputes) -> list[int]:
     """Return what contradicts a chosen block and has not expired, in the order of the chosen."""
     others = (edge.other(number) for number, edges in disputes.items() for edge in edges)
     return [other for other in dict.fromkeys(others) if _stands(view, other)]
+
+
+def _within_shares(view: View, numbers: list[int], places: int) -> list[int]:
+    """Return *numbers*, of zones that may take a share of *places* no more, behind the others."""
+    shares = view.shares(np.array(numbers, dtype=np.int64)).tolist()
+    found = [number for number, share in zip(numbers, shares, strict=True) if share == NANO]
+    free = len(found)
+    for number, share in zip(numbers, shares, strict=True):
+        if share < NANO and (len(found) - free + 1) * NANO <= share * places:
+            found.append(number)
+    return found
 
 
 def _stands(view: View, number: int) -> bool:
@@ -369,6 +387,6 @@ def contested(view: View, frame: Frame, answer: Answer) -> int | None:
     numbers = np.array([row.block for row in answer.rows], dtype=np.int64)
     if not len(numbers):
         return None
-    guaranteed = view.tagged(view.life.column("tags", numbers), frame.always_tags)
+    guaranteed = view.promised(numbers, frame.always_tags)
     open_places = numbers[~guaranteed]
     return int(open_places[-1]) if len(open_places) else None

@@ -292,8 +292,13 @@ class Catalogue:
         learned = self.life.column("learned")[self.life.head[waiting]]
         self.waiting = dict.fromkeys(waiting[np.argsort(learned, kind="stable")].tolist())
 
-    def rezone(self, number: int, version: int, zone: str) -> None:
-        self.life.change(number, version, zone=self.zones.number(zone))
+    def rezone(self, number: int, version: int, zone: str, rate: int | None) -> None:
+        """Put a block into a zone, where it fades at *rate*; None: as before."""
+        values = {"zone": self.zones.number(zone)}
+        if rate is not None:
+            values["tier_rate"] = rate
+            self.strength.change(number, version, rate=rate)
+        self.life.change(number, version, **values)
 
     def revector(self, number: int, version: int, vector: int) -> None:
         """Give a block the vector of a newly adopted embedder."""

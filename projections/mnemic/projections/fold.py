@@ -130,7 +130,8 @@ def _archive(state: State, ids: Iterable[BlockId], version: int, reason: str) ->
 
 
 def _rezoned(state: State, event: happened.BlockRezoned, at: Recorded) -> None:
-    state.catalogue.rezone(state.catalogue.numbers[event.block_id], at.version, event.zone)
+    number = state.catalogue.numbers[event.block_id]
+    state.catalogue.rezone(number, at.version, event.zone, event.rate)
 
 
 def _vectors_staged(state: State, event: happened.VectorsStaged, _: Recorded) -> None:

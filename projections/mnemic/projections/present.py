@@ -55,6 +55,17 @@ class Present:
             alive=_marked(NO_DOCUMENT, texts[:0], texts),
         )
 
+    def among(self, life: Slice, numbers: Ints) -> Present:
+        """Return what this would be if only some of these blocks were there: *numbers*, rising."""
+        texts, vectors, expires_us = _columns(life, numbers)
+        return Present(
+            numbers=numbers,
+            texts=texts,
+            vectors=vectors,
+            expiring=numbers[expires_us != UNKNOWN],
+            alive=_marked(np.zeros_like(self.alive), texts[:0], texts),
+        )
+
     def moved(self, life: Slice, changed: Ints) -> Present:
         """Return what ``found`` does at a later version.
 

@@ -52,7 +52,17 @@ def signals(
     }
     if frame.reinforcement:
         found["reinforcement"] = reinforcement(view.strength.column("reinforcements", numbers))
+    _bound(found, view, numbers)
     return tuple(found[name] for name in SIGNALS)
+
+
+def _bound(found: dict[str, Ints | None], view: View, numbers: Ints) -> None:
+    """Let no signal that a writer can pump be more than a block's zone is trusted."""
+    ceilings = view.ceilings(numbers)
+    for name in view.policy.zone_bounded:
+        value = found[name]
+        if value is not None:
+            found[name] = np.minimum(value, ceilings)
 
 
 def _recency(view: View, frame: Frame, numbers: Ints) -> Ints:
@@ -71,9 +81,7 @@ def _centrality(view: View, numbers: Ints) -> Ints:
     graph, few = view.state.graph, FEW * len(numbers) <= len(view.with_status(ACTIVE))
     pairs = view.pairs_at(numbers) if few else view.pairs()
     low, high = graph.low[pairs].astype(np.int64), graph.high[pairs].astype(np.int64)
-    active = (view.life.column("status", low) == ACTIVE) & (
-        view.life.column("status", high) == ACTIVE
-    )
+    active = view.are_active(low) & view.are_active(high)
     pairs, low, high = pairs[active], low[active], high[active]
     pull = edge_pull(
         view.edge_rows.column("weight", pairs), view.edge_rows.column("count", pairs), view.policy

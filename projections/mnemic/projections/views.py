@@ -16,7 +16,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from mnemic.kernel.arithmetic import MICROS_PER_HOUR, nano
+from mnemic.kernel.arithmetic import MICROS_PER_HOUR, NANO, nano
 from mnemic.kernel.errors import SpaceErased
 from mnemic.kernel.events import BlocksComposed, EmbedderIdentity
 from mnemic.kernel.identity import BlockId, SessionId
@@ -98,6 +98,8 @@ class View:
         """Of questions that are about to be asked, if somebody has worked them out."""
         self.met: Meeting | None = None
         """What vectors that are about to be asked about are near to, if somebody has looked."""
+        self._alone: Present | None = None
+        """Who is left, where some are looked at as though there were no others."""
         self.policy: Policy = self._in_force("policies", "policy") or DEFAULT
         self.embedder: EmbedderIdentity | None = self._in_force("embedders", "embedder")
 
@@ -165,6 +167,40 @@ class View:
         """Return the trust zone of a block."""
         return self._state.catalogue.zones.words[self.life.get("zone", number)]
 
+    def ceilings(self, numbers: Ints) -> Ints:
+        """Return the most that anything with each block can score, nano-units."""
+        return self._by_zone(self.policy.ceiling)[self.life.column("zone", numbers)]
+
+    def shares(self, numbers: Ints) -> Ints:
+        """Return the share of an answer that blocks of the zone of each may take, nano-units."""
+        return self._by_zone(self.policy.places)[self.life.column("zone", numbers)]
+
+    def privileged(self, numbers: Ints) -> NDArray[np.bool_]:
+        """Return which blocks have what their tags grant."""
+        return self.ceilings(numbers) >= nano(self.policy.privilege_from)
+
+    def unlimited(self) -> View | None:
+        """Return this view as though no blocks were active but those that may take every place.
+
+        Returns:
+            None where all active blocks may, or none.
+        """
+        zones, most = self._state.catalogue.zones.words, self.policy.places
+        if len({most(zone) == NANO for zone in zones}) <= 1:
+            return None
+        numbers = self.with_status(ACTIVE)
+        free = numbers[self.shares(numbers) == NANO]
+        return self.among(free) if 0 < len(free) < len(numbers) else None
+
+    def _by_zone(self, number_of: Callable[[str], int]) -> Ints:
+        words = self._state.catalogue.zones.words
+        return np.array([number_of(word) for word in words] or [0], dtype=np.int64)
+
+    def promised(self, numbers: Ints, tags: Sequence[str]) -> NDArray[np.bool_]:
+        """Return which blocks have a place because of one of *tags*."""
+        found = self.tagged(self.life.column("tags", numbers), tags)
+        return found & self.privileged(numbers) if found.any() else found
+
     def text(self, number: int) -> BlockText | Erased:
         """Return what the block says, or that it was erased."""
         return self._state.catalogue.texts[self.life.get("text", number)]
@@ -197,7 +233,16 @@ class View:
     @property
     def present(self) -> Present:
         """The active blocks, and what is asked about all of them."""
-        return self._standing.present()
+        return self._standing.present() if self._alone is None else self._alone
+
+    def among(self, numbers: Ints) -> View:
+        """Return this view as though no other blocks were active than *numbers*, rising.
+
+        Recalls ask nothing else of it; what is rare was said at the time.
+        """
+        other = copy(self)
+        other._alone = self.present.among(self.life, numbers)
+        return other
 
     def with_status(self, status: int) -> Ints:
         """Return the numbers of the blocks with *status*, rising; not to be written to."""
@@ -206,6 +251,13 @@ class View:
         known = self.known()
         found: Ints = known[self.life.column("status", known) == status]
         return found
+
+    def are_active(self, numbers: Ints) -> NDArray[np.bool_]:
+        """Return which of *numbers* are active, as far as this view looks."""
+        if self._alone is not None:
+            return places(self._alone.numbers, numbers) >= 0
+        active: NDArray[np.bool_] = self.life.column("status", numbers) == ACTIVE
+        return active
 
     def mask(self, numbers: Ints) -> NDArray[np.bool_]:
         """Return, by block number, which blocks are among *numbers*."""
@@ -258,7 +310,6 @@ class View:
     def active(self) -> BlockColumns:
         """Return the active blocks as columns."""
         numbers = self.with_status(ACTIVE)
-        tag_sets = self.life.column("tags", numbers)
         return BlockColumns(
             numbers=numbers,
             reinforced_us=self.strength.column("reinforced_us", numbers),
@@ -270,7 +321,8 @@ class View:
             confidence=self.life.column("confidence", numbers),
             retrievals=self.uses.column("retrievals", numbers),
             expires_us=self.life.column("expires_us", numbers),
-            constitutional=self.tagged(tag_sets, (CONSTITUTIONAL,)),
+            constitutional=self.promised(numbers, (CONSTITUTIONAL,)),
+            ceiling=self.ceilings(numbers),
         )
 
     def tagged(self, tag_sets: Ints, wanted: Sequence[str]) -> NDArray[np.bool_]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mnemic.kernel.decisions.learning import instant
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.identity import SessionId
-from mnemic.kernel.policy import Frame
+from mnemic.kernel.policy import OWN, Frame
 from mnemic.kernel.reading import ACTIVE
 from mnemic.kernel.scoring import UNKNOWN
 from mnemic.kernel.texts import BlockText, Erased
@@ -155,8 +155,8 @@ def _kept(numbers: Ints, passing: NDArray[np.bool_]) -> Ints:
 def obstacle(view: View, gate: Gate, number: int) -> str | None:
     """Return the first condition that keeps an active block out; None when it may come in.
 
-    A condition reads ``frame scope``, ``frame only_tags``, ``frame never_tags``, or ``where`` and
-    one of ``KEYS``.
+    A condition reads ``frame scope``, ``frame only_tags``, ``frame zone``, ``frame never_tags``, or
+    ``where`` and one of ``KEYS``.
     """
     one = np.array([number], dtype=np.int64)
     for name, passes in _sieves(view, gate):
@@ -178,6 +178,8 @@ def _sieves(view: View, gate: Gate) -> Iterator[tuple[str, Sieve]]:
         yield "frame scope", lambda numbers: view.life.column("session", numbers) == known
     if frame.only_tags:
         yield "frame only_tags", lambda numbers: _tagged(view, numbers, frame.only_tags)
+        if any(tag.startswith(OWN) for tag in frame.only_tags):
+            yield "frame zone", lambda numbers: _may_say(view, numbers, frame.only_tags)
     if frame.never_tags:
         yield "frame never_tags", lambda numbers: ~_tagged(view, numbers, frame.never_tags)
     if where.tags:
@@ -201,6 +203,12 @@ def _sieves(view: View, gate: Gate) -> Iterator[tuple[str, Sieve]]:
 
 def _tagged(view: View, numbers: Ints, wanted: tuple[str, ...]) -> NDArray[np.bool_]:
     return view.tagged(view.life.column("tags", numbers), wanted)
+
+
+def _may_say(view: View, numbers: Ints, wanted: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Return which blocks come in by a tag that their zone grants: who the agent is, few may say."""
+    plain = tuple(tag for tag in wanted if not tag.startswith(OWN))
+    return view.privileged(numbers) | _tagged(view, numbers, plain)
 
 
 def _all_tagged(view: View, numbers: Ints, wanted: tuple[str, ...]) -> NDArray[np.bool_]:

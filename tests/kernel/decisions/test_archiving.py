@@ -109,8 +109,14 @@ def test_words_that_were_put_away_come_back_as_a_revision() -> None:
     assert superseded.supersession.moved == (TWO,)
 
 
+def test_a_tag_of_a_zone_without_privileges_slows_nothing_down() -> None:
+    old = BlockText(of=(ONE,), content="one", tags=("self/value",))
+    _, superseded = decide_revise(after(old=old), ONE, "new", None)
+    assert superseded.supersession.rate is None
+
+
 def test_a_revision_keeps_the_tier_that_a_tag_gave_even_where_two_tiers_fade_alike() -> None:
-    policy = Policy(rate_durable=DEFAULT.rate_standard)
+    policy = Policy(rate_durable=DEFAULT.rate_standard, privilege_from=0.0)
     old = BlockText(of=(ONE,), content="one", tags=("self/value",))
     _, superseded = decide_revise(after(old=old, policy=policy), ONE, "new", None)
     assert superseded.supersession.rate == nano(policy.rate_durable)

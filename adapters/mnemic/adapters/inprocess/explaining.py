@@ -115,7 +115,6 @@ def _explained(case: Case, place: int, row: AnswerRow) -> BlockExplanation:
     text = view.text(row.block)
     among = None if case.ranking is None else case.ranking.place(row.block)
     edge = view.edge(row.block, row.via) if row.via >= 0 else None
-    tags = view.life.get("tags", row.block)
     return BlockExplanation(
         block_id=view.id(row.block),
         content=text.content if isinstance(text, BlockText) else "[erased]",
@@ -124,7 +123,7 @@ def _explained(case: Case, place: int, row: AnswerRow) -> BlockExplanation:
         score=unit(row.score),
         contributions=_contributions(case, row),
         relevance_parts=answering.relevance_parts(view.policy, case.models.recipe, row),
-        guaranteed=bool(view.tagged(_one(tags), case.frame.always_tags)[0]),
+        guaranteed=bool(view.promised(_one(row.block), case.frame.always_tags)[0]),
         edge=None if edge is None else edge_result(view, edge),
         history=history.behind(case.space, view, view.id(row.block), limit=HISTORY_MAX),
     )
@@ -215,12 +214,13 @@ def _by_search(case: Case, number: int) -> WhyNot:
     assert case.request is not None  # noqa: S101 - likewise
     place = ranking.place(number)
     if place is None:
-        assert ranking.match is not None  # noqa: S101 - without a question all are scored
+        match = ranking.matched(view, number)
+        assert match is not None  # noqa: S101 - without a question all are scored
         return WhyNot(
             decision_id=case.id,
             block_id=block,
             stage="candidates",
-            detail=_missed(view, ranking.match, case.models.recipe.searches, number)
+            detail=_missed(view, match, case.models.recipe.searches, number)
             + _overlooked(case, number),
         )
     limits = asking.limits(case.request, case.frame, case.models)
@@ -265,6 +265,14 @@ def _outranked(
     if reason == "explored":
         return (
             "It was its turn, and chance gave the last place to another to see how it does.",
+            None,
+        )
+    if reason == "zone_full":
+        zone = case.view.zone(row.block)
+        share = unit(case.view.policy.places(zone))
+        return (
+            f"Blocks of the zone {zone!r} and those below it had taken their share of the answer, "
+            f"{share:.0%} where others can fill the rest.",
             None,
         )
     if reason == "token_budget":

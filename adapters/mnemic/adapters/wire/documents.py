@@ -81,19 +81,19 @@ def _check_truth(name: str, value: object) -> None:
 
 
 def policy_of(body: object) -> Policy:
-    """Return the policy with these fields.
+    """Return the policy with these fields, the others as they are by default.
 
     Raises:
         PolicyRefused: It is none, or a field is not known.
     """
-    return Policy.parse(json.dumps(body, sort_keys=True, separators=(",", ":")))
+    return Policy.drafted(body)
 
 
 def spoken(value: Any) -> Any:  # noqa: PLR0911 - one return for each kind of value
     """Return an argument as a document can hold it: what a client of ours was given in Python."""
     match value:
         case Policy():
-            return json.loads(value.body)
+            return attrs.asdict(value)  # whole: what old bytes leave out, a reader takes as new
         case Result():
             return value.to_dict()
         case str() | bytes() | None | bool() | int() | float():
@@ -147,7 +147,7 @@ def restored(annotation: Any, value: Any) -> Any:  # noqa: PLR0911 - one for eac
     if isinstance(annotation, typing.NewType):
         return restored(annotation.__supertype__, value)
     if annotation is Policy:
-        return policy_of(value)
+        return Policy.parse(json.dumps(value, sort_keys=True, separators=(",", ":")))
     if isinstance(annotation, type) and attrs.has(annotation):
         return _made(annotation, value)
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)

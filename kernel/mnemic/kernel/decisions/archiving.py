@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from mnemic.kernel.decay import tier_rate
 from mnemic.kernel.decisions.connecting import find, remark_text
 from mnemic.kernel.decisions.learning import NAME_LENGTH_MAX, Learned, Lesson, decide_learn
 from mnemic.kernel.decisions.succession import Heir, succeed
@@ -16,7 +17,8 @@ from mnemic.kernel.events import (
     BlockSuperseded,
 )
 from mnemic.kernel.identity import BlockId
-from mnemic.kernel.reading import ARCHIVED, BlockFacts, Reading
+from mnemic.kernel.policy import Policy
+from mnemic.kernel.reading import ACTIVE, ARCHIVED, BlockFacts, Reading
 from mnemic.kernel.texts import BlockText, Erased, Remark
 
 
@@ -58,7 +60,21 @@ def decide_rezone(
     remark = _remark(reading, facts.id, reason)
     if facts.zone == zone.strip():
         return None
-    return BlockRezoned(block_id=facts.id, zone=zone.strip(), reason=remark)
+    return BlockRezoned(
+        block_id=facts.id,
+        zone=zone.strip(),
+        reason=remark,
+        rate=_rate(reading.policy, facts, zone.strip()),
+    )
+
+
+def _rate(policy: Policy, facts: BlockFacts, zone: str) -> int | None:
+    """Return how fast an active block fades from now on, if another zone changes that."""
+    before, after = (
+        tier_rate(facts.tags, facts.category, policy, privileged=policy.privileges(each))
+        for each in (facts.zone, zone)
+    )
+    return None if facts.status != ACTIVE or after == before else after
 
 
 def decide_revise(
@@ -84,6 +100,7 @@ def decide_revise(
         number=reading.number(event.block_id),
         category=event.category,
         tags=event.text.tags if isinstance(event.text, BlockText) else (),
+        zone=event.zone,
     )
     return event, BlockSuperseded(
         supersession=succeed(reading, facts.number, heir),

@@ -188,6 +188,8 @@ class _Sweep:
             "centrality": centrality(np.where(self._alive, self._degrees(), 0)),
             "reinforcement": reinforcement(np.where(self._alive, blocks.reinforcements, 0)),
         }
+        for name in policy.zone_bounded:
+            signals[name] = np.minimum(signals[name], blocks.ceiling)
         weights = policy.frame("self").weights(asked=False)
         return composites(weights, [signals[name] for name in SIGNALS])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -10,7 +11,7 @@ from attrs import evolve, frozen
 
 from mnemic.kernel.arithmetic import nano
 from mnemic.kernel.decay import tier_rate
-from mnemic.kernel.decisions.room import Room
+from mnemic.kernel.decisions.room import Room, id_pairs
 from mnemic.kernel.decisions.succession import Heir, inherited, succeed
 from mnemic.kernel.events import (
     BlocksPromoted,
@@ -109,7 +110,7 @@ def _promotion(
     *,
     superseded: tuple[int, int] | None,
 ) -> Promotion:
-    block_id = reading.id(candidate.number)
+    block_id, zone = reading.id(candidate.number), reading.facts(candidate.number).zone
     analysis = candidate.analysis
     text = None
     if analysis is not None:
@@ -119,13 +120,24 @@ def _promotion(
     supersession = None
     if superseded is not None:
         old, cosine = superseded
-        heir = Heir(id=block_id, number=fresh.number, category=fresh.category, tags=fresh.tags)
+        heir = Heir(
+            id=block_id,
+            number=fresh.number,
+            category=fresh.category,
+            tags=fresh.tags,
+            zone=zone,
+        )
         supersession = succeed(reading, old, heir, cosine=cosine)
     alignment = None if analysis is None else analysis.alignment
     return Promotion(
         block_id=block_id,
         vector=Embedding(of=(block_id,), packed=pack(candidate.vector)),
-        rate=tier_rate(fresh.tags, fresh.category, reading.policy),
+        rate=tier_rate(
+            fresh.tags,
+            fresh.category,
+            reading.policy,
+            privileged=reading.policy.privileges(zone),
+        ),
         analysis=text,
         analysed=candidate.analysed,
         alignment=None if alignment is None else nano(alignment),
@@ -160,11 +172,19 @@ class _Neighbourhood:
         matches = [match for match in matches if match[0] not in self._gone]
         if not matches:
             return None, []
-        noted = matches[: self._reading.policy.edge_candidates]
-        best, cosine = matches[0]
+        most = self._reading.policy.edge_candidates
+        best, cosine = next(filter(partial(self._is_peer, place), matches), (-1, -1))
         if cosine < self._limit or self._constitutional(best):
-            return None, noted
-        return (best, cosine), noted[1:]
+            return None, matches[:most]
+        return (best, cosine), [match for match in matches[:most] if match[0] != best]
+
+    def _is_peer(self, place: int, match: tuple[int, int]) -> bool:
+        """Whether a block may be superseded by that at *place*, as far as zones go."""
+        reading, policy = self._reading, self._reading.policy
+        if not policy.zones_apart:
+            return True
+        own = reading.facts(self._fresh[place].number).zone
+        return policy.ceiling(own) == policy.ceiling(reading.facts(match[0]).zone)
 
     def builds_on_chunk(self, place: int, old: int) -> bool:
         """Whether superseding *old* depends on what this chunk did; if not, take note of it."""
@@ -186,6 +206,8 @@ class _Neighbourhood:
         ]
 
     def _constitutional(self, number: int) -> bool:
+        if not self._reading.policy.privileges(self._reading.facts(number).zone):
+            return False
         for block in self._fresh:
             if block.number == number:
                 return CONSTITUTIONAL in block.tags
@@ -230,12 +252,14 @@ def _form(
         for other, score in found:
             if room.stands(block.number, other) or reading.is_barred(block.number, other):
                 continue
-            if room.admit(block.number, other, "similar") is not None:
+            displaced = room.admit(block.number, other, "similar")
+            if displaced is not None:
                 links.append(
                     Link(
                         source=reading.id(block.number),
                         target=reading.id(other),
                         weight=score,
+                        displaced=id_pairs(reading, displaced),
                     )
                 )
     return tuple(links)

@@ -8,6 +8,9 @@ Rules of this module (DOMAIN section 5):
    One edge for one: where a lowered cap left more than it allows, nothing makes way.
 3. An edge that an agent asserted never makes way. Nor does anything formed in this command.
 4. Weakest means lowest effective weight now; ties go by the pair of ids.
+5. Trust comes before all of this, where the policy keeps zones apart: an edge is trusted as far as
+   the less trusted of its ends. It displaces none that is trusted further, and any that is trusted
+   less, whatever its class and whoever asserted it.
 """
 
 from __future__ import annotations
@@ -45,6 +48,7 @@ class Room:
         self._gone: set[Ends] = set()
         self._added: set[Ends] = set()
         self._change: Counter[int] = Counter()
+        self._ceilings: dict[int, int] = {}
 
     def stands(self, a: int, b: int) -> bool:
         """Whether an edge stands between the two by now."""
@@ -73,7 +77,7 @@ class Room:
         for end in (a, b):
             over = self.degree(end) - self._reading.policy.degree_cap
             if over >= 0:
-                weakest = self._weakest(end, below=class_of(relation))
+                weakest = self._weakest(end, below=class_of(relation), trust=self._trust(a, b))
                 if weakest is None or over > 0:
                     return None
                 displaced.append(weakest)
@@ -82,22 +86,37 @@ class Room:
         self.move_in(a, b)
         return tuple(displaced)
 
-    def _weakest(self, number: int, *, below: int) -> EdgeFacts | None:
-        if below == _LOWEST:
+    def _weakest(self, number: int, *, below: int, trust: int) -> EdgeFacts | None:
+        if below == _LOWEST and not self._reading.policy.zones_apart:
             return None
-        candidates = [
-            edge
-            for edge in self._reading.edges_of(number)
-            if edge.origin != "agent"
-            and class_of(edge.relation) < below
-            and ends(edge.source, edge.target) not in self._gone
-        ]
+        candidates = []
+        for edge in self._reading.edges_of(number):
+            own = self._trust(edge.source, edge.target)
+            lower = edge.origin != "agent" and class_of(edge.relation) < below
+            if (own < trust or (own == trust and lower)) and (
+                ends(edge.source, edge.target) not in self._gone
+            ):
+                candidates.append(edge)
         return min(candidates, key=self._strength, default=None)
 
-    def _strength(self, edge: EdgeFacts) -> tuple[int, int, Pair]:
+    def _strength(self, edge: EdgeFacts) -> tuple[int, int, int, Pair]:
         reading = self._reading
-        ends_of = pair_of_ids(reading.id(edge.source), reading.id(edge.target))
-        return class_of(edge.relation), effective_now(reading, edge, self._now_us), ends_of
+        return (
+            self._trust(edge.source, edge.target),
+            class_of(edge.relation),
+            effective_now(reading, edge, self._now_us),
+            pair_of_ids(reading.id(edge.source), reading.id(edge.target)),
+        )
+
+    def _trust(self, a: int, b: int) -> int:
+        """Return how far the less trusted of two blocks is; nothing where zones are not apart."""
+        return min(map(self._ceiling, (a, b))) if self._reading.policy.zones_apart else 0
+
+    def _ceiling(self, number: int) -> int:
+        if number not in self._ceilings:
+            zone = self._reading.facts(number).zone
+            self._ceilings[number] = self._reading.policy.ceiling(zone)
+        return self._ceilings[number]
 
 
 def effective_now(reading: EdgeReading, edge: EdgeFacts, now_us: int) -> int:

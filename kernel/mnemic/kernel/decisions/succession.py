@@ -25,6 +25,7 @@ class Heir:
     """None: learned in this very command."""
     category: str
     tags: tuple[str, ...]
+    zone: str
 
 
 def succeed(reading: Reading, old: int, heir: Heir, *, cosine: int | None = None) -> Supersession:
@@ -42,9 +43,10 @@ def succeed(reading: Reading, old: int, heir: Heir, *, cosine: int | None = None
     facts = reading.facts(old)
     prior = policy.prior
     moved, lost = _edges(reading, old, heir.number)
-    own = tier_rate(heir.tags, heir.category, policy)
+    privileged = policy.privileges(heir.zone)
+    own = tier_rate(heir.tags, heir.category, policy, privileged=privileged)
     tags = inherited(heir.tags, facts.tags, policy)
-    merged = tier_rate(tags, heir.category, policy)
+    merged = tier_rate(tags, heir.category, policy, privileged=privileged)
     return Supersession(
         old=facts.id,
         new=heir.id,

@@ -25,7 +25,6 @@ from mnemic.kernel.texts import BlockText
 from mnemic.projections.deliberation.claims import Statement, statement
 from mnemic.projections.deliberation.stems import Terms
 from mnemic.projections.deliberation.trust import trust
-from mnemic.projections.frontier.zones import ceilings
 from mnemic.projections.retention import memory_of, retrievability
 from mnemic.projections.retrieval import Inquiry, Ranking, rank
 from mnemic.projections.views import View
@@ -123,7 +122,7 @@ def gather(view: View, inquiry: Inquiry, *, depth: int) -> Gathered:
 def trusted(view: View, numbers: list[int]) -> dict[int, int]:
     """Return how far each block can be trusted, at the view's hour. Nano-units."""
     keys = np.array(numbers, dtype=np.int64)
-    ceiling, left = ceilings(view, keys).tolist(), retrievability(view, keys).tolist()
+    ceiling, left = view.ceilings(keys).tolist(), retrievability(view, keys).tolist()
     found: dict[int, int] = {}
     for number, most, retention in zip(numbers, ceiling, left, strict=True):
         memory = memory_of(view, number)

@@ -30,7 +30,6 @@ from mnemic.kernel.arithmetic import NANO, ln, nano
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.reading import ACTIVE
 from mnemic.projections.frontier.structure import MUTUAL, UNTYPED
-from mnemic.projections.frontier.zones import ceilings
 from mnemic.projections.views import View
 from mnemic.projections.where import unexpired
 
@@ -81,7 +80,7 @@ class Pairs:
 def pool(view: View) -> Ints:
     """Return the blocks that may be composed: active, not expired, not in quarantine."""
     numbers = unexpired(view, view.with_status(ACTIVE))
-    found: Ints = numbers[ceilings(view, numbers) > 0]
+    found: Ints = numbers[view.ceilings(numbers) > 0]
     return found
 
 

@@ -45,17 +45,9 @@ class Weakest:
     """Place of the member that sets the cap; None where every zone is trusted in full."""
 
 
-def ceilings(view: View, numbers: Ints) -> Ints:
-    """Return the most that anything with each block can score, nano-units."""
-    words = view.state.catalogue.zones.words
-    table = np.array([view.policy.ceiling(word) for word in words] or [0], dtype=np.int64)
-    found: Ints = table[view.life.column("zone", numbers)]
-    return found
-
-
 def trust(view: View, numbers: Ints) -> Trust:
     """Return how far each block can be trusted at the view's hour."""
-    ceiling = ceilings(view, numbers)
+    ceiling = view.ceilings(numbers)
     return Trust(ceiling=ceiling, held=product_each(ceiling, retrievability(view, numbers)))
 
 

@@ -12,7 +12,7 @@ A sweep has a module of its own, ``upkeep``.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import combinations
 
 import attrs
@@ -37,7 +37,6 @@ from mnemic.specs.reference.fold import PlainState
 from mnemic.specs.reference.records import Pair, pair
 from mnemic.specs.reference.room import PlainRoom
 
-CONSTITUTIONAL = "self/constitutional"
 HANDED_OVER = ("agent", "outcome")
 """Origins of the edges that a successor takes over."""
 
@@ -70,7 +69,7 @@ def expected_chunk(state: PlainState, recorded: Recorded) -> BlocksPromoted:
     return BlocksPromoted(
         promotions=tuple(promotions),
         near=tuple(near),
-        links=_links(after, fresh, recorded.active_us),
+        links=_links(after, fresh, recorded.active_us, moved={*after.edges} - {*state.edges}),
     )
 
 
@@ -81,7 +80,7 @@ def expected_relink(state: PlainState, now_us: int) -> tuple[Link, ...]:
         for block in state.with_status("active")
         if len(state.edges_of(block)) < state.policy.edge_candidates
     ]
-    return _links(state, few, now_us)
+    return _links(state, few, now_us, moved=())
 
 
 def _apply(state: PlainState, recorded: Recorded, event: BlocksPromoted) -> None:
@@ -93,12 +92,20 @@ def _promoted(state: PlainState, given: Promotion, best: tuple[BlockId, int] | N
     block = state.blocks[given.block_id]
     inferred = given.analysis.tags if isinstance(given.analysis, AnalysisText) else ()
     tags = {*block.tags, *inferred}
-    rate = scoring.tier_rate(tags, block.category, state.policy)
+    rate = scoring.tier_rate(
+        tags, block.category, state.policy, privileged=state.policy.privileges(block.zone)
+    )
     supersession = None
     if best is not None:
         old, cosine = best
         supersession = expected_supersession(
-            state, old, given.block_id, tags=tags, category=block.category, cosine=cosine
+            state,
+            old,
+            given.block_id,
+            tags=tags,
+            category=block.category,
+            zone=block.zone,
+            cosine=cosine,
         )
     return attrs.evolve(given, rate=rate, supersession=supersession)
 
@@ -110,6 +117,7 @@ def expected_supersession(
     *,
     tags: Iterable[str],
     category: str,
+    zone: str,
     cosine: int | None,
 ) -> Supersession:
     """Return what *new* should take over from *old*.
@@ -120,6 +128,7 @@ def expected_supersession(
         new: Its successor, which may be new to the state.
         tags: The successor's own.
         category: The successor's.
+        zone: The successor's.
         cosine: Nano-units; None when a caller asked for it.
     """
     mine = {*tags}
@@ -136,8 +145,9 @@ def expected_supersession(
         (moved if fits else lost).append(other)
     free = max(0, state.policy.tags_max - len(mine))
     taken = [tag for tag in sorted(going.tags) if tag not in mine][:free]
-    before = scoring.tier_rate(mine, category, state.policy)
-    after = scoring.tier_rate({*mine, *taken}, category, state.policy)
+    granted = state.policy.privileges(zone)
+    before = scoring.tier_rate(mine, category, state.policy, privileged=granted)
+    after = scoring.tier_rate({*mine, *taken}, category, state.policy, privileged=granted)
     prior = nano(state.policy.outcome_prior)
     return Supersession(
         old=old,
@@ -157,8 +167,8 @@ def _near(
 ) -> tuple[tuple[BlockId, int] | None, list[NearDuplicate]]:
     """Return the block that *given* supersedes, if any, and the pairs to note.
 
-    Only the best match is superseded. Every other near one is noted, as many as a new block may
-    have candidates for an edge.
+    Only the best match is superseded, of those as far trusted as the new block where zones are
+    apart. Every other near one is noted, as many as a new block may have candidates for an edge.
     """
     new = state.blocks[given.block_id]
     seen: dict[BlockId, int] = {}
@@ -172,29 +182,40 @@ def _near(
         )
         if verdict != "apart":
             seen[other] = cosine
-    order = scoring.ranked(seen)[: state.policy.edge_candidates]
-    verdict = "noted"
-    if order:
+    order = scoring.ranked(seen)
+    peers = [other for other in order if _peers(state, given.block_id, other)]
+    best = None
+    if peers:
         verdict = scoring.near_verdict(
-            seen[order[0]],
+            seen[peers[0]],
             categories=(),
-            constitutional=CONSTITUTIONAL in state.blocks[order[0]].tags,
+            constitutional=state.is_constitutional(peers[0]),
             policy=state.policy,
         )
-    best = (order[0], seen[order[0]]) if verdict == "supersedes" else None
+        best = (peers[0], seen[peers[0]]) if verdict == "supersedes" else None
     return best, [
         NearDuplicate(block_id=given.block_id, other=other, cosine=seen[other])
-        for other in (order[1:] if best else order)
+        for other in order[: state.policy.edge_candidates]
+        if best is None or other != best[0]
     ]
 
 
-def _links(state: PlainState, fresh: list[BlockId], now_us: int) -> tuple[Link, ...]:
+def _peers(state: PlainState, new: BlockId, old: BlockId) -> bool:
+    """Return whether the zones of two blocks let the one supersede the other."""
+    ceiling, zones = state.policy.ceiling, [state.blocks[each].zone for each in (new, old)]
+    return not state.policy.zones_apart or ceiling(zones[0]) == ceiling(zones[1])
+
+
+def _links(
+    state: PlainState, fresh: list[BlockId], now_us: int, *, moved: Collection[Pair]
+) -> tuple[Link, ...]:
     """Return the edges that *fresh* blocks get, one block after the other, best candidate first.
 
     A pair that has an edge already uses a place, and so does one that somebody disconnected; a
-    candidate without room is not replaced.
+    candidate without room is not replaced. What *moved* in this very command displaces nothing.
     """
     room = PlainRoom(state, now_us)
+    room.formed.update(moved)
     links: list[Link] = []
     for block in fresh:
         scores = _candidates(state, block)
@@ -202,8 +223,16 @@ def _links(state: PlainState, fresh: list[BlockId], now_us: int) -> tuple[Link, 
             ends = pair(block, other)
             if room.stands(ends) or ends in state.barred:
                 continue
-            if room.admit(block, other, "similar") is not None:
-                links.append(Link(source=block, target=other, weight=scores[other]))
+            displaced = room.admit(block, other, "similar")
+            if displaced is not None:
+                links.append(
+                    Link(
+                        source=block,
+                        target=other,
+                        weight=scores[other],
+                        displaced=tuple(displaced),
+                    )
+                )
     return tuple(links)
 
 

@@ -86,6 +86,11 @@ class PlainState:
         """Return the blocks that are ``inbox``, ``active`` or ``archived``, by number."""
         return [block for block in self.order if self.blocks[block].status == status]
 
+    def is_constitutional(self, block: BlockId) -> bool:
+        """Return whether a block may not fade: by its tags, and a zone that grants what they say."""
+        facts = self.blocks[block]
+        return "self/constitutional" in facts.tags and self.policy.privileges(facts.zone)
+
     def inbox(self) -> list[BlockId]:
         """Return the blocks that wait, first in first."""
         return sorted(
@@ -167,8 +172,10 @@ class PlainState:
             case happened.BlockErased(block_id=block):
                 self._refold(owner=block)
                 self.archive(block, "erased")
-            case happened.BlockRezoned(block_id=block, zone=zone):
+            case happened.BlockRezoned(block_id=block, zone=zone, rate=rate):
                 self.blocks[block].zone = zone
+                if rate is not None:
+                    self.blocks[block].rate = self.blocks[block].tier_rate = rate
             case happened.VectorsStaged(embedder=embedder, vectors=vectors):
                 staged = self.vectors_staged.setdefault(embedder, {})
                 for entry in vectors:

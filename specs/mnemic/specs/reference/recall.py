@@ -12,6 +12,7 @@ from typing import Any
 
 from attrs import field, frozen
 
+from mnemic.kernel.arithmetic import NANO
 from mnemic.kernel.identity import BlockId
 from mnemic.kernel.policy import Frame
 from mnemic.specs.reference import scoring
@@ -47,12 +48,55 @@ class PlainScored:
     via: BlockId | None
     """Whose edge brought it in."""
     guaranteed: bool
+    share: int
+    """Of an answer, what its zone may take. Nano-units."""
 
 
 def expected_ranking(state: PlainState, asked: Asked) -> list[PlainScored]:
-    """Return every block that is scored, best first, ties by id."""
+    """Return every block that is scored, best first, ties by id.
+
+    Blocks that may take every place of an answer are ranked as though there were no others.
+    """
+    everything = _ranking(state, asked)
+    alone = _with_free_alone(state)
+    if not alone.with_status("active"):
+        return everything
+    limited = [row for row in everything if row.share < NANO]
+    return sorted([*_ranking(alone, asked), *limited], key=lambda row: (-row.score, row.block))
+
+
+def expected_turns(state: PlainState, asked: Asked) -> list[BlockId]:
+    """Return the blocks in the order in which they are let in: guaranteed ones first.
+
+    The others stand as all would be ranked together. But which of those that are ranked alone has
+    a place among the rest, their own ranking says.
+    """
+    ranking = expected_ranking(state, asked)
+    first = [row.block for row in ranking if row.guaranteed]
+    free = [row.block for row in ranking if row.share == NANO and not row.guaranteed]
+    turns: list[BlockId] = []
+    for row in _ranking(state, asked):
+        if row.guaranteed:
+            continue
+        if row.share < NANO:
+            turns.append(row.block)
+        elif free:
+            turns.append(free.pop(0))
+    return [*first, *turns, *free]
+
+
+def _with_free_alone(state: PlainState) -> PlainState:
+    """Return the state as though only those were active that may take every place."""
+    alone = state.copy()
+    for block in state.with_status("active"):
+        if state.policy.places(state.blocks[block].zone) < NANO:
+            alone.blocks[block].status = "archived"
+    return alone
+
+
+def _ranking(state: PlainState, asked: Asked) -> list[PlainScored]:
     pool = eligible(state, asked)
-    guaranteed = [block for block in pool if _tagged(state, block, asked.frame.always_tags)]
+    guaranteed = [block for block in pool if _promised(state, block, asked.frame.always_tags)]
     matched: PlainMatch | None = None
     via: dict[BlockId, BlockId] = {}
     scored = list(pool)
@@ -75,6 +119,7 @@ def expected_ranking(state: PlainState, asked: Asked) -> list[PlainScored]:
             parts=_parts(asked, matched, block),
             via=via.get(block),
             guaranteed=block in guaranteed,
+            share=state.policy.places(state.blocks[block].zone),
         )
         for block in scoring.ranked(scores)
     ]
@@ -100,7 +145,7 @@ def _may_enter(state: PlainState, asked: Asked, block: BlockId) -> bool:
         return False
     if frame.scope == "session" and not _of_session(state, asked, facts):
         return False
-    if frame.only_tags and not _tagged(state, block, frame.only_tags):
+    if frame.only_tags and not _says(state, block, frame.only_tags):
         return False
     if _tagged(state, block, frame.never_tags):
         return False
@@ -117,6 +162,18 @@ def _of_session(state: PlainState, asked: Asked, facts: PlainBlock) -> bool:
 
 def _tagged(state: PlainState, block: BlockId, wanted: Collection[str]) -> bool:
     return any(_has(state.blocks[block], want) for want in wanted)
+
+
+def _promised(state: PlainState, block: BlockId, wanted: Collection[str]) -> bool:
+    """Whether a block has a wanted tag that its zone grants what it says."""
+    zone = state.blocks[block].zone
+    return state.policy.privileges(zone) and _tagged(state, block, wanted)
+
+
+def _says(state: PlainState, block: BlockId, wanted: Collection[str]) -> bool:
+    """Whether a block has a wanted tag; one that says who the agent is, only by its zone."""
+    plain = [tag for tag in wanted if not tag.startswith("self/")]
+    return _promised(state, block, wanted) or _tagged(state, block, plain)
 
 
 def _has(facts: PlainBlock, want: str) -> bool:
@@ -205,6 +262,10 @@ def _signals(
             found[block]["centrality"] = scoring.fraction(degrees[block], busiest)
         if frame.reinforcement:
             found[block]["reinforcement"] = scoring.reinforcement(counts[block], most)
+        for name in policy.zone_bounded:
+            value = found[block][name]
+            if value is not None:
+                found[block][name] = min(value, policy.ceiling(facts.zone))
     return found
 
 
@@ -226,7 +287,7 @@ class PlainChoice:
 
     chosen: list[BlockId]
     dropped: list[tuple[BlockId, str]]
-    """Each with ``top_k``, ``token_budget`` or ``explored``, the first few."""
+    """Each with ``top_k``, ``token_budget``, ``zone_full`` or ``explored``, the first few."""
     pool: list[BlockId]
     """Who could stand in the last place: whose turn it is, then the next ones that fit there."""
 
@@ -234,47 +295,65 @@ class PlainChoice:
 def expected_choice(
     state: PlainState,
     ranking: list[PlainScored],
+    turns: list[BlockId],
     *,
     top_k: int | None,
     budget: int,
     cost: Callable[[BlockId], int],
     drawn: int = 0,
 ) -> PlainChoice:
-    """Return what of a ranking is let in: guaranteed blocks first, each if it still fits.
+    """Return what of a ranking is let in, each block if it still fits and its zone has a share left.
 
     Args:
         state: Its policy says how much is let in by default.
         ranking: Best first.
+        turns: The same blocks in the order of letting in.
         top_k: None: the policy's, or as many as are guaranteed if that is more.
         budget: Tokens for all blocks together.
         cost: Tokens of a block.
         drawn: Who of the pool stands in the last place; whose turn it is, if they are fewer.
     """
-    guaranteed = [row.block for row in ranking if row.guaranteed]
-    others = [row.block for row in ranking if not row.guaranteed]
+    guaranteed = {row.block for row in ranking if row.guaranteed}
+    share = {row.block: row.share for row in ranking}
     most = max(state.policy.top_k, len(guaranteed)) if top_k is None else top_k
+
+    def obstacle(block: BlockId, before: list[BlockId]) -> str | None:
+        """Return what keeps a block out of an answer that holds those *before* it."""
+        if len(before) == most:
+            return "top_k"
+        if cost(block) > budget - sum(map(cost, before)):
+            return "token_budget"
+        # A zone counts with every lower one, and takes from others only.
+        for bound in {each for each in share.values() if share[block] <= each < NANO}:
+            others = sum(each > bound for each in share.values())
+            places = max(bound * most // NANO, most - others) if bound else 0
+            tokens = budget if places >= most else budget * places // most
+            alike = [each for each in before if share[each] <= bound]
+            if len(alike) >= places or cost(block) > tokens - sum(map(cost, alike)):
+                return "zone_full"
+        return None
+
     chosen: list[BlockId] = []
     dropped: list[tuple[BlockId, str]] = []
-    for block in [*guaranteed, *others]:
-        if len(chosen) == most:
-            dropped.append((block, "top_k"))
-        elif cost(block) > budget:
-            dropped.append((block, "token_budget"))
-        else:
-            budget -= cost(block)
+    for block in turns:
+        reason = obstacle(block, chosen)
+        if reason is None:
             chosen.append(block)
+        else:
+            dropped.append((block, reason))
     pool: list[BlockId] = []
-    if chosen and chosen[-1] in others:
+    if chosen and chosen[-1] not in guaranteed:
         last = chosen[-1]
-        following = others[others.index(last) + 1 :][: state.policy.runners_up]
-        pool = [last, *(block for block in following if cost(block) <= budget + cost(last))]
+        following = turns[turns.index(last) + 1 :][: state.policy.runners_up]
+        fits = [block for block in following if obstacle(block, chosen[:-1]) is None]
+        pool = [last, *fits]
     if 0 < drawn < len(pool):
         came, went = pool[drawn], pool[0]
         chosen = [came if block == went else block for block in chosen]
         reasons = dict(dropped) | {went: "explored"}
         dropped = [
             (block, reasons[block])
-            for block in [*guaranteed, *others]
+            for block in turns
             if block in reasons and block != came
         ]
     return PlainChoice(

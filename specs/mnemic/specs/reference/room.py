@@ -24,6 +24,13 @@ def strength(state: PlainState, edge: PlainEdge, now_us: int) -> int:
     return effective_weight(edge.weight, rate, now_us - edge.anchor_us)
 
 
+def trust(state: PlainState, ends: Pair) -> int:
+    """Return the ceiling of the less trusted of two blocks; 0 where zones are not apart."""
+    if not state.policy.zones_apart:
+        return 0
+    return min(state.policy.ceiling(state.blocks[end].zone) for end in ends)
+
+
 class PlainRoom:
     """A state's edges, with those that one command forms and removes."""
 
@@ -32,6 +39,7 @@ class PlainRoom:
         self.now_us = now_us
         self.gone: set[Pair] = set()
         self.formed: set[Pair] = set()
+        """By this command; some may be in the state already."""
 
     def stands(self, ends: Pair) -> bool:
         """Return whether the pair has an edge by now."""
@@ -52,13 +60,14 @@ class PlainRoom:
 
         At a full end the weakest edge of the lowest class below the new one makes way, ties by
         id; an agent's edge never does. One edge would not be enough where a lowered cap left more
-        than it allows, and there nothing makes way.
+        than it allows, and there nothing makes way. Where zones are apart, whatever is trusted
+        less than the new edge makes way first, and nothing that is trusted more.
         """
         displaced: list[Pair] = []
         for end in (a, b):
             if self.degree(end) < self.state.policy.degree_cap:
                 continue
-            weakest = self._displaceable(end, relation)
+            weakest = self._displaceable(end, relation, trust(self.state, pair(a, b)))
             if weakest is None or self.degree(end) > self.state.policy.degree_cap:
                 return None
             displaced.append(weakest)
@@ -66,11 +75,15 @@ class PlainRoom:
         self.formed.add(pair(a, b))
         return displaced
 
-    def _displaceable(self, block: BlockId, relation: str) -> Pair | None:
+    def _displaceable(self, block: BlockId, relation: str, above: int) -> Pair | None:
         candidates = []
         for ends in self.state.edges_of(block):
-            edge = self.state.edges[ends]
-            if ends in self.gone or edge.origin == "agent" or rank(edge.relation) >= rank(relation):
+            edge, trusted = self.state.edges[ends], trust(self.state, ends)
+            if ends in self.gone or ends in self.formed or trusted > above:
                 continue
-            candidates.append((rank(edge.relation), strength(self.state, edge, self.now_us), ends))
-        return min(candidates)[2] if candidates else None
+            lower = rank(edge.relation) < rank(relation)
+            if trusted == above and (edge.origin == "agent" or not lower):
+                continue
+            power = strength(self.state, edge, self.now_us)
+            candidates.append((trusted, rank(edge.relation), power, ends))
+        return min(candidates)[-1] if candidates else None

@@ -129,12 +129,14 @@ def what_is_left(rate: int, idle_us: int) -> int:
     return nano(exp(float(rate) * float(idle_us) / -float(NANO * MICROS_PER_HOUR)))
 
 
-def tier_rate(tags: Collection[str], category: str, policy: Policy) -> int:
-    """Return a block's decay per active hour, by first match."""
-    if "self/constitutional" in tags:
+def tier_rate(
+    tags: Collection[str], category: str, policy: Policy, *, privileged: bool = True
+) -> int:
+    """Return a block's decay per active hour, by first match; tags count where they may grant."""
+    if privileged and "self/constitutional" in tags:
         return nano(policy.rate_permanent)
     for tag in policy.durable_tags:
-        if tag in tags:
+        if privileged and tag in tags:
             return nano(policy.rate_durable)
     if category in policy.ephemeral_categories:
         return nano(policy.rate_ephemeral)

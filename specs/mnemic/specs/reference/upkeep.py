@@ -10,8 +10,6 @@ from mnemic.specs.reference.fold import PlainState
 from mnemic.specs.reference.records import Pair, PlainEdge
 from mnemic.specs.reference.room import strength
 
-CONSTITUTIONAL = "self/constitutional"
-
 
 def expected_curate(state: PlainState, now_us: int, wall_us: int) -> Curated | None:
     """Return the event that a sweep should come to; None when nothing is required.
@@ -53,7 +51,7 @@ def _archived(state: PlainState, now_us: int, wall_us: int) -> tuple[Archival, .
     for block in sorted(state.with_status("active")):
         facts = state.blocks[block]
         recency = scoring.what_is_left(facts.rate, now_us - facts.reinforced_us)
-        if recency < nano(state.policy.archive_below) and CONSTITUTIONAL not in facts.tags:
+        if recency < nano(state.policy.archive_below) and not state.is_constitutional(block):
             faded.append(block)
         elif facts.expires_at_us is not None and facts.expires_at_us <= wall_us:
             expired.append(block)
@@ -119,7 +117,7 @@ def _reinforced(state: PlainState, now_us: int) -> tuple[tuple[BlockId, ...], tu
     """
     active = state.with_status("active")
     due = [block for block in active if state.blocks[block].reinforced_us != now_us]
-    constitution = [block for block in active if CONSTITUTIONAL in state.blocks[block].tags]
+    constitution = [block for block in active if state.is_constitutional(block)]
     scores = self_scores(state, now_us)
     others = {block: scores[block] for block in active if block not in constitution}
     best = scoring.ranked(others)[: state.policy.curate_reinforced]
@@ -147,6 +145,8 @@ def self_scores(state: PlainState, now_us: int) -> dict[BlockId, int]:
             "centrality": scoring.fraction(degrees[block], greatest_degree),
             "reinforcement": scoring.reinforcement(facts.reinforcements, greatest_count),
         }
+        for name in {*signals} & {*state.policy.zone_bounded}:
+            signals[name] = min(signals[name], state.policy.ceiling(facts.zone))
         scores[block] = scoring.composite(weights, signals)
     return scores
 

@@ -1,0 +1,100 @@
+"""What is left of an answer while it is filled: for all, and for zones that may take a share only.
+
+Rules of this module:
+
+1. A zone of share s, and all zones of a smaller share together, take at most s of the places, and
+   the same part of the tokens. So who writes into several zones gains nothing.
+2. A share is taken from others. Where there are fewer of these than places, what they cannot fill
+   is free; a share of 0 stays 0.
+3. What the frame guarantees is let in first and counts like the rest.
+
+Source: DOMAIN section 8 (trust zones); specs/reference/recall.py, "expected_choice".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from attrs import define
+
+from mnemic.kernel.arithmetic import NANO
+from mnemic.projections.retrieval import Ranking
+
+Cost = Callable[[int], int]
+"""From the number of a block to the tokens of its line."""
+
+
+@define(kw_only=True)
+class _Share:
+    """What is left for zones of a share, and of smaller ones."""
+
+    share: int
+    """Nano-units."""
+    places: int
+    tokens: int
+
+
+class Allotment:
+    """Places and tokens of one answer.
+
+    Args:
+        ranking: What may come in.
+        places: Blocks that fit.
+        tokens: For all blocks together.
+        cost: What each takes.
+    """
+
+    def __init__(self, ranking: Ranking, *, places: int, tokens: int, cost: Cost) -> None:
+        self._ranking = ranking
+        self._places = places
+        self._tokens = tokens
+        self._cost = cost
+        self._shares = [
+            _share(ranking, share, places, tokens)
+            for share in np.unique(ranking.shares).tolist()
+            if share < NANO
+        ]
+
+    def obstacle(self, place: int) -> str | None:
+        """Return what keeps the block at *place* of the ranking out; None: there is room.
+
+        ``top_k``, ``token_budget`` or ``zone_full``.
+        """
+        if not self._places:
+            return "top_k"
+        cost = self._cost_of(place)
+        if cost > self._tokens:
+            return "token_budget"
+        full = any(not share.places or cost > share.tokens for share in self._bounds(place))
+        return "zone_full" if full else None
+
+    def take(self, place: int) -> None:
+        """Let the block at *place* in."""
+        cost = self._cost_of(place)
+        self._places -= 1
+        self._tokens -= cost
+        for share in self._bounds(place):
+            share.places = max(0, share.places - 1)
+            share.tokens -= cost
+
+    def _cost_of(self, place: int) -> int:
+        return self._cost(int(self._ranking.numbers[place]))
+
+    def _bounds(self, place: int) -> list[_Share]:
+        """Return the shares that a block counts towards."""
+        if not self._shares:
+            return []
+        own = int(self._ranking.shares[place])
+        return [share for share in self._shares if own <= share.share]
+
+
+def _share(ranking: Ranking, share: int, places: int, tokens: int) -> _Share:
+    others = int(np.count_nonzero(ranking.shares > share))
+    most = max(share * places // NANO, places - others) if share else 0
+    whole = most >= places
+    return _Share(
+        share=share,
+        places=most,
+        tokens=tokens if whole else tokens * most // places,
+    )
