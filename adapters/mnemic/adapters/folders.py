@@ -17,6 +17,8 @@ MARK_BYTES = 6
 PRIVATE = 0o600
 """Permissions of a file that only its owner may read."""
 BINARY = getattr(os, "O_BINARY", 0)
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""What the system says of a full disk, a used-up quota, a file that may not grow."""
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY
 

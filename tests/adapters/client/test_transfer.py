@@ -43,7 +43,7 @@ def _paths(result: object) -> dict[str, str]:
 
 
 def _left_over(folder: Path) -> list[str]:
-    return [each.name for each in folder.iterdir() if each.name.endswith(".part")]
+    return [each.name for each in folder.iterdir() if each.name.startswith(".")]
 
 
 def test_what_stands_there_is_not_overwritten(filled: SyncMemory, tmp_path: Path) -> None:

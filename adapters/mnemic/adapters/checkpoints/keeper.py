@@ -16,7 +16,6 @@ Rules of this module:
 
 from __future__ import annotations
 
-import errno
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import PackageNotFoundError
@@ -29,6 +28,7 @@ from mnemic.adapters.checkpoints.folder import Abandoned, Folder, destroy, remov
 from mnemic.adapters.checkpoints.inspection import looked_at, misfit, seems_valid
 from mnemic.adapters.checkpoints.layout import FormatUnknown, Origin, Torn
 from mnemic.adapters.checkpoints.shelf import Shelf
+from mnemic.adapters.folders import NO_ROOM
 from mnemic.kernel.errors import CheckpointsOff, LogCorrupt, StoreFailed, StoreFull
 from mnemic.kernel.ports import Log, Store
 from mnemic.kernel.results import Checkpoint
@@ -151,8 +151,7 @@ class Keeper:
         except Abandoned:
             return None
         except OSError as error:
-            full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-            kind = StoreFull if full else StoreFailed
+            kind = StoreFull if error.errno in NO_ROOM else StoreFailed
             raise kind(f"{place} cannot be written: {error}", path=str(place)) from error
         self.trouble = None
         return file if file.exists() else None

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -20,6 +20,7 @@ from mnemic.adapters.client.requests import SSE, Request, request_of
 from mnemic.adapters.client.server import Server
 from mnemic.adapters.exchange import archive, files, importing
 from mnemic.adapters.exchange.archive import Packed, Unpacking
+from mnemic.adapters.exchange.asides import aside
 from mnemic.adapters.exchange.copying import Progress
 from mnemic.adapters.exchange.exporting import PROGRESS_EVERY, vectors_path
 from mnemic.adapters.exchange.manifest import Manifest
@@ -48,10 +49,9 @@ class Download:
         self.path = Path(path)
         files.checked_new(self.path)
         files.checked_new(vectors_path(self.path))
-        with files.named(self.path):
-            self._folder = TemporaryDirectory(
-                prefix=f".{self.path.name}.", suffix=".part", dir=self.path.parent
-            )
+        with files.named(self.path), ExitStack() as stack:
+            self._folder = stack.enter_context(aside(self.path))
+            self._stack = stack.pop_all()
         self._tries = 0
         self._unpacking: Unpacking | None = None
 
@@ -64,7 +64,7 @@ class Download:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._folder.cleanup()
+        self._stack.close()
 
     def begun(self) -> Unpacking:
         """Return what takes the body apart, for one more try from the beginning.
@@ -73,7 +73,7 @@ class Download:
             StoreFull, StoreFailed: There is no place for it.
         """
         self._tries += 1
-        folder = Path(self._folder.name) / str(self._tries)
+        folder = self._folder / str(self._tries)
         with files.named(self.path):
             folder.mkdir()
         self._unpacking = Unpacking(folder)
@@ -91,26 +91,17 @@ class Download:
             StoreFull, StoreFailed: The files cannot be kept.
         """
         assert self._unpacking is not None  # noqa: S101 - nothing settles that has not begun
-        aside = self._unpacking.finish()
-        manifest = _checked(Export(aside), progress)
-        self._settle(aside, manifest)
-        return _told(self.path, manifest)
-
-    def _settle(self, aside: Path, manifest: Manifest) -> None:
-        pairs = [(aside, self.path)]
+        lines = self._unpacking.finish()
+        manifest = _checked(Export(lines), progress)
+        drafts, paths = [lines], [self.path]
         if manifest.words:
-            pairs.insert(0, (vectors_path(aside), vectors_path(self.path)))
-        made: list[Path] = []
-        try:
-            with files.named(self.path):
-                for source, target in pairs:
-                    _keep(source)
-                    _move(source, target)
-                    made.append(target)
-        except BaseException:
-            for each in made:
-                each.unlink(missing_ok=True)
-            raise
+            drafts.append(vectors_path(lines))
+            paths.append(vectors_path(self.path))
+        with files.named(self.path):
+            for draft in drafts:
+                _keep(draft)
+            files.settle_all(drafts, paths)
+        return _told(self.path, manifest)
 
 
 def export_request(space: str, arguments: Mapping[str, Any]) -> Request:
@@ -196,17 +187,6 @@ def _keep(path: Path) -> None:
     """See to it that the bytes of a file outlive a power cut."""
     with path.open("rb+") as file:
         os.fsync(file.fileno())
-
-
-def _move(source: Path, target: Path) -> None:
-    try:
-        files.settle(source, target)
-    except FileExistsError as error:
-        raise FieldRefused(
-            f"{target} exists",
-            recovery="Name a file that does not exist yet; nothing is overwritten.",
-            field="path",
-        ) from error
 
 
 def _told(path: Path, manifest: Manifest) -> ExportResult:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from mnemic.adapters.folders import sync
+from mnemic.adapters.exchange.asides import aside
+from mnemic.adapters.folders import BINARY, NO_ROOM, PRIVATE, sync
 from mnemic.kernel.errors import FieldRefused, StoreFailed, StoreFull
 
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY
 
 
 @contextmanager
@@ -27,7 +27,7 @@ def named(path: Path) -> Generator[None]:
     try:
         yield
     except OSError as error:
-        kind = StoreFull if error.errno in _FULL else StoreFailed
+        kind = StoreFull if error.errno in NO_ROOM else StoreFailed
         raise kind(f"{path}: {error.strerror or error}", path=str(path)) from error
 
 
@@ -49,7 +49,7 @@ def checked_new(path: Path) -> None:
         StoreFailed: There is no such folder, or no file can be called that.
     """
     if stands(path):
-        raise _exists(path)
+        raise exists(path)
     if not path.parent.is_dir():
         raise StoreFailed(
             f"there is no folder {path.parent}",
@@ -68,28 +68,39 @@ def appearing(*paths: Path) -> Generator[list[IO[bytes]]]:
     Raises:
         FieldRefused: Somebody else made one of them meanwhile.
     """
-    made: list[Path] = []
-    try:
+    with aside(paths[0]) as folder:
+        drafts = [folder / path.name for path in paths]
         with ExitStack() as stack:
-            outs: list[IO[bytes]] = []
-            for path in paths:
-                handle, name = tempfile.mkstemp(".part", f".{path.name}.", path.parent)
-                made.append(Path(name))
-                outs.append(stack.enter_context(os.fdopen(handle, "w+b")))
+            outs = [stack.enter_context(_new(draft)) for draft in drafts]
             yield outs
             for out in outs:
                 out.flush()
                 os.fsync(out.fileno())
-        for aside, path in reversed(list(zip(tuple(made), paths, strict=True))):
+        settle_all(drafts, paths)
+
+
+def settle_all(drafts: Sequence[Path], paths: Sequence[Path]) -> None:
+    """Move finished files into their places, the last one first: all of them, or none.
+
+    Raises:
+        FieldRefused: Somebody else made one of them meanwhile.
+    """
+    settled: list[Path] = []
+    try:
+        for draft, path in reversed(list(zip(drafts, paths, strict=True))):
             try:
-                settle(aside, path)
+                settle(draft, path)
             except FileExistsError as error:
-                raise _exists(path) from error
-            made.append(path)
+                raise exists(path) from error
+            settled.append(path)
     except BaseException:
-        for each in made:
-            each.unlink(missing_ok=True)
+        for path in settled:
+            path.unlink(missing_ok=True)
         raise
+
+
+def _new(draft: Path) -> IO[bytes]:
+    return os.fdopen(os.open(draft, _NEW, PRIVATE), "w+b")
 
 
 def settle(aside: Path, path: Path) -> None:
@@ -111,7 +122,8 @@ def settle(aside: Path, path: Path) -> None:
         sync(path.parent)
 
 
-def _exists(path: Path) -> FieldRefused:
+def exists(path: Path) -> FieldRefused:
+    """Return the refusal of a file that is there."""
     return FieldRefused(
         f"{path} exists",
         recovery="Name a file that does not exist yet; nothing is overwritten.",

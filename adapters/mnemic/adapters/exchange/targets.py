@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 from mnemic.adapters.exchange import files
+from mnemic.adapters.exchange.asides import aside
 from mnemic.adapters.exchange.copying import vacant
 from mnemic.adapters.stores.opening import IN_MEMORY, Address, is_file, open_store, opened
 from mnemic.kernel.errors import FieldRefused, SpaceExists, StoreFailed
@@ -45,14 +45,11 @@ def target(into: Address | Store, space: str) -> Generator[Log]:
             recovery=f"Make the folder {path.parent}, or name another path.",
             path=str(path),
         )
-    with files.named(path):
-        made = tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent)
-    with made as folder:
-        aside = Path(folder) / path.name
-        with closing(open_store(aside)) as store:
+    with files.named(path), aside(path) as folder:
+        draft = folder / path.name
+        with closing(open_store(draft)) as store:
             yield store.log(space)
-        with files.named(path):
-            try:
-                files.settle(aside, path)
-            except FileExistsError as error:
-                raise SpaceExists(f"{path} was made meanwhile", space=space) from error
+        try:
+            files.settle(draft, path)
+        except FileExistsError as error:
+            raise SpaceExists(f"{path} was made meanwhile", space=space) from error
