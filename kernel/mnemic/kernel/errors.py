@@ -78,8 +78,8 @@ class Corrupt(MnemicError):
 
     code = "corrupt"
     default_recovery = (
-        "Open the space with read_only=True to use the prefix, or restore a backup; "
-        "run `mnemic verify` to see the first bad version."
+        "Restore a backup, or save what can be read with `mnemic salvage`; with read_only=True the "
+        "part before the damage opens, and `mnemic verify` shows the first bad version."
     )
 
 
@@ -367,6 +367,14 @@ class ExportCorrupt(Corrupt):
     code = "export-corrupt"
     status = 422
     default_recovery = "Export again, or copy the files again; both belong together."
+
+
+class BackupDamaged(Corrupt):
+    """A backup is not what was written, or its manifest is missing."""
+
+    code = "backup-damaged"
+    status = 422
+    default_recovery = "Take another backup; what can be read of this one, `mnemic salvage` saves."
 
 
 class NotAStore(Corrupt):

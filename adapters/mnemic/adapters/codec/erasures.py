@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from mnemic.adapters.codec.translation import Codec
 from mnemic.kernel import events as happened
@@ -49,9 +49,20 @@ class Erasures:
 
     def unasked(self) -> int | None:
         """Return the first version with a payload missing that no erasure accounts for."""
+        return next((version for version, _ in self.unaccounted()), None)
+
+    def unaccounted(self, also: Collection[str] = ()) -> Iterator[tuple[int, frozenset[str]]]:
+        """Yield every payload that is missing and that no erasure accounts for.
+
+        Args:
+            also: Blocks that are to count as erased after the end.
+
+        Yields:
+            The version that names it, and the blocks whose erasure would account for it.
+        """
         if self._space_erased:
-            return None
+            return
         for version, named in self._missing:
-            if not any(self._erased.get(block, NEVER) > version for block in named):
-                return version
-        return None
+            erased = any(self._erased.get(block, NEVER) > version for block in named)
+            if not erased and named.isdisjoint(also):
+                yield version, named

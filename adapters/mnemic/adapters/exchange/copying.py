@@ -16,6 +16,9 @@ from mnemic.kernel.ports import Clock, CommandRow, Entropy, Head, Log, PayloadRo
 Progress = Callable[[int, int], None]
 """Called with what is done and what there is to do, in events."""
 
+Sealed = Callable[[Sequence[str]], bool]
+"""Says of a payload's owners whether nobody here can read it: its key is gone, or elsewhere."""
+
 BATCH_RECORDS = 512
 BATCH_BYTES = 8 * 2**20
 """Either ends a batch, which is one transaction."""
@@ -48,22 +51,38 @@ class Carried(Protocol):
     @property
     def record(self) -> Record: ...
     @property
+    def recorded(self) -> Recorded: ...
+    @property
     def payloads(self) -> tuple[PayloadRow, ...]: ...
     @property
     def command(self) -> CommandRow | None: ...
 
 
-def parcels(log: Log, upto: int, codec: Codec) -> Iterator[Parcel]:
-    """Yield what stands in *log* up to version *upto*, each event checked and read.
+def none_sealed(_owners: Sequence[str]) -> bool:
+    """Say that every payload can be read."""
+    return False
 
-    A command that *upto* cuts through is not remembered.
+
+def parcels(
+    log: Log, upto: int, codec: Codec, *, after: int = -1, sealed: Sealed = none_sealed
+) -> Iterator[Parcel]:
+    """Yield what stands in *log* behind *after* up to *upto*, each event checked and read.
+
+    A command that one of the two cuts through is not remembered.
+
+    Args:
+        log: Where it stands.
+        upto: The last version wanted.
+        codec: Reads the events.
+        after: The last version that is there already.
+        sealed: Which payloads go along unread.
 
     Raises:
         LogCorrupt, StoreTooNew: At the first event that cannot be read.
     """
     before = ""
-    for record, payloads in log.read(-1, upto):
-        recorded = codec.decode(record, payloads)
+    for record, payloads in log.read(after, upto):
+        recorded = codec.decode(record, [row for row in payloads if not sealed(row.owners)])
         command = log.command(recorded.command_id) if recorded.command_id != before else None
         before = recorded.command_id
         if command is not None and (command.first != record.version or command.last > upto):
@@ -96,34 +115,64 @@ class _Batch:
     payloads: list[PayloadRow] = field(factory=list)
     command: CommandRow | None = None
     size: int = 0
+    erase: set[str] = field(factory=set)
+    """Blocks whose payloads go with it, those that it brings along included."""
+    erase_all: bool = False
 
-    def add(self, parcel: Carried) -> None:
+    def add(self, parcel: Carried, *, erasing: bool) -> None:
         self.records.append(parcel.record)
         self.payloads += parcel.payloads
         self.size += len(parcel.record.body) + sum(len(row.data) for row in parcel.payloads)
         self.command = self.command or parcel.command
+        if erasing:
+            event = parcel.recorded.event
+            self.erase_all = self.erase_all or isinstance(event, SpaceErased)
+            if isinstance(event, BlockErased):
+                self.erase.add(event.block_id)
+
+    def would_lose(self, parcel: Carried) -> bool:
+        """Whether the erasures of this transaction would take payloads that came after them."""
+        return bool(self.erase) and any(
+            not self.erase.isdisjoint(row.owners) for row in parcel.payloads
+        )
 
     @property
     def is_full(self) -> bool:
         """Whether it is time to write: a transaction remembers one command at most."""
         if self.command is not None and self.records[-1].version >= self.command.last:
             return True
-        return len(self.records) >= BATCH_RECORDS or self.size >= BATCH_BYTES
+        full = len(self.records) >= BATCH_RECORDS or self.size >= BATCH_BYTES
+        return full or self.erase_all
 
 
 def fill(
-    log: Log, carried: Iterable[Carried], *, total: int, progress: Progress | None = None
+    log: Log,
+    carried: Iterable[Carried],
+    *,
+    total: int,
+    erasing: bool = False,
+    progress: Progress | None = None,
 ) -> Head:
-    """Append everything to an empty log, in batches, and return where it ends then.
+    """Append everything to a log, in batches, and return where it ends then.
 
     A command whose events do not fit one batch is remembered with the first of them.
+
+    Args:
+        log: Where to.
+        carried: What follows on what is there.
+        total: How many events there will be.
+        erasing: Whether the erasures among them are done again, in the transactions that bring
+            them: what is there already may hold words that were erased since it was copied.
+        progress: Called with every batch.
 
     Raises:
         VersionConflict: Somebody else writes there.
     """
     head, batch = log.head(), _Batch()
     for parcel in carried:
-        batch.add(parcel)
+        if batch.would_lose(parcel):
+            head, batch = _flush(log, head, batch), _Batch()
+        batch.add(parcel, erasing=erasing)
         if batch.is_full:
             head, batch = _flush(log, head, batch), _Batch()
             if progress is not None:
@@ -144,7 +193,13 @@ def _flush(log: Log, head: Head, batch: _Batch) -> Head:
                 recovery="Copy to a name that nobody uses.",
                 expected=head.version + 1,
             )
-        return log.append(batch.records, batch.payloads, command=batch.command)
+        return log.append(
+            batch.records,
+            batch.payloads,
+            command=batch.command,
+            erase=sorted(batch.erase),
+            erase_all=batch.erase_all,
+        )
 
 
 def erase_again(log: Log, blocks: Sequence[BlockId], last: Recorded, hands: Hands) -> None:

@@ -1,0 +1,149 @@
+"""A log that follows another: what it lacks, and how it is brought there.
+
+Rules of this module:
+
+1. Whoever follows is a prefix of the other at every moment, so whoever reads it reads a sound past.
+   A log that is no prefix is somebody else's memory, and stays as it is.
+2. What was copied may hold words that are erased since. They go in the transaction that brings the
+   erasure, so a follower is rid of them where its chain says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from threading import RLock
+
+from attrs import define, frozen
+
+from mnemic.adapters.checkpoints.keeper import Keeper
+from mnemic.adapters.checkpoints.shelf import shelf
+from mnemic.adapters.codec import Codec
+from mnemic.adapters.exchange.copying import Parcel, Sealed, fill, none_sealed, parcels
+from mnemic.adapters.exchange.soundness import Tally
+from mnemic.adapters.stores.chain import EMPTY
+from mnemic.kernel.errors import LogCorrupt, SpaceExists
+from mnemic.kernel.events import BlockErased, Recorded, SpaceErased
+from mnemic.kernel.ports import Head, Log, Store
+from mnemic.projections.state import State
+
+PASSES_MAX = 10
+"""Looks for what came meanwhile. Each has less to bring, unless a log grows faster than that."""
+
+
+@frozen(kw_only=True)
+class Plan:
+    """One space, and how far the target has it."""
+
+    source: Log
+    theirs: Head
+    """Where it ends in the source."""
+    ours: Head
+    """Where it ends in the target."""
+
+    @property
+    def to_copy(self) -> int:
+        """How many events the target lacks."""
+        return self.theirs.version - self.ours.version
+
+
+def planned(source: Log, target: Store | None) -> Plan:
+    """Return what there is to do for one space.
+
+    Raises:
+        SpaceExists: The target has another one of its name, or goes on behind it.
+    """
+    theirs, name = source.head(), source.name
+    if target is None or name not in target.spaces():
+        return Plan(source=source, theirs=theirs, ours=EMPTY)
+    own = target.log(name, create=False)
+    ours = own.head()
+    if ours.version > theirs.version or not _stands_in(source, ours):
+        raise _parted(source, own, last=min(ours.version, theirs.version))
+    return Plan(source=source, theirs=theirs, ours=ours)
+
+
+def _stands_in(log: Log, head: Head) -> bool:
+    return head.version < 0 or log.digest_at(head.version) == head.digest
+
+
+def _parted(source: Log, own: Log, *, last: int) -> SpaceExists:
+    """Return the error for two logs of one name, with the first version at which they differ."""
+    low, high = 0, last + 1
+    while low < high:
+        middle = (low + high) // 2
+        if source.digest_at(middle) == own.digest_at(middle):
+            low = middle + 1
+        else:
+            high = middle
+    name = source.name
+    if low > last:
+        problem = f"the target's {name!r} goes on at version {low}, where the source ends"
+    else:
+        problem = f"the target has another {name!r}: the two part at version {low}"
+    return SpaceExists(
+        problem,
+        recovery="Move it into a store that has none of this name; nothing was written.",
+        space=name,
+        version=low,
+    )
+
+
+def caught_up(
+    source: Log,
+    store: Store,
+    codec: Codec,
+    *,
+    sealed: Sealed = none_sealed,
+    tally: Tally | None = None,
+) -> Head:
+    """Copy what *store* lacks of the space *source*, and return where it ends there then.
+
+    Raises:
+        LogCorrupt: The source is damaged, or the chains differ at the end.
+        VersionConflict: Somebody else writes there.
+    """
+    own = store.log(source.name)
+    counted = tally or Tally(None)
+    for _ in range(PASSES_MAX):
+        theirs, ours = source.head(), own.head()
+        if ours.version >= theirs.version:
+            break
+        carried = parcels(source, theirs.version, codec, after=ours.version, sealed=sealed)
+        seen = _Counted(carried, counted)
+        # What this pass reads was erased before, if the log says so; what others brought was not.
+        fill(own, seen, total=theirs.version + 1, erasing=ours.version >= 0)
+        if seen.erases and ours.version >= 0:
+            _forget_checkpoints(store, own)
+    head = own.head()
+    if not _stands_in(source, head):
+        raise LogCorrupt(
+            f"the copy {own.name!r} does not end in the chain of its original",
+            version=head.version,
+        )
+    return head
+
+
+@define
+class _Counted:
+    """Parcels on their way, counted."""
+
+    carried: Iterator[Parcel]
+    tally: Tally
+    erases: bool = False
+
+    def __iter__(self) -> Iterator[Parcel]:
+        for parcel in self.carried:
+            self.erases = self.erases or _erases(parcel.recorded)
+            self.tally.add()
+            yield parcel
+
+
+def _erases(recorded: Recorded) -> bool:
+    return isinstance(recorded.event, BlockErased | SpaceErased)
+
+
+def _forget_checkpoints(store: Store, log: Log) -> None:
+    """Destroy what stands beside the target and may hold words that have just been erased."""
+    place = shelf(store, None, read_only=False)
+    if place is not None:
+        Keeper(log, place, guard=RLock(), state=State).erased()

@@ -1,0 +1,95 @@
+"""Where a store is moved to: one that is there, or a new file that appears once it is whole."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from contextlib import closing, contextmanager, nullcontext
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from mnemic.adapters.exchange import asides, files
+from mnemic.adapters.stores.opening import IN_MEMORY, Address, is_file, open_store, opened
+from mnemic.kernel.errors import FieldRefused, SpaceExists
+from mnemic.kernel.ports import Store
+
+STORE = "store.db"
+"""What a file is called while it stands aside."""
+
+
+@contextmanager
+def place_of(target: Address | Store) -> Generator[Store]:
+    """Open what is moved to, for a ``with`` block; a new file appears once that ends well."""
+    if not isinstance(target, str | Path) or not is_file(target) or files.stands(Path(target)):
+        with opened(target) as store:
+            yield store
+        return
+    path = Path(target)
+    files.checked_new(path)
+    with files.named(path), asides.resumable(path) as folder:
+        draft = folder / STORE
+        with closing(open_store(draft, synchronous="normal")) as store:
+            yield store
+        keep(draft)
+        try:
+            files.settle(draft, path)
+        except FileExistsError as error:
+            raise SpaceExists(f"{path} was made meanwhile", path=str(path)) from error
+
+
+@contextmanager
+def as_it_is(target: Address | Store) -> Generator[Store | None]:
+    """Open what would be moved to, to read it; None: there is nothing yet."""
+    if isinstance(target, str | Path) and is_file(target) and not files.stands(Path(target)):
+        draft = asides.unfinished(Path(target)) / STORE
+        files.checked_new(Path(target))
+        with opened(draft, read_only=True) if files.stands(draft) else nullcontext() as store:
+            yield store
+        return
+    with opened(target, read_only=True) as store:
+        yield store
+
+
+def check_apart(source: Address | Store, target: Address | Store) -> None:
+    """Refuse to move a store into itself, or into nothing.
+
+    Raises:
+        FieldRefused: It was to be.
+    """
+    if isinstance(target, str) and target == IN_MEMORY:
+        raise FieldRefused(
+            "a copy in the memory of this process would be gone at once",
+            recovery="Name a file or an address, or give a MemoryStore of your own.",
+            field="target",
+        )
+    if _identity(source) == _identity(target):
+        raise FieldRefused(
+            f"{shown(source)} cannot be moved into itself",
+            recovery="Name another store to move to.",
+            field="target",
+        )
+
+
+def _identity(place: Address | Store) -> object:
+    if isinstance(place, str | Path):
+        return os.path.realpath(place) if is_file(place) else place
+    path = getattr(place, "path", None)
+    return os.path.realpath(path) if isinstance(path, Path) else id(place)
+
+
+def shown(place: Address | Store) -> str:
+    """Return what a store is called, without the secrets that an address may hold."""
+    if not isinstance(place, str | Path):
+        path = getattr(place, "path", None)
+        return str(path) if isinstance(path, Path) else type(place).__name__
+    if is_file(place):
+        return str(place)
+    parts = urlsplit(str(place))
+    who = f"{parts.username}@" if parts.username else ""
+    return f"{parts.scheme}://{who}{parts.hostname or ''}{parts.path}"
+
+
+def keep(path: Path) -> None:
+    """See to it that the bytes of a file outlive a power cut."""
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
