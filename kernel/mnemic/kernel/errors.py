@@ -393,6 +393,27 @@ class AccessDamaged(Corrupt):
     )
 
 
+class KeysMissing(Unavailable):
+    """Words are encrypted, and the keys that were given, if any, do not open them."""
+
+    code = "keys-missing"
+    default_recovery = (
+        "Open it with the file of keys that it was written with: keys=... or --keys. "
+        "Without that file nobody can read its words."
+    )
+
+
+class NotEncrypted(Refused):
+    """Keys were given for a space whose words stand open."""
+
+    code = "not-encrypted"
+    status = 409
+    default_recovery = (
+        "Open it without keys; or copy it to a store with keys, by `mnemic migrate`, and delete "
+        "the open one."
+    )
+
+
 class StoreTooNew(Unavailable):
     code = "store-too-new"
     default_recovery = "Install a newer release of mnemic to open this file."

@@ -182,7 +182,7 @@ class CommandRow:
 
     id: str
     request: bytes
-    """Digest of the request."""
+    """Digest of the request, keyed with those of the payloads that it wrote, if any."""
     first: int
     last: int
     """Versions of the first and last event written."""

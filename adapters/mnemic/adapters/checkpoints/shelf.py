@@ -46,7 +46,8 @@ def shelf(store: Store, wanted: Wanted, *, read_only: bool) -> Shelf | None:
     """Return where the checkpoints of *store* are kept; None: nowhere.
 
     Raises:
-        FieldRefused: It is neither a folder nor a yes or no, or there is no file to stand beside.
+        FieldRefused: It is neither a folder nor a yes or no, or there is no file to stand beside,
+            or the store is encrypted.
     """
     if wanted is not None and not isinstance(wanted, str | Path | bool):
         raise FieldRefused(
@@ -54,6 +55,14 @@ def shelf(store: Store, wanted: Wanted, *, read_only: bool) -> Shelf | None:
             recovery="Give a folder, None for one beside the file, or False for none.",
             field="checkpoints",
         )
+    if getattr(store, "is_encrypted", False):
+        if wanted:
+            raise FieldRefused(
+                "checkpoints hold words in the open, and this store is encrypted",
+                recovery="Leave out checkpoints: the whole log is folded each time.",
+                field="checkpoints",
+            )
+        return None
     may_write, file = not read_only, _file(store)
     if isinstance(wanted, str | Path):
         folder, is_own = Path(wanted).absolute(), False  # wherever the process goes next

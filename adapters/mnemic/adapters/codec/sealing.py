@@ -18,6 +18,7 @@ import orjson
 from mnemic.adapters.codec.conversion import WORDED, converter
 from mnemic.adapters.codec.drafts import draft
 from mnemic.adapters.codec.readers import Open, Readers
+from mnemic.kernel.errors import KeysMissing
 from mnemic.kernel.ports import Entropy, PayloadRow
 from mnemic.kernel.texts import (
     ERASED,
@@ -50,6 +51,8 @@ ID_BYTES = 12
 KEY_BYTES = 16
 MAC_BYTES = 16
 OWNERS_MAX = 2
+LOCKED = b"mnemic-locked-1:"
+"""What stands first in the place of a key where the row is encrypted; see ``encryption.cipher``."""
 EVENT = "e"
 """What the name of an event starts with, as the owner of its own payloads."""
 
@@ -116,6 +119,7 @@ def opener(payload: type[Payload]) -> Open:
     What it returns raises:
 
     * ``ValueError``: The mark is none, or does not vouch for the row.
+    * ``KeysMissing``: The row is encrypted, and was not decrypted on its way here.
     * ``cattrs.ForbiddenExtraKeysError``: There is a field that this release does not know.
     """
     if payload not in _OPENERS:
@@ -134,6 +138,8 @@ def _opener(kind: str, read: _Read) -> Open:
             return ERASED
         version, _, identity, key, of, data = row
         if mark != identity + _mac(kind, key, of, data) or len(mark) != _MARK_LENGTH:
+            if key.startswith(LOCKED):
+                raise KeysMissing("the space is encrypted, and no keys were given", version=version)
             raise ValueError(f"payload {identity} does not match its MAC")
         if of[0][:1] == EVENT and of == (itself(version),):
             of = ()

@@ -214,19 +214,19 @@ def erase_again(log: Log, blocks: Sequence[BlockId], last: Recorded, hands: Hand
         hands: Who copies.
     """
     if blocks:
-        records = _behind(last, [BlockErased(block_id=block) for block in blocks], hands)
+        records = behind(last, [BlockErased(block_id=block) for block in blocks], hands)
         with log.writing():
             log.append(records, (), erase=blocks)
 
 
 def erase_all_again(log: Log, last: Recorded, hands: Hands) -> None:
     """Erase a copy whose original was erased as a whole while it was made. As ``erase_again``."""
-    records = _behind(last, [SpaceErased()], hands)
+    records = behind(last, [SpaceErased()], hands)
     with log.writing():
         log.append(records, (), erase_all=True)
 
 
-def _behind(last: Recorded, events: Sequence[Event], hands: Hands) -> list[Record]:
+def behind(last: Recorded, events: Sequence[Event], hands: Hands) -> list[Record]:
     """Return events that have no payloads as the records of one command behind *last*."""
     codec, command = Codec(hands.entropy), CommandId(hands.entropy.token(8).hex())
     return [

@@ -15,11 +15,16 @@ from mnemic.kernel.ports import Log, Store
 
 
 @contextmanager
-def target(into: Address | Store, space: str) -> Generator[Log]:
+def target(into: Address | Store, space: str, *, keys: Path | None = None) -> Generator[Log]:
     """Open the log of a space that has nothing in it yet, for a ``with`` block.
 
     In a file that does not exist nothing is seen before the block ends well. In a store that does,
     a copy that is killed half-way leaves the beginning of the space behind.
+
+    Args:
+        into: Where to.
+        space: Its name there.
+        keys: What locks its words, if *into* is an address; see ``open_store``.
 
     Raises:
         SpaceExists: The space has events.
@@ -35,7 +40,7 @@ def target(into: Address | Store, space: str) -> Generator[Log]:
             field="into",
         )
     if not isinstance(into, str | Path) or not is_file(into) or files.stands(Path(into)):
-        with opened(into) as store:
+        with opened(into, keys=keys) as store:
             yield vacant(store, space)
         return
     path = Path(into)
@@ -47,7 +52,7 @@ def target(into: Address | Store, space: str) -> Generator[Log]:
         )
     with files.named(path), aside(path) as folder:
         draft = folder / path.name
-        with closing(open_store(draft)) as store:
+        with closing(open_store(draft, keys=keys)) as store:
             yield store.log(space)
         try:
             files.settle(draft, path)

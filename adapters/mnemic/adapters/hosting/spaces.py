@@ -104,12 +104,22 @@ class Spaces:
         store: A file, which is made if it is not there, or a store of the host's own, which stays
             open.
         open_max: Spaces that stay open though nobody uses them. Range: >= 1.
+        keys: The file of keys that lock the words of a store given as an address; None: they stand
+            open.
         opening: What ``SyncMemory.open`` takes besides: embedder, analyst, retriever and so on.
             The embedder and the analyst are shared by all spaces.
     """
 
-    def __init__(self, store: Address | Store, *, open_max: int = OPEN_MAX, **opening: Any) -> None:
+    def __init__(
+        self,
+        store: Address | Store,
+        *,
+        open_max: int = OPEN_MAX,
+        keys: Path | None = None,
+        **opening: Any,
+    ) -> None:
         self._given = store
+        self._keys = keys
         self._store: Store | None = None
         self._opening = opening
         self._open_max = open_max
@@ -120,7 +130,9 @@ class Spaces:
         """Names of spaces that are being brought, and that nobody sees before they are whole."""
 
     async def __aenter__(self) -> Self:
-        self._store = await to_thread.run_sync(partial(_opened, self._given, self._opening))
+        self._store = await to_thread.run_sync(
+            partial(_opened, self._given, self._keys, self._opening)
+        )
         return self
 
     async def __aexit__(
@@ -308,7 +320,7 @@ class Spaces:
         return self._store
 
 
-def _opened(given: Address | Store, opening: dict[str, Any]) -> Store:
+def _opened(given: Address | Store, keys: Path | None, opening: dict[str, Any]) -> Store:
     """Return the store, opened if it was given as an address."""
     if not isinstance(given, str | Path):
         return given
@@ -316,6 +328,7 @@ def _opened(given: Address | Store, opening: dict[str, Any]) -> Store:
         given,
         synchronous=opening.get("synchronous", "full"),
         read_only=opening.get("read_only", False),
+        keys=keys,
     )
 
 

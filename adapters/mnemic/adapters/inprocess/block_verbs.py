@@ -243,7 +243,7 @@ class BlockVerbs(Host):
             block_id=block_id,
             version=version,
             chain=self._space.digest_at(version).hex(),
-            left=() if self._space.keeper is None else self._space.keeper.left,
+            left=self._space.left,
         )
 
     def rezone(

@@ -63,8 +63,17 @@ class CheckpointVerbs(Host):
         """Return counts, the clock, and what is in force."""
         status = super().status()
         keeper = self._space.keeper
-        return status if keeper is None else evolve(status, alerts=(*status.alerts, *keeper.alerts))
+        alerts = () if keeper is None else keeper.alerts
+        left = ", ".join(self._space.keys_left)
+        if left:
+            alerts += (f"{left} could not be cleared and may hold keys of erased words",)
+        return evolve(status, alerts=(*status.alerts, *alerts)) if alerts else status
 
 
 def _off(space: Space) -> CheckpointsOff:
+    if getattr(space.store, "is_encrypted", False):
+        return CheckpointsOff(
+            f"space {space.log.name!r} is encrypted, and checkpoints hold words in the open",
+            recovery="Go on without: the whole log is folded each time it is opened.",
+        )
     return CheckpointsOff(f"space {space.log.name!r} has no place for checkpoints")

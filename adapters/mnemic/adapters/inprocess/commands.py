@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from attrs import frozen
@@ -13,6 +13,9 @@ from mnemic.kernel.events import Event
 from mnemic.kernel.ports import CommandRow
 from mnemic.kernel.reading import Moment
 from mnemic.projections.views import View
+
+AFTER_ERASURE = ("erase", "erase_space", "end_session")
+"""Verbs that an erased space still takes: asking again, and going home."""
 
 
 @frozen
@@ -24,14 +27,23 @@ class Command:
     id: str | None = None
     """None: a fresh one, which nobody can repeat and so is not remembered."""
 
-    def request(self) -> bytes:
-        """Return the digest of what was asked."""
+    def request(self, keys: Sequence[bytes] = ()) -> bytes:
+        """Return the digest of what was asked.
+
+        Args:
+            keys: Of the payloads that it wrote, or the space's salt: once one of them is erased,
+                the digest cannot be held against a guess any more.
+        """
         asked = [self.verb, self.arguments]
         try:
             body = json.dumps(asked, sort_keys=True, default=str)
         except (TypeError, ValueError, RecursionError):
             body = repr(asked)  # not plain JSON: the verb will refuse it
-        return hashlib.sha256(body.encode("utf-8", "surrogatepass")).digest()
+        asked_bytes = body.encode("utf-8", "surrogatepass")
+        if not keys:
+            return hashlib.sha256(asked_bytes).digest()
+        key = hashlib.sha256(b"".join(keys)).digest()
+        return hashlib.blake2b(asked_bytes, key=key, digest_size=len(key)).digest()
 
 
 @frozen

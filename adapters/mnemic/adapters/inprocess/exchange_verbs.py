@@ -156,6 +156,7 @@ class ExchangeVerbs(Host):
         actor: str = "import",
         clock: Clock | None = None,
         entropy: Entropy | None = None,
+        keys: str | Path | None = None,
         progress: Progress | None = None,
     ) -> ImportResult:
         """Make a space of an export: same versions, same digests, same words, same keys.
@@ -169,6 +170,7 @@ class ExchangeVerbs(Host):
             actor: Who writes what a copy may have to add.
             clock: When; None: the system's.
             entropy: None: the system's.
+            keys: The file of keys that lock the words of a file; see ``open``.
             progress: Called now and then with the looks taken and those to take: two per event.
 
         Raises:
@@ -186,7 +188,7 @@ class ExchangeVerbs(Host):
         importing.check_words(export)
         name = checked_name("space", export.manifest.space if space is None else space)
         last = importing.check(export, progress=progress)
-        with target(into, name) as log:
+        with target(into, name, keys=None if keys is None else Path(keys)) as log:
             head = importing.write(export, last, log, hands, progress=progress)
         return ImportResult(
             space=name,
@@ -215,6 +217,7 @@ class ExchangeVerbs(Host):
 
         From there on both live alone: other writes, another policy. What is erased in one stays in
         the other. Words that are erased by now are not copied. It is not opened; open it by name.
+        Out of an encrypted store it goes into files under the same keys.
 
         Args:
             space: Its name; nothing may stand there yet.
@@ -243,7 +246,7 @@ class ExchangeVerbs(Host):
                 original, hour=hour, version=version, at=at, decision=decision, now=None
             )
             upto = found.point.version
-        with target(self._target(into), name) as log:
+        with target(self._target(into), name, keys=_keys_of(original.store)) as log:
             result = _fork(original, upto, log, progress)
         return evolve(result, into=str(into) if isinstance(into, str | Path) else None)
 
@@ -260,6 +263,12 @@ class ExchangeVerbs(Host):
         if self._space.store is None:
             raise FieldRefused("name a store to fork into", field="into")
         return self._space.store
+
+
+def _keys_of(store: Store | None) -> Path | None:
+    """Return the file of keys of an encrypted store; None: another one has none."""
+    table = getattr(store, "keys", None) if getattr(store, "is_encrypted", False) else None
+    return None if table is None else table.path
 
 
 def _receipt_at(space: Space, version: int, progress: Progress | None) -> Receipt | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from attrs import frozen
 
@@ -11,6 +12,7 @@ from mnemic.adapters.analysts.rules import RulesAnalyst
 from mnemic.adapters.checkpoints.shelf import Shelf, Wanted, shelf
 from mnemic.adapters.clocks import SystemClock
 from mnemic.adapters.entropy import SystemEntropy
+from mnemic.adapters.exchange.copying import Hands
 from mnemic.adapters.inprocess.analysing import TimedAnalyst
 from mnemic.adapters.inprocess.commands import Command, Written
 from mnemic.adapters.inprocess.space import Space
@@ -21,7 +23,7 @@ from mnemic.kernel.decisions.learning import checked_name
 from mnemic.kernel.errors import EmbedderMismatch, FieldRefused, PointOutOfRange, PolicyRefused
 from mnemic.kernel.events import EmbedderIdentity, PolicyAdopted, SpaceOpened
 from mnemic.kernel.policy import DEFAULT, Policy
-from mnemic.kernel.ports import Analyst, Clock, Embedder, Entropy, Store, TokenCounter
+from mnemic.kernel.ports import Analyst, Clock, Embedder, Entropy, Log, Store, TokenCounter
 from mnemic.kernel.reading import Moment
 from mnemic.kernel.texts import Salt
 from mnemic.kernel.tokens import EstimatedTokens
@@ -34,6 +36,15 @@ from mnemic.projections.views import View
 ANALYST_TIMEOUT_MAX_S = 86_400
 NONCE_SIZE = 16
 SALT_SIZE = 32
+
+
+@runtime_checkable
+class _Forgetful(Protocol):
+    """A log that may have lost words by an erasure that it does not know: an encrypted one."""
+
+    def accounted(self, hands: Hands, *, read_only: bool) -> Log:
+        """Return it with every such erasure told in it."""
+        ...
 
 
 @frozen(kw_only=True)
@@ -63,6 +74,7 @@ def open_space(  # each argument is one thing that a host may plug in
     read_only: bool,
     checkpoints: Wanted = None,
     retriever: Retriever = "exact",
+    keys: str | Path | None = None,
 ) -> tuple[Store | None, Space]:
     """Return an open space, and its store if it was opened here and is ours to close.
 
@@ -76,12 +88,13 @@ def open_space(  # each argument is one thing that a host may plug in
     graphs = wanted_graphs(retriever)
     if policy is not None and not isinstance(policy, Policy):
         raise PolicyRefused(f"not a policy: {policy!r:.100}")
-    store, owned = _store(path, synchronous=synchronous, read_only=read_only)
+    store, owned = _store(path, synchronous=synchronous, read_only=read_only, keys=keys)
+    hands = Hands(clock=clock or SystemClock(), entropy=entropy or SystemEntropy(), actor=actor)
     try:
         opened = Space(
-            store.log(space, create=not read_only),
-            clock=clock or SystemClock(),
-            entropy=entropy or SystemEntropy(),
+            _accounted(store.log(space, create=not read_only), hands, read_only=read_only),
+            clock=hands.clock,
+            entropy=hands.entropy,
             actor=actor,
             read_only=read_only,
         )
@@ -101,13 +114,31 @@ def open_space(  # each argument is one thing that a host may plug in
     return (store if owned else None), opened
 
 
-def _store(path: Address | Store, *, synchronous: str, read_only: bool) -> tuple[Store, bool]:
+def _store(
+    path: Address | Store, *, synchronous: str, read_only: bool, keys: str | Path | None
+) -> tuple[Store, bool]:
     """Return the store, and whether it was opened here."""
+    if keys is not None and not isinstance(keys, str | Path):
+        raise FieldRefused(f"keys must be the path of a file, got {keys!r:.100}", field="keys")
     if isinstance(path, str | Path):
-        return open_store(path, synchronous=synchronous, read_only=read_only), True
+        file = None if keys is None else Path(keys)
+        return open_store(path, synchronous=synchronous, read_only=read_only, keys=file), True
     if not callable(getattr(path, "log", None)):
         raise FieldRefused(f"neither a path nor a store: {path!r:.100}", field="path")
+    if keys is not None:
+        raise FieldRefused(
+            "keys go with an address, and this store is open already",
+            recovery="Give EncryptedStore(store, KeyTable(keys)), or the address.",
+            field="keys",
+        )
     return path, False
+
+
+def _accounted(log: Log, hands: Hands, *, read_only: bool) -> Log:
+    """Return *log*, telling of every erasure that its words have met."""
+    if isinstance(log, _Forgetful):
+        return log.accounted(hands, read_only=read_only)
+    return log
 
 
 def _keep_checkpoints(opened: Space, place: Shelf | None) -> None:

@@ -16,12 +16,19 @@ from collections.abc import Sequence
 from copy import copy
 from typing import TypeVar
 
-from mnemic.adapters.inprocess.commands import Again, Command, Decide, Outcome, Written
+from mnemic.adapters.inprocess import repeats
+from mnemic.adapters.inprocess.commands import (
+    AFTER_ERASURE,
+    Again,
+    Command,
+    Decide,
+    Outcome,
+    Written,
+)
 from mnemic.adapters.inprocess.folding import Folded
 from mnemic.kernel import events as happened
 from mnemic.kernel.decisions.learning import checked_name
 from mnemic.kernel.errors import (
-    CommandIdReused,
     FieldRefused,
     Refused,
     SessionState,
@@ -38,8 +45,6 @@ from mnemic.projections.views import View
 
 T = TypeVar("T")
 
-AFTER_ERASURE = ("erase", "erase_space", "end_session")
-"""Verbs that an erased space still takes: asking again, and going home."""
 PREPARED_MAX = 3
 """Lost races after which even a decision that takes long is made under the writing lock."""
 SHORT_S = 0.02
@@ -260,7 +265,8 @@ class Space(Folded):
         first, last = head + 1, head + len(records)
         remembered = None
         if command.id is not None:
-            remembered = CommandRow(command.id, command.request(), first, last)
+            request = repeats.request(command, payloads, self)
+            remembered = CommandRow(command.id, request, first, last)
         self.log.append(
             records,
             payloads,
@@ -307,13 +313,8 @@ class Space(Folded):
         checked_name("command_id", command.id)
         self.catch_up()
         row = self.log.command(command.id)
-        if row is not None and row.request != command.request():
-            raise CommandIdReused(
-                f"command id {command.id!r} was used for another request at version {row.first}",
-                command_id=command.id,
-                version=row.first,
-            )
         if row is not None:
+            repeats.check_same(command, row, self)
             self.answered = row.last
             if self.stands == row.first - 1:
                 self.stands = row.last  # it was this command that moved the log on, here too
@@ -375,6 +376,17 @@ class Space(Folded):
         erased = self.state.timeline.space_erased
         if erased is not None:
             raise SpaceErased(f"space {self.log.name!r} was erased", version=erased)
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """The names of files that may hold erased words, or their keys, and should not."""
+        return (*(() if self.keeper is None else self.keeper.left), *self.keys_left)
+
+    @property
+    def keys_left(self) -> tuple[str, ...]:
+        """The names of files that may hold keys of erased words, where these were encrypted."""
+        left: tuple[str, ...] = getattr(self.log, "left", ())
+        return left
 
     def close(self) -> None:
         """Let go of the log, for every seat, and of nothing that opening could need."""

@@ -99,6 +99,7 @@ class SyncMemory(
         read_only: bool = False,
         checkpoints: Wanted = None,
         retriever: Retriever = "exact",
+        keys: str | Path | None = None,
     ) -> Self:
         """Open a space, and make it if it is not there.
 
@@ -127,9 +128,14 @@ class SyncMemory(
                 decision records what was found. ``auto``: by graphs where there are many vectors
                 and it is the quicker way; ``Graphs(...)`` says when that is. What is asked of the
                 past is always answered exactly.
+            keys: The file of keys that lock all words in the store, made with the first of them;
+                None: words stand open. Without that file nobody can read them any more, and no copy
+                of the store gives back what was erased. A store is one or the other.
 
         Raises:
             NotAStore, StoreTooNew, StoreFailed, LogCorrupt, EmbedderMismatch: See each.
+            KeysMissing: The words are locked, and *keys* is not the file that opens them.
+            NotEncrypted: They stand open, and *keys* is given.
         """
         store, opened = open_space(
             path,
@@ -142,6 +148,7 @@ class SyncMemory(
             read_only=read_only,
             checkpoints=checkpoints,
             retriever=retriever,
+            keys=keys,
         )
         try:
             return cls(

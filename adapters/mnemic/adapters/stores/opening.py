@@ -19,7 +19,13 @@ IN_MEMORY = ":memory:"
 Synchronous: TypeAlias = Literal["full", "normal"]
 
 
-def open_store(address: Address, *, synchronous: str = "full", read_only: bool = False) -> Store:
+def open_store(
+    address: Address,
+    *,
+    synchronous: str = "full",
+    read_only: bool = False,
+    keys: Path | None = None,
+) -> Store:
     """Open the store at *address*; the caller closes it.
 
     Args:
@@ -28,13 +34,37 @@ def open_store(address: Address, *, synchronous: str = "full", read_only: bool =
         synchronous: ``full`` keeps every acknowledged command through a power cut, ``normal``
             through a killed process only.
         read_only: Never write.
+        keys: The file of keys that lock its words, made with the first of them; None: they stand
+            open. A store is one or the other, from its first space on.
 
     Raises:
         FieldRefused: *synchronous* is neither.
         NotAStore: There is something else, or no store of ours has such an address.
         StoreTooNew, StoreFailed, StoreBusy: See each.
-        Unavailable: It stands in PostgreSQL, and the driver is not installed.
+        Unavailable: The driver of PostgreSQL, or what keys take, is not installed.
     """
+    inner = _opened(address, synchronous=synchronous, read_only=read_only)
+    if keys is None:
+        return inner
+    try:
+        return _locked(inner, keys, read_only=read_only)
+    except BaseException:
+        inner.close()
+        raise
+
+
+def _locked(inner: Store, keys: Path, *, read_only: bool) -> Store:
+    if find_spec("cryptography") is None:
+        raise Unavailable(
+            "encryption needs a package that is not installed",
+            recovery="Install it: pip install 'mnemic[crypto]'.",
+        )
+    from mnemic.adapters.encryption import EncryptedStore, KeyTable
+
+    return EncryptedStore(inner, KeyTable(keys, read_only=read_only))
+
+
+def _opened(address: Address, *, synchronous: str, read_only: bool) -> Store:
     if not _is_synchronous(synchronous):
         raise FieldRefused(
             f"synchronous must be full or normal, got {synchronous!r}", field="synchronous"
@@ -78,16 +108,24 @@ def is_file(address: Address) -> bool:
 
 @contextmanager
 def opened(
-    place: Address | Store, *, synchronous: str = "full", read_only: bool = False
+    place: Address | Store,
+    *,
+    synchronous: str = "full",
+    read_only: bool = False,
+    keys: Path | None = None,
 ) -> Generator[Store]:
     """Open a store for a ``with`` block; one that a host has opened itself stays open.
+
+    What *keys* says is of one that is opened here; see ``open_store``.
 
     Raises:
         FieldRefused: *place* is neither an address nor a store.
         NotAStore, StoreTooNew, StoreFailed: See ``open_store``.
     """
     if isinstance(place, str | Path):
-        with closing(open_store(place, synchronous=synchronous, read_only=read_only)) as store:
+        with closing(
+            open_store(place, synchronous=synchronous, read_only=read_only, keys=keys)
+        ) as store:
             yield store
     elif callable(getattr(place, "log", None)):
         yield place

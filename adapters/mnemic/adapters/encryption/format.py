@@ -1,0 +1,65 @@
+"""The format of a file of keys: its tables, and how it is told from all others."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from mnemic.kernel.errors import NotAStore, StoreTooNew
+
+APPLICATION_ID = int.from_bytes(b"mnky", "big")
+FORMAT_VERSION = 1
+
+STATEMENTS = (
+    "PRAGMA journal_mode = WAL",  # stays with the file
+    """CREATE TABLE spaces (
+        id INTEGER PRIMARY KEY,
+        name TEXT NOT NULL,
+        genesis BLOB NOT NULL)""",
+    """CREATE TABLE secrets (
+        id INTEGER PRIMARY KEY,
+        secret BLOB NOT NULL)""",
+    """CREATE TABLE keys (
+        id INTEGER PRIMARY KEY,
+        name BLOB NOT NULL UNIQUE,
+        space INTEGER NOT NULL,
+        owner TEXT NOT NULL,
+        erasure INTEGER)""",
+    "CREATE INDEX keys_of_owners ON keys (space, owner)",
+    "CREATE INDEX keys_of_erasures ON keys (erasure) WHERE erasure IS NOT NULL",
+    """CREATE TABLE erasures (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        space INTEGER NOT NULL,
+        is_whole INTEGER NOT NULL,
+        is_done INTEGER NOT NULL)""",
+    """CREATE TABLE accounts (
+        erasure INTEGER NOT NULL,
+        version INTEGER NOT NULL,
+        digest BLOB NOT NULL)""",
+    "CREATE INDEX accounts_of_erasures ON accounts (erasure)",
+    f"PRAGMA application_id = {APPLICATION_ID}",
+    f"PRAGMA user_version = {FORMAT_VERSION}",
+)
+"""What makes an empty file ours; all but the first work in memory too."""
+
+
+def check_format(c: sqlite3.Cursor, path: Path) -> None:
+    """Refuse a file of another program, or of another release.
+
+    Raises:
+        NotAStore, StoreTooNew: See each.
+    """
+    application: int = c.execute("PRAGMA application_id").fetchone()[0]
+    version: int = c.execute("PRAGMA user_version").fetchone()[0]
+    if application != APPLICATION_ID or version < 1:
+        raise NotAStore(
+            f"{path} is no file of keys",
+            recovery="Name the file of keys, or one that does not exist yet.",
+            path=str(path),
+        )
+    if version > FORMAT_VERSION:
+        raise StoreTooNew(
+            f"{path} has format {version}; this release knows formats up to {FORMAT_VERSION}",
+            path=str(path),
+            format=version,
+        )

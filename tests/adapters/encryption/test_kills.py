@@ -1,0 +1,205 @@
+"""Killed in the middle of an erasure, at each of its steps: it happened whole, or not at all."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import warnings
+from collections.abc import Callable, Collection
+from contextlib import closing
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+from mnemic.adapters.embedders.hashing import HashEmbedder
+from mnemic.adapters.encryption import EncryptedStore, KeyTable
+from mnemic.adapters.encryption.keys import Account
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.stores.sqlite import SQLiteStore
+from mnemic.kernel.errors import StoreFailed, VersionConflict
+from mnemic.specs.contracts.entries import payload, records
+
+Open: TypeAlias = Callable[..., SyncMemory]
+
+STORY = "the vault code is mellifluous zanzibar"
+STEPS = ("before intending", "intended", "appended", "destroyed")
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="an eraser is forked to be killed")
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class DeadlyTable(KeyTable):
+    """A table of keys over which an eraser dies."""
+
+    step = ""
+
+    def intend(self, space: int, owners: Collection[str] | None, account: Account) -> int:
+        if self.step == "before intending":
+            die()
+        number = super().intend(space, owners, account)
+        if self.step == "intended":
+            die()
+        return number
+
+    def fulfil(self, number: int) -> None:
+        if self.step == "appended":
+            die()
+        super().fulfil(number)
+        if self.step == "destroyed":
+            die()
+
+
+def erase_and_die(path: Path, keys: Path, step: str, block: str | None) -> None:
+    """Erase a block, or all, in a child process that is killed at *step*."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
+        child = os.fork()
+    if child:
+        _, status = os.waitpid(child, 0)
+        assert os.WIFSIGNALED(status)
+        return
+    try:
+        table = DeadlyTable(keys)
+        memory = SyncMemory.open(
+            EncryptedStore(SQLiteStore(path), table), embedder=HashEmbedder(16)
+        )
+        table.step = step
+        if block is None:
+            memory.erase_space()
+        else:
+            memory.erase(block)
+    finally:
+        os._exit(1)
+
+
+def secret_of(keys: Path, owner: str) -> bytes:
+    with closing(sqlite3.connect(keys)) as connection:
+        (secret,) = connection.execute(
+            "SELECT secret FROM keys JOIN secrets USING (id) WHERE owner = ?", (owner,)
+        ).fetchone()
+    return bytes(secret)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_an_erasure_that_was_killed_is_whole_or_nothing(
+    opened: Open, path: Path, keys: Path, step: str
+) -> None:
+    memory = opened()
+    block, other = memory.learn(STORY).block_id, memory.learn("stays").block_id
+    version = memory.status().version
+    memory.close()
+    secret = secret_of(keys, block)
+    erase_and_die(path, keys, step, block)
+    after = opened()
+    happened = step in {"appended", "destroyed"}
+    assert after.status().version == version + happened
+    assert (after.block(block).content, after.block(other).content) == (
+        None if happened else STORY,
+        "stays",
+    )
+    assert after.verify().sound
+    after.close()
+    held = b"".join(file.read_bytes() for file in keys.parent.iterdir())
+    assert (secret in held) is not happened
+    with closing(KeyTable(keys)) as table:
+        assert table.intentions(1) == ()
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_an_erasure_of_all_that_was_killed_is_whole_or_nothing(
+    opened: Open, path: Path, keys: Path, step: str
+) -> None:
+    memory = opened()
+    block = memory.learn(STORY).block_id
+    memory.close()
+    secrets = {secret_of(keys, owner) for owner in ("", block)}
+    erase_and_die(path, keys, step, None)
+    after = opened()
+    happened = step in {"appended", "destroyed"}
+    assert after.block(block).content == (None if happened else STORY)
+    assert after.verify().sound
+    after.close()
+    held = b"".join(file.read_bytes() for file in keys.parent.iterdir())
+    assert {secret in held for secret in secrets} == {not happened}
+
+
+def test_words_learned_after_an_intention_that_came_to_nothing_are_kept(
+    opened: Open, path: Path, keys: Path
+) -> None:
+    memory = opened()
+    block = memory.learn(STORY).block_id
+    erase_and_die(path, keys, "intended", block)
+    memory.consolidate()  # a process that was there before, and settles nothing
+    memory.close()
+    again = opened()
+    assert again.block(block).content == STORY
+    assert again.recall("vault", record=False).block_ids == (block,)
+    again.erase(block)
+    assert again.block(block).content is None
+
+
+class FullTable(KeyTable):
+    """A table of keys on a disk that has no room at times."""
+
+    is_full = False
+
+    def fulfil(self, number: int) -> None:
+        if self.is_full:
+            raise StoreFailed("no room", path=str(self.path))
+        super().fulfil(number)
+
+
+def test_a_key_that_could_not_be_destroyed_is_told_of_and_tried_again(
+    path: Path, keys: Path
+) -> None:
+    table = FullTable(keys)
+    with (
+        closing(EncryptedStore(SQLiteStore(path), table)) as store,
+        SyncMemory.open(store, embedder=HashEmbedder(16)) as memory,
+    ):
+        block = memory.learn(STORY).block_id
+        secret = secret_of(keys, block)
+        table.is_full = True
+        receipt = memory.erase(block)
+        assert (receipt.left, memory.block(block).content) == (("agent.keys",), None)
+        assert memory.status().alerts == (
+            "agent.keys could not be cleared and may hold keys of erased words",
+        )
+        assert secret_of(keys, block) == secret
+        table.is_full = False
+        memory.learn("something later")
+        assert memory.status().alerts == ()
+        assert secret_of(keys, block) == bytes(32)
+
+
+class FussyTable(KeyTable):
+    """A table of keys with which somebody else appends between an intention and its record."""
+
+    late: Callable[[], object] | None = None
+
+    def intend(self, space: int, owners: Collection[str] | None, account: Account) -> int:
+        number = super().intend(space, owners, account)
+        if self.late is not None:
+            late, self.late = self.late, None
+            late()
+        return number
+
+
+def test_an_erasure_that_lost_a_race_is_decided_again(path: Path, keys: Path) -> None:
+    table = FussyTable(keys)
+    with closing(EncryptedStore(SQLiteStore(path), table)) as store:
+        log = store.log("home")
+        log.append(records(0, 1), [payload(0, 0, "a")])
+        secret = secret_of(keys, "a")
+        table.late = lambda: log.inner.append(records(1, 1, author="late"), ())
+        with pytest.raises(VersionConflict):
+            log.append(records(1, 1), (), erase=["a"])
+        assert (secret_of(keys, "a"), table.intentions(1)) == (secret, ())
+        assert [len(rows) for _, rows in log.read()] == [1, 0]
+        log.append(records(2, 1), (), erase=["a"])
+        assert (secret_of(keys, "a"), len(table.erasures(1))) == (bytes(32), 1)
