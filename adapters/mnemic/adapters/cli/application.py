@@ -21,6 +21,7 @@ from mnemic.adapters.cli import (
     exchanging,
     experiments,
     explaining,
+    keyring,
     ledger,
     mcp_serving,
     past,
@@ -77,7 +78,7 @@ Errors stand on standard error and say what to do next.
 """
 
 VALUED = frozenset(
-    {"--db", "--space", "--actor", "--session", "--embedder", "--tokens", "--retriever"}
+    {"--db", "--keys", "--space", "--actor", "--session", "--embedder", "--tokens", "--retriever"}
 )
 FLAGS = frozenset({"--json"})
 """Options of every command, with and without a value; see ``launch``."""
@@ -146,6 +147,7 @@ for title, commands in {
         upkeep.curate,
         upkeep.verify,
         upkeep.checkpoints,
+        keyring.keys,
         doctor.doctor,
     ),
     "Move on, or back": (comparing.revert, upkeep.reembed),
@@ -217,6 +219,7 @@ def completion(shell: completions.Shell, /) -> int:
 def launch(
     *tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
     db: Annotated[Path, Parameter(env_var="MNEMIC_DB", show_default=True)] = Path("memory.db"),
+    keys: Annotated[Path | None, Parameter(env_var="MNEMIC_KEYS")] = None,
     space: Annotated[str, Parameter(env_var="MNEMIC_SPACE", show_default=True)] = "default",
     actor: Annotated[str | None, Parameter(env_var="MNEMIC_ACTOR")] = None,
     session: Annotated[str | None, Parameter(env_var="MNEMIC_SESSION")] = None,
@@ -232,6 +235,8 @@ def launch(
     Args:
         tokens: The command.
         db: The store: one SQLite file.
+        keys: The file of keys that lock all words of the store; see `mnemic keys`. It is made with
+            the first of them. Without, words stand open.
         space: Which of the file's memories.
         actor: Who acts, as the log should name it; cli if not given.
         session: Which open session to go on with, so that active hours pass; see `mnemic session`.
@@ -245,6 +250,7 @@ def launch(
     """
     run = invocation(
         db,
+        keys=keys,
         space=space,
         actor=actor,
         session=session,

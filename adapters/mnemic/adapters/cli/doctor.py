@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from mnemic.kernel.errors import MnemicError
 if TYPE_CHECKING:
     from mnemic.adapters.cli.diagnosis.findings import Finding
     from mnemic.adapters.stores.sqlite import SQLiteStore
+    from mnemic.kernel.ports import Store
 
 STYLES = {"ok": "green", "warning": "yellow", "problem": "bold red"}
 
@@ -63,14 +65,29 @@ def _examined(run: Invocation, path: Path) -> Iterator[Finding]:
         return
     try:
         yield from tables(store)
-        yield from _inside(run, path, store)
+        if run.keys is None:
+            yield from _inside(run, path, store)
+        else:
+            yield from _unlocked(run, path, store, run.keys)
     except MnemicError as error:
         yield ABOUT.failure("spaces", error)
     finally:
         store.close()
 
 
-def _inside(run: Invocation, path: Path, store: SQLiteStore) -> Iterator[Finding]:
+def _unlocked(run: Invocation, path: Path, store: SQLiteStore, keys: Path) -> Iterator[Finding]:
+    """Look at the file of keys, and with it at the spaces of a store that is open to read."""
+    from mnemic.adapters.cli.diagnosis.locks import locks, table
+    from mnemic.adapters.encryption import EncryptedStore
+
+    yield from locks(keys, path)
+    found = table(keys)
+    if found is not None:
+        with closing(found):
+            yield from _inside(run, path, EncryptedStore(store, found))
+
+
+def _inside(run: Invocation, path: Path, store: Store) -> Iterator[Finding]:
     """Look at the spaces of a store that is open to read."""
     from mnemic.adapters.cli.diagnosis.premises import ABOUT, listed, neighbours
     from mnemic.adapters.cli.diagnosis.spaces import is_empty, space

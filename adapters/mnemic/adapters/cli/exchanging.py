@@ -128,7 +128,12 @@ def import_(file: Path, /, *, run: Run) -> int:
 
     with run.progress("importing") as progress:
         result = SyncMemory.import_space(
-            file, run.path, space=run.space, actor=run.actor or IMPORTER, progress=progress
+            file,
+            run.path,
+            space=run.space,
+            actor=run.actor or IMPORTER,
+            keys=run.keys,
+            progress=progress,
         )
     run.show(result)
     return Exit.OK

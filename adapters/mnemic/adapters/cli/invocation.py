@@ -66,6 +66,8 @@ class Invocation:
 
     path: Path
     """The store's file."""
+    keys: Path | None = None
+    """The file of keys that lock its words; None: they stand open."""
     space: str
     actor: str | None = None
     """Who acts; None: the command line."""
@@ -253,6 +255,7 @@ VersionOption = Annotated[int | None, Parameter(converter=_version)]
 def invocation(
     path: Path,
     *,
+    keys: Path | None = None,
     space: str,
     actor: str | None = None,
     session: str | None = None,
@@ -267,6 +270,7 @@ def invocation(
             stream.reconfigure(errors="replace")
     return Invocation(
         path=path,
+        keys=keys,
         space=space,
         actor=actor,
         session=session,

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from mnemic.adapters.embedders.shipped import embedder_named
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.proximity.keeper import Graphs
-from mnemic.adapters.stores.sqlite import SQLiteStore
+from mnemic.adapters.stores.opening import open_store
 from mnemic.adapters.tokens import counter_named
 from mnemic.kernel.errors import LogCorrupt, PointOutOfRange, SessionState, StoreFailed
 
 if TYPE_CHECKING:
     from mnemic.adapters.cli.invocation import Invocation
+    from mnemic.kernel.ports import Store
 
 ACTOR = "cli"
 """Who acts, as the log names it, if nobody else is named."""
@@ -49,7 +50,7 @@ def opened(
         )
     # Whoever only reads needs no model of a new space.
     wanted = None if run.embedder is None or read_only else embedder_named(run.embedder)
-    store = SQLiteStore(run.path, read_only=read_only)
+    store = open_store(run.path, read_only=read_only, keys=run.keys)
     try:
         if not making:
             _check_space(run, store)
@@ -93,7 +94,7 @@ def actor_of(run: Invocation) -> str:
     return ACTOR if run.actor is None else run.actor
 
 
-def _check_space(run: Invocation, store: SQLiteStore) -> None:
+def _check_space(run: Invocation, store: Store) -> None:
     spaces = store.spaces()
     if run.space not in spaces:
         known = ", ".join(spaces) or "none yet"
@@ -107,7 +108,7 @@ def _check_space(run: Invocation, store: SQLiteStore) -> None:
         )
 
 
-def _warn_of_damage(run: Invocation, store: SQLiteStore, memory: SyncMemory) -> None:
+def _warn_of_damage(run: Invocation, store: Store, memory: SyncMemory) -> None:
     """Say so when the log was readable up to a damaged record only."""
     try:
         head = store.log(run.space).head().version

@@ -127,7 +127,13 @@ def _spaces(run: Invocation, *, read_only: bool) -> Spaces:
     opening: dict[str, Any] = {"actor": SERVER, "read_only": read_only}
     if run.embedder is not None and not read_only:
         opening["embedder"] = embedder_named(run.embedder)
-    return Spaces(run.path, tokens=counter_named(run.counter), retriever=_retriever(run), **opening)
+    return Spaces(
+        run.path,
+        keys=run.keys,
+        tokens=counter_named(run.counter),
+        retriever=_retriever(run),
+        **opening,
+    )
 
 
 def _retriever(run: Invocation) -> str:

@@ -43,6 +43,15 @@ STATEMENTS = (
 """What makes an empty file ours; all but the first work in memory too."""
 
 
+def not_ours(path: Path) -> NotAStore:
+    """Return the error for a file of another program."""
+    return NotAStore(
+        f"{path} is no file of keys",
+        recovery="Name the file of keys, or one that does not exist yet.",
+        path=str(path),
+    )
+
+
 def check_format(c: sqlite3.Cursor, path: Path) -> None:
     """Refuse a file of another program, or of another release.
 
@@ -52,11 +61,7 @@ def check_format(c: sqlite3.Cursor, path: Path) -> None:
     application: int = c.execute("PRAGMA application_id").fetchone()[0]
     version: int = c.execute("PRAGMA user_version").fetchone()[0]
     if application != APPLICATION_ID or version < 1:
-        raise NotAStore(
-            f"{path} is no file of keys",
-            recovery="Name the file of keys, or one that does not exist yet.",
-            path=str(path),
-        )
+        raise not_ours(path)
     if version > FORMAT_VERSION:
         raise StoreTooNew(
             f"{path} has format {version}; this release knows formats up to {FORMAT_VERSION}",

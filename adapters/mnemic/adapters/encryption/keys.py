@@ -29,10 +29,10 @@ from pathlib import Path
 from attrs import frozen
 
 from mnemic.adapters.encryption.cipher import SECRET_BYTES, Key, name_of
-from mnemic.adapters.encryption.format import STATEMENTS, check_format
+from mnemic.adapters.encryption.format import STATEMENTS, check_format, not_ours
 from mnemic.adapters.exchange import files
 from mnemic.adapters.stores.sqlite.connections import BUSY_TIMEOUT_S, Datastore, Mode
-from mnemic.adapters.stores.sqlite.faults import fault, is_damage
+from mnemic.adapters.stores.sqlite.faults import family, fault, is_damage
 from mnemic.kernel.errors import KeysMissing, MnemicError, NotAStore, StoreFailed, ViewReadOnly
 
 OTHERS = 0o077
@@ -169,6 +169,23 @@ class KeyTable:
         with self._reading() as c:
             rows = c.execute(_LISTING).fetchall()
         return tuple(Holding(space=name, live=live, erased=gone) for name, live, gone in rows)
+
+    def copy(self, to: Path) -> None:
+        """Copy everything to a new file that only its owner may read, also while others write.
+
+        Raises:
+            FieldRefused: There is such a file.
+            StoreFull, StoreFailed: It cannot be written.
+        """
+        files.checked_new(to)
+        with (
+            self._named(),
+            files.appearing(to) as (out,),
+            closing(sqlite3.connect(":memory:")) as copied,
+            closing(sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True)) as source,
+        ):
+            source.backup(copied)
+            out.write(copied.serialize())
 
     # --- spaces ---------------------------------------------------------------------------------
 
@@ -403,6 +420,8 @@ class KeyTable:
         try:
             yield
         except sqlite3.Error as error:
+            if family(error) == sqlite3.SQLITE_NOTADB:
+                raise not_ours(self.path) from error
             if is_damage(error):
                 raise self._damaged(str(error)) from error
             raise fault(error, self.path) from error

@@ -7,6 +7,7 @@ the log lives, whatever was erased; so it is keyed with what dies with the words
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from mnemic.adapters.inprocess.commands import AFTER_ERASURE, Command
 from mnemic.adapters.inprocess.folding import Folded
@@ -47,7 +48,7 @@ def check_same(command: Command, row: CommandRow, folded: Folded) -> None:
         named += len(folded.codec.references(record))
     if payloads and row.request == request(command, payloads, folded):
         return
-    facts = {"command_id": command.id, "version": row.first}
+    facts: dict[str, Any] = {"command_id": command.id, "version": row.first}
     used = f"command id {command.id!r} was used"
     if named > len(payloads) or folded.state.timeline.space_erased is not None:
         raise CommandIdReused(

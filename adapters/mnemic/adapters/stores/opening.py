@@ -53,12 +53,21 @@ def open_store(
         raise
 
 
-def _locked(inner: Store, keys: Path, *, read_only: bool) -> Store:
+def require_cryptography() -> None:
+    """Refuse to go on without what encryption needs.
+
+    Raises:
+        Unavailable: Naming how to install it.
+    """
     if find_spec("cryptography") is None:
         raise Unavailable(
             "encryption needs a package that is not installed",
             recovery="Install it: pip install 'mnemic[crypto]'.",
         )
+
+
+def _locked(inner: Store, keys: Path, *, read_only: bool) -> Store:
+    require_cryptography()
     from mnemic.adapters.encryption import EncryptedStore, KeyTable
 
     return EncryptedStore(inner, KeyTable(keys, read_only=read_only))

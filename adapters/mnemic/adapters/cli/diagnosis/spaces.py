@@ -12,8 +12,8 @@ from mnemic.kernel.results import plural
 
 if TYPE_CHECKING:
     from mnemic.adapters.inprocess import SyncMemory
-    from mnemic.adapters.stores.sqlite import SQLiteStore
     from mnemic.kernel.events import EmbedderIdentity
+    from mnemic.kernel.ports import Store
     from mnemic.kernel.results import Checkpoint
 
 DIGEST_SHOWN = 12
@@ -21,7 +21,7 @@ RENEW = "Nothing is lost: `mnemic checkpoints drop`, then `mnemic checkpoints ma
 REEMBED = "Install the release that it was built with, or move on: `mnemic reembed`."
 
 
-def space(store: SQLiteStore, name: str, progress: Callable[[int, int], None]) -> Iterator[Finding]:
+def space(store: Store, name: str, progress: Callable[[int, int], None]) -> Iterator[Finding]:
     """Look at one space of a store that is open to read.
 
     Args:
@@ -43,7 +43,7 @@ def space(store: SQLiteStore, name: str, progress: Callable[[int, int], None]) -
         yield about.failure("log", error)
 
 
-def is_empty(store: SQLiteStore) -> bool:
+def is_empty(store: Store) -> bool:
     """Say whether nothing was ever learned in any space."""
     from mnemic.adapters.inprocess import SyncMemory
 

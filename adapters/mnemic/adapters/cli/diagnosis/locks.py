@@ -1,0 +1,63 @@
+"""The file of keys: whole, nobody else's to read, and not where copies of the store take it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mnemic.adapters.cli.diagnosis.findings import About, Finding
+from mnemic.kernel.errors import MnemicError
+from mnemic.kernel.results import plural
+
+if TYPE_CHECKING:
+    from mnemic.adapters.encryption import KeyTable
+
+ABOUT = About(name="keys")
+
+
+def table(keys: Path) -> KeyTable | None:
+    """Return the file of keys, open to read; None if it cannot be opened."""
+    from mnemic.adapters.encryption import KeyTable
+
+    try:
+        return KeyTable(keys, read_only=True)
+    except MnemicError:
+        return None
+
+
+def locks(keys: Path, store: Path) -> Iterator[Finding]:
+    """Look at the file of keys.
+
+    Args:
+        keys: Where it should stand.
+        store: What it locks.
+    """
+    from mnemic.adapters.encryption import KeyTable
+
+    keys = Path(os.path.realpath(keys))
+    if not keys.exists():
+        yield ABOUT.problem(
+            "file",
+            f"there is no file {keys}",
+            remedy="Name it with --keys or MNEMIC_KEYS; without it nobody can read the words.",
+        )
+        return
+    try:
+        with closing(KeyTable(keys, read_only=True)) as found:
+            holdings = found.holdings()
+    except MnemicError as error:
+        yield ABOUT.failure("file", error)
+        return
+    live, gone = sum(each.live for each in holdings), sum(each.erased for each in holdings)
+    spaces = plural(len(holdings), "space")
+    yield ABOUT.ok("file", f"{plural(live, 'key')} of {spaces}, {gone} destroyed; yours alone")
+    if keys.parent == store.parent:
+        yield ABOUT.warning(
+            "place",
+            f"{keys.name} stands beside the store that it locks",
+            remedy="Whoever copies the folder has both. Keep it elsewhere, and a copy of it too: "
+            "without keys no word can be read.",
+        )
