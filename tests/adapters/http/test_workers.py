@@ -143,7 +143,7 @@ def test_a_command_that_is_overdue_is_answered_when_it_is_repeated(tmp_path: Pat
 
 def test_a_server_that_is_full_says_when_to_come_again(tmp_path: Path) -> None:
     embedder = Slow()
-    settings = Settings(workers=1, waiting_max=0, retry_after_s=7)
+    settings = Settings(threads=1, waiting_max=0, retry_after_s=7)
     with door(tmp_path, settings, embedder=embedder) as opened:
         opened.learn("Ines moved the demo.")
 

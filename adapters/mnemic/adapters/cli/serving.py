@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 from rich.text import Text
@@ -35,6 +37,7 @@ def serve(
     cors: Annotated[tuple[str, ...], Parameter(name="--cors")] = (),
     read_only: Flag = False,
     make: Flag = False,
+    workers: int | Literal["auto"] = 1,
     telemetry: Flag = False,
     quiet: Flag = False,
     run: Run,
@@ -59,6 +62,8 @@ def serve(
         cors: A web origin whose pages may ask, like https://app.example; repeat for more.
         read_only: Let nobody write, whatever their token.
         make: Begin a new store, though another one stands beside it.
+        workers: Processes that serve; auto: as many as there are processors. Each opens the spaces
+            it is asked for, so memory grows with them; one that dies is replaced.
         telemetry: Send a trace of each request where the variables OTEL_* say; no word of a memory
             is in it. It takes the extra: pip install 'mnemic[telemetry]'.
         quiet: Log no requests.
@@ -69,16 +74,19 @@ def serve(
     from mnemic.adapters.hosting.neighbours import check_meant
     from mnemic.adapters.http import server
     from mnemic.adapters.http.settings import Settings
+    from mnemic.adapters.http.supervision import check_count
     from mnemic.adapters.http.telemetry import tracing
 
     settings = Settings(
         host=host, port=port, open_loopback=open_loopback, origins=cors, read_only=read_only
     )
     keyring = Keyring.open(beside(run.path) if token_file is None else token_file)
+    count = _processors() if workers == "auto" else workers
+    check_count(count)
     server.check_reach(keyring, settings)
     if not make:
         check_meant(run.path)
-    _log(quiet=quiet)
+    _log(quiet=quiet, several=count > 1)
     _begin(run, read_only=read_only)
     if not (open_loopback or server.has_live_token(keyring)):
         run.warn(
@@ -86,14 +94,14 @@ def serve(
             "token create NAME --write SPACE`; it counts at once."
         )
     spaces = _spaces(run, read_only=read_only)
-    with tracing(asked=telemetry) as observers:
-        server.run(
-            spaces,
-            keyring,
-            settings,
-            announce=lambda url: _announce(run, url, keyring),
-            observers=observers,
-        )
+    server.run(
+        spaces,
+        keyring,
+        settings,
+        announce=lambda url: _announce(run, url, keyring),
+        observing=partial(tracing, asked=telemetry),
+        workers=count,
+    )
     return Exit.OK
 
 
@@ -160,10 +168,25 @@ def _announce(run: Invocation, url: str, keyring: Keyring) -> None:
     run.out.file.flush()
 
 
-def _log(*, quiet: bool) -> None:
-    """Let the log of requests, and what goes wrong, go to standard error."""
+def _processors() -> int:
+    """Return how many processors this process may use, as far as workers can use them."""
+    from mnemic.adapters.http.supervision import WORKERS_MAX
+
+    has_affinity = hasattr(os, "sched_getaffinity")  # not everywhere
+    found = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count()
+    return min(found or 1, WORKERS_MAX)
+
+
+def _log(*, quiet: bool, several: bool) -> None:
+    """Let the log of requests, and what goes wrong, go to standard error.
+
+    Args:
+        quiet: Log no requests.
+        several: Whether several processes write it, so that each line says which one.
+    """
     handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    process = "[%(process)d] " if several else ""
+    handler.setFormatter(logging.Formatter(f"%(asctime)s {process}%(levelname)s %(message)s"))
     for name in LOGGERS:
         logger = logging.getLogger(name)
         logger.handlers = [handler]

@@ -25,9 +25,9 @@ from attrs import define, field, frozen
 from mnemic.adapters.exchange import files
 from mnemic.adapters.inprocess.memory import Memory
 from mnemic.adapters.inprocess.sync import SyncMemory
-from mnemic.adapters.stores.opening import Address, open_store
+from mnemic.adapters.stores.opening import IN_MEMORY, Address, open_store
 from mnemic.kernel.decisions.learning import checked_name
-from mnemic.kernel.errors import Closed, PointOutOfRange, SpaceExists
+from mnemic.kernel.errors import Closed, FieldRefused, PointOutOfRange, SpaceExists
 from mnemic.kernel.ports import Store
 from mnemic.kernel.results import ImportResult
 
@@ -128,6 +128,19 @@ class Spaces:
         self._making = anyio.Lock()
         self._coming: set[str] = set()
         """Names of spaces that are being brought, and that nobody sees before they are whole."""
+
+    def check_shared(self) -> None:
+        """Refuse a store that another process could not open for itself.
+
+        Raises:
+            FieldRefused: It was given as an object, or lies in the memory of this process.
+        """
+        if not isinstance(self._given, str | Path) or str(self._given) == IN_MEMORY:
+            raise FieldRefused(
+                "several processes cannot share a store in the memory of one",
+                recovery="Name a store by its address, or serve with one worker.",
+                field="workers",
+            )
 
     async def __aenter__(self) -> Self:
         self._store = await to_thread.run_sync(

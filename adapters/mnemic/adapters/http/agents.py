@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from litestar import Litestar
 from litestar.handlers import ASGIRouteHandler
 from litestar.types import ControllerRouterHandler
 
+from mnemic.adapters.http import reading
 from mnemic.adapters.http.calling import Desk
+from mnemic.adapters.http.relays import Application, Relays
 
 if TYPE_CHECKING:
+    from mnemic.adapters.mcp.guests import Visit
     from mnemic.adapters.mcp.mounting import Mounted
 
 
@@ -38,7 +42,8 @@ class Agents:
             hosts=LOOPBACK if settings.is_on_loopback else None,
             origins=settings.origins,
             body_max=settings.body_max_bytes,
-            workers=settings.workers,
+            workers=settings.threads,
+            elsewhere=None if desk.relays is None else partial(_elsewhere, desk, desk.relays),
         )
         self._stopping = desk.stopping
 
@@ -63,3 +68,20 @@ class Agents:
     async def _stop_when_told(self, door: Mounted) -> None:
         await self._stopping.wait()
         door.stop()
+
+
+def _elsewhere(desk: Desk, relays: Relays, visit: Visit) -> Application | None:
+    """Return the way to the process that a visit belongs to; None: this one.
+
+    A seat lives in one process, and so does a session of the protocol. All that comes with one
+    token for one space goes to the same of them.
+    """
+    number = relays.home(visit.owner, visit.space)
+    if number == relays.post.number:
+        return None
+
+    async def pass_on(scope: Any, receive: Any, send: Any) -> None:
+        body = await reading.body(scope, receive, desk.settings)
+        await relays.pass_on(number, scope, receive, send, body=body)
+
+    return pass_on

@@ -29,11 +29,13 @@ from mnemic.adapters.http.failures import (
     RequestUnreadable,
     Stopping,
 )
-from mnemic.adapters.http.front import LOG, REQUEST_ID, Front
+from mnemic.adapters.http.front import LOG, REQUEST_ID, Front, identified
 from mnemic.adapters.http.handlers import Asked, options, placed
 from mnemic.adapters.http.metrics import Metrics
 from mnemic.adapters.http.observing import Observed, Observer
 from mnemic.adapters.http.pieces import Pieces
+from mnemic.adapters.http.posts import Post
+from mnemic.adapters.http.relays import Relays, receiving
 from mnemic.adapters.http.routes import Route, routes
 from mnemic.adapters.http.security import CHALLENGE, authentication
 from mnemic.adapters.http.settings import Settings
@@ -70,6 +72,7 @@ def application(
     extra: Sequence[Extra] = (),
     during: Sequence[During] = (),
     observers: Sequence[Observer] = (),
+    post: Post | None = None,
 ) -> Front:
     """Return the HTTP door to *spaces*, as an ASGI application.
 
@@ -80,6 +83,7 @@ def application(
         extra: Make further handlers, out of what all requests share.
         during: What is to be entered while the application lives.
         observers: Who watch every request, such as ``telemetry.observer``.
+        post: Where this process stands among several that serve one address; None: it is alone.
     """
     settings = settings or Settings()
     stopping = asyncio.Event()
@@ -87,9 +91,10 @@ def application(
         spaces=spaces,
         authenticate=authentication(keyring, settings),
         settings=settings,
-        workers=Workers(settings.workers, settings.waiting_max),
+        workers=Workers(settings.threads, settings.waiting_max),
         stopping=stopping,
         watches=Watches(settings.streams_max, stopping),
+        relays=None if post is None else Relays(post=post, settings=settings),
     )
     counted = Metrics(desk)
     handlers: list[ControllerRouterHandler] = [
@@ -109,7 +114,7 @@ def application(
         logging_config=None,
         request_max_body_size=None,  # bodies are read, and limited, in reading.py
         exception_handlers={Exception: _failing(settings)},
-        lifespan=[_working(desk), *during],
+        lifespan=[_working(desk), *during, *([] if post is None else [_reachable(post, counted)])],
         debug=False,
     )
     observed = Observed(app, (counted.observe, *observers), told=desk.watches.saw)
@@ -135,6 +140,25 @@ def _working(desk: Desk) -> During:
                 LOG.warning("%d verbs still run; they end at their next step", desk.workers.busy)
 
     return working
+
+
+def _reachable(post: Post, counted: Metrics) -> During:
+    """Let other processes of this server ask this one, for as long as it lives."""
+
+    @asynccontextmanager
+    async def reachable(app: Litestar) -> AsyncGenerator[None]:
+        async def aside(scope: Any, receive: Any, send: Any) -> None:
+            if scope["path"] == metrics.PATH:
+                await Answer(body=await counted.own())(scope, receive, send)
+                return
+            scope[REQUEST_ID] = identified(scope)
+            scope["path"] = scope["raw_path"].decode("latin-1")
+            await app(scope, receive, send)
+
+        async with receiving(post, aside):
+            yield
+
+    return reachable
 
 
 def _cors(settings: Settings) -> CORSConfig | None:

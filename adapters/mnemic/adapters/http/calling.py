@@ -16,6 +16,7 @@ from mnemic.adapters.http.answers import JSON, Answer, of_document
 from mnemic.adapters.http.handlers import Asked
 from mnemic.adapters.http.pieces import Pieces
 from mnemic.adapters.http.reading import Tags
+from mnemic.adapters.http.relays import Relays
 from mnemic.adapters.http.routes import Route, check_name
 from mnemic.adapters.http.security import (
     Authenticate,
@@ -59,6 +60,8 @@ class Desk:
     """Set when the server stops: streams end then."""
     watches: Watches
     """Who follows which log."""
+    relays: Relays | None = None
+    """The way to the other processes that serve the same address; None: there are none."""
 
 
 @frozen(kw_only=True)

@@ -126,6 +126,13 @@ class NotReady(Unavailable):
     default_recovery = "Look at the server's log; ask again when its disk and its store are well."
 
 
+class WorkersFailed(Unavailable):
+    """The processes that were to serve do not."""
+
+    code = "workers-failed"
+    default_recovery = "See what the server's log says of them, or serve with one worker."
+
+
 class ExtraMissing(Unavailable):
     """A part of mnemic was asked for that is not installed."""
 

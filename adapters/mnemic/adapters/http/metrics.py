@@ -15,6 +15,11 @@ Every application has a registry of its own; nothing is global. Series, all begi
   ``space_blocks{status}``, ``space_decisions``, ``space_pending_connections``,
   ``space_open_sessions``, each with the label ``space``;
 - ``build_info{version}``; and of the process, under the usual names, ``process_…``.
+
+Where several workers serve one address each answers for all of them: every sample is there once for
+each, with the label ``worker`` (its number, which whoever takes its place goes on with). Prometheus
+adds them up, and sees one that began anew: ``sum by (verb) (rate(mnemic_requests_total[5m]))``, but
+``max by (space) (mnemic_space_version)``.
 """
 
 from __future__ import annotations
@@ -39,7 +44,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.registry import Collector
 
 from mnemic.adapters.access import EVERY_SPACE
-from mnemic.adapters.http import reading, streams
+from mnemic.adapters.http import reading, scrapes, streams
 from mnemic.adapters.http.answers import Answer
 from mnemic.adapters.http.calling import Desk
 from mnemic.adapters.http.handlers import Asked, placed
@@ -76,7 +81,7 @@ class Metrics:
         )
         self._in_flight = self._gauge("requests_in_flight", "Requests that are being answered")
         self._gauge("build_info", "Which release this is", "version").labels(release()).set(1)
-        workers, crew = desk.workers, desk.settings.workers
+        workers, crew = desk.workers, desk.settings.threads
         running = self._gauge("calls_running", "Verbs that run on a thread")
         running.set_function(lambda: min(workers.busy, crew))
         waiting = self._gauge("calls_waiting", "Verbs that wait for a thread")
@@ -99,7 +104,13 @@ class Metrics:
                 self._durations.labels(verb).observe(seen.duration_s)
 
     async def text(self) -> bytes:
-        """Return everything, as Prometheus reads it."""
+        """Return everything, as Prometheus reads it; of several processes that of each."""
+        if self._desk.relays is None:
+            return await self.own()
+        return await scrapes.of_all(self._desk.relays, self.own)
+
+    async def own(self) -> bytes:
+        """Return what is known of this process."""
         opened = self._desk.spaces.opened
         return await to_thread.run_sync(partial(self._text, opened))
 

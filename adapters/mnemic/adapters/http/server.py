@@ -8,11 +8,13 @@ the answer is sent, so nothing of it can be lost.
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import socket
 import threading
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from importlib import import_module
 from importlib.util import find_spec
 from types import FrameType
 from typing import Any, cast
@@ -22,12 +24,15 @@ import uvicorn
 from mnemic.adapters.access import Keyring
 from mnemic.adapters.clocks import SystemClock
 from mnemic.adapters.hosting import Spaces
+from mnemic.adapters.http.accepting import Entrance
 from mnemic.adapters.http.agents import Agents
 from mnemic.adapters.http.application import application
 from mnemic.adapters.http.connections import Connection, connection
-from mnemic.adapters.http.front import Front
+from mnemic.adapters.http.front import LOG, Front
 from mnemic.adapters.http.observing import Observer
+from mnemic.adapters.http.posts import Post, site
 from mnemic.adapters.http.settings import Settings
+from mnemic.adapters.http.supervision import Supervisor, check_count
 from mnemic.kernel.errors import FieldRefused, StoreFailed
 
 BACKLOG = 1024
@@ -36,20 +41,56 @@ HANG_UP_S = 2.0
 PORT_MAX = 65_535
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
+STOPPING_S = 10.0
+"""What a worker may need to stop besides the grace of its settings: closing spaces, mostly."""
+
 Announce = Callable[[str], None]
 """Called with the address once the server listens."""
+Observing = Callable[[], AbstractContextManager[Sequence[Observer] | None]]
+"""Gives who watch the requests of a process, for as long as it serves."""
 
 
 class Server(uvicorn.Server):
     """A uvicorn that tells the application when it stops, before it waits for what is under way."""
 
-    def __init__(self, app: Front, settings: Settings) -> None:
+    def __init__(self, app: Front, settings: Settings, post: Post | None = None) -> None:
         self._app = app
+        self._post = post
+        self._entrance: Entrance | None = None
         super().__init__(_config(app, settings))
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve: alone, or as one of several that share a socket."""
+        if self._post is None:
+            await super().startup(sockets)
+            return
+        await super().startup([])
+        self._entrance = Entrance(
+            post=self._post,
+            protocol=self._protocol,
+            held=lambda: len(self.server_state.connections),
+        )
+        self._entrance.open()
+        self._post.say_ready()
+
+    def _protocol(self) -> asyncio.Protocol:
+        """Return what serves a connection."""
+        of_connections = cast("type[Connection]", self.config.http_protocol_class)
+        return of_connections(
+            self.config, self.server_state, self.lifespan.state, asyncio.get_running_loop()
+        )
+
+    async def on_tick(self, counter: int) -> bool:
+        """Say whether it is time to stop; called ten times a second."""
+        if self._entrance is not None:
+            self._entrance.tell()
+        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop. Streams never end by themselves, so they are told first."""
         self._app.stop()
+        if self._entrance is not None:
+            self._entrance.close()
         hanging_up = asyncio.create_task(self._hang_up())
         try:
             await super().shutdown(sockets)
@@ -80,7 +121,7 @@ async def serve(
     begun: Callable[[Server], None] = lambda _: None,
     observers: Sequence[Observer] = (),
 ) -> None:
-    """Serve until told to stop.
+    """Serve until told to stop, in this process alone.
 
     Args:
         spaces: Not entered yet.
@@ -97,7 +138,7 @@ async def serve(
     check_reach(keyring, settings)
     with listening(settings) as listener:
         async with spaces:
-            door = _with_agents(spaces, keyring, settings, observers)
+            door = _with_agents(spaces, keyring, settings, observers=observers)
             server = Server(door, settings)
             begun(server)
             with _signals(server):
@@ -105,12 +146,42 @@ async def serve(
                 await server.serve(sockets=[listener])
 
 
+async def _serve_at(
+    post: Post,
+    spaces: Spaces,
+    keyring: Keyring,
+    settings: Settings,
+    *,
+    observers: Sequence[Observer],
+) -> None:
+    """Serve until told to stop, as one of several processes, or until their parent has gone."""
+    loop = asyncio.get_running_loop()
+    async with spaces:
+        door = _with_agents(spaces, keyring, settings, observers=observers, post=post)
+        server = Server(door, settings, post)
+
+        def orphaned() -> None:
+            loop.remove_reader(post.lifeline)
+            LOG.error("worker %d stops: the process that keeps it has gone", post.number)
+            post.abandon()
+            server.should_exit = True
+
+        with _signals(server):
+            loop.add_reader(post.lifeline, orphaned)
+            await server.serve(sockets=[post.listener])
+
+
 def _with_agents(
-    spaces: Spaces, keyring: Keyring, settings: Settings, observers: Sequence[Observer]
+    spaces: Spaces,
+    keyring: Keyring,
+    settings: Settings,
+    *,
+    observers: Sequence[Observer],
+    post: Post | None = None,
 ) -> Front:
     """Return the application, with the MCP door in it where its extra is installed."""
     if find_spec("mcp") is None:
-        return application(spaces, keyring, settings, observers=observers)
+        return application(spaces, keyring, settings, observers=observers, post=post)
     agents = Agents()
     return application(
         spaces,
@@ -119,6 +190,7 @@ def _with_agents(
         extra=[agents.handlers],
         during=[agents.running],
         observers=observers,
+        post=post,
     )
 
 
@@ -128,12 +200,57 @@ def run(
     settings: Settings,
     *,
     announce: Announce,
-    observers: Sequence[Observer] = (),
+    observing: Observing = nullcontext,
+    workers: int = 1,
 ) -> None:
-    """Serve until told to stop, on an event loop of one's own. See ``serve``."""
-    factory = _config(application, settings).get_loop_factory()
+    """Serve until told to stop, on event loops of its own. See ``serve``.
+
+    Args:
+        spaces: Not entered yet. With several workers it must name its store, which each of them
+            opens, and what else it was given comes along with a fork: nothing of that may hold a
+            thread, a connection or a lock.
+        keyring: Who may come in.
+        settings: Of the server; its limits are those of each worker.
+        announce: Told the address, once all workers serve.
+        observing: Entered in each worker: who watch its requests.
+        workers: Processes that serve; 1: this one. More are forked from it, and replaced where one
+            dies; see ``supervision``.
+
+    Raises:
+        FieldRefused: See ``check_reach`` and ``supervision.check_count``.
+        StoreFailed: The address is taken or is none of this machine.
+        WorkersFailed: The workers cannot begin, or end again and again.
+    """
+    check_count(workers)
+    if workers == 1:
+        with observing() as observers:
+            _run(serve(spaces, keyring, settings, announce=announce, observers=observers or ()))
+        return
+    check_reach(keyring, settings)
+    spaces.check_shared()
+    if find_spec("mcp") is not None:
+        import_module("mnemic.adapters.mcp.mounting")  # once, instead of once in each worker
+
+    def work(post: Post) -> None:
+        with observing() as observers:
+            _run(_serve_at(post, spaces, keyring, settings, observers=observers or ()))
+
+    with listening(settings) as listener, site(listener, workers) as found:
+        gc.freeze()  # what is there by now is never collected, so workers go on sharing its pages
+        try:
+            # A worker waits for its connections first, and then for its verbs.
+            Supervisor(work, found, 2 * settings.grace_s + STOPPING_S).run(
+                lambda: announce(address(listener, settings))
+            )
+        finally:
+            gc.unfreeze()
+
+
+def _run(serving: Coroutine[Any, Any, None]) -> None:
+    """Serve on an event loop of one's own."""
+    factory = uvicorn.Config(application).get_loop_factory()
     with asyncio.Runner(loop_factory=factory) as runner:
-        runner.run(serve(spaces, keyring, settings, announce=announce, observers=observers))
+        runner.run(serving)
 
 
 def check_reach(keyring: Keyring, settings: Settings) -> None:

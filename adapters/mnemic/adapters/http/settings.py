@@ -13,7 +13,7 @@ MEGABYTE = 1 << 20
 
 @frozen(kw_only=True)
 class Settings:
-    """The settings of a server. All limits are per process."""
+    """The settings of a server. All limits are per process: of several workers, each has them."""
 
     host: str = "127.0.0.1"
     """Address to listen at."""
@@ -32,7 +32,7 @@ class Settings:
     body_timeout_s: float = field(default=30.0, validator=gt(0))
     """Until the whole body of a request has to be there."""
     call_timeout_s: float = field(default=60.0, validator=gt(0))
-    """Until a verb has to have answered, waiting for a worker included."""
+    """Until a verb has to have answered, waiting for a thread included."""
     long_timeout_s: float = field(default=3600.0, validator=gt(0))
     """The same of verbs that take long, like a verification of everything."""
     import_max_bytes: int = field(default=16 * 1024 * MEGABYTE, validator=ge(1))
@@ -45,10 +45,10 @@ class Settings:
     """Streams of events that are open at once."""
     heartbeat_s: float = field(default=15.0, validator=gt(0))
     """Silence after which a stream says that it lives. Proxies cut off what is silent for long."""
-    workers: int = field(default=16, validator=ge(1))
+    threads: int = field(default=16, validator=ge(1))
     """Verbs that run at once."""
     waiting_max: int = field(default=128, validator=ge(0))
-    """Requests that wait for a worker; the next one is told to come again."""
+    """Requests that wait for a thread; the next one is told to come again."""
     retry_after_s: int = field(default=1, validator=ge(1))
     idle_timeout_s: int = field(default=75, validator=ge(1))
     """Of a connection between two requests."""

@@ -7,7 +7,7 @@ of the SDK, with sessions of the protocol for clients from before 2026-07-28 and
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Any
@@ -38,6 +38,8 @@ SHOWN_MAX = 20
 
 Authenticate = Callable[[Any], Caller]
 """Tells who makes a request, by its ASGI scope, or raises an error of ours."""
+Application = Callable[[Any, Any, Any], Awaitable[None]]
+Elsewhere = Callable[[Visit], Application | None]
 
 
 class Mounted:
@@ -50,11 +52,13 @@ class Mounted:
         authenticate: Authenticate,
         *,
         read_only: bool,
+        elsewhere: Elsewhere | None = None,
     ) -> None:
         self.guests = guests
         self._manager = manager
         self._authenticate = authenticate
         self._read_only = read_only
+        self._elsewhere = elsewhere
         self._listening: set[anyio.CancelScope] = set()
 
     def stop(self) -> None:
@@ -82,13 +86,17 @@ class Mounted:
         except MnemicError as error:
             await _refuse(error, send)
             return
+        other = None if self._elsewhere is None else self._elsewhere(visit)
+        if other is not None:
+            await self._pass_on(other, scope, receive, send)
+            return
         # Not every HTTP server trims what it hands over, and the SDK compares letter by letter.
         # Source: RFC 9110, section 5.5.
         headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
         scope = {**scope, "headers": headers, VISIT: visit, "user": _user(visit)}
         match scope["method"]:
             case "GET":
-                await self._listen(scope, receive, send)
+                await self._listen(self._manager.handle_request, scope, receive, send)
             case "DELETE":
                 await self._manager.handle_request(scope, receive, self._leaving(scope, send))
             case _:
@@ -108,12 +116,19 @@ class Mounted:
 
         return sending
 
-    async def _listen(self, scope: Any, receive: Any, send: Any) -> None:
+    async def _pass_on(self, other: Application, scope: Any, receive: Any, send: Any) -> None:
+        """Let another process serve a request."""
+        if scope["method"] == "GET":
+            await self._listen(other, scope, receive, send)
+        else:
+            await other(scope, receive, send)
+
+    async def _listen(self, serve: Application, scope: Any, receive: Any, send: Any) -> None:
         """Serve a stream on which a client only listens; it never ends by itself."""
         with anyio.CancelScope() as listening:
             self._listening.add(listening)
             try:
-                await self._manager.handle_request(scope, receive, send)
+                await serve(scope, receive, send)
             finally:
                 self._listening.discard(listening)
         if listening.cancelled_caught:
@@ -152,6 +167,7 @@ def asgi(
     stateless: bool = False,
     body_max: int = BODY_MAX,
     workers: int = WORKERS,
+    elsewhere: Elsewhere | None = None,
 ) -> Mounted:
     """Return the MCP door to *spaces*.
 
@@ -167,6 +183,8 @@ def asgi(
         stateless: Whether clients from before 2026-07-28 get no session of the protocol.
         body_max: Bytes of a request.
         workers: Calls that run at once; the others wait.
+        elsewhere: Where several processes serve one address: which of them a visit belongs to, as
+            an application that passes it on; None: to this one.
     """
     limiter = CapacityLimiter(workers)
     guests = Guests(spaces=spaces, sessions=sessions, workers=limiter)
@@ -178,7 +196,7 @@ def asgi(
         max_sessions=guests.seats_max,
         max_request_body_size=body_max,
     )
-    return Mounted(guests, manager, authenticate, read_only=read_only)
+    return Mounted(guests, manager, authenticate, read_only=read_only, elsewhere=elsewhere)
 
 
 def _security(hosts: Sequence[str] | None, origins: Iterable[str]) -> TransportSecuritySettings:

@@ -1,0 +1,220 @@
+"""Requests that one of several processes passes on to another, and what it answers there.
+
+What has a state of its own in a process, the seat of an agent, lives in one of them only: whoever
+else is asked for it passes the request on, unchanged, and the answer back as it comes. The way is a
+socket that only this user can reach; who may do what is looked at again at its end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+from zlib import crc32
+
+import h11
+import uvicorn
+from anyio import CancelScope, create_task_group
+from attrs import frozen
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
+
+from mnemic.adapters.http.failures import Overloaded
+from mnemic.adapters.http.front import REQUEST_ID
+from mnemic.adapters.http.posts import Post
+from mnemic.adapters.http.settings import Settings
+
+Application = Callable[[Any, Any, Any], Awaitable[None]]
+
+PEER = b"x-mnemic-peer"
+"""Header that says on this way, and on no other, which address a request came from."""
+PIECE_BYTES = 64 * 1024
+OF_A_CONNECTION = frozenset(
+    {b"connection", b"keep-alive", b"transfer-encoding", b"content-length", b"expect", b"upgrade"}
+)
+"""Headers that are not passed on. Source: RFC 9110, section 7.6.1."""
+OF_AN_ANSWER = frozenset({b"connection", b"keep-alive", b"transfer-encoding"})
+ASIDE_S = 5.0
+"""How long what is passed on to this process may take to end when it stops."""
+
+
+@frozen(kw_only=True)
+class Relays:
+    """The way from one process to the others."""
+
+    post: Post
+    settings: Settings
+
+    def home(self, owner: str, space: str) -> int:
+        """Return the number of the process in which somebody has a seat in a space."""
+        return crc32(f"{owner}\0{space}".encode()) % self.post.count
+
+    async def pass_on(
+        self, number: int, scope: Any, receive: Any, send: Any, *, body: bytes
+    ) -> None:
+        """Let another process answer a request.
+
+        Args:
+            number: Of its post.
+            scope: Of the request.
+            receive: Tells when whoever asks has gone.
+            send: Takes the answer.
+            body: Of the request, all of it.
+
+        Raises:
+            Overloaded: The other one cannot be reached, or hung up before it had said anything.
+        """
+        said = False
+
+        async def saying(message: Any) -> None:
+            nonlocal said
+            said = True
+            await send(message)
+
+        async def answered() -> None:
+            async for message in self._asked(number, _request(scope, body), body):
+                await saying(message)
+
+        try:
+            async with create_task_group() as tasks:
+                tasks.start_soon(_gone, receive, tasks.cancel_scope)
+                await answered()
+                tasks.cancel_scope.cancel()
+        except* (OSError, h11.RemoteProtocolError) as errors:
+            if not said:  # else the connection ends in the middle, which shows
+                raise Overloaded(
+                    "the process that this agent's seat is in has just gone; another takes over"
+                ) from errors
+
+    async def ask(self, number: int, path: str) -> bytes:
+        """Return what another process answers to a plain question.
+
+        Raises:
+            OSError, h11.RemoteProtocolError: It cannot be reached.
+        """
+        asked = h11.Request(method="GET", target=path, headers=[("host", "here")])
+        async with asyncio.timeout(self.settings.call_timeout_s):
+            parts = [message async for message in self._asked(number, asked, b"")]
+        return b"".join(part.get("body", b"") for part in parts)
+
+    async def _asked(
+        self, number: int, request: h11.Request, body: bytes
+    ) -> AsyncGenerator[dict[str, Any]]:
+        """Ask another process, and yield its answer in messages of ASGI."""
+        reader, writer = await asyncio.open_unix_connection(self.post.rooms[number])
+        try:
+            connection = h11.Connection(h11.CLIENT)
+            writer.write(connection.send(request) or b"")
+            writer.write(connection.send(h11.Data(data=body)) or b"")
+            writer.write(connection.send(h11.EndOfMessage()) or b"")
+            await writer.drain()
+            while True:
+                event = connection.next_event()
+                if event is h11.NEED_DATA:
+                    connection.receive_data(await reader.read(PIECE_BYTES))
+                elif isinstance(event, h11.Response):
+                    headers = [pair for pair in event.headers if pair[0] not in OF_AN_ANSWER]
+                    yield {
+                        "type": "http.response.start",
+                        "status": event.status_code,
+                        "headers": headers,
+                    }
+                elif isinstance(event, h11.Data):
+                    yield {
+                        "type": "http.response.body",
+                        "body": bytes(event.data),
+                        "more_body": True,
+                    }
+                elif isinstance(event, h11.EndOfMessage):
+                    yield {"type": "http.response.body", "body": b"", "more_body": False}
+                    return
+                elif isinstance(event, h11.ConnectionClosed):
+                    raise ConnectionResetError("the other process hung up")
+        finally:
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+
+
+def _request(scope: Any, body: bytes) -> h11.Request:
+    """Return a request as it is passed on."""
+    sent: bytes = scope["raw_path"].partition(b"?")[0]
+    query: bytes = scope["query_string"]
+    headers = [
+        (name, value)
+        for name, value in scope["headers"]
+        if name not in OF_A_CONNECTION and name not in {PEER, b"x-request-id"}
+    ]
+    headers.append((b"x-request-id", scope[REQUEST_ID].encode()))
+    peer = scope.get("client")
+    if peer is not None:
+        headers.append((PEER, f"{peer[0]} {peer[1]}".encode()))
+    return h11.Request(
+        method=scope["method"],
+        target=sent + (b"?" + query if query else b""),
+        headers=[*headers, (b"content-length", str(len(body)).encode())],
+    )
+
+
+async def _gone(receive: Any, asking: CancelScope) -> None:
+    """Stop asking when whoever asked has gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    asking.cancel()
+
+
+# --- the other end --------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def receiving(post: Post, application: Application) -> AsyncGenerator[None]:
+    """Answer what other processes pass on, for an ``async with`` block.
+
+    Args:
+        post: Of this process.
+        application: An ASGI application; it is asked as if the request had come straight to it.
+    """
+    config = uvicorn.Config(
+        _straightened(application),
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        date_header=False,
+    )
+    config.load()
+    loop, state = asyncio.get_running_loop(), ServerState()
+
+    def protocol() -> HttpToolsProtocol:
+        return HttpToolsProtocol(config, state, app_state={}, _loop=loop)
+
+    server = await loop.create_unix_server(protocol, sock=post.room)
+    try:
+        yield
+    finally:
+        server.close()
+        for connection in list(state.connections):
+            connection.shutdown()
+        if state.tasks:
+            await asyncio.wait(state.tasks, timeout=ASIDE_S)
+
+
+def _straightened(application: Application) -> Application:
+    """Return an application that sees where a request came from in the first place."""
+
+    async def straight(scope: Any, receive: Any, send: Any) -> None:
+        told = next((value for name, value in scope["headers"] if name == PEER), None)
+        headers = [pair for pair in scope["headers"] if pair[0] != PEER]
+        peer = None if told is None else _peer(told.decode("latin-1"))
+        await application({**scope, "headers": headers, "client": peer}, receive, send)
+
+    return straight
+
+
+def _peer(told: str) -> tuple[str, int]:
+    host, _, port = told.rpartition(" ")
+    return host, int(port)

@@ -1,0 +1,114 @@
+"""``mnemic serve --workers N`` as a process of its own, and what its processes say."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import httpx
+from attrs import frozen
+
+from mnemic.adapters.access import Keyring
+
+PATIENCE_S = 30.0
+"""How long a test waits for what should be there soon, before it fails."""
+LOOK_S = 0.02
+SERVE = "import sys; from mnemic.adapters.cli import main; sys.exit(main(sys.argv[1:]))"
+BLOCKS = "/v1/spaces/default/blocks"
+_BEGUN = re.compile(r"worker (\d+) is process (\d+)")
+_ANSWERED = re.compile(r"\[(\d+)\] INFO (\S+) ")
+
+
+@frozen(kw_only=True)
+class Several:
+    """A server of several processes."""
+
+    process: subprocess.Popen[str]
+    """Their parent."""
+    url: str
+    store: Path
+    secret: str
+    log: Path
+
+    def client(self, **options: object) -> httpx.Client:
+        """Return a client with a connection of its own, which some worker keeps."""
+        headers = {"authorization": f"Bearer {self.secret}"}
+        made = httpx.Client(base_url=self.url, headers=headers, timeout=PATIENCE_S)
+        made.headers.update({name: str(value) for name, value in options.items()})
+        return made
+
+    @property
+    def workers(self) -> dict[int, int]:
+        """The process that was begun last at each post."""
+        return {int(post): int(pid) for post, pid in _BEGUN.findall(self.log.read_text())}
+
+    def who_answered(self, response: httpx.Response) -> int:
+        """Return the process that has answered a request."""
+        request = response.headers["x-request-id"]
+        found: list[int] = []
+
+        def logged() -> bool:
+            said = _ANSWERED.findall(self.log.read_text())
+            found.extend(int(pid) for pid, each in said if each == request)
+            return bool(found)
+
+        eventually(logged)
+        return found[0]
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
+        """Tell the parent to stop, and return what it ends with."""
+        self.process.send_signal(how)
+        return self.process.wait(PATIENCE_S)
+
+
+@contextmanager
+def several(folder: Path, *options: str, workers: int = 3) -> Generator[Several]:
+    """Serve a store in *folder* by so many processes, for a ``with`` block."""
+    store, log = folder / "store.db", folder / "log"
+    keyring = Keyring.open(f"{store}.tokens")
+    _, secret = keyring.create(f"root {len(keyring.list())}", {"*": "admin"})
+    command = ["serve", "--db", str(store), "--port", "0", "--json", "--workers", str(workers)]
+    with (
+        log.open("a") as said,
+        subprocess.Popen(
+            [sys.executable, "-c", SERVE, *command, *options],
+            stdout=subprocess.PIPE,
+            stderr=said,
+            text=True,
+        ) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            assert line, log.read_text()
+            url = json.loads(line)["url"]
+            yield Several(process=process, url=url, store=store, secret=secret, log=log)
+        finally:
+            with suppress(ProcessLookupError):
+                process.kill()
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline, holds
+        time.sleep(LOOK_S)
+
+
+def lives(pid: int) -> bool:
+    """Return whether a process is still there, and not only remembered by its parent."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{pid}/stat")
+    return not status.exists() or ") Z " not in status.read_text()

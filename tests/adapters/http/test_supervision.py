@@ -1,0 +1,219 @@
+"""Several processes behind one address: how they begin, share, die, are replaced, and end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from functools import partial
+from pathlib import Path
+from threading import Event
+
+import httpx
+import pytest
+
+from mnemic.adapters.access import Keyring
+from mnemic.adapters.hosting import Spaces
+from mnemic.adapters.http.server import run
+from mnemic.adapters.http.settings import Settings
+from mnemic.adapters.http.supervision import WORKERS_MAX, check_count
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.kernel.errors import FieldRefused
+from tests.adapters.http.several import (
+    BLOCKS,
+    PATIENCE_S,
+    SERVE,
+    Several,
+    eventually,
+    lives,
+    several,
+)
+
+COMMANDS = 40
+"""Of each client that goes on while workers die."""
+DONE = (200, 201)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Generator[Several]:
+    """Three workers over an empty store."""
+    with several(tmp_path) as running:
+        yield running
+
+
+def learn(client: httpx.Client, content: str, key: str) -> str:
+    """Learn something, asking again until there is an answer, and return its id."""
+    headers = {"idempotency-key": key}
+    while True:
+        with suppress(httpx.TransportError):
+            answer = client.post(BLOCKS, json={"content": content}, headers=headers)
+            if answer.status_code in DONE:
+                return str(answer.json()["block_id"])
+            assert answer.status_code == 503, answer.text
+
+
+def has(answers: list[str], many: int) -> bool:
+    """Return whether there are so many answers by now."""
+    return len(answers) >= many
+
+
+def kinds(store: Path) -> Counter[str]:
+    """Return how many events of each kind stand in a log that is sound."""
+    with SyncMemory.open(store, read_only=True) as memory:
+        assert memory.verify().sound
+        return Counter(event.kind for event in memory.log(limit=1000))
+
+
+def test_connections_are_shared_out_evenly(server: Several) -> None:
+    with ExitStack() as stack:
+        clients = [stack.enter_context(server.client()) for _ in range(9)]
+        answered = Counter(server.who_answered(each.get("/healthz")) for each in clients)
+    assert answered == dict.fromkeys(server.workers.values(), 3)
+
+
+def test_workers_that_are_killed_under_load_lose_nothing_and_are_replaced(server: Several) -> None:
+    before = server.workers
+    answered: list[str] = []
+
+    def work(person: int) -> None:
+        with server.client() as client:
+            keys = (f"{person}-{each}" for each in range(COMMANDS))
+            answered.extend(learn(client, f"content of {key}", key) for key in keys)
+
+    with ThreadPoolExecutor(4) as people:
+        done = [people.submit(work, person) for person in range(4)]
+        for post in range(3):
+            eventually(partial(has, answered, 20 + 40 * post))
+            os.kill(before[post], signal.SIGKILL)
+        for each in done:
+            each.result(PATIENCE_S)
+    eventually(lambda: set(server.workers.values()).isdisjoint(before.values()))
+    assert server.stop() == 0
+    assert len(set(answered)) == 4 * COMMANDS
+    assert kinds(server.store)["block-learned"] == 4 * COMMANDS
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT], ids=lambda how: how.name)
+def test_all_stop_when_their_parent_is_told_to_and_nothing_acknowledged_is_lost(
+    server: Several, how: signal.Signals
+) -> None:
+    begun = [Event() for _ in range(4)]
+
+    def work(person: int) -> int:
+        acknowledged = 0
+        with server.client() as client, suppress(httpx.TransportError):
+            while client.post(BLOCKS, json={"content": f"{person}: {acknowledged}"}).is_success:
+                acknowledged += 1
+                if acknowledged == 5:
+                    begun[person].set()
+        return acknowledged
+
+    with ThreadPoolExecutor(4) as people:
+        told = [people.submit(work, person) for person in range(4)]
+        assert all(each.wait(PATIENCE_S) for each in begun)
+        assert server.stop(how) == 0
+        acknowledged = sum(each.result(PATIENCE_S) for each in told)
+    assert not any(lives(pid) for pid in server.workers.values())
+    stands = kinds(server.store)["block-learned"]
+    assert acknowledged <= stands <= acknowledged + 4  # the last of each may have come too late
+
+
+def test_nobody_goes_on_when_the_parent_is_killed(server: Several) -> None:
+    with server.client() as client:
+        client.post(BLOCKS, json={"content": "Ines opens the gate."}).raise_for_status()
+    server.process.kill()
+    server.process.wait(PATIENCE_S)
+    eventually(lambda: not any(lives(pid) for pid in server.workers.values()))
+    assert kinds(server.store)["block-learned"] == 1
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(server.url)
+
+
+def test_a_worker_that_is_told_to_stop_by_hand_is_replaced_too(server: Several) -> None:
+    before = server.workers
+    os.kill(before[0], signal.SIGTERM)
+    eventually(lambda: server.workers[0] != before[0])
+    with ExitStack() as stack:
+        clients = [stack.enter_context(server.client()) for _ in range(3)]
+        for _ in range(3):
+            assert {each.get("/readyz").status_code for each in clients} == {200}
+    assert server.stop() == 0
+
+
+def test_workers_that_die_again_and_again_end_the_server(server: Several) -> None:
+    def killed() -> bool:
+        with suppress(ProcessLookupError):
+            os.kill(server.workers[1], signal.SIGKILL)
+        return server.process.poll() is not None
+
+    eventually(killed)
+    assert server.process.returncode == 5
+    assert '"code": "workers-failed"' in server.log.read_text()
+    assert "SIGKILL soon after it began, 5 times in a row" in server.log.read_text()
+    eventually(lambda: not any(lives(pid) for pid in server.workers.values()))
+
+
+def test_workers_that_cannot_begin_say_why(tmp_path: Path) -> None:
+    with several(tmp_path) as server, server.client() as client:
+        client.post(BLOCKS, json={"content": "Ines opens the gate."}).raise_for_status()
+        store = server.store
+        server.stop()
+    command = [sys.executable, "-c", SERVE, "--db", str(store), "--json", "serve", "--port", "0"]
+    ran = subprocess.run(
+        [*command, "--open-loopback", "--workers", "2", "--telemetry"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+        env={**os.environ, "OTEL_TRACES_EXPORTER": "pigeons"},
+    )
+    assert ran.returncode == 5
+    assert "worker " in ran.stderr
+    assert "names 'pigeons', which is no exporter here" in ran.stderr
+
+
+@pytest.mark.parametrize("number", [0, -1, WORKERS_MAX + 1])
+def test_a_number_of_workers_is_one_that_can_be(number: int) -> None:
+    with pytest.raises(FieldRefused) as refused:
+        check_count(number)
+    assert refused.value.facts["field"] == "workers"
+
+
+def test_a_process_with_threads_is_not_forked() -> None:
+    over = Event()
+    thread = threading.Thread(target=over.wait)
+    thread.start()
+    try:
+        with pytest.raises(FieldRefused, match="threads run here"):
+            check_count(2)
+    finally:
+        over.set()
+        thread.join()
+    check_count(2)
+
+
+@pytest.mark.parametrize("store", [":memory:", MemoryStore()], ids=["memory", "object"])
+def test_a_store_that_others_cannot_open_is_served_by_one(
+    tmp_path: Path, store: str | MemoryStore
+) -> None:
+    keyring, settings = Keyring.open(tmp_path / "tokens"), Settings(port=0, open_loopback=True)
+    with pytest.raises(FieldRefused, match="cannot share a store"):
+        run(Spaces(store), keyring, settings, announce=lambda _: None, workers=2)
+
+
+def test_the_store_is_left_as_after_any_other_end(server: Several) -> None:
+    with server.client() as client:
+        client.post(BLOCKS, json={"content": "Ines opens the gate."}).raise_for_status()
+    server.stop()
+    assert not server.store.with_name("store.db-wal").exists()
+    with sqlite3.connect(server.store) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    connection.close()
