@@ -7,7 +7,7 @@ from importlib import import_module
 
 from tests.torture.figures import Campaign
 
-NAMES: tuple[str, ...] = ()
+NAMES: tuple[str, ...] = ("kills",)
 """Modules of this folder."""
 
 

@@ -1,0 +1,202 @@
+"""Agents that do everything a memory can do, by chance, until they are killed.
+
+An agent tells two things over a pipe, one JSON list to a line: what it is about to ask,
+``["?", id, verb, arguments]``, and what it was promised, ``["!", id, first, last, told]``. Versions
+are null for what wrote nothing, and for verbs that take no command id.
+"""
+# ruff: noqa: S311 - chance is seeded, not secret
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from itertools import cycle
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from attrs import frozen
+
+from mnemic.adapters.embedders.hashing import HashEmbedder
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.proximity.keeper import Graphs, Retriever
+from mnemic.adapters.proximity.library import obstacle
+from mnemic.adapters.stores.sqlite import SQLiteStore
+from mnemic.kernel.errors import EmbedderMismatch, Refused, StoreBusy
+
+EMBEDDERS: Final = {size: HashEmbedder(size) for size in (8, 12)}
+"""A space moves from one to the other and back."""
+GRAPHS: Final = Graphs(always=True, least=16, sizes=(16, 64))
+"""So small that graphs are built, joined and swept all the time."""
+WORDS: Final = (
+    "amber birch cedar delta ember fjord grove heron inlet jetty kelp lagoon moor north otter pine"
+).split()
+VERBS: Final[Mapping[str, int]] = {
+    "learn": 6,
+    "learn_many": 3,
+    "connect": 3,
+    "recall": 4,
+    "outcome": 3,
+    "consolidate": 3,
+    "curate": 2,
+    "compose": 2,
+    "revise": 1,
+    "erase": 1,
+    "end_session": 1,
+    "checkpoint": 1,
+    "export": 1,
+    "reembed": 1,
+}
+"""What agents do, and how often beside each other."""
+
+Arguments: TypeAlias = dict[str, Any]
+
+
+@frozen
+class Asked:
+    """What an agent was about to ask."""
+
+    id: str
+    verb: str
+    arguments: Arguments
+
+
+@frozen
+class Promised:
+    """What an agent was answered."""
+
+    asked: Asked
+    first: int | None
+    last: int | None
+    told: Any
+    """A decision id, the version of a checkpoint, ...: what the promise can be checked by."""
+
+
+def opened(store: SQLiteStore, actor: str = "warden") -> SyncMemory:
+    """Open the space with whichever embedder is in force, and with graphs if there can be any."""
+    retriever: Retriever = "exact" if obstacle() is not None else GRAPHS
+    for embedder in cycle(EMBEDDERS.values()):
+        with suppress(EmbedderMismatch):  # another agent may move the space on just now
+            return SyncMemory.open(store, embedder=embedder, actor=actor, retriever=retriever)
+    raise AssertionError
+
+
+def ask(memory: SyncMemory, asked: Asked) -> Any:
+    """Do what was asked, or do it again, and return what the answer can be checked by."""
+    match asked.verb:
+        case "checkpoint":
+            return memory.checkpoint().version
+        case "export":
+            return memory.export(**asked.arguments).version
+        case "reembed":
+            memory.reembed(EMBEDDERS[asked.arguments["size"]])
+            return memory.status().version
+        case verb:
+            answer = getattr(memory, verb)(**asked.arguments, command_id=asked.id)
+            return getattr(answer, "decision_id", None)
+
+
+class Agent:
+    """Does one thing after another, and tells each before and after."""
+
+    def __init__(
+        self, path: Path, name: str, *, seed: int, mouth: int, verbs: Sequence[str], loved: str
+    ) -> None:
+        self._chance = random.Random(seed)
+        self._store = SQLiteStore(path, synchronous="normal")
+        self._log = self._store.log("default")
+        self._memory = opened(self._store, name)
+        self._path, self._name, self._mouth = path, name, mouth
+        self._verbs, self._often = verbs, [VERBS[verb] for verb in verbs]
+        self._loved = loved
+        """What it does every other time."""
+        self._known: list[str] = [block.id for block in self._memory.blocks(limit=100).items] or [
+            "0" * 16
+        ]
+
+    def live(self) -> None:
+        """Go on for ever."""
+        self._memory.start_session()
+        number = 0
+        while True:
+            by_chance = self._chance.choices(self._verbs, self._often)[0]
+            verb = self._loved if self._chance.random() < 0.5 else by_chance
+            self._do(Asked(f"{self._name}-{number}", verb, self._arguments(verb, number)))
+            number += 1
+
+    def _do(self, asked: Asked) -> None:
+        self._tell("?", asked.id, asked.verb, asked.arguments)
+        told: Any = None
+        try:
+            told = ask(self._memory, asked)
+        except (Refused, StoreBusy):  # an archived end, nothing to score, others who erase, ...
+            told = "refused"
+        row = self._log.command(asked.id)
+        self._tell("!", asked.id, row and row.first, row and row.last, told)
+        if asked.verb == "end_session":
+            self._memory.start_session()
+        if asked.verb in {"learn", "learn_many"}:
+            self._known += self._memory.session_block_ids[-1:]
+
+    def _tell(self, *line: object) -> None:
+        os.write(self._mouth, json.dumps(line).encode() + b"\n")
+
+    def _some(self, count: int) -> list[str]:
+        return sorted({self._chance.choice(self._known) for _ in range(count)})
+
+    def _words(self, count: int) -> str:
+        return " ".join(self._chance.choices(WORDS, k=count))
+
+    def _arguments(self, verb: str, number: int) -> Arguments:
+        fresh = f"{self._name} says {number}: {self._words(6)}"
+        made: Mapping[str, Callable[[], Arguments]] = {
+            "learn": lambda: {"content": fresh, "tags": self._words(2).split()},
+            "learn_many": lambda: {"lessons": [f"{fresh} {n}" for n in range(7)]},
+            "connect": lambda: {
+                "source": self._chance.choice(self._known),
+                "target": self._chance.choice(self._known),
+                "relation": "supports",
+            },
+            "recall": lambda: {"query": self._words(3)},
+            "outcome": lambda: {
+                "block_ids": self._some(3),
+                "signal": self._chance.choice([0.0, 0.5, 1.0]),
+            },
+            "compose": lambda: {"members": self._some(3), "query": self._words(2)},
+            "revise": lambda: {"block_id": self._chance.choice(self._known), "content": fresh},
+            "erase": lambda: {"block_id": self._chance.choice(self._known)},
+            "export": lambda: {"path": str(self._path.with_name(f"{self._name}-{number}.jsonl"))},
+            "reembed": lambda: {"size": self._chance.choice(list(EMBEDDERS))},
+        }
+        return made.get(verb, dict)()
+
+
+def life(
+    path: Path, name: str, *, seed: int, mouth: int, verbs: Sequence[str], loved: str
+) -> Callable[[], None]:
+    """Return the life of one agent, yet to be lived."""
+
+    def lived() -> None:
+        warnings.simplefilter("error")
+        Agent(path, name, seed=seed, mouth=mouth, verbs=verbs, loved=loved).live()
+
+    return lived
+
+
+def heard(lines: Sequence[str]) -> tuple[list[Promised], Asked | None]:
+    """Return what an agent was promised, and what it had asked when it fell silent."""
+    promised: list[Promised] = []
+    asked: Asked | None = None
+    for line in lines:
+        if not line.endswith("\n"):
+            break  # killed while it spoke
+        kind, *rest = json.loads(line)
+        if kind == "?":
+            asked = Asked(*rest)
+        elif asked is not None:
+            promised.append(Promised(asked, *rest[1:]))
+            asked = None
+    return promised, asked
