@@ -84,7 +84,7 @@ def test_a_file_locked_by_somebody_else_is_busy(store: SQLiteStore, path: Path) 
 
 
 def test_a_queue_that_does_not_move_is_busy(path: Path) -> None:
-    with closing(WriterQueue(path)) as one, closing(WriterQueue(path, patience_s=0.0)) as two:
+    with closing(WriterQueue(path)) as one, closing(WriterQueue(path, patience_s=0.5)) as two:
         with one.turn(), pytest.raises(StoreBusy), two.turn():
             pass
         with two.turn(), pytest.raises(StoreBusy), two.turn():
