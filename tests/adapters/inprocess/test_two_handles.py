@@ -180,7 +180,39 @@ def test_a_consolidation_ends_though_another_never_stops_learning(opened: Open, 
     slow.meanwhile = learn_on
     one.learn("words")
     done = one.consolidate()
-    assert (done.promoted, done.inbox_remaining) == (1, 1)
+    assert (done.promoted, done.inbox_remaining) == (2, 1)
+
+
+def test_what_is_learned_during_a_consolidation_does_not_make_its_repetition_write(
+    opened: Open, path: Path
+) -> None:
+    slow = Interrupted()
+    one, two = opened(path, embedder=slow), opened(path)
+    one.learn("words")
+    slow.meanwhile = lambda: two.learn("more words")
+    done = one.consolidate(command_id="c")
+    assert (done.promoted, done.inbox_remaining) == (2, 0)
+    head = one.status().version
+    assert two.consolidate(command_id="c") == one.consolidate(command_id="c") == done
+    assert one.status().version == head
+
+
+def test_two_that_consolidate_under_one_id_at_once_are_told_the_same(
+    opened: Open, path: Path
+) -> None:
+    slow = Interrupted()
+    one, two = opened(path, embedder=slow), opened(path)
+    one.adopt_policy(Policy(name="small", consolidate_chunk=2))
+    one.learn_many(["one", "two", "three"])
+    told: list[object] = []
+
+    def twin() -> None:
+        two.learn("four")
+        told.append(two.consolidate(command_id="c"))
+
+    slow.meanwhile = twin
+    assert one.consolidate(command_id="c") == told[0]
+    assert (one.status().inbox, one.consolidate(command_id="c")) == (0, told[0])
 
 
 def test_blocks_that_changed_while_they_were_embedded_are_taken_as_they_are(

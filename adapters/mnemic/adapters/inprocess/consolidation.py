@@ -64,6 +64,8 @@ def consolidate(
     while True:
         done = chunks.promote(None if limit is None else limit - total.promoted)
         if done is None:
+            done = next(request.answers(), None)  # a twin may have promoted the rest
+        if done is None:
             break
         total = _sum(total, done)
         if progress is not None:
@@ -92,10 +94,11 @@ def _sum(total: ConsolidateResult, event: BlocksPromoted | BlocksRelinked) -> Co
 class _Request:
     """One consolidation and the ids of its commits: its own for the first, derived for the rest.
 
-    What was learned since it began is not part of it, or it would never end while another process
-    goes on learning. Asked again under its id it takes up what it wrote before. If it was cut
-    short, it goes on with the blocks that waited when it first began, and edges are not looked for
-    again, so that a command that came to its end writes nothing when repeated.
+    What was learned since its first commit is not part of it, or it would never end while another
+    process goes on learning. Asked again under its id, it takes up what it wrote before. If it was
+    cut short, it goes on with the blocks that waited at its first commit, and edges are not looked
+    for again, so that a command that came to its end writes nothing when repeated. The same holds
+    for twins: commands under one id that run at once.
     """
 
     def __init__(
@@ -107,17 +110,18 @@ class _Request:
         self._commits = 0
         self._head = -1
         self.known = len(space.state.catalogue.ids)
-        """How many blocks there were when it began: numbers from here on are of later ones."""
+        """How many blocks there were when it began: until its first commit, no others count."""
         self.began: int | None = None
-        """The version of its first commit, if it was asked before."""
-        self.answered: tuple[BlocksPromoted | BlocksRelinked, ...] = tuple(self._answers())
+        """The version of its first commit."""
+        self.answered: tuple[BlocksPromoted | BlocksRelinked, ...] = tuple(self.answers())
         """What it wrote before."""
 
-    def _answers(self) -> Iterator[BlocksPromoted | BlocksRelinked]:
+    def answers(self) -> Iterator[BlocksPromoted | BlocksRelinked]:
+        """Yield what has been written under its ids and not been taken note of."""
         while (row := self._space.remembered(self.command())) is not None:
-            self.began = row.first if self.began is None else self.began
-            self.commit(row.last)
-            yield self.written(row).extra
+            outcome = self.written(row)
+            self.commit(outcome)
+            yield outcome.extra
 
     def written(self, row: CommandRow) -> Outcome:
         """Return what a commit wrote: an earlier one, or one of a twin that runs just now."""
@@ -130,10 +134,11 @@ class _Request:
         derived = None if self._id is None else f"{self._id}/{self._commits}"
         return Command("consolidate", self._arguments, derived if self._commits else self._id)
 
-    def commit(self, version: int) -> None:
-        """Take note of a commit that ended at *version*."""
+    def commit(self, outcome: Outcome) -> None:
+        """Take note of a commit."""
         self._commits += 1
-        self._head = version
+        self._head = outcome.last
+        self.began = outcome.first if self.began is None else self.began
 
     def inbox_remaining(self) -> int:
         """Return how many blocks wait: at the end of the last commit; if there is none, now.
@@ -188,20 +193,19 @@ class _Chunks:
         request = self._request
         outcome = self._space.prepared(request.command(), decide, again=request.written)
         if outcome.events:
-            request.commit(outcome.last)
+            request.commit(outcome)
         event: BlocksPromoted | BlocksRelinked = outcome.extra
         if isinstance(event, BlocksPromoted):
             self._adapt(len(waiting), event)
         return event
 
     def waiting(self) -> list[int]:
-        """Return the inbox without what was first learned since, or since the command began."""
+        """Return what waits and belongs to the command."""
         with self._space.guard:
             view, began = self._space.live(), self._request.began
-            inbox = [block for block in view.inbox() if block < self._request.known]
             if began is None:
-                return inbox
-            return [block for block in inbox if view.life.get("learned", block) < began]
+                return [block for block in view.inbox() if block < self._request.known]
+            return [block for block in view.inbox() if view.life.get("learned", block) < began]
 
     def _next(self, limit: int | None) -> list[tuple[int, BlockText]]:
         """Return the next inbox blocks off a snapshot, first in first."""
@@ -301,7 +305,7 @@ def _relink_chunk(space: Space, numbers: Sequence[int], request: _Request) -> in
     event: BlocksPromoted | BlocksRelinked | None = outcome.extra
     if event is None:
         return 0
-    request.commit(outcome.last)
+    request.commit(outcome)
     return len(event.links)
 
 
