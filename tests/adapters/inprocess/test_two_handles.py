@@ -164,8 +164,12 @@ def test_what_is_learned_after_a_consolidation_is_no_part_of_its_answer(
     pair: tuple[SyncMemory, SyncMemory],
 ) -> None:
     one, two = pair
+
+    def learn_more(*_: int) -> None:
+        two.learn("more words")
+
     one.learn("words")
-    done = one.consolidate(command_id="c", progress=lambda *_: two.learn("more words"))
+    done = one.consolidate(command_id="c", progress=learn_more)
     assert (done.promoted, done.inbox_remaining, one.status().inbox) == (1, 0, 1)
     assert two.consolidate(command_id="c") == done
 
