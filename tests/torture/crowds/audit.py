@@ -1,0 +1,228 @@
+"""What must be true of a log that a crowd has written, given what its members noted down.
+
+Everything is read from the store when it is at rest, by a handle that has not seen the crowd.
+"""
+# ruff: noqa: S311 - chance is seeded, not secret
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from itertools import groupby, pairwise
+
+from attrs import define, field
+
+from mnemic.adapters.embedders.hashing import HashEmbedder
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.stores.opening import Address, opened
+from mnemic.kernel.events import BlockErased, BlockLearned, Recorded
+from mnemic.kernel.ports import Log, Store
+from mnemic.kernel.texts import BlockText
+from mnemic.projections.state import State
+from mnemic.projections.views import as_of
+from tests.agreement.prefixes import cut, reader
+from tests.agreement.snapshots import told_by_reference, told_by_view
+from tests.agreement.witnesses import Witness, read
+from tests.torture.crowds.notes import RACE, Done, Heard, Seen, digest
+from tests.torture.crowds.readers import told
+
+DIMENSION = 16
+JUDGED = 300
+"""Events of each log of which the reference says what they should have been."""
+COMPARED = 6
+"""Versions at which columns and reference tell everything that they know."""
+ASKED_AGAIN = 150
+"""Answers to readers that are worked out again, a tenth of them on a log cut short."""
+SHOWN = 5
+"""Failures of one kind that are told."""
+
+
+@define(kw_only=True)
+class Audit:
+    """One log, and everything noted by those who wrote and read it."""
+
+    address: Address
+    done: list[Done]
+    seen: list[Seen]
+    heard: list[Heard]
+    now: datetime
+    seed: int
+    facts: dict[str, int] = field(init=False, factory=dict)
+
+    def failures(self) -> list[str]:
+        """Return what is not as it must be, each in a line."""
+        found: list[str] = []
+        with opened(self.address) as store:
+            log = store.log("default")
+            events = read(log)
+            for check in (
+                self._versions(events),
+                self._acknowledged(events),
+                self._repeated(events),
+                self._looks(events),
+                self._answers(store, events),
+                self._prefixes(log, events),
+                self._walks(store),
+            ):
+                for _, failure in zip(range(SHOWN), check, strict=False):
+                    found.append(failure)
+        self.facts["events"] = len(events)
+        return found
+
+    # --- the log --------------------------------------------------------------------------------
+
+    def _versions(self, events: Sequence[Recorded]) -> Iterator[str]:
+        """Versions follow each other, hours never decrease, and a command stands in one piece."""
+        ended: set[str] = set()
+        for name, group in groupby(events, key=lambda each: each.command_id):
+            if name in ended:
+                yield f"command {name} stands in the log twice"
+            ended.add(name)
+            if len({(each.actor, each.session_id) for each in group}) > 1:
+                yield f"command {name} is of two actors or sessions"
+        for before, after in pairwise(events):
+            if after.version != before.version + 1 or after.active_us < before.active_us:
+                yield f"version {after.version} does not follow {before.version}"
+
+    def _acknowledged(self, events: Sequence[Recorded]) -> Iterator[str]:
+        """What was acknowledged stands in the log as it was, and nothing else that was asked."""
+        places = defaultdict[str, list[Recorded]](list)
+        for event in events:
+            places[event.command_id].append(event)
+        promised = {each.id for each in self.done if each.first is not None}
+        for each in self.done:
+            if each.first is None:
+                continue
+            written = places.get(each.id, [])
+            if not written or (written[0].version, written[-1].version) != (each.first, each.last):
+                yield f"{each.id} ({each.verb}) was acknowledged at {each.first}-{each.last}"
+            elif not _is_by(each, written[0].actor):
+                yield f"{each.id} of {each.who} is recorded as {written[0].actor}'s"
+        for name, written in places.items():
+            base = name.partition("/")[0]
+            if base.startswith((RACE, "w")) and base not in promised:
+                yield f"{name} was written and never acknowledged"
+            said = _words(written) if base in promised else ()
+            for words in said:
+                if not words.startswith((name, "common")):
+                    yield f"{name} has learned {words!r}"
+        self.facts["commands"] = len({each.id for each in self.done})
+        self.facts["answers to writers"] = len(self.done)
+
+    def _repeated(self, events: Sequence[Recorded]) -> Iterator[str]:
+        """Whoever gives a command again is told what was told the first time."""
+        erasures = [each.version for each in events if isinstance(each.event, BlockErased)]
+        last = max(erasures, default=-1)
+        told = defaultdict[str, list[Done]](list)
+        for each in self.done:
+            if each.first is not None:
+                told[each.id].append(each)
+        for name, answers in told.items():
+            if len({(each.first, each.last) for each in answers}) > 1:
+                yield f"{name} was told to stand at several places"
+            # Words that were erased in between are missing from the second answer.
+            told_late = min(each.first or 0 for each in answers) > last
+            if told_late and len({each.answer for each in answers}) > 1:
+                yield f"{name} ({answers[0].verb}) was answered in several ways"
+        self.facts["given again"] = sum(len(answers) - 1 for answers in told.values())
+        self.facts["raced"] = sum(
+            len({each.who for each in answers}) > 1 for answers in told.values()
+        )
+
+    # --- readers --------------------------------------------------------------------------------
+
+    def _looks(self, events: Sequence[Recorded]) -> Iterator[str]:
+        """No reader was ever told of a version in the middle of a command."""
+        inside = {
+            before.version
+            for before, after in pairwise(events)
+            if before.command_id == after.command_id
+        }
+        for each in self.heard:
+            yield from each.troubles
+            for version in inside.intersection(each.versions):
+                yield f"{each.who} read version {version}, in the middle of a command"
+        self.facts["answers to readers"] = sum(each.answers for each in self.heard)
+        self.facts["batches seen whole"] = sum(each.wholes for each in self.heard)
+        self.facts["versions of several events"] = len(inside)
+
+    def _answers(self, store: Store, events: Sequence[Recorded]) -> Iterator[str]:
+        """What readers were told is what the log tells that ends at that version."""
+        erased = [each.version for each in events if isinstance(each.event, BlockErased)]
+        sound = [each for each in self.seen if each.head >= max(erased, default=-1)]
+        chosen = random.Random(self.seed).sample(sound, min(ASKED_AGAIN, len(sound)))
+        log, embedder = store.log("default"), HashEmbedder(DIMENSION)
+        with SyncMemory.open(store, embedder=embedder, read_only=True, checkpoints=False) as whole:
+            for place, each in enumerate(chosen):
+                memory = whole
+                if place % 10 == 0:
+                    memory = reader(cut(log, each.version), embedder=embedder)
+                view = memory.as_of(version=each.version, now=self.now)
+                if digest(told(view, each.choice)) != each.answer:
+                    when = "later" if each.past else "live"
+                    yield f"{each.who} was told something else of {each.version} ({when}), {each}"
+        self.facts["answers worked out again"] = len(chosen)
+
+    # --- every prefix ---------------------------------------------------------------------------
+
+    def _prefixes(self, log: Log, events: Sequence[Recorded]) -> Iterator[str]:
+        """Fold event by event: what must hold at every prefix does."""
+        chance = random.Random(self.seed)
+        judged = {*chance.sample(range(len(events)), min(JUDGED, len(events)))}
+        compared = {len(events) - 1, *chance.sample(range(len(events)), COMPARED)}
+        state, witness = State().rebuild(events), Bystander(log, judged)
+        for recorded in events:
+            try:
+                witness.take(recorded)
+            except AssertionError as error:
+                yield f"version {recorded.version} ({type(recorded.event).__name__}): {error!r}"
+                return
+            if recorded.version in compared:
+                view = as_of(state, recorded.version)
+                if told_by_view(view) != told_by_reference(witness.plain):
+                    yield f"columns and reference differ at {recorded.version}"
+        self.facts["prefixes checked"] = len(events)
+        self.facts["decisions made again"] = len(judged)
+
+    def _walks(self, store: Store) -> Iterator[str]:
+        """The chain is sound, and every recall of the crowd can be replayed."""
+        embedder = HashEmbedder(DIMENSION)
+        with SyncMemory.open(store, embedder=embedder, read_only=True, checkpoints=False) as memory:
+            verified, replayed = memory.verify(), memory.replay_all()
+        if not verified.sound:
+            yield f"not sound: {verified}"
+        if replayed.decisions != replayed.reproduced + replayed.sealed:
+            yield f"not all can be replayed: {replayed}"
+        self.facts["recalls replayed"] = replayed.decisions
+
+
+class Bystander(Witness):
+    """A witness with too much to see to judge all of it."""
+
+    def __init__(self, log: Log, judged: set[int]) -> None:
+        super().__init__(log, crowded=True)
+        self._judged = judged
+
+    def take(self, recorded: Recorded) -> None:
+        """Take in one event."""
+        self._take(recorded)
+
+    def _judge(self, recorded: Recorded) -> None:
+        if recorded.version in self._judged:
+            super()._judge(recorded)
+
+
+def _words(written: Sequence[Recorded]) -> Iterator[str]:
+    """Yield the texts that were learned, as far as they are not erased."""
+    for recorded in written:
+        event = recorded.event
+        if isinstance(event, BlockLearned) and isinstance(event.text, BlockText):
+            yield event.text.content
+
+
+def _is_by(done: Done, actor: str) -> bool:
+    if not done.id.startswith(RACE):
+        return actor == done.who
+    return int(actor[1:]) // 2 == int(done.who[1:]) // 2
