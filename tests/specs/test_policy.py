@@ -16,7 +16,14 @@ from mnemic.kernel.errors import PolicyRefused
 from mnemic.kernel.policy import DEFAULT, ELFMEM, POLICIES, Policy
 from mnemic.specs.rules import Row, rows
 
-IN_RULES_OF_THEIR_OWN = {"name", "relation_weights", "zones", "zone_ceilings", "zone_places", "frames"}
+IN_RULES_OF_THEIR_OWN = {
+    "name",
+    "relation_weights",
+    "zones",
+    "zone_ceilings",
+    "zone_places",
+    "frames",
+}
 
 
 def fixed_numbers() -> Iterator[tuple[str, str]]:

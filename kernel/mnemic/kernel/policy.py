@@ -415,7 +415,7 @@ class Policy:
     def _of(cls, given: object, missing: Mapping[str, Any]) -> Policy:
         if not isinstance(given, Mapping):
             raise PolicyRefused(f"not a policy: {given!r:.100}")
-        for name in sorted({*map(str, given)} - {each.name for each in attrs.fields(cls)}):
+        for name in sorted({*map(str, given)} - {*attrs.fields_dict(cls)}):
             raise PolicyRefused(
                 f"no policy has a field {name!r}",
                 recovery="Correct its name; `mnemic policy` shows every field there is.",

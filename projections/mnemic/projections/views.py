@@ -241,7 +241,7 @@ class View:
         Recalls ask nothing else of it; what is rare was said at the time.
         """
         other = copy(self)
-        other._alone = self.present.among(self.life, numbers)
+        other._alone = self.present.among(self.life, numbers)  # noqa: SLF001 - one of our own
         return other
 
     def with_status(self, status: int) -> Ints:

@@ -178,8 +178,7 @@ def _sieves(view: View, gate: Gate) -> Iterator[tuple[str, Sieve]]:
         yield "frame scope", lambda numbers: view.life.column("session", numbers) == known
     if frame.only_tags:
         yield "frame only_tags", lambda numbers: _tagged(view, numbers, frame.only_tags)
-        if any(tag.startswith(OWN) for tag in frame.only_tags):
-            yield "frame zone", lambda numbers: _may_say(view, numbers, frame.only_tags)
+        yield "frame zone", lambda numbers: _may_say(view, numbers, frame.only_tags)
     if frame.never_tags:
         yield "frame never_tags", lambda numbers: ~_tagged(view, numbers, frame.never_tags)
     if where.tags:
@@ -206,8 +205,10 @@ def _tagged(view: View, numbers: Ints, wanted: tuple[str, ...]) -> NDArray[np.bo
 
 
 def _may_say(view: View, numbers: Ints, wanted: tuple[str, ...]) -> NDArray[np.bool_]:
-    """Return which blocks come in by a tag that their zone grants: who the agent is, few may say."""
+    """Return which blocks a wanted tag lets in: who the agent is, not every zone may say."""
     plain = tuple(tag for tag in wanted if not tag.startswith(OWN))
+    if plain == wanted:
+        return np.ones(len(numbers), dtype=np.bool_)
     return view.privileged(numbers) | _tagged(view, numbers, plain)
 
 

@@ -268,13 +268,7 @@ def _outranked(
             None,
         )
     if reason == "zone_full":
-        zone = case.view.zone(row.block)
-        share = unit(case.view.policy.places(zone))
-        return (
-            f"Blocks of the zone {zone!r} and those below it had taken their share of the answer, "
-            f"{share:.0%} where others can fill the rest.",
-            None,
-        )
+        return _crowded(case, row.block), None
     if reason == "token_budget":
         tokens = limits.counter.count(answering.lines(case.view)(row.block))
         return f"Its {tokens} tokens did not fit what was left of {limits.token_budget}.", None
@@ -283,6 +277,18 @@ def _outranked(
     if missing < 0.0:
         return "Blocks that the frame guarantees took the places.", None
     return f"Its score {unit(row.score):.3f} was {missing:.3f} short of the last returned.", least
+
+
+def _crowded(case: Case, number: int) -> str:
+    """Say why there was no place left for a block of its zone."""
+    zone = case.view.zone(number)
+    share = unit(case.view.policy.places(zone))
+    if not share:
+        return f"What is of the zone {zone!r} is kept out of answers."
+    return (
+        f"Blocks of the zone {zone!r} and those below it had taken their share of the answer, "
+        f"{share:.0%} where others can fill the rest."
+    )
 
 
 def _one(number: int) -> Ints:

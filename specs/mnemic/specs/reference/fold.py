@@ -87,7 +87,7 @@ class PlainState:
         return [block for block in self.order if self.blocks[block].status == status]
 
     def is_constitutional(self, block: BlockId) -> bool:
-        """Return whether a block may not fade: by its tags, and a zone that grants what they say."""
+        """Return whether a block may not fade: its tags say so, and its zone grants it."""
         facts = self.blocks[block]
         return "self/constitutional" in facts.tags and self.policy.privileges(facts.zone)
 

@@ -302,7 +302,7 @@ def expected_choice(
     cost: Callable[[BlockId], int],
     drawn: int = 0,
 ) -> PlainChoice:
-    """Return what of a ranking is let in, each block if it still fits and its zone has a share left.
+    """Return what of a ranking is let in: each block that still fits, while its zone has a share.
 
     Args:
         state: Its policy says how much is let in by default.
@@ -351,11 +351,7 @@ def expected_choice(
         came, went = pool[drawn], pool[0]
         chosen = [came if block == went else block for block in chosen]
         reasons = dict(dropped) | {went: "explored"}
-        dropped = [
-            (block, reasons[block])
-            for block in turns
-            if block in reasons and block != came
-        ]
+        dropped = [(block, reasons[block]) for block in turns if block in reasons and block != came]
     return PlainChoice(
         chosen=[row.block for row in ranking if row.block in chosen],
         dropped=dropped[: state.policy.runners_up],

@@ -283,7 +283,10 @@ EVENTS: Mapping[type, Strategy[Any]] = {
     e.BlockForgotten: built(e.BlockForgotten, {"block_id": block_ids}, reason=st.none() | remarks),
     e.BlockErased: st.builds(e.BlockErased, block_id=block_ids),
     e.BlockRezoned: built(
-        e.BlockRezoned, {"block_id": block_ids, "zone": names}, reason=st.none() | remarks
+        e.BlockRezoned,
+        {"block_id": block_ids, "zone": names},
+        reason=st.none() | remarks,
+        rate=st.none() | fractions,
     ),
     e.VectorsStaged: st.builds(
         e.VectorsStaged, embedder=identities, vectors=tuples(staged_vectors)

@@ -1,0 +1,106 @@
+"""What comes from below takes places, at most its share, and moves nothing else.
+
+Texts that are learned after the trusted ones, in any thread, with any tags, near-duplicates and
+edges included. What this does not cover is said in docs/threats.md: words that were learned before
+a trusted text make its own less rare.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemic.kernel.arithmetic import NANO
+from mnemic.kernel.errors import Refused
+from mnemic.kernel.events import AnswerRow
+from mnemic.projections.answering import Limits, pack
+from mnemic.projections.retrieval import Ranking
+from mnemic.projections.views import View, as_of
+from tests.agreement.conversations import Ask, Say, questions, turns
+from tests.agreement.test_recall_against_reference import COUNTER, Talk, ranked_by_columns
+
+BELOW = ("imported", "external", "untrusted", "elsewhere", "quarantined")
+FEW = 5
+UNLIKE = "early late never slowly wide again twice north south inward loudly once".split()
+TRUSTED = st.lists(turns().map(lambda say: evolve(say, zone="trusted")), min_size=3, max_size=9)
+FLOOD = st.lists(
+    st.builds(lambda say, zone: evolve(say, zone=zone), turns(), st.sampled_from(BELOW)),
+    min_size=1,
+    max_size=12,
+)
+ENDS = st.tuples(
+    st.integers(0, 11),
+    st.integers(0, 11),
+    st.sampled_from((None, "supports", "contradicts", "similar")),
+)
+
+
+def flooded(trusted: list[Say], flood: list[Say], ties: list[Any]) -> tuple[Talk, View, View]:
+    """Return views of one moment: without the flood, and with it."""
+    talk = Talk("sparing")
+    talk.play(trusted)
+    memory = talk.agent.memory
+    memory.consolidate()
+    above = [block.id for block in memory.blocks(status="active").items]
+    before = talk.agent.space.state.version
+    talk.play(flood)
+    memory.consolidate()
+    below = [block.id for block in memory.blocks(status="active").items if block.id not in above]
+    for source, target, relation in ties if below else ():
+        try:
+            memory.connect(
+                below[source % len(below)], [*above, *below][target % len(above)], relation
+            )
+        except Refused:
+            continue
+    state = talk.agent.space.state
+    moment = {
+        "active_us": int(state.timeline.active_us.values[state.version]),
+        "instant_us": int(state.timeline.recorded_us.values[state.version]),
+    }
+    return talk, as_of(state, before, **moment), as_of(state, state.version, **moment)
+
+
+def rows(ranking: Ranking) -> list[AnswerRow]:
+    """Return what is trusted in full, best first, with every signal."""
+    return [
+        ranking.row(place) for place, share in enumerate(ranking.shares.tolist()) if share == NANO
+    ]
+
+
+@given(
+    trusted=TRUSTED,
+    flood=FLOOD,
+    ties=st.lists(ENDS, max_size=8),
+    asked=st.lists(questions(), min_size=2, max_size=4),
+)
+def test_no_flood_from_below_moves_what_is_trusted_by_a_nano_unit(
+    trusted: list[Say], flood: list[Say], ties: list[Any], asked: list[Ask]
+) -> None:
+    _, before, after = flooded(trusted, flood, ties)
+    for ask in asked:
+        alone = ranked_by_columns(before, ask)[1]
+        inquiry, among = ranked_by_columns(after, ask)
+        assert rows(among) == rows(alone)
+        places = ask.top_k if ask.top_k is not None else FEW
+        limits = Limits(top_k=places, token_budget=10**6, counter=COUNTER)
+        chosen = [row.block for row in pack(after, inquiry, among, limits).answer.rows]
+        free = alone.numbers[alone.order()].tolist()
+        ours = {*chosen} & {*free}
+        assert ours == {*free[: len(ours)]}
+        assert len(chosen) - len(ours) <= max(places * 4 // 5, places - len(free))
+
+
+@pytest.mark.parametrize("places", [1, 2, 3, 5])
+def test_what_is_untrusted_has_two_places_of_five(places: int) -> None:
+    trusted = [Say(content=f"the gate opens {word} {word}", zone="trusted") for word in UNLIKE]
+    flood = [Say(content=f"gate opens {n}", zone="untrusted") for n in range(30)]
+    _, _, after = flooded(trusted, flood, [])
+    inquiry, ranking = ranked_by_columns(after, Ask(query="gate opens"))
+    limits = Limits(top_k=places, token_budget=10**6, counter=COUNTER)
+    zones = [after.zone(row.block) for row in pack(after, inquiry, ranking, limits).answer.rows]
+    assert (len(zones), zones.count("untrusted")) == (places, places * 2 // 5)
