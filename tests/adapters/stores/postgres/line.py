@@ -36,7 +36,7 @@ class Line:
         self._door.listen()
         self._answering: Callable[[], None] | None = None
         self._asking: Callable[[], None] | None = None
-        self._is_silent = threading.Event()
+        self._silences: list[threading.Event] = []
         self._is_over = threading.Event()
         self._pairs: list[socket.socket] = []
         self._threads = [threading.Thread(target=self._welcome)]
@@ -50,10 +50,9 @@ class Line:
         """Let what is asked next never arrive."""
         self._asking = then
 
-    def fall_silent(self) -> None:
-        """Carry nothing more, and hang up on nobody. New clients are carried."""
-        silent, self._is_silent = self._is_silent, threading.Event()
-        silent.set()
+    def silence_the_last(self) -> None:
+        """Carry nothing more for the client that came last, and do not hang up."""
+        self._silences[-1].set()
 
     def __enter__(self) -> Self:
         return self
@@ -83,23 +82,28 @@ class Line:
                 server = socket.socket(socket.AF_UNIX)
                 self._pairs += [client, server]
                 server.connect(str(self._server))
-                thread = threading.Thread(target=self._carry, args=(client, server))
+                silence = threading.Event()
+                self._silences.append(silence)
+                thread = threading.Thread(target=self._carry, args=(client, server, silence))
                 self._threads.append(thread)
                 thread.start()
 
-    def _carry(self, client: socket.socket, server: socket.socket) -> None:
+    def _carry(
+        self, client: socket.socket, server: socket.socket, silence: threading.Event
+    ) -> None:
         with suppress(OSError):
-            self._carry_on(client, server)
+            self._carry_on(client, server, silence)
         for each in (client, server):
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
 
-    def _carry_on(self, client: socket.socket, server: socket.socket) -> None:
-        is_silent = self._is_silent
+    def _carry_on(
+        self, client: socket.socket, server: socket.socket, silence: threading.Event
+    ) -> None:
         while not self._is_over.is_set():
             for come in select.select([client, server], [], [])[0]:
                 said = come.recv(CHUNK)
-                if is_silent.is_set():
+                if silence.is_set():
                     self._is_over.wait()
                     return
                 if not said or self._is_cut(is_answer=come is server):

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from queue import SimpleQueue
 
 import psycopg
 import pytest
@@ -20,7 +21,10 @@ from tests.adapters.stores.postgres.line import Line, line
 
 KNOWN = 6
 """Appends after which every statement is prepared, and asked in one journey."""
-KILLS = 40
+TURNS = 60
+"""Each of which has one kill coming."""
+DELAY_MAX_S = 0.004
+"""Longer than a turn takes."""
 TERMINATE = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE application_name = 'mnemic' AND pid <> pg_backend_pid()"""
 
@@ -153,33 +157,34 @@ def test_a_turn_whose_session_is_killed_is_lost_and_nothing_else(
 def test_sessions_that_are_killed_again_and_again_lose_and_double_nothing(
     address: str, server: str
 ) -> None:
-    over = threading.Event()
+    begun: SimpleQueue[float] = SimpleQueue()
     kills = 0
 
     def kill() -> None:
         nonlocal kills
-        chance = random.Random(11)  # noqa: S311 - chance, and no secret
         with closing(psycopg.connect(server, autocommit=True)) as killer:
-            while not over.wait(chance.uniform(0, 0.02)):
+            while (delay_s := begun.get()) >= 0:
+                threading.Event().wait(delay_s)
                 kills += len(killer.execute(TERMINATE).fetchall())
 
+    chance = random.Random(11)  # noqa: S311 - chance, and no secret
     with closing(PostgresStore(address)) as store:
         killing = threading.Thread(target=kill)
         killing.start()
         try:
             log = store.log("home")
-            version = 0
-            while kills < KILLS:
+            for version in range(TURNS):
+                begun.put(chance.uniform(0, DELAY_MAX_S))
                 with log.writing():
                     assert log.head().version == version - 1
                     assert append(log, version) == version
-                version += 1
         finally:
-            over.set()
+            begun.put(-1)
             killing.join()
-        assert contents(log) == whole(version)
-        assert [log.command(f"command {each}") for each in range(version)] == [
-            answered(each) for each in range(version)
+        assert kills > TURNS / 4  # others came while nobody was connected
+        assert contents(log) == whole(TURNS)
+        assert [log.command(f"command {each}") for each in range(TURNS)] == [
+            answered(each) for each in range(TURNS)
         ]
 
 
@@ -188,28 +193,21 @@ def terminate(server: str) -> None:
         killer.execute(TERMINATE)
 
 
-def test_a_server_that_starts_again_is_waited_for() -> None:
+def test_a_server_that_starts_again_is_waited_for_and_one_that_does_not_is_told_of() -> None:
     with servers.folder() as folder:
         with servers.running(folder) as address:
-            store = PostgresStore(address)
-            log = store.log("home")
+            store = PostgresStore(address, reconnect_s=10)
+            hasty = PostgresStore(address, reconnect_s=0.2)
+            log, other = store.log("home"), hasty.log("home")
             append(log, 0)
-        with closing(store), ThreadPoolExecutor(1) as pool:
+            other.head()
+        with closing(store), closing(hasty), ThreadPoolExecutor(1) as pool:
+            with pytest.raises(StoreFailed) as caught:
+                append(other, 1)
+            assert "command id" in caught.value.recovery
+            with pytest.raises(StoreFailed):
+                other.head()
             appending = pool.submit(append, log, 1)
             with servers.running(folder):
                 assert appending.result() == 1
-                assert contents(log) == whole(2)
-
-
-def test_a_server_that_is_gone_for_good_is_told_of() -> None:
-    with servers.folder() as folder:
-        with servers.running(folder) as address:
-            store = PostgresStore(address, reconnect_s=0.3)
-            log = store.log("home")
-            append(log, 0)
-        with closing(store):
-            with pytest.raises(StoreFailed) as caught:
-                append(log, 1)
-            assert "command id" in caught.value.recovery
-            with pytest.raises(StoreFailed):
-                log.head()
+                assert contents(log) == contents(other) == whole(2)

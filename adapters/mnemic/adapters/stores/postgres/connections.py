@@ -5,7 +5,7 @@ shows as a wait in vain, and a statement that failed half-way is tried again una
 
 1. Whoever needs a connection makes it, and meets what is wrong with it.
 2. Each statement is its own transaction. Nothing is held between two of them.
-3. When the server hangs up, every idle connection counts as lost. A read is asked once more, on a
+3. When the server hangs up, every idle connection counts as lost. A read is asked again, on a
    new one. A write is not: whether it was carried out is to be found out, see ``recorder``.
 """
 
@@ -46,6 +46,8 @@ RECONNECT_S = 10.0
 RECONNECT_STEP_S = 0.1
 LOCK_TIMEOUT_S = 30
 """How long a statement waits for another writer. As ``locking.PATIENCE_S``."""
+ATTEMPTS = 4
+"""How often the same is sent before a server that keeps hanging up is given up."""
 IDLE_MAX = 8
 """Connections that are kept though nobody uses them."""
 
@@ -165,14 +167,15 @@ class Datastore(PostgresDatastore):
             yield connection
 
     def rows(self, statement: bytes, values: Sequence[object] = ()) -> list[Row]:
-        """Return what a statement selects that changes nothing; ask once more after a loss.
+        """Return what a statement selects that changes nothing; ask again when the server hangs up.
 
         Raises:
-            Lost: It hung up twice.
+            Lost: It did so each time.
             psycopg.Error: It refuses.
         """
-        with suppress(Lost):
-            return self.once(statement, values)
+        for _ in range(ATTEMPTS - 1):
+            with suppress(Lost):
+                return self.once(statement, values)
         return self.once(statement, values)
 
     def once(self, statement: bytes, values: Sequence[object] = ()) -> list[Row]:

@@ -47,7 +47,8 @@ class Notices:
         self._is_hearing = False
         self._is_closed = False
         self._thread: threading.Thread | None = None
-        self._bell, self._ear = socket.socketpair()
+        self._bell: socket.socket | None = None
+        """Closed to wake the thread."""
 
     @property
     def is_hearing(self) -> bool:
@@ -58,8 +59,9 @@ class Notices:
         """Return a number that changes with the news of *space*. From now on there are some."""
         with self._news:
             if self._thread is None and not self._is_closed:
+                self._bell, ear = socket.socketpair()
                 self._thread = threading.Thread(
-                    target=self._run, name="mnemic notices", daemon=True
+                    target=self._run, args=(ear,), name="mnemic notices", daemon=True
                 )
                 self._thread.start()
             return self._count[space]
@@ -96,33 +98,34 @@ class Notices:
                 return
             self._is_closed = True
             thread = self._thread
+            if self._bell is not None:
+                self._bell.close()
             self._news.notify_all()
-        self._bell.close()
         if thread is not None and thread is not threading.current_thread():
             thread.join(JOIN_S)
-        if thread is None or not thread.is_alive():
-            self._ear.close()
 
     # --- the thread -------------------------------------------------------------------------
 
-    def _run(self) -> None:
+    def _run(self, ear: socket.socket) -> None:
         pause_s = PAUSE_MIN_S
-        while not self._is_closed:
-            with suppress(psycopg.Error, OSError), closing(self._datastore.connect()) as connection:
-                connection.execute(self._listen)
-                pause_s = PAUSE_MIN_S
-                self._is_hearing = True
-                self._ring(*list(self._count))  # there may have been news before
-                self._hear(connection.pgconn)
-            self._is_hearing = False
-            # Rung when all is over.
-            with suppress(OSError, ValueError):
-                select.select([self._ear], [], [], pause_s)
-            pause_s = min(2 * pause_s, PAUSE_MAX_S)
+        with ear:
+            while not self._is_closed:
+                with (
+                    suppress(psycopg.Error, OSError),
+                    closing(self._datastore.connect()) as connection,
+                ):
+                    connection.execute(self._listen)
+                    pause_s = PAUSE_MIN_S
+                    self._is_hearing = True
+                    self._ring(*list(self._count))  # there may have been news before
+                    self._hear(connection.pgconn, ear)
+                self._is_hearing = False
+                select.select([ear], [], [], pause_s)
+                pause_s = min(2 * pause_s, PAUSE_MAX_S)
 
-    def _hear(self, line: psycopg.pq.abc.PGconn) -> None:
+    def _hear(self, line: psycopg.pq.abc.PGconn, ear: socket.socket) -> None:
         while not self._is_closed:
-            select.select([line.socket, self._ear.fileno()], [], [])
+            select.select([line.socket, ear.fileno()], [], [])
             if self._is_closed:
                 return
             line.consume_input()

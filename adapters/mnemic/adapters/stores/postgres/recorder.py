@@ -17,13 +17,10 @@ from eventsourcing.postgres import PostgresAggregateRecorder
 
 from mnemic.adapters.stores import chain
 from mnemic.adapters.stores.entry import Entry, moved
-from mnemic.adapters.stores.postgres.connections import Datastore, Lost, Row, asked
+from mnemic.adapters.stores.postgres.connections import ATTEMPTS, Datastore, Lost, Row, asked
 from mnemic.adapters.stores.postgres.format import STATEMENTS, filled
 from mnemic.kernel.errors import CommandIdReused, MnemicError, StoreFailed, VersionConflict
 from mnemic.kernel.ports import GENESIS_DIGEST, CommandRow, Head, PayloadRow
-
-ATTEMPTS = 4
-"""How often an append is sent whose answer does not come."""
 
 _INSERT_SPACE = """INSERT INTO {schema}.spaces (name, version, digest) VALUES (%b, -1, %b)
     ON CONFLICT DO NOTHING"""

@@ -17,7 +17,7 @@ from threading import Lock
 import psycopg
 
 from mnemic.adapters.stores.locking import PATIENCE_S
-from mnemic.adapters.stores.postgres.connections import Datastore, Lost
+from mnemic.adapters.stores.postgres.connections import ATTEMPTS, Datastore, Lost
 from mnemic.kernel.errors import StoreBusy
 
 _LOCK = b"SELECT pg_advisory_lock(%b)"
@@ -52,7 +52,7 @@ class Turns:
 
         Raises:
             StoreBusy: If another thread holds it for too long.
-            Lost: If the server hung up twice.
+            Lost: If the server keeps hanging up.
             psycopg.Error: If the server refuses, or another session holds it for too long.
         """
         if not self._threads.acquire(timeout=PATIENCE_S):
@@ -60,10 +60,7 @@ class Turns:
             raise StoreBusy(f"another thread has held {shown} for too long", path=shown)
         try:
             with ExitStack() as stack:
-                try:
-                    connection = self._locked(stack)
-                except Lost:
-                    connection = self._locked(stack)
+                connection = self._locked(stack)
                 self.is_taken = True
                 try:
                     yield
@@ -85,6 +82,12 @@ class Turns:
                 self._datastore.once(_TELL, (self._channel, news))
 
     def _locked(self, stack: ExitStack) -> psycopg.Connection[dict[str, object]]:
+        for _ in range(ATTEMPTS - 1):
+            with suppress(Lost):
+                return self._locked_once(stack)
+        return self._locked_once(stack)
+
+    def _locked_once(self, stack: ExitStack) -> psycopg.Connection[dict[str, object]]:
         connection = stack.enter_context(self._datastore.pinned())
         self._datastore.once(_LOCK, (self._key,))
         return connection

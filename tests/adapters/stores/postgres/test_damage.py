@@ -1,0 +1,100 @@
+"""What stands in the tables is changed behind the store's back, and found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from mnemic.adapters.stores.postgres import PostgresLog, PostgresStore
+from mnemic.kernel.errors import LogCorrupt, VersionConflict
+from mnemic.specs.contracts.entries import payload, records
+
+Edit = Callable[..., None]
+LENGTH = 10
+SET_BACK = (
+    "UPDATE spaces SET version = 5, digest = (SELECT substr(state, 1, 32) "
+    "FROM stored_events WHERE originator_version = 6)"
+)
+
+
+@pytest.fixture
+def log(store: PostgresStore) -> PostgresLog:
+    log = store.log("home")
+    log.append(records(0, LENGTH), [payload(version) for version in range(LENGTH)])
+    return log
+
+
+def read(log: PostgresLog, after: int = -1, upto: int | None = None) -> tuple[list[int], object]:
+    """Return the versions that are yielded, and the version of the damage that ends them."""
+    versions: list[int] = []
+    try:
+        versions.extend(record.version for record, _ in log.read(after, upto))
+    except LogCorrupt as error:
+        return versions, error.facts["version"]
+    return versions, None
+
+
+def at(version: int, change: str) -> str:
+    return f"UPDATE stored_events SET {change} WHERE originator_version = {version}"  # noqa: S608
+
+
+def flip(version: int, place: int) -> str:
+    """Turn a bit of the byte at *place*, counted from 1."""
+    byte = f"get_byte(state, {place - 1}) # 1"
+    return at(version, f"state = set_byte(state, {place - 1}, {byte})")
+
+
+def swap(one: int, two: int) -> tuple[str, ...]:
+    renamed = "UPDATE stored_events SET originator_version = {1} WHERE originator_version = {0}"
+    return (renamed.format(one, 99), renamed.format(two, one), renamed.format(99, two))
+
+
+MATRIX = {
+    "a byte of a body": ([flip(4, 35)], 4),
+    "a byte of the first body": ([flip(0, 35)], 0),
+    "a byte of the last body": ([flip(9, 35)], 9),
+    "a byte of a previous digest": ([flip(4, 7)], 4),
+    "a byte of the last previous digest": ([flip(9, 32)], 9),
+    "a topic": ([at(4, "topic = 'thing-noted.9'")], 4),
+    "a topic that is gone": ([at(4, "topic = NULL")], 4),
+    "a state that is gone": ([at(4, "state = NULL")], 4),
+    "a state cut short": ([at(4, "state = substr(state, 1, 31)")], 4),
+    "a record that is gone": (["DELETE FROM stored_events WHERE originator_version = 4"], 4),
+    "a tail that is gone": (["DELETE FROM stored_events WHERE originator_version >= 7"], 7),
+    "all records gone": (["DELETE FROM stored_events"], 0),
+    "two records swapped": (swap(3, 6), 3),
+    "a record renumbered": ([at(9, "originator_version = 10")], 9),
+    "a head that is ahead": (["UPDATE spaces SET version = 12"], 10),
+    "a head that lags behind": (["UPDATE spaces SET version = 7"], 7),
+    "a digest in the head": ([r"UPDATE spaces SET digest = '\x00'"], 9),
+    "a head that is gone": (["DELETE FROM spaces"], 0),
+}
+
+
+@pytest.mark.parametrize(("statements", "bad"), MATRIX.values(), ids=MATRIX.keys())
+def test_damage_is_named_and_all_before_it_is_read(
+    log: PostgresLog, edit: Edit, statements: tuple[str, ...], bad: int
+) -> None:
+    edit(*statements)
+    assert read(log) == (list(range(bad)), bad)
+
+
+def test_a_head_set_back_with_its_digest_leaves_strays(log: PostgresLog, edit: Edit) -> None:
+    edit(SET_BACK)
+    assert read(log) == (list(range(6)), 6)
+    assert read(log, upto=5) == (list(range(6)), None)
+
+
+def test_nothing_is_written_over_a_stray(log: PostgresLog, edit: Edit) -> None:
+    edit(SET_BACK)
+    with pytest.raises(LogCorrupt) as caught:
+        log.append(records(6, 1, author="late"), ())
+    assert caught.value.facts["version"] == 6
+    assert log.head().version == 5
+
+
+def test_nothing_is_appended_to_another_head(log: PostgresLog, edit: Edit) -> None:
+    edit(r"UPDATE spaces SET digest = '\x00'")
+    with pytest.raises(VersionConflict):
+        log.append(records(LENGTH, 1), ())

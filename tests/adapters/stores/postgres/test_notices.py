@@ -1,0 +1,154 @@
+"""Who waits for a log hears of what others write, and is not stalled when nothing is heard."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import psycopg
+import pytest
+
+from mnemic.adapters.stores.postgres import PostgresLog, PostgresStore
+from mnemic.adapters.stores.postgres.notices import LOOK_HEARING_S
+from mnemic.specs.contracts.entries import records
+from tests.adapters.stores.postgres.line import line
+
+LONG_S = 20.0
+SLACK_S = 4.0
+"""How much longer than promised a busy machine may take."""
+TERMINATE = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE application_name = 'mnemic' AND query LIKE 'LISTEN%'"""
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait until *condition* holds."""
+    deadline = time.monotonic() + LONG_S
+    while not condition():
+        assert time.monotonic() < deadline
+        threading.Event().wait(0.01)
+
+
+def waited(log: PostgresLog, after: int) -> tuple[bool, float]:
+    """Return what waiting says, and how many seconds it took."""
+    start = time.monotonic()
+    return log.wait(after, LONG_S), time.monotonic() - start
+
+
+@pytest.fixture
+def writer(store: PostgresStore) -> PostgresLog:
+    return store.log("home")
+
+
+def heard_after(log: PostgresLog, writer: PostgresLog, version: int) -> float:
+    """Return how long it takes to hear of a record from when it is written."""
+    with ThreadPoolExecutor(1) as pool:
+        hearing = pool.submit(log.wait, version - 1, LONG_S)
+        assert not hearing.done()
+        start = time.monotonic()
+        writer.append(records(version, 1), ())
+        assert hearing.result()
+        return time.monotonic() - start
+
+
+def test_what_is_there_is_not_waited_for(writer: PostgresLog) -> None:
+    writer.append(records(0, 2), ())
+    assert writer.wait(-1, 0.0)
+    assert writer.wait(0, LONG_S)
+
+
+def test_nothing_comes_when_the_time_is_up(writer: PostgresLog) -> None:
+    writer.append(records(0, 2), ())
+    assert not writer.wait(1, 0.0)
+    assert not writer.wait(1, 0.05)
+
+
+def test_who_waits_hears_of_what_another_handle_writes(address: str, writer: PostgresLog) -> None:
+    with closing(PostgresStore(address)) as reading:
+        log = reading.log("home")
+        log.wait(-1, 0.0)
+        until(lambda: reading.notices.is_hearing)
+        assert min(heard_after(log, writer, version) for version in range(5)) < LOOK_HEARING_S / 2
+        with writer.writing():
+            writer.append(records(5, 1), ())
+            writer.append(records(6, 1), ())
+        assert log.wait(5, LONG_S)
+
+
+def test_a_reader_whose_listening_session_is_killed_is_not_stalled(
+    address: str, writer: PostgresLog, server: str
+) -> None:
+    with (
+        closing(PostgresStore(address, read_only=True)) as reading,
+        closing(psycopg.connect(server, autocommit=True)) as killer,
+    ):
+        log = reading.log("home")
+        log.wait(-1, 0.0)
+        version = 0
+        for _ in range(3):
+            until(lambda: reading.notices.is_hearing)
+            with ThreadPoolExecutor(1) as pool:
+                hearing = pool.submit(waited, log, version - 1)
+                assert len(killer.execute(TERMINATE).fetchall()) == 1
+                writer.append(records(version, 1), ())
+                assert hearing.result()[0]
+                assert hearing.result()[1] < LOOK_HEARING_S + SLACK_S
+            version += 1
+        until(lambda: reading.notices.is_hearing)
+        quickest = min(heard_after(log, writer, each) for each in range(version, version + 5))
+        assert quickest < LOOK_HEARING_S / 2
+
+
+def test_a_reader_whose_listening_session_fell_silent_is_not_stalled(
+    address: str, writer: PostgresLog
+) -> None:
+    with line(address) as cable, closing(PostgresStore(cable.address)) as reading:
+        log = reading.log("home")
+        log.wait(-1, 0.0)
+        until(lambda: reading.notices.is_hearing)
+        cable.silence_the_last()  # to connect, and that was in order to listen
+        assert heard_after(log, writer, 0) < LOOK_HEARING_S + SLACK_S
+        assert reading.notices.is_hearing  # for all that it knows
+
+
+def test_a_closed_store_lets_those_go_who_wait(address: str) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        store = PostgresStore(address)
+        log = store.log("home")
+        log.wait(-1, 0.0)
+        hearing = pool.submit(log.wait, -1, LONG_S)
+        store.close()
+        assert hearing.exception() is not None
+        store.close()
+
+
+def test_who_wants_to_be_told_is_told_until_that_ends(address: str, writer: PostgresLog) -> None:
+    told = threading.Event()
+    with closing(PostgresStore(address)) as reading:
+        log = reading.log("home")
+        end = log.hear(told.set)
+        assert told.wait(LONG_S)  # once when it begins to hear: something may have come before
+        told.clear()
+        writer.append(records(0, 1), ())
+        assert told.wait(LONG_S)
+        told.clear()
+        end()
+        end()
+        writer.append(records(1, 1), ())
+        assert log.wait(0, LONG_S)
+        assert not told.is_set()
+
+
+def test_news_of_another_space_wakes_nobody(address: str, store: PostgresStore) -> None:
+    told = threading.Event()
+    with closing(PostgresStore(address)) as reading:
+        reading.log("home").hear(told.set)
+        assert told.wait(LONG_S)
+        told.clear()
+        other = reading.log("other")
+        other.wait(-1, 0.0)
+        store.log("other").append(records(0, 1), ())
+        assert other.wait(-1, LONG_S)
+        assert not told.is_set()

@@ -1,0 +1,72 @@
+"""What an address says, and how it is told without its secrets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mnemic.adapters.stores.addresses import is_server, parsed
+from mnemic.kernel.errors import NotAStore
+
+SHOWN = {
+    "postgresql://ines@db/agents": "postgresql://ines@db/agents",
+    "postgres://ines:geheim@db:5433/agents": "postgresql://ines@db:5433/agents",
+    "postgresql://ines:ge%2Fheim@[::1]/agents?sslmode=require": "postgresql://ines@[::1]/agents",
+    "postgresql:///agents?host=/run/postgresql&user=ines&password=geheim": (
+        "postgresql://ines@/agents?host=/run/postgresql"
+    ),
+    "postgresql://db/agents?schema=two": "postgresql://db/agents?schema=two",
+    "postgresql://a,b:5433/agents?sslpassword=geheim": "postgresql://a,b:5433/agents",
+    "postgresql://": "postgresql:///",
+    "POSTGRESQL://db/x": "postgresql://db/x",
+}
+
+
+@pytest.mark.parametrize(("address", "shown"), SHOWN.items())
+def test_an_address_is_told_without_its_secrets(address: str, shown: str) -> None:
+    found = parsed(address)
+    assert (found.shown, str(found)) == (shown, shown)
+    assert "heim" not in repr(found)
+
+
+def test_everything_but_the_schema_goes_to_the_server() -> None:
+    found = parsed("postgres://u:p+%2F@h/db?schema=mine&options=-c%20a%3D1+2&sslmode=prefer")
+    assert (found.conninfo, found.schema) == (
+        "postgresql://u:p+%2F@h/db?options=-c%20a%3D1%2B2&sslmode=prefer",
+        "mine",
+    )
+    assert found.secrets == ("p+%2F", "p+/")
+
+
+def test_a_schema_that_is_given_beats_that_of_the_address() -> None:
+    assert parsed("postgres://h/db?schema=mine", schema="other").schema == "other"
+    assert parsed("postgres://h/db").schema == "mnemic"
+
+
+def test_messages_are_told_without_the_secrets() -> None:
+    found = parsed("postgres://u:p%2Fq@h/db?sslpassword=xyz")
+    assert found.censored("p/q and\n p%2Fq  and xyz") == "*** and *** and ***"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "mysql://ines:geheim@db/agents",
+        "postgresql://ines:geheim@db/agents?schema",
+        "postgresql://ines:geheim@db/agents?schema=",
+        "postgresql://ines:geheim@[db/agents",
+        "postgresql://ines:geheim@db/agents?schema=" + "x" * 64,
+        "postgresql://ines:geheim@db/agents?schema=a%00b",
+    ],
+)
+def test_what_is_no_address_is_refused_without_telling_it(address: str) -> None:
+    with pytest.raises(NotAStore) as caught:
+        parsed(address)
+    assert "geheim" not in str(caught.value.to_dict())
+    assert caught.value.__cause__ is None
+
+
+def test_a_server_is_told_from_a_file() -> None:
+    assert is_server("postgres://h/db")
+    assert not any(map(is_server, ("agent.db", ":memory:", "http://h", Path("postgres://h/db"))))
