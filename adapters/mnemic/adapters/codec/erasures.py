@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 
 from mnemic.adapters.codec.translation import Codec
 from mnemic.kernel import events as happened
@@ -14,6 +14,11 @@ _BLOCK_IDS = re.compile(rb'"([0-9a-f]{16})"')
 NEVER = -1
 LATER = 2**62
 """Stands for the version of an erasure that comes after the end of what is walked."""
+
+
+def named_anywhere(record: Record) -> frozenset[str]:
+    """Return the ids of all blocks that a record names."""
+    return frozenset(found.decode() for found in _BLOCK_IDS.findall(record.body))
 
 
 class Erasures:
@@ -43,26 +48,15 @@ class Erasures:
         if gone:
             # One of several payloads of an event may be erased and another one lost.
             beside = self._codec.beside(record)
-            anywhere = frozenset(found.decode() for found in _BLOCK_IDS.findall(record.body))
+            anywhere = named_anywhere(record)
             self._missing += ((recorded.version, beside[slot] or anywhere) for slot in gone)
             self.missing_count += len(gone)
 
     def unasked(self) -> int | None:
         """Return the first version with a payload missing that no erasure accounts for."""
-        return next((version for version, _ in self.unaccounted()), None)
-
-    def unaccounted(self, also: Collection[str] = ()) -> Iterator[tuple[int, frozenset[str]]]:
-        """Yield every payload that is missing and that no erasure accounts for.
-
-        Args:
-            also: Blocks that are to count as erased after the end.
-
-        Yields:
-            The version that names it, and the blocks whose erasure would account for it.
-        """
         if self._space_erased:
-            return
+            return None
         for version, named in self._missing:
-            erased = any(self._erased.get(block, NEVER) > version for block in named)
-            if not erased and named.isdisjoint(also):
-                yield version, named
+            if not any(self._erased.get(block, NEVER) > version for block in named):
+                return version
+        return None

@@ -116,11 +116,7 @@ class RecordedLog(ABC):
             raise chain.damage(after + 1, reason="the head row cannot be read") from error
         end = head.version if upto is None else min(upto, head.version)
         if after < end:
-            payloads: dict[int, list[PayloadRow]] = {}
-            batches = self._batches(max(after, 0), min(end + 2, head.version), payloads)
-            for records in chain.verified_together(batches, after=after, upto=end, head=head):
-                parcels = map(payloads.pop, map(_version, records), repeat(()))
-                yield from zip(records, map(tuple, parcels), strict=False)
+            yield from self._read(after, end, head)
         if upto is None or upto > head.version:
             with self._named():
                 has_strays = self._recorder.has_strays(self._number)
@@ -175,6 +171,16 @@ class RecordedLog(ABC):
 
     def close(self) -> None:  # noqa: B027 - it is all there is to do
         """Do nothing: files and connections belong to the store."""
+
+    def _read(
+        self, after: int, end: int, head: Head
+    ) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
+        """Yield records with version in (after, end] of a log that ends at *head*."""
+        payloads: dict[int, list[PayloadRow]] = {}
+        batches = self._batches(max(after, 0), min(end + 2, head.version), payloads)
+        for records in chain.verified_together(batches, after=after, upto=end, head=head):
+            parcels = map(payloads.pop, map(_version, records), repeat(()))
+            yield from zip(records, map(tuple, parcels), strict=False)
 
     def _batches(
         self, first: int, last: int, payloads: dict[int, list[PayloadRow]]

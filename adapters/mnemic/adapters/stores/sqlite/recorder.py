@@ -17,15 +17,19 @@ from mnemic.adapters.stores.entry import Entry, moved
 from mnemic.adapters.stores.sqlite.connections import BUSY_TIMEOUT_S, Datastore, Mode, Synchronous
 from mnemic.adapters.stores.sqlite.faults import is_damage
 from mnemic.adapters.stores.sqlite.format import STATEMENTS
-from mnemic.kernel.errors import CommandIdReused
+from mnemic.kernel.errors import CommandIdReused, LogCorrupt
 from mnemic.kernel.ports import GENESIS_DIGEST, CommandRow, Head, PayloadRow
 
 _INSERT_SPACE = "INSERT OR IGNORE INTO spaces (name, version, digest) VALUES (?, -1, ?)"
 _SELECT_SPACE = "SELECT id FROM spaces WHERE name = ?"
-_SELECT_NAMES = "SELECT name FROM spaces ORDER BY name"
+_SELECT_NAMES = "SELECT name FROM spaces NOT INDEXED ORDER BY name"
+_FIND_SPACE = "SELECT id FROM spaces NOT INDEXED WHERE name = ?"
+"""The table itself is asked where its index may be damaged: both questions are rare."""
 _SELECT_HEAD = "SELECT version, digest FROM spaces WHERE id = ?"
 _SELECT_STRAYS = """SELECT EXISTS (SELECT 1 FROM stored_events
     WHERE originator_id = ? AND originator_version > version) FROM spaces WHERE id = ?"""
+_SELECT_LAST = """SELECT originator_version, topic, state FROM stored_events
+    WHERE originator_id = ? ORDER BY originator_version DESC LIMIT 1"""
 _MOVE_HEAD = """UPDATE spaces SET version = ?, digest = ?
     WHERE id = ? AND version = ? AND digest = ?"""
 _SELECT_EVENTS = """SELECT originator_version, topic, state FROM stored_events
@@ -152,27 +156,53 @@ class SpaceRecorder(SQLiteAggregateRecorder):
     # --- reading ---
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of all spaces, sorted."""
+        """Return the names of all spaces, sorted.
+
+        Raises:
+            LogCorrupt: If one cannot be read.
+        """
         with self.datastore.reading() as c:
-            return tuple(name for (name,) in c.execute(_SELECT_NAMES))
+            found = tuple(name for (name,) in c.execute(_SELECT_NAMES))
+        if not all(isinstance(name, str) for name in found):
+            raise LogCorrupt("the name of a space cannot be read")
+        return found
 
     def space(self, name: str) -> int | None:
         """Return the number of the space *name*, or None if there is none."""
         with self.datastore.reading() as c:
-            row: tuple[int] | None = c.execute(_SELECT_SPACE, (name,)).fetchone()
-            return row[0] if row else None
+            for statement in (_SELECT_SPACE, _FIND_SPACE):
+                row: tuple[int] | None = c.execute(statement, (name,)).fetchone()
+                if row is not None:
+                    return row[0]
+            return None
 
     def head(self, space: int) -> Head:
         """Return where the log of *space* ends by its head row.
 
         Raises:
-            LogCorrupt: If there is no such row.
+            LogCorrupt: If there is no such row, or none that can be read.
         """
         with self.datastore.reading() as c:
             row: tuple[int, bytes] | None = c.execute(_SELECT_HEAD, (space,)).fetchone()
         if row is None:
             raise chain.damage(0, reason="the head row is gone")
+        if type(row[0]) is not int or type(row[1]) is not bytes:
+            raise chain.damage(0, reason="the head row cannot be read")
         return Head(*row)
+
+    def last(self, space: int) -> Head | None:
+        """Return where the log of *space* ends by its last record, whatever its head row says.
+
+        Returns:
+            None if that cannot be read.
+        """
+        rows: list[chain.Row] = []
+        with self.datastore.reading() as c:
+            is_all = _gather(c, _SELECT_LAST, (str(space),), rows)
+        if is_all and not rows:
+            return chain.EMPTY
+        digest = chain.digest_of(rows[0]) if rows else None
+        return None if digest is None else Head(rows[0][0], digest)
 
     def has_strays(self, space: int) -> bool:
         """Return whether *space* holds records beyond its head."""

@@ -1,0 +1,219 @@
+"""Saving what can be read of a damaged store into a new and sound one.
+
+Rules of this module:
+
+1. The damaged store is only ever read, and the new one is another file.
+2. Of each space the longest beginning is kept that is vouched for to its end: every record by the
+   chain, every event by the codec, every payload by its MAC.
+3. A payload that is damaged or missing, though no erasure that can be read accounts for it, costs
+   its block and no more: the copy says that the block is erased, so that it verifies. Where the
+   event names no block that could bear this (a question, a note between two blocks, the salt), the
+   copy ends before the event, unless whoever asks would rather keep what follows and have the gap.
+4. What is lost is named, and never guessed at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from mnemic.adapters.clocks import SystemClock
+from mnemic.adapters.codec import Codec
+from mnemic.adapters.entropy import SystemEntropy
+from mnemic.adapters.exchange import asides, files
+from mnemic.adapters.exchange.copying import (
+    Hands,
+    Parcel,
+    Progress,
+    Sealed,
+    erase_again,
+    erase_all_again,
+    fill,
+    none_sealed,
+)
+from mnemic.adapters.exchange.losses import Losses
+from mnemic.adapters.exchange.outcomes import SalvageResult, SpaceSalvaged
+from mnemic.adapters.exchange.places import STORE, check_apart, keep, shown
+from mnemic.adapters.exchange.soundness import Tally, walked
+from mnemic.adapters.stores.opening import Address, is_file, open_store, opened
+from mnemic.adapters.stores.sqlite import SQLiteLog
+from mnemic.kernel.errors import FieldRefused, LogCorrupt, MnemicError, SpaceExists, StoreTooNew
+from mnemic.kernel.events import Recorded
+from mnemic.kernel.ports import Clock, CommandRow, Entropy, Log, PayloadRow, Record, Store
+
+ACTOR = "salvage"
+"""Who says in the copy that blocks are erased that lost their words."""
+
+
+def salvage(
+    damaged: Address | Store,
+    to: str | Path,
+    *,
+    gaps: bool = False,
+    clock: Clock | None = None,
+    entropy: Entropy | None = None,
+    sealed: Sealed = none_sealed,
+    progress: Progress | None = None,
+) -> SalvageResult:
+    """Write a new store with the longest sound beginning of every space of a damaged one.
+
+    Args:
+        damaged: A store, or its address. It is read only.
+        to: A file that does not exist.
+        gaps: Keep also what stands behind a lost payload that no block can bear; then ``verify``
+            names the gap for good, and the copy cannot be moved on.
+        clock: Stamps what the copies have to add; None: the system's.
+        entropy: None: the system's.
+        sealed: Which payloads go along unread: see ``copying.Sealed``.
+        progress: Called now and then with the events dealt with and those there are.
+
+    Raises:
+        FieldRefused: The file exists, or is none.
+        NotAStore, StoreTooNew, LogCorrupt: The store cannot even be opened to read.
+        StoreFull, StoreFailed: The file cannot be written.
+    """
+    if not isinstance(to, str | Path) or not is_file(to):
+        raise FieldRefused(f"not a file: {to!r:.100}", field="to")
+    check_apart(damaged, to)
+    path = Path(to)
+    files.checked_new(path)
+    hands = Hands(clock=clock or SystemClock(), entropy=entropy or SystemEntropy(), actor=ACTOR)
+    with files.named(path), opened(damaged, read_only=True) as store, asides.aside(path) as folder:
+        draft = folder / STORE
+        with closing(open_store(draft, synchronous="normal")) as copy:
+            logs = [store.log(name, create=False) for name in store.spaces()]
+            tally = Tally(progress, total=2 * sum(map(_length, logs)))
+            saved = tuple(
+                _Salvage(log, hands=hands, sealed=sealed, tally=tally).into(
+                    copy.log(log.name), gaps=gaps
+                )
+                for log in logs
+            )
+            tally.show()
+        keep(draft)
+        try:
+            files.settle(draft, path)
+        except FileExistsError as error:
+            raise SpaceExists(f"{path} was made meanwhile", path=str(path)) from error
+    return SalvageResult(damaged=shown(damaged), into=str(path), spaces=saved)
+
+
+def _length(log: Log) -> int:
+    """Return how many events a log has, as far as it can say."""
+    try:
+        return log.head().version + 1
+    except LogCorrupt:
+        return 0
+
+
+class _Salvage:
+    """One space of a damaged store."""
+
+    def __init__(self, log: Log, *, hands: Hands, sealed: Sealed, tally: Tally) -> None:
+        self._log = log
+        self._hands = hands
+        self._sealed = sealed
+        self._tally = tally
+        self._codec = Codec(hands.entropy)
+        self._losses = Losses()
+        self._problem: str | None = None
+        """Why nothing can be read behind what was."""
+        self._commands_lost = 0
+        self._last: Recorded | None = None
+        """The last event that was copied."""
+
+    def into(self, copy: Log, *, gaps: bool) -> SpaceSalvaged:
+        """Write what can be kept into an empty log, and say what that is."""
+        read = self._look()
+        verdict = self._losses.verdict(read, gaps=gaps)
+        head = fill(copy, self._parcels(verdict.kept), total=verdict.kept + 1)
+        if self._last is not None and verdict.erase_all:
+            erase_all_again(copy, self._last, self._hands)
+        elif self._last is not None:
+            erase_again(copy, verdict.erase, self._last, self._hands)
+        if not verdict.gaps:
+            walked(copy, copy.head().version, self._codec, sealed=self._sealed)
+        if verdict.kept < read:
+            self._problem = (
+                f"version {verdict.kept + 1} lost a payload that no block can bear; "
+                "what follows can be kept with its gap"
+            )
+        return SpaceSalvaged(
+            space=copy.name,
+            version=head.version,
+            chain=head.digest.hex(),
+            lost=max(read, _length(self._log) - 1) - verdict.kept,
+            problem=self._problem,
+            payloads=sum(len(rows) for _, rows in copy.read()),
+            payloads_lost=verdict.lost,
+            erased=verdict.erase,
+            commands_lost=self._commands_lost,
+        )
+
+    def _look(self) -> int:
+        """Find out how far the log can be read, and what is missing on the way."""
+        kept = -1
+        try:
+            for record, rows in self._remains():
+                recorded, sound = self._sound(record, rows)
+                slots = {row.slot for row in sound}
+                self._losses.see(record, recorded, slots, self._codec)
+                kept = record.version
+                self._tally.add()
+        except (LogCorrupt, StoreTooNew) as error:
+            self._problem = error.message
+        return kept
+
+    def _remains(self) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
+        return self._log.remains() if isinstance(self._log, SQLiteLog) else self._log.read()
+
+    def _sound(
+        self, record: Record, rows: Sequence[PayloadRow]
+    ) -> tuple[Recorded, tuple[PayloadRow, ...]]:
+        """Return what an event says, and those of its payloads that are what it names.
+
+        Raises:
+            LogCorrupt, StoreTooNew: The event itself cannot be read.
+        """
+        opened = [row for row in rows if not self._sealed(row.owners)]
+        try:
+            return self._codec.decode(record, opened), tuple(rows)
+        except LogCorrupt:
+            bad = [row for row in opened if not self._fits(record, row)]
+            sound = [row for row in opened if row not in bad]
+            return self._codec.decode(record, sound), tuple(row for row in rows if row not in bad)
+
+    def _fits(self, record: Record, row: PayloadRow) -> bool:
+        try:
+            self._codec.decode(record, [row])
+        except LogCorrupt:
+            return False
+        return True
+
+    def _parcels(self, upto: int) -> Iterator[Parcel]:
+        before = ""
+        for record, rows in self._remains() if upto >= 0 else ():
+            recorded, sound = self._sound(record, rows)
+            command = None
+            if recorded.command_id != before:
+                command = self._command(recorded.command_id, record.version)
+            before, self._last = recorded.command_id, recorded
+            if command is not None and command.last > upto:
+                command = None
+            yield Parcel(record=record, recorded=recorded, payloads=sound, command=command)
+            self._tally.add()
+            if record.version == upto:
+                return
+
+    def _command(self, command_id: str, version: int) -> CommandRow | None:
+        """Return the remembered command that begins at *version*, if there is one to be read."""
+        try:
+            found = self._log.command(command_id)
+        except MnemicError:
+            self._commands_lost += 1
+            return None
+        if found is not None and (found.first != version or type(found.last) is not int):
+            self._commands_lost += 1
+            return None
+        return found
