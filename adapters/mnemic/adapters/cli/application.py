@@ -24,6 +24,7 @@ from mnemic.adapters.cli import (
     keyring,
     ledger,
     mcp_serving,
+    moving,
     past,
     reading,
     referencing,
@@ -37,6 +38,7 @@ from mnemic.adapters.cli.composed_graph import composed_graph
 from mnemic.adapters.cli.failures import INTERRUPTION, Exit, failure, misuse
 from mnemic.adapters.cli.ingest import ingest
 from mnemic.adapters.cli.invocation import (
+    SPACE,
     STANDARD_INPUT,
     Invocation,
     RetrieverName,
@@ -142,6 +144,7 @@ for title, commands in {
     ),
     "Suppose": (experiments.what_if, experiments.backtest, experiments.policy),
     "Carry away": (exchanging.receipt, exchanging.export, exchanging.import_, exchanging.fork),
+    "Keep safe": (moving.backup, moving.restore, moving.salvage, moving.migrate),
     "Keep in order": (
         upkeep.consolidate,
         upkeep.curate,
@@ -220,7 +223,7 @@ def launch(
     *tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
     db: Annotated[Path, Parameter(env_var="MNEMIC_DB", show_default=True)] = Path("memory.db"),
     keys: Annotated[Path | None, Parameter(env_var="MNEMIC_KEYS")] = None,
-    space: Annotated[str, Parameter(env_var="MNEMIC_SPACE", show_default=True)] = "default",
+    space: Annotated[str, Parameter(env_var="MNEMIC_SPACE", show_default=True)] = SPACE,
     actor: Annotated[str | None, Parameter(env_var="MNEMIC_ACTOR")] = None,
     session: Annotated[str | None, Parameter(env_var="MNEMIC_SESSION")] = None,
     embedder: Annotated[EmbedderName | None, Parameter(env_var="MNEMIC_EMBEDDER")] = None,

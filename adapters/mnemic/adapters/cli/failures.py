@@ -41,8 +41,9 @@ FAMILIES: tuple[tuple[type[MnemicError], Exit], ...] = (
     (Unavailable, Exit.UNAVAILABLE),
 )
 READ_ON = (
-    "Restore a backup, or save what stands before the damage with `mnemic fork NAME --into FILE`; "
-    "whatever only reads still reads that, and `mnemic verify` says where the damage is."
+    "Restore a backup with `mnemic restore`, or save all that can be read with `mnemic salvage "
+    "DAMAGED TO`; whatever only reads still reads what stands before the damage, and "
+    "`mnemic verify` says where that is."
 )
 
 

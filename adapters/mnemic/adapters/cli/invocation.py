@@ -35,6 +35,8 @@ REORDERING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that let text read otherwise than it is written."""
 
 STANDARD_INPUT = "-"
+SPACE = "default"
+"""The space that is meant if none is named."""
 RetrieverName = Literal["exact", "ann"]
 """How near vectors are found. ``auto`` would always be exact here: a process that asks a single
 question never gets back the time that taking up graphs takes."""

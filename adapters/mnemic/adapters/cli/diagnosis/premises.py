@@ -64,6 +64,7 @@ def premises(path: Path) -> Iterator[Finding]:
     yield _room(path, free)
     yield _writers(path)
     yield from _tokens(path)
+    yield from _leftovers(path)
 
 
 def tables(store: SQLiteStore) -> Iterator[Finding]:
@@ -155,6 +156,21 @@ def _tokens(path: Path) -> Iterator[Finding]:
         return
     if found.stamp is not None:
         yield ABOUT.ok("tokens", f"{plural(len(found.tokens), 'token')} in {beside(path).name}")
+
+
+def _leftovers(path: Path) -> Iterator[Finding]:
+    """Name what killed copies left beside the store: it holds words."""
+    from mnemic.adapters.exchange.asides import MIGRATION, leftovers
+
+    for folder in leftovers(path.parent):
+        unfinished = folder.name.endswith(MIGRATION)
+        yield ABOUT.warning(
+            "leftovers",
+            f"{folder} holds words, and nobody is working on it",
+            remedy="Run that `mnemic migrate` again to end it, or delete the folder."
+            if unfinished
+            else "Delete the folder; the next copy beside it does so, too.",
+        )
 
 
 # --- other stores ---------------------------------------------------------------------------
