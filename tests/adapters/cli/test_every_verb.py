@@ -24,6 +24,7 @@ NOT_WRITTEN = {
     "ignored": "what a client of the tool sends besides; a command line refuses it",
     "clock": "the system's",
     "entropy": "the system's",
+    "keys": "--keys of every command",
 }
 CALLED = {
     "adopt_policy.policy": "file",

@@ -326,10 +326,11 @@ class Memory(_Asking, Guided):
         actor: str = "import",
         clock: Clock | None = None,
         entropy: Entropy | None = None,
+        keys: str | Path | None = None,
         progress: Progress | None = None,
     ) -> ImportResult:
         """Make a space of an export that lies here. See ``SyncMemory.import_space``."""
-        check_own(actor, clock=clock, entropy=entropy)
+        check_own(actor, clock=clock, entropy=entropy, keys=keys)
         with await to_thread.run_sync(packed_export, path) as packed:
             async with _reached(into) as memory:
                 request = import_request(packed, space)

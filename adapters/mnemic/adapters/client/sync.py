@@ -329,6 +329,7 @@ class SyncMemory(_Asking, Guided):
         actor: str = "import",
         clock: Clock | None = None,
         entropy: Entropy | None = None,
+        keys: str | Path | None = None,
         progress: Progress | None = None,
     ) -> ImportResult:
         """Make a space of an export that lies here. See ``inprocess.SyncMemory.import_space``.
@@ -341,12 +342,13 @@ class SyncMemory(_Asking, Guided):
             actor: Cannot be said: it is the token's name.
             clock: Cannot be said.
             entropy: Cannot be said.
+            keys: Cannot be said.
             progress: Called now and then with the looks taken and those to take: two per event.
 
         Raises:
             ExportCorrupt, FieldRefused, SpaceExists, MnemicError: See the verb in the process.
         """
-        check_own(actor, clock=clock, entropy=entropy)
+        check_own(actor, clock=clock, entropy=entropy, keys=keys)
         with packed_export(path) as packed, _reached(into) as memory:
             request = import_request(packed, space)
             answer = memory._connection.ask(request, progress)  # noqa: SLF001 - one of our own

@@ -93,7 +93,7 @@ PATHS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "export": frozenset({"path"}),
         "fork": frozenset({"into"}),
-        "import_space": frozenset({"path", "into", "clock", "entropy", "actor"}),
+        "import_space": frozenset({"path", "into", "clock", "entropy", "actor", "keys"}),
     }
 )
 """Parameters that name files: over a wire nobody names a file of the server's."""
