@@ -251,3 +251,18 @@ def test_an_open_session_can_end_after_its_space_was_erased(memory: SyncMemory) 
     memory.learn("pending")
     memory.erase_space()
     assert memory.end_session().action == "ended"
+
+
+def test_tags_that_a_successor_took_over_go_from_compositions_too(opened: Open, path: Path) -> None:
+    memory = opened(path)
+    old = memory.learn(STORY, tags=["conspiracy"]).block_id
+    memory.consolidate()
+    new = memory.revise(old, "there is no gate").block_id
+    memory.consolidate()
+    other = memory.learn("the garden code is four", tags=["garden"]).block_id
+    assert memory.block(new).tags == ("conspiracy",)
+    memory.compose([new, other])
+    memory.erase(old)
+    assert left_in(path.parent) == set()
+    memory.close()
+    assert left_in(path.parent) == set()

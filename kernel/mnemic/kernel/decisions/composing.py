@@ -192,8 +192,10 @@ def _member(reading: Reading, spec: MemberSpec, place: int) -> Member:
     preview = _text("preview", spec.preview, PREVIEW_LENGTH_MAX)
     given = checked_metadata(spec.metadata, reading.policy)
     metadata = {} if given is None else json.loads(given)
-    if facts.tags:
-        metadata.setdefault("tags", list(facts.tags))
+    # What it took over from a block that it superseded are words of that one, and go with it.
+    tags = [tag for tag in facts.tags if isinstance(text, BlockText) and tag in text.tags]
+    if tags:
+        metadata.setdefault("tags", tags)
     if preview is None and words is not None:
         preview = words[:PREVIEW_LENGTH]
     return Member(
