@@ -125,13 +125,20 @@ class Mounted:
 
     async def _listen(self, serve: Application, scope: Any, receive: Any, send: Any) -> None:
         """Serve a stream on which a client only listens; it never ends by itself."""
+        is_open = False
+
+        async def noting(message: Any) -> None:
+            nonlocal is_open
+            await send(message)
+            is_open = message["type"] == "http.response.start" or message.get("more_body", False)
+
         with anyio.CancelScope() as listening:
             self._listening.add(listening)
             try:
-                await serve(scope, receive, send)
+                await serve(scope, receive, noting)
             finally:
                 self._listening.discard(listening)
-        if listening.cancelled_caught:
+        if is_open:  # cut off here, or left off by a library that has seen the signal to stop
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _visit(self, scope: Any) -> Visit:

@@ -1,0 +1,246 @@
+"""Several processes behind one address: whatever lives in one of them can be asked of each."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from collections import Counter
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from mnemic.adapters.access import Keyring
+from tests.adapters.http.running import stream, take
+from tests.adapters.http.several import BLOCKS, PATIENCE_S, Several, eventually, several
+from tests.adapters.mcp.clients import GATE, OIL, kinds, learned
+from tests.adapters.mcp.servers import visiting
+
+ERAS = ["auto", "legacy"]
+"""Clients of the protocol since 2026-07-28, which has no sessions, and before."""
+SPACE = "/v1/spaces/default"
+SOON_S = 1.0
+"""Within which a stream tells what another worker wrote; it looks four times a second."""
+TAKES = {"accept": "application/json, text/event-stream"}
+INITIALIZE: dict[str, Any] = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "x", "version": "1"},
+    },
+}
+PING = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Several]:
+    """Three workers that all tests of this module ask; each in spaces of its own."""
+    with several(tmp_path_factory.mktemp("relays")) as running:
+        yield running
+
+
+@pytest.fixture
+def clients(server: Several) -> Generator[list[httpx.Client]]:
+    """Three clients, each at a worker of its own."""
+    with ExitStack() as stack:
+        found = [stack.enter_context(server.client()) for _ in range(3)]
+        answered = {server.who_answered(each.get("/healthz")) for each in found}
+        assert answered == set(server.workers.values())
+        yield found
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_an_agent_sits_on_one_seat_whichever_worker_it_asks(server: Several, era: str) -> None:
+    async def conversation() -> None:
+        with server.client() as admin:
+            admin.put(f"/v1/spaces/{era}").raise_for_status()
+        async with visiting(f"{server.url}/mcp/{era}", server.secret, mode=era) as agent:
+            ids: list[str] = []
+            async with anyio.create_task_group() as tasks:  # connections to all workers
+
+                async def one(number: int) -> None:
+                    ids.append(await learned(agent, f"{GATE} {number}"))
+
+                for number in range(9):
+                    tasks.start_soon(one, number)
+            last = await learned(agent, OIL)
+            listed = [str(each.uri) for each in (await agent.list_resources()).resources]
+            assert (await kinds(agent)).count("session-started") == 1
+            assert set(listed[2:]) == {f"mnemic://blocks/{each}" for each in (last, *ids)}
+
+    anyio.run(conversation)
+
+
+def test_a_session_of_the_protocol_is_known_to_all_workers(clients: list[httpx.Client]) -> None:
+    session = begun(clients[0], "/mcp/default")
+    pinged = [each.post("/mcp/default", json=PING, headers=session) for each in clients]
+    ended = clients[1].delete("/mcp/default", headers=session)
+    after = [each.post("/mcp/default", json=PING, headers=session) for each in clients]
+    assert [answer.status_code for answer in (*pinged, ended)] == [200] * 4
+    assert [answer.status_code for answer in after] == [404] * 3
+    assert len({answer.headers["x-request-id"] for answer in pinged}) == 3
+
+
+def test_what_is_passed_on_is_let_in_or_not_as_elsewhere(
+    server: Several, clients: list[httpx.Client]
+) -> None:
+    keyring = Keyring.open(f"{server.store}.tokens")
+    token, secret = keyring.create("reader", {"default": "read"})
+    bearer = {**TAKES, "authorization": f"Bearer {secret}"}
+    told: list[list[int]] = []
+    for name in ({}, {"host": "evil.example"}, {"origin": "http://evil.example"}):
+        answers = [
+            each.post("/mcp/default", json=INITIALIZE, headers={**bearer, **name})
+            for each in clients
+        ]
+        told.append([answer.status_code for answer in answers])
+    keyring.revoke(token.id)
+    answers = [each.post("/mcp/default", json=INITIALIZE, headers=bearer) for each in clients]
+    told.append([answer.status_code for answer in answers])
+    assert told == [[200] * 3, [421] * 3, [403] * 3, [401] * 3]
+
+
+def test_a_body_that_is_too_long_is_refused_by_all_workers(clients: list[httpx.Client]) -> None:
+    long = {**INITIALIZE, "padding": "x" * (17 << 20)}
+    answers = [each.post("/mcp/default", json=long, headers=TAKES) for each in clients]
+    assert [answer.status_code for answer in answers] == [413] * 3
+
+
+def begun(client: httpx.Client, path: str = "/mcp") -> dict[str, str]:
+    """Begin a session of the protocol, and return the headers that go on with it."""
+    opened = client.post(path, json=INITIALIZE, headers=TAKES)
+    return {**TAKES, "mcp-session-id": opened.headers["mcp-session-id"]}
+
+
+def test_listeners_hear_of_the_end_whichever_worker_they_listen_at(tmp_path: Path) -> None:
+    with several(tmp_path) as server, ExitStack() as stack:
+        clients = [stack.enter_context(server.client()) for _ in range(3)]
+        sessions = [begun(clients[0]) for _ in clients]
+        streams = [
+            stack.enter_context(each.stream("GET", "/mcp", headers=session))
+            for each, session in zip(clients, sessions, strict=True)
+        ]
+        assert [each.status_code for each in streams] == [200] * 3
+        assert server.stop() == 0
+        assert [each.read() for each in streams] == [b""] * 3
+
+
+def is_replaced(server: Several, post: int, pid: int) -> bool:
+    """Return whether somebody else stands at a post."""
+    return server.workers[post] != pid
+
+
+def test_when_the_worker_of_a_session_dies_its_client_begins_anew(tmp_path: Path) -> None:
+    """As the protocol wants it: a session that is not known any more is answered by 404."""
+    with several(tmp_path) as server, ExitStack() as stack:
+        clients = [stack.enter_context(server.client()) for _ in range(3)]
+        session = begun(clients[0])
+        for post, pid in server.workers.items():
+            os.kill(pid, signal.SIGKILL)
+            eventually(partial(is_replaced, server, post, pid))
+        with server.client() as client:
+            lost = client.post("/mcp", json=PING, headers=session)
+            again = client.post("/mcp", json=INITIALIZE, headers=TAKES)
+    assert (lost.status_code, again.status_code) == (404, 200)
+
+
+def test_a_stream_tells_what_other_workers_write(clients: list[httpx.Client]) -> None:
+    reader, *writers = clients
+    reader.put("/v1/spaces/followed").raise_for_status()
+    with stream(reader, "/v1/spaces/followed/events") as followed:
+        assert [event.name for event in take(followed, 2)] == ["space-opened", "policy-adopted"]
+        for number, writer in enumerate(writers):
+            writer.post("/v1/spaces/followed/blocks", json={"content": f"{number}"})
+            written = time.monotonic()
+            assert next(followed).name == "block-learned"
+            assert time.monotonic() - written < SOON_S
+
+
+def test_a_session_of_the_log_goes_on_at_any_worker(clients: list[httpx.Client]) -> None:
+    one, two, three = clients
+    one.put("/v1/spaces/sitting").raise_for_status()
+    begun = one.post("/v1/spaces/sitting/sessions", json={}).json()["session_id"]
+    headers = {"mnemic-session": begun}
+    learn = two.post("/v1/spaces/sitting/blocks", json={"content": GATE}, headers=headers)
+    ended = three.post("/v1/spaces/sitting/sessions/end", headers=headers)
+    after = one.post("/v1/spaces/sitting/blocks", json={"content": OIL}, headers=headers)
+    assert (learn.status_code, ended.status_code, after.status_code) == (201, 200, 409), after.text
+
+
+def test_of_many_who_ask_for_one_command_at_once_one_has_done_it(
+    clients: list[httpx.Client],
+) -> None:
+    clients[0].put("/v1/spaces/once").raise_for_status()
+
+    def ask(number: int) -> httpx.Response:
+        key = {"idempotency-key": "the same"}
+        content = {"content": "Only once."}
+        return clients[number % 3].post("/v1/spaces/once/blocks", json=content, headers=key)
+
+    with ThreadPoolExecutor(16) as people:
+        answers = list(people.map(ask, range(16)))
+    assert len({answer.json()["block_id"] for answer in answers}) == 1
+    log = clients[0].get("/v1/spaces/once/log").json()["items"]
+    assert Counter(event["kind"] for event in log)["block-learned"] == 1
+
+
+def test_of_many_who_write_on_one_condition_one_succeeds(clients: list[httpx.Client]) -> None:
+    clients[0].put("/v1/spaces/guarded").raise_for_status()
+    etag = clients[0].get("/v1/spaces/guarded/log").headers["etag"]
+
+    def ask(number: int) -> int:
+        told = {"if-match": etag}
+        path, content = "/v1/spaces/guarded/blocks", {"content": f"{number}"}
+        return clients[number % 3].post(path, json=content, headers=told).status_code
+
+    with ThreadPoolExecutor(16) as people:
+        assert Counter(people.map(ask, range(16))) == {201: 1, 412: 15}
+
+
+def test_a_space_that_is_made_is_there_for_all(clients: list[httpx.Client]) -> None:
+    made = [each.put("/v1/spaces/fresh").status_code for each in clients]
+    learned_in = [
+        each.post("/v1/spaces/fresh/blocks", json={"content": f"{number}"}).status_code
+        for number, each in enumerate(clients)
+    ]
+    seen = [each.get("/v1/spaces/fresh").json()["version"] for each in clients]
+    assert (made, learned_in, seen) == ([201, 200, 200], [201] * 3, [seen[0]] * 3)
+
+
+def test_one_page_of_numbers_tells_of_all_workers(
+    server: Several, clients: list[httpx.Client]
+) -> None:
+    for each in clients:
+        each.get("/v1/nowhere")
+    pages = [each.get("/metrics") for each in clients]
+    counted = [
+        {
+            sample.labels["worker"]
+            for family in text_string_to_metric_families(page.text)
+            for sample in family.samples
+            if sample.name == "mnemic_requests_total" and sample.labels["status"] == "404"
+        }
+        for page in pages
+    ]
+    assert counted == [{"0", "1", "2"}] * 3
+    assert len(set(re.findall(r'process_start_time_seconds{worker="(\d)"}', pages[0].text))) == 3
+    assert len(re.findall("# TYPE mnemic_requests_total counter", pages[0].text)) == 1
+    with httpx.Client(base_url=server.url, timeout=PATIENCE_S) as stranger:
+        assert stranger.get("/metrics").status_code == 401
+
+
+def test_lines_of_the_log_name_the_process(server: Several, clients: list[httpx.Client]) -> None:
+    answered = clients[0].post(BLOCKS, json={"content": "Whoever wrote this."})
+    assert server.who_answered(answered) in server.workers.values()
