@@ -7,12 +7,14 @@ exception comes first, and the thorough way then says what is the matter, or tha
 
 from __future__ import annotations
 
+from functools import cache
+
 from mnemic.adapters.codec.readers import Irregular, Read, Readers
 from mnemic.adapters.codec.registry import Registry
 from mnemic.adapters.codec.sealing import opener
 
-_READERS = Readers(opener)
-"""Shared by all codecs, as it takes a while to write one."""
+_recorded = cache(Readers(opener).recorded)
+"""Writes the reader of one kind of event. Shared by all codecs, as that takes a while."""
 
 
 class Shortcuts(dict[str, Read]):
@@ -34,4 +36,4 @@ class Shortcuts(dict[str, Read]):
         kind = self._kinds[topic]
         if kind.upcasters:
             raise Irregular
-        return self.setdefault(topic, _READERS.recorded(kind.event))
+        return self.setdefault(topic, _recorded(kind.event))
