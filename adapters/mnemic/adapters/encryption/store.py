@@ -14,7 +14,7 @@ Rules of this module:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock, get_ident
@@ -118,6 +118,16 @@ class EncryptedLog:
     def command(self, command_id: str) -> CommandRow | None:
         """Return the remembered command with this id."""
         return self.inner.command(command_id)
+
+    def check(self) -> None:
+        """Let the store that is inside check what no chain covers, if it can.
+
+        Raises:
+            LogCorrupt: It is not what was written.
+        """
+        check: Callable[[], None] | None = getattr(self.inner, "check", None)
+        if check is not None:
+            check()
 
     @property
     def left(self) -> tuple[str, ...]:

@@ -72,6 +72,8 @@ def _check_limit(limit: int) -> None:
 def verify(space: Space, progress: Callable[[int, int], None] | None = None) -> Verification:
     """Walk the whole log: chain, codec, payload MACs, and payloads that are missing unasked.
 
+    Then let the store check what it keeps beside the chain, if it can.
+
     The walk reads the store afresh and does not touch the folded state.
     """
     events = payloads = 0
@@ -90,6 +92,12 @@ def verify(space: Space, progress: Callable[[int, int], None] | None = None) -> 
     unasked = walk.unasked()
     if unasked is not None:
         return _damaged(space, unasked, "a payload is missing that nobody erased", payloads)
+    check: Callable[[], None] | None = getattr(space.log, "check", None)
+    try:
+        if check is not None:
+            check()
+    except LogCorrupt as error:
+        return _damaged(space, events, error.message, payloads)
     if progress is not None:
         progress(events, head.version + 1)
     return Verification(

@@ -11,7 +11,7 @@ import pytest
 
 from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.kernel.errors import LogCorrupt, VersionConflict
-from mnemic.kernel.ports import Log
+from mnemic.kernel.ports import CommandRow, Log
 from mnemic.specs.contracts.entries import payload, records
 
 Edit = Callable[..., None]
@@ -176,3 +176,65 @@ def test_a_lost_payload_page_ends_the_log_before_its_record(path: Path) -> None:
             parcels == tuple(payload(record.version, slot) for slot in range(3))
             for record, parcels in log.read(upto=bad - 1)
         )
+
+
+# --- what no chain covers -----------------------------------------------------------------------
+
+REQUEST = bytes(range(32))
+LOST = bytes(32)
+
+
+@pytest.fixture
+def remembering(path: Path) -> Path:
+    """The file of a store that remembers a command, closed."""
+    with closing(SQLiteStore(path)) as store:
+        command = CommandRow("first", REQUEST, 0, 2)
+        store.log("home").append(records(0, 3), (), command=command)
+    return path
+
+
+@pytest.mark.parametrize("copy", [1, 2])
+def test_a_damaged_command_is_not_answered_from(remembering: Path, copy: int) -> None:
+    before, *after = remembering.read_bytes().split(REQUEST)
+    assert len(after) == 2
+    middle, end = after
+    requests = [LOST if number == copy else REQUEST for number in (1, 2)]
+    remembering.write_bytes(before + requests[0] + middle + requests[1] + end)
+    with closing(SQLiteStore(remembering)) as store:
+        log = store.log("home")
+        with pytest.raises(LogCorrupt, match="command 'first' is not as written"):
+            log.command("first")
+        with pytest.raises(LogCorrupt, match="the table of commands is damaged"):
+            log.check()
+        assert log.command("second") is None
+
+
+def test_a_store_of_an_older_release_remembers_twice_from_now_on(
+    remembering: Path, edit: Edit
+) -> None:
+    edit("DROP INDEX commands_again")
+    with closing(SQLiteStore(remembering, read_only=True)) as store:
+        assert store.log("home").command("first") == CommandRow("first", REQUEST, 0, 2)
+    with closing(SQLiteStore(remembering)) as store:
+        store.log("home").check()
+    assert remembering.read_bytes().count(REQUEST) == 2
+
+
+@pytest.mark.parametrize("copy", [1, 2])
+def test_no_empty_space_takes_the_place_of_one_whose_name_is_lost(
+    remembering: Path, copy: int
+) -> None:
+    before, *after = remembering.read_bytes().split(b"home")
+    assert len(after) == 2
+    middle, end = after
+    names = [b"hole" if number == copy else b"home" for number in (1, 2)]
+    remembering.write_bytes(before + names[0] + middle + names[1] + end)
+    with closing(SQLiteStore(remembering)) as store, pytest.raises(LogCorrupt):
+        store.log("home")
+
+
+def test_a_schema_that_cannot_be_read_is_damage(remembering: Path) -> None:
+    stored = remembering.read_bytes()
+    remembering.write_bytes(stored.replace(b"CREATE TABLE contents", b"CREATE TABLE cont\xffnts"))
+    with pytest.raises(LogCorrupt):
+        SQLiteStore(remembering)

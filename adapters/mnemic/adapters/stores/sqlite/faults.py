@@ -51,6 +51,8 @@ def named(path: Path) -> Generator[None]:
         raise StoreFailed(f"{path}: {error.strerror or error}", path=str(path)) from error
     except (sqlite3.Error, ConnectionPoolClosedError, ConnectionUnavailableError) as error:
         raise fault(error, path) from error
+    except UnicodeDecodeError as error:  # what SQLite would say quotes what is damaged
+        raise LogCorrupt(f"{path}: database disk image is malformed", path=str(path)) from error
 
 
 def fault(error: Exception, path: Path) -> MnemicError:
@@ -60,6 +62,8 @@ def fault(error: Exception, path: Path) -> MnemicError:
     if isinstance(error, ConnectionUnavailableError):
         return StoreBusy(f"{path}: {error}", path=str(path))
     code = family(error)
+    if code == sqlite3.SQLITE_ERROR and str(error).startswith("no such"):  # of what we have made
+        code = sqlite3.SQLITE_CORRUPT
     return _FAMILIES.get(code, StoreFailed)(
         f"{path}: {error}", recovery=_RECOVERIES.get(code), path=str(path)
     )

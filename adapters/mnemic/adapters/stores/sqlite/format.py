@@ -18,6 +18,10 @@ APPLICATION_ID = int.from_bytes(b"mnem", "big")
 FORMAT_VERSION = 1
 """Stands there as ``user_version``; a change of tables or of stored bytes raises it."""
 
+COMMANDS_AGAIN = """CREATE UNIQUE INDEX IF NOT EXISTS commands_again
+    ON commands (id, space, request, first, last)"""
+"""Every remembered command once more. No chain covers them: a copy shows that one was damaged."""
+
 STATEMENTS = (
     # The head rows: where each log ends, written with every append.
     """CREATE TABLE IF NOT EXISTS spaces (
@@ -45,6 +49,7 @@ STATEMENTS = (
         first INTEGER NOT NULL,
         last INTEGER NOT NULL,
         PRIMARY KEY (space, id)) WITHOUT ROWID""",
+    COMMANDS_AGAIN,
     f"PRAGMA application_id = {APPLICATION_ID}",
     f"PRAGMA user_version = {FORMAT_VERSION}",
 )

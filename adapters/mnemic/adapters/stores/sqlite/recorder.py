@@ -16,15 +16,15 @@ from mnemic.adapters.stores import chain
 from mnemic.adapters.stores.entry import Entry, moved
 from mnemic.adapters.stores.sqlite.connections import BUSY_TIMEOUT_S, Datastore, Mode, Synchronous
 from mnemic.adapters.stores.sqlite.faults import is_damage
-from mnemic.adapters.stores.sqlite.format import STATEMENTS
+from mnemic.adapters.stores.sqlite.format import COMMANDS_AGAIN, STATEMENTS
 from mnemic.kernel.errors import CommandIdReused, LogCorrupt
 from mnemic.kernel.ports import GENESIS_DIGEST, CommandRow, Head, PayloadRow
 
 _INSERT_SPACE = "INSERT OR IGNORE INTO spaces (name, version, digest) VALUES (?, -1, ?)"
-_SELECT_SPACE = "SELECT id FROM spaces WHERE name = ?"
+_SELECT_SPACE = "SELECT id FROM spaces WHERE name = ?"  # reads the index on names alone
+_SELECT_NAME = "SELECT name FROM spaces WHERE id = ?"
+_SELECT_NAMED = "SELECT id FROM spaces NOT INDEXED WHERE name = ?"
 _SELECT_NAMES = "SELECT name FROM spaces NOT INDEXED ORDER BY name"
-_FIND_SPACE = "SELECT id FROM spaces NOT INDEXED WHERE name = ?"
-"""The table itself is asked where its index may be damaged: both questions are rare."""
 _SELECT_HEAD = "SELECT version, digest FROM spaces WHERE id = ?"
 _SELECT_STRAYS = """SELECT EXISTS (SELECT 1 FROM stored_events
     WHERE originator_id = ? AND originator_version > version) FROM spaces WHERE id = ?"""
@@ -40,7 +40,13 @@ _SELECT_PAYLOADS = """SELECT version, slot, payloads.id, key, owner, other, data
     FROM payloads CROSS JOIN contents ON contents.id = content
     WHERE space = ? AND version BETWEEN ? AND ? ORDER BY version, slot"""
 _INSERT_COMMAND = "INSERT INTO commands VALUES (?, ?, ?, ?, ?)"
-_SELECT_COMMAND = "SELECT id, request, first, last FROM commands WHERE space = ? AND id = ?"
+_SELECT_COMMAND = """SELECT id, request, first, last FROM commands NOT INDEXED
+    WHERE space = ? AND id = ?"""
+_SELECT_COMMAND_AGAIN = """SELECT id, request, first, last FROM commands INDEXED BY commands_again
+    WHERE space = ? AND id = ?"""
+_HAS_COMMANDS_AGAIN = "SELECT count(*) FROM sqlite_master WHERE name = 'commands_again'"
+_CHECKED = ("commands", "spaces")
+"""Tables that no chain covers; what they hold stands in an index once more."""
 _BLANK_CONTENTS = """UPDATE contents
     SET key = zeroblob(length(key)), data = zeroblob(length(data))
     WHERE id IN (SELECT content FROM payloads WHERE space = :space"""
@@ -58,6 +64,8 @@ class SpaceRecorder(SQLiteAggregateRecorder):
     """The library's aggregate recorder, with everything else of an append in its transaction."""
 
     datastore: Datastore
+    _remembers_twice: bool | None = None
+    """Whether commands stand in the file twice; None: nobody has looked."""
 
     def construct_create_table_statements(self) -> list[str]:
         """Return the library's statement and ours."""
@@ -71,10 +79,10 @@ class SpaceRecorder(SQLiteAggregateRecorder):
         self.create_table()
 
     def touch(self) -> None:
-        """Write nothing, to see whether the file can be written."""
+        """Write nothing, to see whether the file can be written; but what it lacks of late."""
         self._prefer_write_ahead()
-        with self.datastore.transaction(commit=True):
-            pass
+        with self.datastore.transaction(commit=True) as c:
+            c.execute(COMMANDS_AGAIN)
 
     def _prefer_write_ahead(self) -> None:
         with self.datastore.get_connection(commit=True) as connection:
@@ -167,14 +175,26 @@ class SpaceRecorder(SQLiteAggregateRecorder):
             raise LogCorrupt("the name of a space cannot be read")
         return found
 
-    def space(self, name: str) -> int | None:
-        """Return the number of the space *name*, or None if there is none."""
+    def space(self, name: str, *, salvaging: bool = False) -> int | None:
+        """Return the number of the space *name*, or None if there is none.
+
+        Args:
+            name: Of the space.
+            salvaging: Believe the table where its index has lost the name.
+
+        Raises:
+            LogCorrupt: The table and its index disagree.
+        """
         with self.datastore.reading() as c:
-            for statement in (_SELECT_SPACE, _FIND_SPACE):
-                row: tuple[int] | None = c.execute(statement, (name,)).fetchone()
-                if row is not None:
-                    return row[0]
-            return None
+            row: tuple[int] | None = c.execute(_SELECT_SPACE, (name,)).fetchone()
+            if row is None:
+                row = c.execute(_SELECT_NAMED, (name,)).fetchone()
+                if row is None or salvaging:
+                    return row[0] if row else None
+                raise chain.damage(0, reason=f"the name of space {name!r} is lost")
+            if c.execute(_SELECT_NAME, row).fetchone() != (name,):
+                raise chain.damage(0, reason=f"the space called {name!r} has another name")
+            return row[0]
 
     def head(self, space: int) -> Head:
         """Return where the log of *space* ends by its head row.
@@ -211,10 +231,34 @@ class SpaceRecorder(SQLiteAggregateRecorder):
             return found == (1,)
 
     def command(self, space: int, command_id: str) -> CommandRow | None:
-        """Return the remembered command *command_id* of *space*."""
+        """Return the remembered command *command_id* of *space*.
+
+        Raises:
+            LogCorrupt: It is not what was written.
+        """
         with self.datastore.reading() as c:
+            if self._remembers_twice is None:
+                self._remembers_twice = c.execute(_HAS_COMMANDS_AGAIN).fetchone() == (1,)
             row = c.execute(_SELECT_COMMAND, (space, command_id)).fetchone()
+            if self._remembers_twice:
+                again = c.execute(_SELECT_COMMAND_AGAIN, (space, command_id)).fetchone()
+                if row != again:
+                    first: int = (row or again)[2]
+                    raise chain.damage(first, reason=f"command {command_id!r} is not as written")
             return CommandRow(*row) if row else None
+
+    def check(self) -> None:
+        """Compare what no chain covers with its copy.
+
+        Raises:
+            LogCorrupt: They differ.
+        """
+        with self.datastore.reading() as c:
+            for table in _CHECKED:
+                (problem,) = c.execute(f"PRAGMA integrity_check('{table}')").fetchone()
+                if problem != "ok":
+                    *_, problem = problem.splitlines()  # it may begin with a headline
+                    raise LogCorrupt(f"the table of {table} is damaged: {problem}")
 
     def records(self, space: int, first: int, last: int) -> list[chain.Row]:
         """Return the records of *space* from version *first* to *last*, without their payloads."""

@@ -103,7 +103,7 @@ class SQLiteStore:
         self._queue.close()
 
     def _number(self, space: str, *, create: bool) -> int:
-        number = self.recorder.space(space)
+        number = self.recorder.space(space, salvaging=self.read_only)
         if number is None and create and not self.read_only:
             self.recorder.add_space(space)
             number = self.recorder.space(space)
@@ -158,6 +158,15 @@ class SQLiteLog(RecordedLog):
     def writing(self) -> AbstractContextManager[None]:
         """Hold the right to append, fairly among processes. Not re-entrant."""
         return self._store.writing()
+
+    def check(self) -> None:
+        """Check what the chain does not cover: which spaces there are, and which commands.
+
+        Raises:
+            LogCorrupt: It is not what was written.
+        """
+        with self._named():
+            self._store.recorder.check()
 
     def _named(self) -> AbstractContextManager[None]:
         return named(self._store.path)
