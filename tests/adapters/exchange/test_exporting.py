@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from base64 import b64decode
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -176,6 +178,22 @@ def test_a_damaged_log_is_exported_up_to_its_damage(tmp_path: Path) -> None:
             memory.export(tmp_path / "all.ndjson")
         assert memory.export(tmp_path / "sound.ndjson", upto=2).version == 2
     assert not (tmp_path / "all.ndjson").exists()
+
+
+def test_no_export_is_made_of_a_log_that_has_lost_words(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with SyncMemory.open(path) as memory:
+        memory.learn("one")
+        memory.learn("two")
+    with closing(sqlite3.connect(path)) as rows, rows:
+        rows.execute("DELETE FROM payloads WHERE version = 3")
+    with SyncMemory.open(path) as memory:
+        with pytest.raises(LogCorrupt, match="version 3: a payload is missing") as caught:
+            memory.export(tmp_path / "all.ndjson")
+        assert caught.value.facts == {"version": 3}
+        assert list(tmp_path.glob("*.ndjson*")) == []
+        assert memory.export(tmp_path / "sound.ndjson", upto=2).version == 2
+        assert memory.export(tmp_path / "bare.ndjson", words=False).version == 3
 
 
 @pytest.fixture

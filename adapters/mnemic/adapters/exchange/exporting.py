@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from hashlib import sha256
+from operator import attrgetter
 from pathlib import Path
 from typing import IO
 
 from attrs import evolve
 
 from mnemic.adapters.codec import Codec
+from mnemic.adapters.codec.erasures import Erasures
 from mnemic.adapters.exchange import files
 from mnemic.adapters.exchange.copying import Parcel, Progress, parcels
 from mnemic.adapters.exchange.lines import Lines, Place, Written
@@ -67,7 +69,9 @@ def export(
         room = manifest.room()
         out.write(b" " * room + b"\n")
         total = manifest.version + 1
+        erasures = Erasures(codec, manifest.erased)
         for parcel in parcels(log, manifest.version, codec):
+            erasures.see(parcel.record, parcel.recorded, {row.slot for row in parcel.payloads})
             writer.write(parcel)
             done = parcel.record.version + 1
             if progress is not None and (done % PROGRESS_EVERY == 0 or done == total):
@@ -75,6 +79,9 @@ def export(
         counted = writer.counted()
         if again() != manifest:
             raise ErasedMeanwhile
+        unasked = erasures.unasked() if manifest.words else None
+        if unasked is not None:
+            raise chain.damage(unasked, reason="a payload is missing that nobody erased")
         out.seek(0)
         out.write(counted.line().ljust(room))
         return counted
@@ -108,7 +115,7 @@ class _Writer:
         )
         self._line(self._lines.event(written))
         kinds = self._codec.kinds(parcel.record) if rows else ()
-        for row in rows:
+        for row in sorted(rows, key=attrgetter("slot")):
             place = self._place(row) if kinds[row.slot] is Embedding else None
             self._line(self._lines.payload(row, place))
         self._payloads += len(rows)
