@@ -1,0 +1,290 @@
+"""Campaign: bytes are flipped and files cut, everywhere, and nothing may differ without a word."""
+# ruff: noqa: S311 - chance is seeded, not secret
+
+from __future__ import annotations
+
+import random
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from attrs import define, field, frozen
+
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.kernel.errors import Corrupt, MnemicError
+from mnemic.kernel.results import Receipt
+from tests.torture import witness
+from tests.torture.figures import Effort, Figures
+from tests.torture.hands import spread
+from tests.torture.samples import EMBEDDER, EXPORT, NAME, Sample, sample
+from tests.torture.witness import Look, Named, Seen
+
+PAGE_BYTES: Final = 4096
+HEAD_BYTES: Final = 120
+"""Of a page or file, where a changed byte does most: every third flip falls there."""
+PROBES: Final = 250
+"""Of one job."""
+SAVED_EVERY: Final = 10
+"""How often what stands before the damage is saved, to see that it can be."""
+SPEED: Final = Path("/dev/shm")  # noqa: S108 - a folder in memory, where there is one
+
+
+@frozen(kw_only=True)
+class Region:
+    """One file of the sample, and how its damage shows."""
+
+    name: str
+    live: bool = False
+    """Whether it is of the store that a killed writer left."""
+    file: str
+    """May hold a star."""
+    look: Look = witness.store
+    opens: str = NAME
+    """What is opened then."""
+    needs: tuple[str, ...] = (NAME, f"{NAME}-wal")
+    """The files that have to be there; may hold stars."""
+    flips: int
+    cuts: int
+
+
+REGIONS: Final = (
+    Region(name="database", file=NAME, flips=11_000, cuts=250),
+    Region(name="database of the killed", live=True, file=NAME, flips=2_000, cuts=100),
+    Region(name="write-ahead log", live=True, file=f"{NAME}-wal", flips=3_000, cuts=300),
+    Region(
+        name="checkpoint",
+        file=f"{NAME}.checkpoints/*.checkpoint",
+        look=witness.checkpoint,
+        needs=(NAME, f"{NAME}.checkpoints/*"),
+        flips=1_500,
+        cuts=150,
+    ),
+    Region(
+        name="graph",
+        file=f"{NAME}.checkpoints/*.graph",
+        look=witness.graph,
+        needs=(NAME, f"{NAME}.checkpoints/*"),
+        flips=500,
+        cuts=50,
+    ),
+    Region(
+        name="export",
+        file=EXPORT,
+        look=witness.export,
+        opens=EXPORT,
+        needs=(f"{EXPORT}*",),
+        flips=1_200,
+        cuts=100,
+    ),
+    Region(
+        name="vectors of the export",
+        file=f"{EXPORT}.vectors",
+        look=witness.export,
+        opens=EXPORT,
+        needs=(f"{EXPORT}*",),
+        flips=300,
+        cuts=50,
+    ),
+    Region(
+        name="tokens",
+        file=f"{NAME}.tokens",
+        look=witness.tokens,
+        opens=f"{NAME}.tokens",
+        needs=(f"{NAME}.tokens",),
+        flips=500,
+        cuts=50,
+    ),
+)
+
+
+@frozen(kw_only=True)
+class Harm:
+    """One change of one file."""
+
+    offset: int
+    mask: int
+    """What the byte there is combined with; 0: the file ends there."""
+
+    def done_to(self, data: bytes) -> bytes:
+        """Return the bytes with the harm done."""
+        if not self.mask:
+            return data[: self.offset]
+        changed = bytes([data[self.offset] ^ self.mask])
+        return data[: self.offset] + changed + data[self.offset + 1 :]
+
+
+@frozen(kw_only=True)
+class Job:
+    """Some harms, done one after the other to fresh copies."""
+
+    sample: Sample
+    region: Region
+    harms: tuple[Harm, ...]
+
+
+@define(kw_only=True)
+class Findings:
+    """What came of harms, by region and verdict."""
+
+    counts: Counter[tuple[str, str]] = field(factory=Counter)
+    wrong: list[str] = field(factory=list)
+
+
+def campaign(folder: Path, effort: Effort) -> Figures:
+    """Damage every file of a small store everywhere, and look whether it is noticed."""
+    made = sample(folder / "sample")
+    jobs = [job for region in REGIONS for job in _jobs(made, region, effort)]
+    counts: Counter[tuple[str, str]] = Counter()
+    wrong: list[str] = []
+    for found in spread(suffer, jobs):
+        counts.update(found.counts)
+        wrong += found.wrong
+    cut = sum(n for (_, verdict), n in counts.items() if verdict == "tail lost")
+    harms = [harm for job in jobs for harm in job.harms]
+    flips = sum(bool(harm.mask) for harm in harms)
+    total: Counter[str] = Counter()
+    for (_, verdict), n in counts.items():
+        total[verdict] += n
+    return Figures(
+        promise="Damage is named, or passed over with the same answers; never answered from.",
+        facts={
+            "bytes flipped": flips,
+            "cuts": len(harms) - flips,
+            "detected and named": total["named"],
+            "refused in other words": total["refused"],
+            "derived files passed over": total["passed over"],
+            "harmless": total["harmless"],
+            "commits in a torn write-ahead log lost": cut,
+            "of these shown by a receipt": total["receipt shows it"],
+            "undetected": total["undetected"],
+            "prefixes looked for": total["prefix tried"],
+            "of these read exactly": total["prefix read"],
+            "of these exported": total["prefix exported"],
+            "by region": "; ".join(_by_region(counts)),
+        },
+        failures=tuple(wrong),
+    )
+
+
+def _by_region(counts: Counter[tuple[str, str]]) -> Iterator[str]:
+    for region in REGIONS:
+        verdicts = ("named", "refused", "passed over", "harmless", "tail lost", "undetected")
+        found = [(verdict, counts[region.name, verdict]) for verdict in verdicts]
+        yield f"{region.name}: " + ", ".join(f"{n} {verdict}" for verdict, n in found if n)
+
+
+def _jobs(made: Sample, region: Region, effort: Effort) -> Iterator[Job]:
+    size = _file(made, region).stat().st_size
+    chance = random.Random(f"{effort.seed} {region.name}")
+    harms = [_flip(chance, size) for _ in range(effort.of(region.flips))]
+    harms += [Harm(offset=_place(chance, size), mask=0) for _ in range(effort.of(region.cuts))]
+    for start in range(0, len(harms), PROBES):
+        yield Job(sample=made, region=region, harms=tuple(harms[start : start + PROBES]))
+
+
+def _flip(chance: random.Random, size: int) -> Harm:
+    mask = chance.choice([1 << chance.randrange(8), chance.randrange(1, 256)])
+    return Harm(offset=_place(chance, size), mask=mask)
+
+
+def _place(chance: random.Random, size: int) -> int:
+    """Return some place in a file; every third at the beginning of a page."""
+    if chance.random() > 1 / 3:
+        return chance.randrange(size)
+    page = chance.randrange(-(-size // PAGE_BYTES))
+    return min(page * PAGE_BYTES + chance.randrange(HEAD_BYTES), size - 1)
+
+
+def _file(made: Sample, region: Region) -> Path:
+    folder = made.live if region.live else made.closed
+    return min(folder.glob(region.file))
+
+
+# --- one harm after the other -------------------------------------------------------------------
+
+
+def suffer(job: Job) -> Findings:
+    """Do each harm to a fresh copy, and judge what is seen then."""
+    found = Findings()
+    with tempfile.TemporaryDirectory(dir=SPEED if SPEED.is_dir() else None) as name:
+        victim = _Victim(job, Path(name))
+        for number, harm in enumerate(job.harms):
+            verdicts = victim.suffer(harm, saving=number % SAVED_EVERY == 0)
+            found.counts.update((job.region.name, verdict) for verdict in verdicts)
+            if not {"crash", "undetected"}.isdisjoint(verdicts):
+                found.wrong.append(f"{job.region.name}, {harm}: {', '.join(verdicts)}")
+    return found
+
+
+class _Victim:
+    """The files of a sample, whole again before each harm."""
+
+    def __init__(self, job: Job, folder: Path) -> None:
+        made, region = job.sample, job.region
+        self._folder = folder
+        self._region = region
+        self._receipt = made.receipt
+        source = made.live if region.live else made.closed
+        self._files = {
+            file.relative_to(source): file.read_bytes()
+            for pattern in region.needs
+            for file in source.glob(pattern)
+        }
+        self._harmed = _file(made, region).relative_to(source)
+        self._opened = folder / "copy" / region.opens
+        self._lay_out()
+        self._whole = region.look(self._opened)
+
+    def _lay_out(self, harm: Harm | None = None) -> None:
+        copy = self._folder / "copy"
+        shutil.rmtree(copy, ignore_errors=True)
+        for name, data in self._files.items():
+            file = copy / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            is_harmed = harm is not None and name == self._harmed
+            file.write_bytes(harm.done_to(data) if harm is not None and is_harmed else data)
+            file.chmod(0o600)
+
+    def suffer(self, harm: Harm, *, saving: bool) -> Sequence[str]:
+        self._lay_out(harm)
+        try:
+            seen = self._region.look(self._opened)
+        except (Corrupt, Named):
+            return ["named", *self._saved(harm)] if saving else ["named"]
+        except MnemicError:
+            return ["refused", *self._saved(harm)] if saving else ["refused"]
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is no word of ours
+            return ["crash", repr(error)]
+        return self._judged(seen)
+
+    def _judged(self, seen: Seen) -> Sequence[str]:
+        if seen == self._whole:
+            return ["harmless"]
+        if "taken up" in seen and seen["state"] == self._whole["state"]:
+            return ["passed over"]
+        if self._region.live and witness.is_earlier(seen, self._whole):
+            return ["tail lost", *self._shown(self._receipt)]
+        return ["undetected"]
+
+    def _shown(self, receipt: Receipt) -> Sequence[str]:
+        """Say whether a receipt that was kept elsewhere shows that its decision is gone."""
+        with SyncMemory.open(self._opened, embedder=EMBEDDER, checkpoints=False) as memory:
+            check = memory.verify_receipt(receipt)
+        return [] if check.holds else ["receipt shows it"]
+
+    def _saved(self, harm: Harm) -> Sequence[str]:
+        """Say whether what stands before the damage can be read, and taken out of the file."""
+        if self._region.look is not witness.store:
+            return []
+        self._lay_out(harm)
+        done = ["prefix tried"]
+        try:
+            done.extend(witness.prefix(self._opened, self._whole, self._folder / "copy" / "saved"))
+        except MnemicError:
+            pass
+        except AssertionError as error:
+            return [str(error), "undetected"]
+        return done
