@@ -7,7 +7,6 @@ import os
 import random
 import signal
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
@@ -17,7 +16,7 @@ from attrs import frozen
 from tests.crash.writers import child
 from tests.torture.figures import Effort, Figures
 from tests.torture.hands import spread
-from tests.torture.lives import VERBS, Asked, Promised, heard, life
+from tests.torture.lives import VERBS, Asked, Nature, Promised, heard, life
 from tests.torture.oaths import Findings, Warden
 
 KILLS = 1000
@@ -52,13 +51,13 @@ class Doomed:
     lines: TextIO
 
     @classmethod
-    def raised(cls, path: Path, seed: int, *, verbs: Sequence[str], loved: str) -> Doomed:
+    def raised(cls, path: Path, nature: Nature) -> Doomed:
         """Return a new agent that works until it is killed."""
         ear, mouth = os.pipe()
-        name = f"a{seed}"
-        process = child(life(path, name, seed=seed, mouth=mouth, verbs=verbs, loved=loved))
+        name = f"a{nature.seed}"
+        process = child(life(path, name, nature, mouth=mouth))
         os.close(mouth)
-        return cls(name, loved, process, os.fdopen(ear))
+        return cls(name, nature.loved, process, os.fdopen(ear))
 
     def killed(self, chance: random.Random) -> tuple[list[Promised], Asked | None]:
         """Kill the agent, and return what it was promised, and what it had just asked.
@@ -139,7 +138,7 @@ def survive(lot: Lot) -> Findings:
     while number < lot.kills:
         together = 2 if number % 3 == 0 and lot.kills - number > 1 else 1
         agents = [
-            Doomed.raised(path, seed, verbs=lot.verbs, loved=chance.choice(lot.verbs))
+            Doomed.raised(path, Nature(seed=seed, verbs=lot.verbs, loved=chance.choice(lot.verbs)))
             for seed in range(lot.seed + number, lot.seed + number + together)
         ]
         promised: list[Promised] = []

@@ -14,7 +14,7 @@ import random
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from itertools import cycle
+from itertools import cycle, repeat
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -25,7 +25,7 @@ from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.proximity.keeper import Graphs, Retriever
 from mnemic.adapters.proximity.library import obstacle
 from mnemic.adapters.stores.sqlite import SQLiteStore
-from mnemic.kernel.errors import EmbedderMismatch, Refused, StoreBusy
+from mnemic.kernel.errors import EmbedderMismatch, MnemicError, Refused, StoreBusy
 
 EMBEDDERS: Final = {size: HashEmbedder(size) for size in (8, 12)}
 """A space moves from one to the other and back."""
@@ -52,6 +52,9 @@ VERBS: Final[Mapping[str, int]] = {
 }
 """What agents do, and how often beside each other."""
 
+BORNE: Final[tuple[type[MnemicError], ...]] = (Refused, StoreBusy)
+"""What an agent takes for an answer: an archived end, nothing to score, others who erase, ..."""
+
 Arguments: TypeAlias = dict[str, Any]
 
 
@@ -73,6 +76,11 @@ class Promised:
     last: int | None
     told: Any
     """A decision id, the version of a checkpoint, ...: what the promise can be checked by."""
+
+    @property
+    def error(self) -> str | None:
+        """The code of the error that was the answer; None: there was another one."""
+        return self.told["error"] if isinstance(self.told, dict) else None
 
 
 def opened(store: SQLiteStore, actor: str = "warden") -> SyncMemory:
@@ -99,45 +107,66 @@ def ask(memory: SyncMemory, asked: Asked) -> Any:
             return getattr(answer, "decision_id", None)
 
 
+@frozen(kw_only=True)
+class Nature:
+    """What an agent is like."""
+
+    seed: int
+    verbs: Sequence[str] = tuple(VERBS)
+    """What it does."""
+    loved: str = "learn"
+    """What it does every other time."""
+    bears: tuple[type[MnemicError], ...] = BORNE
+    """What does not make it fall."""
+
+
 class Agent:
     """Does one thing after another, and tells each before and after."""
 
-    def __init__(
-        self, path: Path, name: str, *, seed: int, mouth: int, verbs: Sequence[str], loved: str
-    ) -> None:
-        self._chance = random.Random(seed)
+    def __init__(self, path: Path, name: str, nature: Nature, *, mouth: int) -> None:
+        self._chance = random.Random(nature.seed)
         self._store = SQLiteStore(path, synchronous="normal")
         self._log = self._store.log("default")
         self._memory = opened(self._store, name)
         self._path, self._name, self._mouth = path, name, mouth
-        self._verbs, self._often = verbs, [VERBS[verb] for verb in verbs]
-        self._loved = loved
-        """What it does every other time."""
+        self._nature, self._bears = nature, nature.bears
+        self._often = [VERBS[verb] for verb in nature.verbs]
         self._known: list[str] = [block.id for block in self._memory.blocks(limit=100).items] or [
             "0" * 16
         ]
+        self._number = 0
 
-    def live(self) -> None:
-        """Go on for ever."""
-        self._memory.start_session()
-        number = 0
-        while True:
-            by_chance = self._chance.choices(self._verbs, self._often)[0]
-            verb = self._loved if self._chance.random() < 0.5 else by_chance
-            self._do(Asked(f"{self._name}-{number}", verb, self._arguments(verb, number)))
-            number += 1
+    def live(self, count: int | None = None) -> None:
+        """Do so many things, or go on for ever."""
+        self._begin_session()
+        for _ in repeat(None) if count is None else repeat(None, count):
+            verb = self._chance.choices(self._nature.verbs, self._often)[0]
+            if self._chance.random() < 0.5:
+                verb = self._nature.loved
+            name = f"{self._name}-{self._number}"
+            self._do(Asked(name, verb, self._arguments(verb, self._number)))
+            self._number += 1
+
+    def close(self) -> None:
+        """Leave."""
+        self._memory.close()
+        self._store.close()
+
+    def _begin_session(self) -> None:
+        with suppress(*self._bears):  # one may be open
+            self._memory.start_session()
 
     def _do(self, asked: Asked) -> None:
         self._tell("?", asked.id, asked.verb, asked.arguments)
         told: Any = None
         try:
             told = ask(self._memory, asked)
-        except (Refused, StoreBusy):  # an archived end, nothing to score, others who erase, ...
-            told = "refused"
+        except self._bears as error:
+            told = {"error": error.code}
         row = self._log.command(asked.id)
         self._tell("!", asked.id, row and row.first, row and row.last, told)
         if asked.verb == "end_session":
-            self._memory.start_session()
+            self._begin_session()
         if asked.verb in {"learn", "learn_many"}:
             self._known += self._memory.session_block_ids[-1:]
 
@@ -174,14 +203,12 @@ class Agent:
         return made.get(verb, dict)()
 
 
-def life(
-    path: Path, name: str, *, seed: int, mouth: int, verbs: Sequence[str], loved: str
-) -> Callable[[], None]:
+def life(path: Path, name: str, nature: Nature, *, mouth: int) -> Callable[[], None]:
     """Return the life of one agent, yet to be lived."""
 
     def lived() -> None:
         warnings.simplefilter("error")
-        Agent(path, name, seed=seed, mouth=mouth, verbs=verbs, loved=loved).live()
+        Agent(path, name, nature, mouth=mouth).live()
 
     return lived
 

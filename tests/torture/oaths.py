@@ -127,20 +127,20 @@ class Warden:
         written = _written(memory)
         for each in promised:
             self._keeps(log, written, each)
-        decisions = [each.told for each in promised if each.asked.verb == "recall"]
-        for decision in [each for each in decisions if each not in {None, "refused"}][
-            -REPLAYED_MAX:
-        ]:
+        heard = [each for each in promised if each.error is None]
+        decisions = [each.told for each in heard if each.asked.verb == "recall"]
+        for decision in decisions[-REPLAYED_MAX:]:
             assert memory.replay(decision).outcome in {"reproduced", "sealed"}, decision
-        for each in promised:
-            if each.told != "refused":
-                self._stands(memory, each, written)
+        for each in heard:
+            self._stands(memory, each, written)
 
     def _keeps(
         self, log: SQLiteLog, written: Mapping[str, list[Recorded]], promise: Promised
     ) -> None:
         """Count a promise that is not kept to the letter."""
         if promise.first is None:
+            silent = promise.error is None or promise.asked.id not in written
+            self._found.expect(right=silent, otherwise=f"{promise}: refused, and written")
             return
         row, asked = log.command(promise.asked.id), promise.asked
         events = written.get(asked.id, [])
