@@ -13,6 +13,7 @@ import attrs
 from mnemic.adapters.access.register import Page, Register
 from mnemic.adapters.access.scopes import Scope, checked_scopes
 from mnemic.adapters.access.tokens import (
+    DIGEST_BYTES,
     ID_BYTES,
     State,
     Token,
@@ -34,6 +35,8 @@ LIVE_MAX = 10_000
 DEAD_KEPT = 1000
 """Revoked and expired tokens that stay listed, the newest; their secrets are worth nothing either
 way."""
+NOBODYS = bytes(DIGEST_BYTES)
+"""Stands for the digest of a token that there is not; no text is known to have it."""
 
 
 class Keyring:
@@ -191,13 +194,14 @@ class Keyring:
         """Return the token whose secret this is, whatever it is worth.
 
         The id says where to look, and is public. Of what is secret, each comparison takes the same
-        time, wherever the first difference stands.
+        time, wherever the first difference stands; and whoever names no token or one that is not
+        known waits for a comparison too.
         """
-        token_id = claimed(secret)
-        token = None if token_id is None else self._tokens().get(token_id)
-        if token is None or not compare_digest(token.digest, digest(str(secret))):
-            return None
-        return token
+        token_id, tokens = claimed(secret), self._tokens()
+        token = None if token_id is None else tokens.get(token_id)
+        expected = NOBODYS if token is None else token.digest
+        is_right = compare_digest(expected, digest(str(secret)))
+        return token if is_right else None
 
     def _state(self, token: Token, now_us: int | None) -> State:
         return token.state(self._clock.now_us() if now_us is None else now_us)

@@ -30,7 +30,7 @@ PREFIX = "mnemic"
 
 _ID = re.compile(rf"[0-9a-f]{{{2 * ID_BYTES}}}")
 _SECRET = re.compile(rf"{PREFIX}_({_ID.pattern})_[A-Za-z0-9_-]{{43}}")
-_DIGEST_BYTES = 32
+DIGEST_BYTES = 32
 
 
 def _is_id(_: object, __: object, value: Any) -> None:
@@ -39,7 +39,7 @@ def _is_id(_: object, __: object, value: Any) -> None:
 
 
 def _is_digest(_: object, __: object, value: Any) -> None:
-    if not isinstance(value, bytes) or len(value) != _DIGEST_BYTES:
+    if not isinstance(value, bytes) or len(value) != DIGEST_BYTES:
         raise ValueError("a digest has 32 bytes")
 
 
@@ -151,7 +151,7 @@ def minted(token_id: TokenId, entropy: Entropy) -> str:
 
 def digest(secret: str) -> bytes:
     """Return what is kept of a secret. Its text is digested, so it has a single spelling."""
-    return sha256(secret.encode()).digest()
+    return sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
 def claimed(secret: object) -> TokenId | None:
