@@ -75,7 +75,7 @@ def measured(folder: Path, *, blocks: int, rounds: int) -> Iterator[Line]:
     places = [(folder / "plain.db", None), (folder / "locked.db", folder / "locked.keys")]
     with ExitStack() as stack:
         both = [stack.enter_context(_opened(path, keys)) for path, keys in places]
-        texts = _texts(Random(1))  # noqa: S311 - made-up words
+        texts = _texts(Random(1))
         yield _line("learn", both, rounds, lambda memory, _: memory.learn(next(texts)))
         yield _line(
             "learn_many(100)",
