@@ -121,6 +121,14 @@ class Versions:
         self._ended: tuple[Rows, Rows] | None = None
         """What ``_endings`` returns, until more rows end."""
 
+    def settle(self) -> None:
+        """Move what has gathered into the arrays.
+
+        Raises:
+            OverflowError: A number does not fit its column.
+        """
+        self._settle()
+
     def frozen(self) -> Parts:
         """Return all row versions."""
         self._settle()

@@ -11,9 +11,10 @@ from itertools import islice
 
 import numpy as np
 
+from mnemic.kernel.errors import VectorRefused
 from mnemic.kernel.events import EmbedderIdentity, Recorded
 from mnemic.kernel.texts import Embedding, Erased
-from mnemic.kernel.vectors import unpack
+from mnemic.kernel.vectors import DIMENSION_MAX, unpack
 from mnemic.projections.batches.folding import STRETCH, Folding
 from mnemic.projections.catalogue import Catalogue
 from mnemic.projections.fold import HANDLERS
@@ -78,8 +79,16 @@ class State:
         return self
 
     def settle(self) -> None:
-        """Let go of what only a long fold needs. Nothing that anybody can ask changes."""
+        """Let go of what only a long fold needs. Nothing that anybody can ask changes.
+
+        Raises:
+            OverflowError: A number of the log does not fit its column.
+        """
         self.graph.settle()
+        catalogue = self.catalogue
+        tables = (catalogue.life, catalogue.strength, catalogue.evidence, catalogue.uses)
+        for table in (*tables, self.graph.rows):
+            table.settle()
 
     def index_of(self, embedder: EmbedderIdentity) -> VectorIndex:
         """Return the vectors of *embedder*; an empty index at first."""
@@ -95,6 +104,8 @@ class State:
         identity = embedder if embedder is not None else self.timeline.embedder
         assert identity is not None, "a vector comes after its embedder was adopted"  # noqa: S101
         if isinstance(vector, Erased):
+            if not 0 < identity.dimension <= DIMENSION_MAX:
+                raise VectorRefused(f"no vector has {identity.dimension} dimensions")
             return self.index_of(identity).append(
                 number, np.zeros(identity.dimension, dtype=np.int16)
             )

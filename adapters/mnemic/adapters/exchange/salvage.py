@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 
 from mnemic.adapters.clocks import SystemClock
@@ -41,6 +42,8 @@ from mnemic.adapters.stores.sqlite import SQLiteLog
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, MnemicError, SpaceExists, StoreTooNew
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import Clock, CommandRow, Entropy, Log, PayloadRow, Record, Store
+from mnemic.projections.sense import NONSENSE, folded_singly
+from mnemic.projections.state import State
 
 ACTOR = "salvage"
 """Who says in the copy that blocks are erased that lost their words."""
@@ -126,7 +129,8 @@ class _Salvage:
     def into(self, copy: Log, *, gaps: bool) -> SpaceSalvaged:
         """Write what can be kept into an empty log, and say what that is."""
         read = self._look()
-        verdict = self._losses.verdict(read, gaps=gaps)
+        sensible = self._sensible(read)
+        verdict = self._losses.verdict(sensible, gaps=gaps)
         head = fill(copy, self._parcels(verdict.kept), total=verdict.kept + 1)
         if self._last is not None and verdict.erase_all:
             erase_all_again(copy, self._last, self._hands)
@@ -134,7 +138,7 @@ class _Salvage:
             erase_again(copy, verdict.erase, self._last, self._hands)
         if not verdict.gaps:
             walked(copy, copy.head().version, self._codec, sealed=self._sealed)
-        if verdict.kept < read:
+        if verdict.kept < sensible:
             self._problem = (
                 f"version {verdict.kept + 1} lost a payload that no block can bear; "
                 "what follows can be kept with its gap"
@@ -164,6 +168,22 @@ class _Salvage:
         except (LogCorrupt, StoreTooNew) as error:
             self._problem = error.message
         return kept
+
+    def _sensible(self, read: int) -> int:
+        """Return the last version that a memory could be opened with."""
+        try:
+            State().rebuild(self._recorded(read)).settle()
+        except NONSENSE:
+            for settling in (False, True):
+                _, version = folded_singly(self._recorded(read), settling=settling)
+                if version is not None:
+                    self._problem = f"the event at version {version} says what cannot be"
+                    return version - 1
+        return read
+
+    def _recorded(self, upto: int) -> Iterator[Recorded]:
+        for record, rows in islice(self._remains(), upto + 1):
+            yield self._sound(record, rows)[0]
 
     def _remains(self) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
         return self._log.remains() if isinstance(self._log, SQLiteLog) else self._log.read()

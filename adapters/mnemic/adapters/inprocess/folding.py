@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import starmap
 from typing import TYPE_CHECKING
 
@@ -23,9 +23,10 @@ from attrs import define, field
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.heap import collector_at_rest, give_back
 from mnemic.kernel import events as happened
-from mnemic.kernel.errors import Closed, LogCorrupt, MnemicError
+from mnemic.kernel.errors import Closed, Corrupt, LogCorrupt, Unavailable
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import Entropy, Log
+from mnemic.projections.sense import NONSENSE, folded_singly
 from mnemic.projections.state import State
 
 if TYPE_CHECKING:
@@ -113,9 +114,12 @@ class Folded:
             fresh = list(self.recorded(self.state.version))
             if any(_erases(each) for each in fresh):
                 self._erased()
-            else:
+                return True
+            try:
                 self._fold(fresh)
-                self._advanced()
+            except NONSENSE:
+                self.fold_again()  # says which event it is
+            self._advanced()
             return bool(fresh)
 
     def restore(self) -> None:
@@ -139,7 +143,7 @@ class Folded:
         except _WordsErased:
             self.keeper.passed_over()
             return False
-        except MnemicError:
+        except (Corrupt, Unavailable):
             raise
         except Exception as error:  # noqa: BLE001 - the log is right, and folding it all must do
             self.keeper.passed_over(error)
@@ -151,14 +155,49 @@ class Folded:
         """Fold the whole log into a fresh state.
 
         Raises:
-            LogCorrupt: At the first damaged record, unless the space is read-only: then the
-                state stands before it.
+            LogCorrupt: At the first damaged record, or one that says what cannot be, unless the
+                space is read-only: then the state stands before it.
         """
         with self.guard, collector_at_rest():
             self._shared.state, self._shared.spared = State(), -1
-            self._fold_all(self.recorded(-1))
-            self.state.settle()
+            try:
+                self._fold_all(self.recorded(-1))
+                self.state.settle()
+            except NONSENSE as error:
+                self._shared.state = State()
+                self._fold_sense(error)
         give_back()
+
+    def _fold_sense(self, error: Exception) -> None:
+        """Fold what comes before the first event that says what cannot be, and name that one.
+
+        A chain says that nothing was changed, and not that it makes sense: an imported log may name
+        blocks that nobody learned.
+
+        Args:
+            error: What came of folding all at once.
+
+        Raises:
+            LogCorrupt: With the version of that event, unless the space is read-only.
+        """
+        for settling in (False, True):
+            _, version = folded_singly(self._readable(), settling=settling)
+            if version is not None:
+                break
+        else:
+            raise error
+        damage = LogCorrupt(
+            f"the event at version {version} says what cannot be: {error!r:.200}", version=version
+        )
+        if not self._shared.read_only:
+            raise damage from error
+        self._shared.state, _ = folded_singly(self.recorded(-1, version - 1), settling=settling)
+        self._shared.damage = damage
+
+    def _readable(self) -> Iterator[Recorded]:
+        """Yield the events before the first damaged record."""
+        with suppress(LogCorrupt):
+            yield from self.recorded(-1)
 
     def _fold_all(self, source: Iterator[Recorded]) -> None:
         """Fold *source* to its end, or when reading only to its damage."""
