@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -44,6 +44,22 @@ class Several:
         made = httpx.Client(base_url=self.url, headers=headers, timeout=PATIENCE_S)
         made.headers.update({name: str(value) for name, value in options.items()})
         return made
+
+    def one_at_each(self, stack: ExitStack) -> list[httpx.Client]:
+        """Return clients that are each at a worker of their own, by post.
+
+        They come to whoever has least to do, which on a busy machine may take a few more of them.
+        """
+        found: dict[int, httpx.Client] = {}
+        workers = self.workers
+
+        def is_complete() -> bool:
+            client = stack.enter_context(self.client())
+            found.setdefault(self.who_answered(client.get("/healthz")), client)
+            return set(found) == set(workers.values())
+
+        eventually(is_complete)
+        return [found[workers[post]] for post in sorted(workers)]
 
     @property
     def workers(self) -> dict[int, int]:

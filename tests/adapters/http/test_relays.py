@@ -55,10 +55,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Several]:
 def clients(server: Several) -> Generator[list[httpx.Client]]:
     """Three clients, each at a worker of its own."""
     with ExitStack() as stack:
-        found = [stack.enter_context(server.client()) for _ in range(3)]
-        answered = {server.who_answered(each.get("/healthz")) for each in found}
-        assert answered == set(server.workers.values())
-        yield found
+        yield server.one_at_each(stack)
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -126,7 +123,7 @@ def begun(client: httpx.Client, path: str = "/mcp") -> dict[str, str]:
 
 def test_listeners_hear_of_the_end_whichever_worker_they_listen_at(tmp_path: Path) -> None:
     with several(tmp_path) as server, ExitStack() as stack:
-        clients = [stack.enter_context(server.client()) for _ in range(3)]
+        clients = server.one_at_each(stack)
         sessions = [begun(clients[0]) for _ in clients]
         streams = [
             stack.enter_context(each.stream("GET", "/mcp", headers=session))
@@ -145,7 +142,7 @@ def is_replaced(server: Several, post: int, pid: int) -> bool:
 def test_when_the_worker_of_a_session_dies_its_client_begins_anew(tmp_path: Path) -> None:
     """As the protocol wants it: a session that is not known any more is answered by 404."""
     with several(tmp_path) as server, ExitStack() as stack:
-        clients = [stack.enter_context(server.client()) for _ in range(3)]
+        clients = server.one_at_each(stack)
         session = begun(clients[0])
         for post, pid in server.workers.items():
             os.kill(pid, signal.SIGKILL)
