@@ -19,6 +19,7 @@ from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.kernel.errors import StoreFailed, StoreFull
 from mnemic.kernel.results import LearnResult
 from tests.adapters.checkpoints.states import keeper_of
+from tests.crash.limits import files_of
 
 Limit: TypeAlias = Callable[[SQLiteStore], AbstractContextManager[None]]
 ROOM_PAGES = 12
@@ -43,19 +44,6 @@ def small_files(store: SQLiteStore) -> Generator[None]:
     sizes = [file.stat().st_size for file in store.path.parent.iterdir()]
     with files_of(max(sizes) + ROOM_PAGES * PAGE_BYTES):
         yield
-
-
-@contextmanager
-def files_of(bytes_max: int) -> Generator[None]:
-    """Let no file of this process grow larger; lift the limit in the end."""
-    import resource  # noqa: PLC0415 - there is none on Windows
-
-    _, hard = limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_max, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 def learn(memory: SyncMemory, number: int) -> LearnResult:

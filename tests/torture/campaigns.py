@@ -7,7 +7,7 @@ from importlib import import_module
 
 from tests.torture.figures import Campaign
 
-NAMES: tuple[str, ...] = ("crowd", "damage", "erasure", "kills")
+NAMES: tuple[str, ...] = ("crowd", "damage", "disk", "erasure", "kills")
 """Modules of this folder."""
 
 

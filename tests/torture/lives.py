@@ -129,7 +129,9 @@ class Agent:
         self._log = self._store.log("default")
         self._memory = opened(self._store, name)
         self._path, self._name, self._mouth = path, name, mouth
-        self._nature, self._bears = nature, nature.bears
+        self._nature = nature
+        self.bears = nature.bears
+        """What does not make it fall."""
         self._often = [VERBS[verb] for verb in nature.verbs]
         self._known: list[str] = [block.id for block in self._memory.blocks(limit=100).items] or [
             "0" * 16
@@ -153,7 +155,7 @@ class Agent:
         self._store.close()
 
     def _begin_session(self) -> None:
-        with suppress(*self._bears):  # one may be open
+        with suppress(*self.bears):  # one may be open
             self._memory.start_session()
 
     def _do(self, asked: Asked) -> None:
@@ -161,7 +163,7 @@ class Agent:
         told: Any = None
         try:
             told = ask(self._memory, asked)
-        except self._bears as error:
+        except self.bears as error:
             told = {"error": error.code}
         row = self._log.command(asked.id)
         self._tell("!", asked.id, row and row.first, row and row.last, told)
