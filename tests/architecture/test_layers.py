@@ -59,8 +59,8 @@ LAYERS = {
         inner=frozenset({"kernel", "projections", "adapters"}),
         libraries=frozenset(
             """
-            anyio attrs bpe_openai cattrs cryptography cyclopts eventsourcing filelock hnswlib httpx litestar
-            markdown_it matplotlib mcp numpy onnxruntime opentelemetry orjson prometheus_client
+            anyio attrs bpe_openai cattrs cryptography cyclopts eventsourcing filelock hnswlib httpx
+            litestar markdown_it matplotlib mcp numpy onnxruntime opentelemetry orjson prometheus_client
             pydantic rich scipy starlette tokenizers urllib3 uvicorn wordllama
             """.split()
         ),
