@@ -60,8 +60,8 @@ LAYERS = {
         libraries=frozenset(
             """
             anyio attrs bpe_openai cattrs cryptography cyclopts eventsourcing filelock hnswlib httpx
-            litestar markdown_it matplotlib mcp numpy onnxruntime opentelemetry orjson prometheus_client
-            pydantic rich scipy starlette tokenizers urllib3 uvicorn wordllama
+            litestar markdown_it matplotlib mcp numpy onnxruntime opentelemetry orjson
+            prometheus_client pydantic rich scipy starlette tokenizers urllib3 uvicorn wordllama
             """.split()
         ),
     ),
