@@ -1,0 +1,141 @@
+"""A program that moves and backs up a memory that lives on, and kills whoever does so on the way.
+
+``movers.py migrate FOLDER SEED KILLS`` and ``movers.py backup FOLDER SEED KILLS`` print one JSON
+object. The mover is forked, as in ``writers.py``; between two kills the source is written to, and
+words of it are erased.
+"""
+# ruff: noqa: S311, T201 - chance is seeded, not secret; it prints for the tests
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+from mnemic.adapters.exchange import asides
+from mnemic.adapters.exchange.backups import backup, check
+from mnemic.adapters.exchange.inventory import inventory_path
+from mnemic.adapters.exchange.migrating import migrate
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.stores.sqlite import SQLiteStore
+from tests.crash.writers import child
+
+FACTS = 1500
+STEP_S = 0.02
+"""The shortest life; the longest is what the work takes."""
+
+
+def begin(path: Path) -> None:
+    """Make the memory that is moved."""
+    with SyncMemory.open(path, synchronous="normal") as memory:
+        memory.learn_many([f"fact {number} {'and so on ' * 5}" for number in range(FACTS)])
+
+
+def live_on(path: Path, turn: int) -> None:
+    """Erase what was learned in the turn before, and learn something else."""
+    with SyncMemory.open(path) as memory:
+        for block in memory.blocks(tag="secret", status="inbox").items:
+            memory.erase(block.id)
+        memory.learn(f"the secret of turn {turn}.", tags=["secret"], command_id=f"turn {turn}")
+
+
+def killed(work: Callable[[], object], life_s: float) -> bool:
+    """Raise somebody who does *work*, kill them after a while, and say whether they were at it."""
+    process = child(lambda: _done(work))
+    time.sleep(life_s)
+    os.kill(process, signal.SIGKILL)
+    return os.WIFSIGNALED(os.waitpid(process, 0)[1])
+
+
+def _done(work: Callable[[], object]) -> None:
+    work()
+
+
+def lives(seed: int, kills: int, life_max_s: float) -> Iterator[float]:
+    chance = random.Random(seed)
+    for _ in range(kills):
+        yield chance.uniform(STEP_S, life_max_s)
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Return how long somebody takes who is not killed."""
+    begun = time.perf_counter()
+    os.waitpid(child(lambda: _done(work)), 0)
+    return time.perf_counter() - begun
+
+
+def contents(path: Path) -> list[object]:
+    """Return every record with its payloads and commands."""
+    with closing(SQLiteStore(path, read_only=True)) as store:
+        log = store.log("default")
+        return [*log.read(), log.head(), *(log.command(f"turn {turn}") for turn in range(1000))]
+
+
+def hits(folder: Path, words: str) -> list[str]:
+    """Return the files of a folder that hold *words*."""
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    return [file.name for file in files if words.encode() in file.read_bytes()]
+
+
+def migrating(folder: Path, seed: int, kills: int) -> Iterator[tuple[str, object]]:
+    """Kill migrations into a new file, and then into that file, until one may end."""
+    source, place = folder / "source.db", folder / "place"
+    target = place / "target.db"
+    place.mkdir()
+    begin(source)
+    whole_s = timed(partial(migrate, source, folder / "trial.db"))
+    fallen, seen_half = 0, 0
+    for turn, life_s in enumerate(lives(seed, kills, whole_s)):
+        if turn == kills // 2:
+            migrate(source, target)
+        live_on(source, turn)
+        fallen += killed(partial(migrate, source, target), life_s)
+        if target.exists():
+            with closing(SQLiteStore(target, read_only=True)) as store:
+                seen_half += store.log("default").head().version < FACTS
+    live_on(source, kills)
+    result = migrate(source, target)
+    yield "killed", fallen
+    yield "seen_half", seen_half
+    yield "equal", contents(source) == contents(target)
+    yield "behind", result.spaces[0].behind
+    yield "left", [folder.name for folder in asides.leftovers(place)]
+    yield "erased_hits", [name for turn in range(kills) for name in hits(place, f"of turn {turn}.")]
+    with SyncMemory.open(target, read_only=True) as memory:
+        yield "sound", memory.verify().sound
+
+
+def backing_up(folder: Path, seed: int, kills: int) -> Iterator[tuple[str, object]]:
+    """Kill backups, and look at each that stands."""
+    source, place = folder / "source.db", folder / "kept"
+    place.mkdir()
+    begin(source)
+    whole_s = timed(partial(backup, source, folder / "trial.db"))
+    fallen, sound, broken = 0, 0, list[str]()
+    for turn, life_s in enumerate(lives(seed, kills, 1.2 * whole_s)):
+        live_on(source, turn)
+        path = place / f"{turn}.db"
+        fallen += killed(partial(backup, source, path), life_s)
+        if path.exists():
+            sound += check(path).spaces[0].version >= FACTS
+        elif [file for file in place.glob("*.db") if not inventory_path(file).exists()]:
+            broken.append(path.name)
+    backup(source, place / "last.db")
+    check(place / "last.db")
+    yield "killed", fallen
+    yield "sound", sound
+    yield "broken", broken
+    yield "left", [folder.name for folder in asides.leftovers(place)]
+
+
+if __name__ == "__main__":
+    _, verb, folder, *numbers = sys.argv
+    results = {"migrate": migrating, "backup": backing_up}[verb](Path(folder), *map(int, numbers))
+    print(json.dumps(dict(results)))
