@@ -16,7 +16,7 @@ from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.sqlite import SQLiteStore
-from mnemic.kernel.errors import MnemicError
+from mnemic.kernel.errors import LogCorrupt, MnemicError
 from mnemic.kernel.events import BlockForgotten, Recorded
 from mnemic.kernel.identity import BlockId, CommandId
 from mnemic.kernel.policy import Policy
@@ -346,5 +346,5 @@ def test_a_fold_that_ends_in_the_middle_of_a_batch_is_not_taken_for_a_whole_one(
     with contextlib.closing(SQLiteStore(path)) as store:
         store.log("default").append([record], rows)
     for _ in range(2):
-        with pytest.raises(KeyError, match="f" * 16):
+        with pytest.raises(LogCorrupt, match="f" * 16):
             two.status()

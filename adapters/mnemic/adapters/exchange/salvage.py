@@ -38,7 +38,8 @@ from mnemic.adapters.exchange.outcomes import SalvageResult, SpaceSalvaged
 from mnemic.adapters.exchange.places import STORE, check_apart, keep, shown
 from mnemic.adapters.exchange.soundness import Tally, walked
 from mnemic.adapters.stores.opening import Address, is_file, open_store, opened
-from mnemic.adapters.stores.sqlite import SQLiteLog
+from mnemic.adapters.stores.sqlite import SQLiteStore
+from mnemic.adapters.stores.sqlite.remains import remains
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, MnemicError, SpaceExists, StoreTooNew
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import Clock, CommandRow, Entropy, Log, PayloadRow, Record, Store
@@ -88,7 +89,7 @@ def salvage(
             logs = [store.log(name, create=False) for name in store.spaces()]
             tally = Tally(progress, total=2 * sum(map(_length, logs)))
             saved = tuple(
-                _Salvage(log, hands=hands, sealed=sealed, tally=tally).into(
+                _Salvage(log, store=store, hands=hands, sealed=sealed, tally=tally).into(
                     copy.log(log.name), gaps=gaps
                 )
                 for log in logs
@@ -113,8 +114,11 @@ def _length(log: Log) -> int:
 class _Salvage:
     """One space of a damaged store."""
 
-    def __init__(self, log: Log, *, hands: Hands, sealed: Sealed, tally: Tally) -> None:
+    def __init__(
+        self, log: Log, *, store: Store, hands: Hands, sealed: Sealed, tally: Tally
+    ) -> None:
         self._log = log
+        self._store = store
         self._hands = hands
         self._sealed = sealed
         self._tally = tally
@@ -186,7 +190,9 @@ class _Salvage:
             yield self._sound(record, rows)[0]
 
     def _remains(self) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
-        return self._log.remains() if isinstance(self._log, SQLiteLog) else self._log.read()
+        if isinstance(self._store, SQLiteStore):
+            return remains(self._store, self._log.name)
+        return self._log.read()
 
     def _sound(
         self, record: Record, rows: Sequence[PayloadRow]

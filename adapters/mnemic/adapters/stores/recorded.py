@@ -116,7 +116,7 @@ class RecordedLog(ABC):
             raise chain.damage(after + 1, reason="the head row cannot be read") from error
         end = head.version if upto is None else min(upto, head.version)
         if after < end:
-            yield from self._read(after, end, head)
+            yield from self.read_under(head, after=after, upto=end)
         if upto is None or upto > head.version:
             with self._named():
                 has_strays = self._recorder.has_strays(self._number)
@@ -172,13 +172,22 @@ class RecordedLog(ABC):
     def close(self) -> None:  # noqa: B027 - it is all there is to do
         """Do nothing: files and connections belong to the store."""
 
-    def _read(
-        self, after: int, end: int, head: Head
+    def read_under(
+        self, head: Head, *, after: int, upto: int
     ) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
-        """Yield records with version in (after, end] of a log that ends at *head*."""
+        """Yield what ``read`` yields if the log ends at *head*, whatever its head row says.
+
+        Args:
+            head: Where it ends.
+            after: Last version that the reader has. Range: [-1, upto).
+            upto: Last version wanted. Range: (after, head.version].
+
+        Raises:
+            LogCorrupt: As ``read``.
+        """
         payloads: dict[int, list[PayloadRow]] = {}
-        batches = self._batches(max(after, 0), min(end + 2, head.version), payloads)
-        for records in chain.verified_together(batches, after=after, upto=end, head=head):
+        batches = self._batches(max(after, 0), min(upto + 2, head.version), payloads)
+        for records in chain.verified_together(batches, after=after, upto=upto, head=head):
             parcels = map(payloads.pop, map(_version, records), repeat(()))
             yield from zip(records, map(tuple, parcels), strict=False)
 

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from threading import Lock
 
 from eventsourcing.persistence import ConnectionUnavailableError
 
-from mnemic.adapters.stores import chain
 from mnemic.adapters.stores.entry import Entry
 from mnemic.adapters.stores.locking import WriterQueue
 from mnemic.adapters.stores.recorded import RecordedLog
 from mnemic.adapters.stores.sqlite import opening
 from mnemic.adapters.stores.sqlite.connections import Synchronous
-from mnemic.adapters.stores.sqlite.faults import is_damage, named
-from mnemic.kernel.errors import LogCorrupt, PointOutOfRange, StoreFailed, ViewReadOnly
-from mnemic.kernel.ports import Head, PayloadRow, Record
+from mnemic.adapters.stores.sqlite.faults import named
+from mnemic.kernel.errors import PointOutOfRange, StoreFailed, ViewReadOnly
 
 SCRUB_PATIENCE_S = 0.5
 """How long an erasure waits for readers of the write-ahead log; later ones try without waiting."""
@@ -148,36 +145,6 @@ class SQLiteLog(RecordedLog):
     def __init__(self, store: SQLiteStore, name: str, number: int) -> None:
         super().__init__(store.recorder, name, number)
         self._store = store
-
-    def remains(self) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
-        """Yield what stands there, as ``read`` does, also if the head row is what is damaged.
-
-        Where that names no record that is there, the last record is taken at its own word: with one
-        of two that disagree certainly damaged, nothing speaks against the other.
-
-        Raises:
-            LogCorrupt: As ``read``.
-        """
-        with self._named():
-            last, said = self._store.recorder.last(self._number), self._said()
-        head = said if last is None or (said and said.version == last.version) else last
-        if head is None:
-            raise chain.damage(0, reason="neither its head row nor its end can be read")
-        if head.version >= 0:
-            yield from self._read(-1, head.version, head)
-        if said is not None and said.version > head.version:
-            raise chain.damage(head.version + 1)
-
-    def _said(self) -> Head | None:
-        """Return what the head row says, if it can be read."""
-        try:
-            return self._store.recorder.head(self._number)
-        except LogCorrupt:
-            return None
-        except sqlite3.Error as error:
-            if not is_damage(error):
-                raise
-            return None
 
     def writing(self) -> AbstractContextManager[None]:
         """Hold the right to append, fairly among processes. Not re-entrant."""

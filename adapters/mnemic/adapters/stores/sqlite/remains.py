@@ -1,0 +1,50 @@
+"""What stands in a file whose head rows may be damaged: for whoever saves what can be saved."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+
+from mnemic.adapters.stores import chain
+from mnemic.adapters.stores.sqlite.faults import is_damage, named
+from mnemic.adapters.stores.sqlite.recorder import SpaceRecorder
+from mnemic.adapters.stores.sqlite.store import SQLiteStore
+from mnemic.kernel.errors import LogCorrupt
+from mnemic.kernel.ports import Head, PayloadRow, Record
+
+
+def remains(store: SQLiteStore, space: str) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
+    """Yield what stands in *space*, as its log's ``read`` does, also if its head row is damaged.
+
+    Where that names no record that is there, the last record is taken at its own word: with one
+    of two that disagree certainly damaged, nothing speaks against the other.
+
+    Raises:
+        LogCorrupt: With the fact ``version``; every sound record before it has been yielded.
+    """
+    recorder = store.recorder
+    with named(store.path):
+        number = recorder.space(space, salvaging=True)
+        if number is None:
+            return
+        last, said = recorder.last(number), _said(recorder, number)
+    head = said if last is None or (said and said.version == last.version) else last
+    if head is None:
+        raise chain.damage(0, reason="neither its head row nor its end can be read")
+    if head.version >= 0:
+        log = store.log(space, create=False)
+        yield from log.read_under(head, after=-1, upto=head.version)
+    if said is not None and said.version > head.version:
+        raise chain.damage(head.version + 1)
+
+
+def _said(recorder: SpaceRecorder, number: int) -> Head | None:
+    """Return what the head row says, if it can be read."""
+    try:
+        return recorder.head(number)
+    except LogCorrupt:
+        return None
+    except sqlite3.Error as error:
+        if not is_damage(error):
+            raise
+        return None
