@@ -121,6 +121,20 @@ def test_a_new_file_is_gone_on_with_aside(
     assert [each.name for each in tmp_path.iterdir()] == ["b.db"]
 
 
+def test_an_unfinished_copy_of_something_else_is_begun_again(
+    opened: Open, memory: SyncMemory, store: MemoryStore, tmp_path: Path
+) -> None:
+    path, other = tmp_path / "b.db", MemoryStore()
+    opened(other).learn("another memory")
+    folder = asides.unfinished(path)
+    folder.mkdir()
+    with closing(SQLiteStore(folder / STORE)) as draft:
+        begin(other, draft, 3)
+    assert migrate(store, path).spaces[0].copied == memory.status().version + 1
+    with at(path) as moved:
+        assert contents(moved) == contents(store)
+
+
 def test_running_it_again_catches_up(memory: SyncMemory, store: MemoryStore) -> None:
     target = MemoryStore()
     migrate(store, target)

@@ -65,8 +65,12 @@ def migrate(
             with as_it_is(target) as found:
                 moved = [_foreseen(planned(log, found)) for log in logs]
         else:
-            with place_of(target) as store:
-                plans = [planned(log, store) for log in logs]
+
+            def plans_for(store: Store) -> list[Plan]:
+                return [planned(log, store) for log in logs]
+
+            with place_of(target, plans_for) as store:
+                plans = plans_for(store)
                 tally = Tally(progress, total=sum(_work(plan) for plan in plans))
                 codec = Codec(SystemEntropy())
                 run = _Run(store=store, sealed=sealed, tally=tally, codec=codec)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from mnemic.adapters.exchange import asides, files
 from mnemic.adapters.stores.opening import IN_MEMORY, Address, is_file, open_store, opened
-from mnemic.kernel.errors import FieldRefused, SpaceExists
+from mnemic.kernel.errors import Corrupt, FieldRefused, SpaceExists
 from mnemic.kernel.ports import Store
 
 STORE = "store.db"
@@ -18,8 +18,17 @@ STORE = "store.db"
 
 
 @contextmanager
-def place_of(target: Address | Store) -> Generator[Store]:
-    """Open what is moved to, for a ``with`` block; a new file appears once that ends well."""
+def place_of(target: Address | Store, check: Callable[[Store], object]) -> Generator[Store]:
+    """Open what is moved to, for a ``with`` block; a new file appears once that ends well.
+
+    Args:
+        target: A store, or its address.
+        check: Refuses a store that something else stands in. An unfinished copy of something else
+            is thrown away, and begun again.
+
+    Raises:
+        SpaceExists: By *check*, or the file was made meanwhile.
+    """
     if not isinstance(target, str | Path) or not is_file(target) or files.stands(Path(target)):
         with opened(target) as store:
             yield store
@@ -28,6 +37,7 @@ def place_of(target: Address | Store) -> Generator[Store]:
     files.checked_new(path)
     with files.named(path), asides.resumable(path) as folder:
         draft = folder / STORE
+        _discard_if_foreign(draft, check)
         with closing(open_store(draft, synchronous="normal")) as store:
             yield store
         keep(draft)
@@ -35,6 +45,16 @@ def place_of(target: Address | Store) -> Generator[Store]:
             files.settle(draft, path)
         except FileExistsError as error:
             raise SpaceExists(f"{path} was made meanwhile", path=str(path)) from error
+
+
+def _discard_if_foreign(draft: Path, check: Callable[[Store], object]) -> None:
+    if draft.exists():
+        try:
+            with closing(open_store(draft)) as store:
+                check(store)
+        except (SpaceExists, Corrupt):
+            for file in draft.parent.glob(f"{STORE}*"):
+                file.unlink()
 
 
 @contextmanager

@@ -206,9 +206,10 @@ class SpaceRecorder(SQLiteAggregateRecorder):
             row: tuple[int, bytes] | None = c.execute(_SELECT_HEAD, (space,)).fetchone()
         if row is None:
             raise chain.damage(0, reason="the head row is gone")
-        if type(row[0]) is not int or type(row[1]) is not bytes:
+        version, digest = row
+        if type(version) is not int or type(digest) is not bytes:
             raise chain.damage(0, reason="the head row cannot be read")
-        return Head(*row)
+        return Head(version, digest)
 
     def last(self, space: int) -> Head | None:
         """Return where the log of *space* ends by its last record, whatever its head row says.
