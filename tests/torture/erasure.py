@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import random
 import re
+import shutil
 import sqlite3
 from base64 import b64decode
 from binascii import Error as NotBase64
@@ -77,8 +78,7 @@ class History:
             except Refused:
                 continue  # an archived end, an edge that is there already, ...
         self.memory.consolidate()
-        if self.keys is None:
-            self.memory.checkpoint()
+        self.memory.checkpoint()
 
     def _marks(self) -> tuple[str, ...]:
         return tuple(
@@ -255,10 +255,11 @@ def _lived(folder: Path, chance: random.Random, number: int, searched: Searched)
         whole = number % 5 == 4
         needles = needles_of(history, None if whole else doomed)
         _back_up(path, before / "agent.db")
+        shutil.copytree(live / "agent.db.checkpoints", before / "agent.db.checkpoints")
         _expect_needles(searched, live, needles, keys)
         _erase(searched, memory, None if whole else doomed)
-        for each in (memory, witness):
-            _expect_erased(searched, each, doomed)
+        for handle in (memory, witness):
+            _expect_erased(searched, handle, doomed)
         _expect_decisions(searched, history)
         searched.look(live, needles, "still open")
         if not whole:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -114,6 +115,23 @@ def test_a_space_that_stands_open_takes_no_keys(opened: Open, tmp_path: Path, ke
     assert opened(plain, keys=None).blocks().items[0].content == "in the open"
 
 
+def test_no_space_begins_open_in_a_store_that_is_locked_nor_the_other_way(
+    opened: Open, tmp_path: Path, path: Path
+) -> None:
+    memory = opened()
+    memory.learn(STORY)
+    memory.export(tmp_path / "export.jsonl")
+    assert type(refusal(lambda: opened(space="other", keys=None))) is KeysMissing
+    with closing(SQLiteStore(path, read_only=True)) as store:
+        assert store.spaces() == ("default",)
+    brought = partial(SyncMemory.import_space, tmp_path / "export.jsonl", path, space="other")
+    assert type(refusal(brought)) is KeysMissing
+    plain = tmp_path / "plain.db"
+    opened(plain, keys=None).learn("in the open")
+    assert type(refusal(lambda: opened(plain, space="other"))) is NotEncrypted
+    assert opened(space="other").learn("locked").action == "created"
+
+
 def test_spaces_of_one_store_have_keys_of_their_own(opened: Open) -> None:
     one, two = opened(space="one"), opened(space="two")
     first, second = one.learn(STORY).block_id, two.learn(STORY).block_id
@@ -184,19 +202,6 @@ def test_an_export_is_brought_back_under_keys(opened: Open, tmp_path: Path) -> N
     SyncMemory.import_space(tmp_path / "export.jsonl", there, keys=tmp_path / "back.keys")
     assert b"zanzibar" not in held(there.parent)
     assert opened(there, keys=tmp_path / "back.keys").block(block).content == STORY
-
-
-def test_no_checkpoint_is_kept_of_locked_words(opened: Open, path: Path, tmp_path: Path) -> None:
-    memory = opened()
-    memory.learn(STORY)
-    assert refusal(memory.checkpoint).code == "checkpoints-off"
-    assert refusal(lambda: opened(checkpoints=tmp_path / "shelf")).code == "field-refused"
-    memory.close()
-    assert sorted(file.name for file in path.parent.iterdir()) == [
-        "agent.db",
-        "agent.db.gate",
-        "agent.db.lock",
-    ]
 
 
 def test_keys_go_with_an_address_and_not_with_an_open_store(keys: Path, path: Path) -> None:

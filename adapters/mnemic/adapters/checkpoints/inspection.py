@@ -8,7 +8,7 @@ from attrs import frozen
 
 from mnemic.adapters.checkpoints import layout
 from mnemic.adapters.checkpoints.folder import version_of
-from mnemic.adapters.checkpoints.layout import FormatUnknown, Manifest, Origin, Torn
+from mnemic.adapters.checkpoints.layout import FormatUnknown, Manifest, Origin, Torn, Vault
 from mnemic.kernel.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.ports import Log
 from mnemic.kernel.results import Checkpoint
@@ -40,13 +40,19 @@ def misfit(file: Path, manifest: Manifest, log: Log, *, erased: int = -1) -> Mis
     )
 
 
+def vault_of(log: Log) -> Vault | None:
+    """Return what locks the checkpoints of a log; None: its words stand in the open."""
+    vault: Vault | None = getattr(log, "vault", None)
+    return vault
+
+
 def looked_at(file: Path, log: Log, *, erased: int) -> Checkpoint:
     """Return what there is to say about a file, read to its last byte. Arguments as ``misfit``."""
     origin: Origin | None = None
     size = 0
     try:
         size = file.stat().st_size
-        manifest = layout.loaded(file)[0]
+        manifest = layout.loaded(file, vault_of(log))[0]
         origin = manifest.origin
         found = misfit(file, manifest, log, erased=erased)
     except FormatUnknown as error:
@@ -67,7 +73,7 @@ def looked_at(file: Path, log: Log, *, erased: int) -> Checkpoint:
 def seems_valid(file: Path, log: Log, *, erased: int) -> bool:
     """Say whether a file fits, as far as its head tells. Arguments as ``misfit``."""
     try:
-        return misfit(file, layout.described(file), log, erased=erased) is None
+        return misfit(file, layout.described(file, vault_of(log)), log, erased=erased) is None
     except (Torn, FormatUnknown, OSError):
         return False
 

@@ -25,7 +25,7 @@ from threading import RLock
 
 from mnemic.adapters.checkpoints import layout
 from mnemic.adapters.checkpoints.folder import Abandoned, Folder, destroy, remove, version_of
-from mnemic.adapters.checkpoints.inspection import looked_at, misfit, seems_valid
+from mnemic.adapters.checkpoints.inspection import looked_at, misfit, seems_valid, vault_of
 from mnemic.adapters.checkpoints.layout import FormatUnknown, Origin, Torn
 from mnemic.adapters.checkpoints.shelf import Shelf
 from mnemic.adapters.folders import NO_ROOM
@@ -83,9 +83,9 @@ class Keeper:
             return None
         for file in folder.files():
             try:
-                manifest = layout.described(file)
+                manifest = layout.described(file, vault_of(self._log))
                 if misfit(file, manifest, self._log) is None:
-                    state = thaw(layout.loaded(file)[1])
+                    state = thaw(layout.loaded(file, vault_of(self._log))[1])
                     self._kept, self.restored = _size(state), state.version
                     return state
             except (Torn, FormatUnknown, OSError):
@@ -187,7 +187,8 @@ class Keeper:
             origin, parts = self._origin(state), freeze(state)
 
         def pieces() -> Iterator[memoryview | bytes]:
-            for piece in layout.pieces(origin, parts):
+            vault, whole = vault_of(self._log), layout.pieces(origin, parts)
+            for piece in whole if vault is None else vault.locked(whole):
                 if self._dropped != wanted:
                     raise Abandoned
                 yield piece

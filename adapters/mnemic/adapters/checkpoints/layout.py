@@ -27,7 +27,7 @@ from hashlib import blake2b
 from io import BufferedReader
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import orjson
@@ -57,6 +57,25 @@ class Torn(Exception):
 
 class FormatUnknown(Exception):
     """A checkpoint is whole and of a format that this release cannot read. Never leaves, either."""
+
+
+class Vault(Protocol):
+    """Locks files as a whole, for spaces whose words may not stand in the open."""
+
+    def locked(self, pieces: Iterator[memoryview | bytes]) -> Iterator[bytes]:
+        """Yield the file that holds *pieces* under lock."""
+        ...
+
+    def opened(self, path: Path) -> BufferedReader:
+        """Return a locked file as it was before, to be read anywhere; the caller closes it.
+
+        Reading it raises ``Torn`` where it is not what was locked.
+
+        Raises:
+            Torn: It is none, or nobody can open it any more.
+            OSError: It cannot be read.
+        """
+        ...
 
 
 @frozen(kw_only=True)
@@ -163,30 +182,36 @@ def _stretches(array: NDArray[Any]) -> Iterator[memoryview | bytes]:
 # --- reading ----------------------------------------------------------------------------------
 
 
-def described(path: Path) -> Manifest:
+def described(path: Path, vault: Vault | None = None) -> Manifest:
     """Return what the file says that it is; its parts have not been looked at.
+
+    Args:
+        path: The file.
+        vault: What locked it; None: it stands in the open.
 
     Raises:
         Torn: It is no checkpoint, or its beginning is damaged, or its length is wrong.
         FormatUnknown: Another release wrote it.
         OSError: It cannot be read.
     """
-    with path.open("rb") as file:
+    with _opened(path, vault) as file:
         return _described(file)
 
 
-def loaded(path: Path) -> tuple[Manifest, dict[str, NDArray[Any]]]:
+def loaded(path: Path, vault: Vault | None = None) -> tuple[Manifest, dict[str, NDArray[Any]]]:
     """Return what the file says that it is, and its parts; every byte has been checked.
 
     The parts are read into memory, not mapped: an erasure in another process overwrites the file.
+    Arguments as ``described``.
 
     Raises:
         Torn, FormatUnknown, OSError: As ``described``, or a part is damaged.
     """
-    with path.open("rb") as file:
+    with _opened(path, vault) as file:
         manifest = _described(file)
         stored = {part.name: np.empty(part.end - part.offset, np.uint8) for part in manifest.parts}
-        _fill(file, [(part, stored[part.name].data) for part in manifest.parts])
+        wanted = [(part, stored[part.name].data) for part in manifest.parts]
+        _fill(file, wanted, threaded=vault is None)
     for array in stored.values():
         array.flags.writeable = False
     parts = {
@@ -196,8 +221,13 @@ def loaded(path: Path) -> tuple[Manifest, dict[str, NDArray[Any]]]:
     return manifest, parts
 
 
+def _opened(path: Path, vault: Vault | None) -> BufferedReader:
+    return path.open("rb") if vault is None else vault.opened(path)
+
+
 def _described(file: BufferedReader) -> Manifest:
-    length = os.fstat(file.fileno()).st_size
+    length = file.seek(0, os.SEEK_END)
+    file.seek(0)
     head, seal = file.read(HEAD.size), file.read(SEAL_BYTES)
     if len(seal) < SEAL_BYTES:
         raise Torn("it ends within its head")
@@ -243,8 +273,15 @@ def _part(described: Mapping[str, Any], offset: int) -> Part:
     )
 
 
-def _fill(file: BufferedReader, wanted: Sequence[tuple[Part, memoryview]]) -> None:
+def _fill(
+    file: BufferedReader, wanted: Sequence[tuple[Part, memoryview]], *, threaded: bool
+) -> None:
     """Read the parts into their buffers and check each seal.
+
+    Args:
+        file: From its beginning on.
+        wanted: The parts, and where each goes.
+        threaded: Whether several threads may read it at once.
 
     Raises:
         Torn: One does not fit.
@@ -254,7 +291,8 @@ def _fill(file: BufferedReader, wanted: Sequence[tuple[Part, memoryview]]) -> No
         for part, buffer in wanted
         for start in range(0, len(buffer), STRETCH)
     ]
-    if not hasattr(os, "preadv") or sum(len(buffer) for _, buffer in wanted) < THREADED_FROM:
+    is_small = sum(len(buffer) for _, buffer in wanted) < THREADED_FROM
+    if is_small or not (threaded and hasattr(os, "preadv")):
         for part, buffer, start in jobs:
             file.seek(part.offset + start)
             _check(part, buffer, start, file.readinto(buffer))

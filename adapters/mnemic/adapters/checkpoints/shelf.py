@@ -46,8 +46,7 @@ def shelf(store: Store, wanted: Wanted, *, read_only: bool) -> Shelf | None:
     """Return where the checkpoints of *store* are kept; None: nowhere.
 
     Raises:
-        FieldRefused: It is neither a folder nor a yes or no, or there is no file to stand beside,
-            or the store is encrypted.
+        FieldRefused: It is neither a folder nor a yes or no, or there is no file to stand beside.
     """
     if wanted is not None and not isinstance(wanted, str | Path | bool):
         raise FieldRefused(
@@ -55,14 +54,6 @@ def shelf(store: Store, wanted: Wanted, *, read_only: bool) -> Shelf | None:
             recovery="Give a folder, None for one beside the file, or False for none.",
             field="checkpoints",
         )
-    if getattr(store, "is_encrypted", False):
-        if wanted:
-            raise FieldRefused(
-                "checkpoints hold words in the open, and this store is encrypted",
-                recovery="Leave out checkpoints: the whole log is folded each time.",
-                field="checkpoints",
-            )
-        return None
     may_write, file = not read_only, _file(store)
     if isinstance(wanted, str | Path):
         folder, is_own = Path(wanted).absolute(), False  # wherever the process goes next
@@ -98,7 +89,9 @@ def beside(file: Path) -> Path:
 
 
 def _file(store: Store) -> Path | None:
-    """Return the file of a SQLite store; other stores have none that we know."""
+    """Return the file of a SQLite store, encrypted or not; others have none that we know."""
+    if getattr(store, "is_encrypted", False):
+        return _file(store.inner)  # type: ignore[attr-defined]  # spares the import as well
     if not isinstance(getattr(store, "path", None), Path):
         return None  # spares whoever brings another store the import
     from mnemic.adapters.stores.sqlite import SQLiteStore

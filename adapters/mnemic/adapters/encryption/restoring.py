@@ -18,6 +18,7 @@ from mnemic.adapters.codec import Codec
 from mnemic.adapters.encryption import cipher
 from mnemic.adapters.encryption.keys import Account
 from mnemic.adapters.encryption.store import THE_SPACE, EncryptedLog, owners_of
+from mnemic.adapters.encryption.vault import Vault
 from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.exchange.copying import Hands, behind
 from mnemic.adapters.stores import chain
@@ -197,6 +198,11 @@ class RetoldLog:
             ViewReadOnly: Always.
         """
         raise ViewReadOnly(f"space {self.name!r} is open read-only")
+
+    @property
+    def vault(self) -> Vault:
+        """What locks the checkpoints of this space."""
+        return self._log.vault
 
     def close(self) -> None:
         """Let go of the log."""

@@ -24,6 +24,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from mnemic.adapters.codec.sealing import itself
 from mnemic.adapters.encryption import cipher
 from mnemic.adapters.encryption.keys import Account, KeyTable
+from mnemic.adapters.encryption.vault import Vault
 from mnemic.adapters.exchange.copying import Hands
 from mnemic.adapters.stores import chain
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, MnemicError, NotEncrypted
@@ -31,6 +32,8 @@ from mnemic.kernel.ports import CommandRow, Head, Log, PayloadRow, Record, Store
 
 THE_SPACE = ""
 """The owner of what belongs to no block."""
+CHECKPOINTS = "checkpoints"
+"""The owner of the key under which checkpoints are; it goes with every erasure."""
 CIPHERS_KEPT = 4096
 """Derived keys that a reader keeps: those of the blocks it meets again soon."""
 
@@ -128,6 +131,14 @@ class EncryptedLog:
         check: Callable[[], None] | None = getattr(self.inner, "check", None)
         if check is not None:
             check()
+
+    @property
+    def vault(self) -> Vault:
+        """What locks the checkpoints of this space."""
+        return Vault(
+            lambda: self.keys.keys(self._number(), {CHECKPOINTS})[CHECKPOINTS],
+            lambda name: (self.keys.find((name,)) or (None,))[0],
+        )
 
     @property
     def left(self) -> tuple[str, ...]:
@@ -324,8 +335,8 @@ class EncryptedLog:
         erase_all: bool,
     ) -> Head:
         """Append what erases. The right to do so is held."""
-        owners = None if erase_all else frozenset(erase)
-        _require_own_keys(owners or ())
+        _require_own_keys(erase)
+        owners = None if erase_all else frozenset((*erase, CHECKPOINTS))
         rows = self._locked(payloads, None)
         number = None
         if self.space is not None:

@@ -8,6 +8,7 @@ from typing import Protocol
 from attrs import define, field, frozen
 
 from mnemic.adapters.codec import Codec
+from mnemic.adapters.stores.mixing import check_unmixed
 from mnemic.kernel.errors import LogCorrupt, SpaceExists, VersionConflict
 from mnemic.kernel.events import BlockErased, Event, Recorded, SpaceErased
 from mnemic.kernel.identity import BlockId, CommandId
@@ -95,7 +96,9 @@ def vacant(store: Store, space: str) -> Log:
 
     Raises:
         SpaceExists: It has something.
+        KeysMissing, NotEncrypted: The store keeps its words otherwise; see ``mixing``.
     """
+    check_unmixed(store, space)
     log = store.log(space)
     head = log.head()
     if head.version >= 0:

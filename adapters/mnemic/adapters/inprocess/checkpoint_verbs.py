@@ -71,9 +71,4 @@ class CheckpointVerbs(Host):
 
 
 def _off(space: Space) -> CheckpointsOff:
-    if getattr(space.store, "is_encrypted", False):
-        return CheckpointsOff(
-            f"space {space.log.name!r} is encrypted, and checkpoints hold words in the open",
-            recovery="Go on without: the whole log is folded each time it is opened.",
-        )
     return CheckpointsOff(f"space {space.log.name!r} has no place for checkpoints")

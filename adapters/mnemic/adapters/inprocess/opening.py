@@ -18,6 +18,7 @@ from mnemic.adapters.inprocess.commands import Command, Written
 from mnemic.adapters.inprocess.space import Space
 from mnemic.adapters.proximity.files import GraphFolder
 from mnemic.adapters.proximity.keeper import GraphKeeper, Graphs, Retriever, wanted_graphs
+from mnemic.adapters.stores.mixing import check_unmixed
 from mnemic.adapters.stores.opening import Address, open_store
 from mnemic.kernel.decisions.learning import checked_name
 from mnemic.kernel.errors import EmbedderMismatch, FieldRefused, PointOutOfRange, PolicyRefused
@@ -91,6 +92,8 @@ def open_space(  # each argument is one thing that a host may plug in
     store, owned = _store(path, synchronous=synchronous, read_only=read_only, keys=keys)
     hands = Hands(clock=clock or SystemClock(), entropy=entropy or SystemEntropy(), actor=actor)
     try:
+        if not (read_only or space in store.spaces()):
+            check_unmixed(store, space)
         opened = Space(
             _accounted(store.log(space, create=not read_only), hands, read_only=read_only),
             clock=hands.clock,
