@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from attrs import frozen
@@ -279,4 +279,21 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Close every log and connection."""
+        ...
+
+
+@runtime_checkable
+class DraftingStore(Store, Protocol):
+    """What a store may offer besides: spaces that appear whole, however many appends they take."""
+
+    def draft(self, space: str) -> AbstractContextManager[Log]:
+        """Give the log of a space that nobody sees before the ``with`` block has ended well.
+
+        After a block that did not end well nothing is left. What a maker who was killed has left
+        stays unseen, and goes when somebody makes a space of that name.
+
+        Raises:
+            SpaceExists: The space has events, or was made meanwhile.
+            VersionConflict: Somebody else has begun to make it since.
+        """
         ...

@@ -27,6 +27,7 @@ from mnemic.adapters.encryption.keys import Account, KeyTable
 from mnemic.adapters.encryption.vault import Vault
 from mnemic.adapters.exchange.copying import Hands
 from mnemic.adapters.stores import chain
+from mnemic.adapters.stores.drafts import drafts_of
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, MnemicError, NotEncrypted
 from mnemic.kernel.ports import CommandRow, Head, Log, PayloadRow, Record, Store
 
@@ -83,6 +84,17 @@ class EncryptedStore:
                 log.settle()
                 self._logs[space] = log
             return self._logs[space]
+
+    @contextmanager
+    def draft(self, space: str) -> Generator[Log]:
+        """Give the log of a space that nobody sees before the ``with`` block has ended well.
+
+        Raises:
+            SpaceExists: The space has events, or was made meanwhile.
+            VersionConflict: Somebody else has begun to make it since.
+        """
+        with drafts_of(self.inner)(space) as inner:
+            yield EncryptedLog(inner, self.keys)
 
     def close(self) -> None:
         """Close the store and the table of keys. Closing twice is fine."""

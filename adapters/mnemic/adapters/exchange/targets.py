@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mnemic.adapters.exchange import files
 from mnemic.adapters.exchange.asides import aside
-from mnemic.adapters.exchange.copying import vacant
+from mnemic.adapters.stores.drafts import drafts_of
 from mnemic.adapters.stores.opening import IN_MEMORY, Address, is_file, open_store, opened
 from mnemic.kernel.errors import FieldRefused, SpaceExists, StoreFailed
 from mnemic.kernel.ports import Log, Store
@@ -18,8 +18,9 @@ from mnemic.kernel.ports import Log, Store
 def target(into: Address | Store, space: str, *, keys: Path | None = None) -> Generator[Log]:
     """Open the log of a space that has nothing in it yet, for a ``with`` block.
 
-    In a file that does not exist nothing is seen before the block ends well. In a store that does,
-    a copy that is killed half-way leaves the beginning of the space behind.
+    Nothing is seen before the block ends well. In a file that did not exist nothing is left of a
+    copy that failed or was killed; in a store, what was killed is cleared away by whoever makes a
+    space of that name again. (A store of a host's own that knows no drafts shows the beginning.)
 
     Args:
         into: Where to.
@@ -40,8 +41,8 @@ def target(into: Address | Store, space: str, *, keys: Path | None = None) -> Ge
             field="into",
         )
     if not isinstance(into, str | Path) or not is_file(into) or files.stands(Path(into)):
-        with opened(into, keys=keys) as store:
-            yield vacant(store, space)
+        with opened(into, keys=keys) as store, drafts_of(store)(space) as log:
+            yield log
         return
     path = Path(into)
     if not path.parent.is_dir():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from threading import Lock
 from typing import Any
 
@@ -12,8 +13,9 @@ from eventsourcing.persistence import StoredEvent
 from eventsourcing.popo import POPOAggregateRecorder, POPOFactory
 
 from mnemic.adapters.stores import chain
+from mnemic.adapters.stores.drafts import check_empty, hidden
 from mnemic.adapters.stores.entry import Entry, drafted, moved
-from mnemic.kernel.errors import CommandIdReused, PointOutOfRange
+from mnemic.kernel.errors import CommandIdReused, PointOutOfRange, SpaceExists
 from mnemic.kernel.ports import CommandRow, Head, PayloadRow, Record
 
 
@@ -91,6 +93,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self._recorder = MemoryFactory({}).aggregate_recorder()
         self._logs: dict[str, MemoryLog] = {}
+        self._drafts = count()
         self._opening = Lock()
 
     def spaces(self) -> tuple[str, ...]:
@@ -114,6 +117,24 @@ class MemoryStore:
                 self._logs[space] = MemoryLog(self._recorder, space)
             return self._logs[space]
 
+    @contextmanager
+    def draft(self, space: str) -> Generator[MemoryLog]:
+        """Give the log of a space that nobody sees before the ``with`` block has ended well.
+
+        Raises:
+            SpaceExists: The space has events, or was made meanwhile.
+        """
+        standing = self._logs.get(space)
+        if standing is not None:
+            check_empty(space, standing.head())
+            yield standing
+            return
+        making = MemoryLog(self._recorder, space, key=f"{hidden(space)} {next(self._drafts)}")
+        yield making
+        with self._opening:
+            if self._logs.setdefault(space, making) is not making:
+                raise SpaceExists(f"the space {space!r} was made meanwhile", space=space)
+
     def close(self) -> None:
         """Do nothing: what is in memory goes with the object."""
 
@@ -121,9 +142,11 @@ class MemoryStore:
 class MemoryLog:
     """One space of a memory store."""
 
-    def __init__(self, recorder: MemoryRecorder, name: str) -> None:
+    def __init__(self, recorder: MemoryRecorder, name: str, *, key: str | None = None) -> None:
         self._recorder = recorder
-        self._space = recorder.spaces.setdefault(name, Space())
+        self._key = name if key is None else key
+        """What its rows are called by; of a space that was made unseen not its name."""
+        self._space = recorder.spaces.setdefault(self._key, Space())
         self._name = name
         self._turn = Lock()
 
@@ -144,7 +167,7 @@ class MemoryLog:
         end = head.version if upto is None else min(upto, head.version)
         if after >= end:
             return
-        rows = self._recorder.rows(self._name, max(after, 0), min(end + 2, head.version))
+        rows = self._recorder.rows(self._key, max(after, 0), min(end + 2, head.version))
         for record in chain.verified(rows, after=after, upto=end, head=head):
             yield record, self._space.payloads.get(record.version, ())
 
@@ -152,7 +175,7 @@ class MemoryLog:
         """Return the chain digest of the record at *version*, from its stored bytes."""
         if not 0 <= version <= self._space.head.version:
             return None
-        return chain.digest_of(next(iter(self._recorder.rows(self._name, version, version)), None))
+        return chain.digest_of(next(iter(self._recorder.rows(self._key, version, version)), None))
 
     @contextmanager
     def writing(self) -> Generator[None]:
@@ -177,7 +200,7 @@ class MemoryLog:
             FieldRefused: If the records leave a gap or a payload has no record.
         """
         entry = drafted(
-            self._name,
+            self._key,
             self._space.head,
             records,
             payloads=payloads,

@@ -76,6 +76,11 @@ class RecordedLog(ABC):
         """The space's name."""
         return self._name
 
+    @property
+    def tip(self) -> Head:
+        """Where this handle last saw the log end, without looking again."""
+        return self._tip
+
     @abstractmethod
     def writing(self) -> AbstractContextManager[None]:
         """Hold the right to append, fairly among processes. Not re-entrant."""

@@ -10,11 +10,11 @@ import pytest
 
 from mnemic.kernel.errors import Conflict, FieldRefused, PointOutOfRange, VersionConflict
 from mnemic.kernel.ports import GENESIS_DIGEST, CommandRow, Head, Log, PayloadRow, Record, Store
-from mnemic.specs.contracts.durability import Durability
+from mnemic.specs.contracts.drafts import Drafts
 from mnemic.specs.contracts.entries import bare, chained, contents, payload, records
 
 
-class StoreContract(Durability):
+class StoreContract(Drafts):
     """What a kernel relies on, whatever keeps the bytes.
 
     Fill in ``store``; say ``persists = False`` if what is written lives as long as the object.

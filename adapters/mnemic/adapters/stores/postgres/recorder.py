@@ -26,6 +26,16 @@ _INSERT_SPACE = """INSERT INTO {schema}.spaces (name, version, digest) VALUES (%
     ON CONFLICT DO NOTHING"""
 _SELECT_SPACE = "SELECT id FROM {schema}.spaces WHERE name = %b"
 _SELECT_NAMES = 'SELECT name FROM {schema}.spaces ORDER BY name COLLATE "C"'
+_RENAME_SPACE = """UPDATE {schema}.spaces SET name = %b
+    WHERE id = %b AND name = %b AND version = %b AND digest = %b RETURNING id"""
+_CLEAR = """WITH
+    cleared AS (UPDATE {schema}.spaces SET version = -1, digest = %b
+        WHERE id = %b AND version = %b AND digest = %b RETURNING id),
+    parcels AS (DELETE FROM {schema}.payloads WHERE space = (SELECT id FROM cleared)),
+    commands AS (DELETE FROM {schema}.commands WHERE space = (SELECT id FROM cleared)),
+    events AS (DELETE FROM {schema}.stored_events
+        WHERE originator_id = (SELECT id::text FROM cleared))
+    SELECT id FROM cleared"""
 _SELECT_HEAD = "SELECT version, digest FROM {schema}.spaces WHERE id = %b"
 _SELECT_STRAYS = """SELECT EXISTS (SELECT 1 FROM {schema}.stored_events
     WHERE originator_id = s.id::text AND originator_version > s.version)
@@ -67,6 +77,8 @@ class SpaceRecorder(PostgresAggregateRecorder):
         super().__init__(datastore)
         written = partial(filled, schema=datastore.schema)
         self._insert_space = written(_INSERT_SPACE)
+        self._rename_space = written(_RENAME_SPACE)
+        self._clear = written(_CLEAR)
         self._select_space = written(_SELECT_SPACE)
         self._select_names = written(_SELECT_NAMES)
         self._select_head = written(_SELECT_HEAD)
@@ -100,6 +112,24 @@ class SpaceRecorder(PostgresAggregateRecorder):
                     raise
             else:
                 return
+
+    def rename(self, space: int, names: tuple[str, str], head: Head) -> bool | None:
+        """Give a space that ends at *head* another name; what it is called now comes first.
+
+        Returns:
+            Whether it was done; False: another space has that name. None: it ends elsewhere, or is
+            called otherwise, perhaps because the server hung up when it had just been done.
+        """
+        before, name = names
+        values = (name, space, before, head.version, head.digest)
+        try:
+            return True if self.datastore.rows(self._rename_space, values) else None
+        except psycopg.errors.UniqueViolation:
+            return False
+
+    def clear(self, space: int, head: Head) -> None:
+        """Destroy everything of a space, if it ends at *head*."""
+        self.datastore.rows(self._clear, (GENESIS_DIGEST, space, head.version, head.digest))
 
     def insert_entry(self, space: int, entry: Entry) -> None:
         """Write *entry* in one transaction, or nothing of it.

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from hashlib import sha256
 from threading import Lock
 
 import psycopg
 
 from mnemic.adapters.stores.addresses import ServerAddress, parsed
+from mnemic.adapters.stores.drafts import drafted, is_hidden
 from mnemic.adapters.stores.entry import Entry
 from mnemic.adapters.stores.postgres import opening
 from mnemic.adapters.stores.postgres.connections import RECONNECT_S, Datastore, Lost, Synchronous
@@ -19,6 +21,7 @@ from mnemic.adapters.stores.postgres.notices import Notices
 from mnemic.adapters.stores.postgres.turns import Turns
 from mnemic.adapters.stores.recorded import RecordedLog
 from mnemic.kernel.errors import PointOutOfRange, ViewReadOnly
+from mnemic.kernel.ports import Log
 
 
 class PostgresStore:
@@ -75,7 +78,7 @@ class PostgresStore:
     def spaces(self) -> tuple[str, ...]:
         """Return the names of all spaces, sorted."""
         with named(self.address):
-            return self.recorder.names()
+            return tuple(name for name in self.recorder.names() if not is_hidden(name))
 
     def log(self, space: str, *, create: bool = True) -> PostgresLog:
         """Return the log of *space*; twice the same.
@@ -87,6 +90,23 @@ class PostgresStore:
             if space not in self._logs:
                 self._logs[space] = PostgresLog(self, space, self._number(space, create=create))
             return self._logs[space]
+
+    @contextmanager
+    def draft(self, space: str) -> Generator[Log]:
+        """Give the log of a space that nobody sees before the ``with`` block has ended well.
+
+        Raises:
+            SpaceExists: The space has events, or was made meanwhile.
+            VersionConflict: Somebody else has begun to make it since.
+        """
+        self.require_writable()
+        try:
+            with drafted(
+                self.recorder, space, partial(PostgresLog, self), partial(named, self.address)
+            ) as log:
+                yield log
+        finally:
+            self.vacuum()  # what was given up, or left by somebody who was killed, was deleted
 
     def require_writable(self) -> None:
         """Refuse to write to a store opened with ``read_only``."""

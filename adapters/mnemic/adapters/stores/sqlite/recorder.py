@@ -25,6 +25,14 @@ _SELECT_SPACE = "SELECT id FROM spaces WHERE name = ?"  # reads the index on nam
 _SELECT_NAME = "SELECT name FROM spaces WHERE id = ?"
 _SELECT_NAMED = "SELECT id FROM spaces NOT INDEXED WHERE name = ?"
 _SELECT_NAMES = "SELECT name FROM spaces NOT INDEXED ORDER BY name"
+_RENAME_SPACE = """UPDATE spaces SET name = :name
+    WHERE id = :space AND name = :before AND version = :version AND digest = :digest"""
+_CLEAR_HEAD = """UPDATE spaces SET version = -1, digest = :empty
+    WHERE id = :space AND version = :version AND digest = :digest"""
+_CLEAR = (
+    "DELETE FROM commands WHERE space = :space",
+    "DELETE FROM stored_events WHERE originator_id = CAST(:space AS TEXT)",
+)
 _SELECT_HEAD = "SELECT version, digest FROM spaces WHERE id = ?"
 _SELECT_STRAYS = """SELECT EXISTS (SELECT 1 FROM stored_events
     WHERE originator_id = ? AND originator_version > version) FROM spaces WHERE id = ?"""
@@ -92,6 +100,31 @@ class SpaceRecorder(SQLiteAggregateRecorder):
         """Make the space *name* unless it is there."""
         with self.datastore.transaction(commit=True) as c:
             c.execute(_INSERT_SPACE, (name, GENESIS_DIGEST))
+
+    def rename(self, space: int, names: tuple[str, str], head: Head) -> bool | None:
+        """Give a space that ends at *head* another name; what it is called now comes first.
+
+        Returns:
+            Whether it was done; False: another space has that name. None: it ends elsewhere, or is
+            called otherwise.
+        """
+        before, name = names
+        place = {"space": space, "version": head.version, "digest": head.digest}
+        try:
+            with self.datastore.transaction(commit=True) as c:
+                c.execute(_RENAME_SPACE, {**place, "name": name, "before": before})
+                return True if c.sqlite_cursor.rowcount == 1 else None
+        except sqlite3.IntegrityError:
+            return False
+
+    def clear(self, space: int, head: Head) -> None:
+        """Destroy everything of a space, if it ends at *head*."""
+        place = {"space": space, "version": head.version, "digest": head.digest}
+        with self.datastore.transaction(commit=True) as c:
+            c.execute(_CLEAR_HEAD, {**place, "empty": GENESIS_DIGEST})
+            if c.sqlite_cursor.rowcount == 1:
+                for statement in (*_ERASE_ALL, *_CLEAR):
+                    c.execute(statement, {"space": space})
 
     def insert_entry(self, space: int, entry: Entry) -> None:
         """Write *entry* in one transaction, or nothing of it.

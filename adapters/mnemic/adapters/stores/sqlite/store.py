@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from threading import Lock
 
 from eventsourcing.persistence import ConnectionUnavailableError
 
+from mnemic.adapters.stores.drafts import drafted, is_hidden
 from mnemic.adapters.stores.entry import Entry
 from mnemic.adapters.stores.locking import WriterQueue
 from mnemic.adapters.stores.recorded import RecordedLog
@@ -17,6 +20,7 @@ from mnemic.adapters.stores.sqlite import opening
 from mnemic.adapters.stores.sqlite.connections import Synchronous
 from mnemic.adapters.stores.sqlite.faults import named
 from mnemic.kernel.errors import PointOutOfRange, StoreFailed, ViewReadOnly
+from mnemic.kernel.ports import Log
 
 SCRUB_PATIENCE_S = 0.5
 """How long an erasure waits for readers of the write-ahead log; later ones try without waiting."""
@@ -63,7 +67,7 @@ class SQLiteStore:
     def spaces(self) -> tuple[str, ...]:
         """Return the names of all spaces, sorted."""
         with named(self.path):
-            return self.recorder.names()
+            return tuple(name for name in self.recorder.names() if not is_hidden(name))
 
     def log(self, space: str, *, create: bool = True) -> SQLiteLog:
         """Return the log of *space*; twice the same.
@@ -75,6 +79,23 @@ class SQLiteStore:
             if space not in self._logs:
                 self._logs[space] = SQLiteLog(self, space, self._number(space, create=create))
             return self._logs[space]
+
+    @contextmanager
+    def draft(self, space: str) -> Generator[Log]:
+        """Give the log of a space that nobody sees before the ``with`` block has ended well.
+
+        Raises:
+            SpaceExists: The space has events, or was made meanwhile.
+            VersionConflict: Somebody else has begun to make it since.
+        """
+        self.require_writable()
+        try:
+            with drafted(
+                self.recorder, space, partial(SQLiteLog, self), partial(named, self.path)
+            ) as log:
+                yield log
+        finally:
+            self.scrub()  # what was given up, or left by somebody who was killed, was erased
 
     def writing(self) -> AbstractContextManager[None]:
         """Hold the right to append to this file. Not re-entrant."""

@@ -1,0 +1,169 @@
+"""Spaces in the making: written batch by batch, and seen by nobody before they are whole.
+
+In the tables a space in the making stands under a name that no space can have. Once all of it is
+written it takes its own, in one transaction. Rules of this module:
+
+1. There is one row for each name, hence one maker at a time who gets anywhere: who comes later
+   clears away what stands there, be that maker dead or alive, and a live one meets a conflict, as
+   every append says where the log ended.
+2. Who fails clears away its own beginning, and never what somebody else has begun since.
+3. A row is never deleted, for its number could be given out again while an old handle writes to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+from mnemic.adapters.stores import chain
+from mnemic.kernel.errors import MnemicError, SpaceExists, VersionConflict
+from mnemic.kernel.ports import DraftingStore, Head, Log, Store
+
+if TYPE_CHECKING:
+    from mnemic.adapters.stores.recorded import RecordedLog
+
+MARK = "\x1f"
+"""Begins the name of a space in the making. No name begins so: names are stripped of it."""
+
+
+class Rows(Protocol):
+    """The rows of spaces in the tables of a store."""
+
+    def space(self, name: str) -> int | None:
+        """Return the number of the space *name*, or None if there is none."""
+        ...
+
+    def add_space(self, name: str) -> None:
+        """Make the space *name* unless it is there."""
+        ...
+
+    def head(self, space: int) -> Head:
+        """Return where the log of *space* ends."""
+        ...
+
+    def rename(self, space: int, names: tuple[str, str], head: Head) -> bool | None:
+        """Give a space that ends at *head* another name; what it is called now comes first.
+
+        Returns:
+            Whether it was done; False: another space has that name. None: it ends elsewhere, or is
+            called otherwise.
+        """
+        ...
+
+    def clear(self, space: int, head: Head) -> None:
+        """Destroy everything of a space, if it ends at *head*."""
+        ...
+
+
+def hidden(space: str) -> str:
+    """Return the name that a space has while it is made."""
+    return MARK + space
+
+
+def is_hidden(name: str) -> bool:
+    """Return whether a name is that of a space in the making."""
+    return name.startswith(MARK)
+
+
+@contextmanager
+def drafted(
+    rows: Rows,
+    space: str,
+    log: Callable[[str, int], RecordedLog],
+    named: Callable[[], AbstractContextManager[None]],
+) -> Generator[Log]:
+    """Give the log of a space that nobody sees before the ``with`` block has ended well.
+
+    A space that is there and empty is filled as it is: others may have opened it.
+
+    Args:
+        rows: Of the store; they may be written.
+        space: Its name.
+        log: Returns the log of that name and a number.
+        named: Turns what the database raises into our errors.
+
+    Raises:
+        SpaceExists: The space has events, or was made meanwhile.
+        VersionConflict: Somebody else has begun to make it since.
+    """
+    with named():
+        number = rows.space(space)
+    if number is not None:
+        standing = log(space, number)
+        check_empty(space, standing.head())
+        yield standing
+        return
+    with named():
+        rows.add_space(hidden(space))
+        number = rows.space(hidden(space))
+    if number is None:  # whoever was faster has just ended well
+        raise _made_meanwhile(space)
+    making = log(space, number)
+    if making.head() != chain.EMPTY:
+        with making.writing(), named():
+            rows.clear(number, making.head())
+    try:
+        yield making
+        with making.writing(), named():
+            _settle(rows, space, number, making.tip)
+    except VersionConflict:
+        raise  # what stands there is somebody else's
+    except BaseException:
+        with suppress(MnemicError), making.writing(), named():
+            rows.clear(number, making.tip)
+        raise
+
+
+def _settle(rows: Rows, space: str, number: int, head: Head) -> None:
+    """Let everybody see a space that is whole.
+
+    Raises:
+        SpaceExists, VersionConflict: Somebody was faster.
+    """
+    done = rows.rename(number, (hidden(space), space), head)
+    if done is False:
+        raise _made_meanwhile(space)
+    # A server that hung up before it answered is asked again, and finds it done.
+    if done is None and (rows.space(space) != number or rows.head(number) != head):
+        raise VersionConflict(
+            f"somebody else has begun to make {space!r} since",
+            recovery="See whether it is there; if not, and nobody else makes it, begin again.",
+            expected=head.version,
+        )
+
+
+def _made_meanwhile(space: str) -> SpaceExists:
+    return SpaceExists(f"the space {space!r} was made meanwhile", space=space)
+
+
+@contextmanager
+def openly(store: Store, space: str) -> Generator[Log]:
+    """Give the log of a space in a store that cannot hide its beginning.
+
+    Raises:
+        SpaceExists: The space has events.
+    """
+    log = store.log(space)
+    check_empty(space, log.head())
+    yield log
+
+
+def drafts_of(store: Store) -> Callable[[str], AbstractContextManager[Log]]:
+    """Return how to make a space in *store* that nobody sees before it is whole, if it can that."""
+    return store.draft if isinstance(store, DraftingStore) else partial(openly, store)
+
+
+def check_empty(space: str, head: Head) -> None:
+    """Refuse to make a space that is there.
+
+    Raises:
+        SpaceExists: It has events.
+    """
+    if head.version >= 0:
+        raise SpaceExists(
+            f"there is a space {space!r} already, with {head.version + 1} events",
+            space=space,
+            version=head.version,
+        )

@@ -1,0 +1,99 @@
+"""A memory that is brought to one of several workers: the others see all of it, or nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from pathlib import Path
+from threading import Event as Flag
+
+import httpx
+import pytest
+
+from mnemic.adapters.embedders.hashing import HashEmbedder
+from mnemic.adapters.exchange.archive import Packed
+from mnemic.adapters.inprocess import SyncMemory
+from tests.adapters.http.running import Event, stream
+from tests.adapters.http.several import PATIENCE_S, several
+
+BLOCKS = 2500
+"""As many commands, and as many transactions of an import: a second or two."""
+EXPORT = "export"
+BROUGHT = "/v1/spaces/brought"
+OFFER = {
+    "content-type": "application/x-tar",
+    "accept": "text/event-stream",
+}
+
+
+@pytest.fixture(scope="module")
+def export(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Return a memory that takes a while to bring."""
+    path = tmp_path_factory.mktemp(EXPORT) / EXPORT
+    with SyncMemory.open(":memory:", embedder=HashEmbedder()) as memory:
+        for number in range(BLOCKS):
+            memory.learn(f"Gull {number} was seen at the pier.")
+        memory.export(path)
+    with Packed(path) as packed:
+        return b"".join(packed)
+
+
+def until_half_written(told: Iterator[Event]) -> Event:
+    """Read on until half of what is brought is written; all was looked at once before."""
+    return next(each for each in told if each.data["done"] > 0.75 * each.data["todo"])
+
+
+def test_nobody_sees_a_space_that_comes_before_it_is_whole(tmp_path: Path, export: bytes) -> None:
+    with several(tmp_path) as server, ExitStack() as stack:
+        bringing, *others = server.one_at_each(stack)
+        over = Flag()
+
+        def look(client: httpx.Client) -> set[tuple[bool, int]]:
+            """Return everything that somebody saw: whether it is listed, and how far it goes."""
+            seen: set[tuple[bool, int]] = set()
+            while not over.is_set():
+                answer = client.get(BROUGHT)  # in this order: it may come between the two
+                named = "brought" in client.get("/v1/spaces").text
+                seen.add((named, answer.json().get("version", -1)))
+            return seen
+
+        with ThreadPoolExecutor(2) as people:
+            looking = [people.submit(look, each) for each in others]
+            with stream(
+                bringing, f"{BROUGHT}/import", method="POST", content=export, headers=OFFER
+            ) as told:
+                *_, result = told
+            over.set()
+            seen = set[tuple[bool, int]]().union(*(each.result(PATIENCE_S) for each in looking))
+        assert (result.name, result.data["events"]) == ("result", BLOCKS + 2)
+        assert seen <= {(False, -1), (True, -1), (True, BLOCKS + 1)}
+        assert [each.get(BROUGHT).json()["inbox"] for each in others] == [BLOCKS] * 2
+
+
+def test_an_import_whose_worker_is_killed_leaves_no_space_and_can_be_repeated(
+    tmp_path: Path, export: bytes
+) -> None:
+    with several(tmp_path, workers=2) as server, ExitStack() as stack:
+        bringing, other = server.one_at_each(stack)
+        path = f"{BROUGHT}/import"
+        with stream(bringing, path, method="POST", content=export, headers=OFFER) as told:
+            until_half_written(told)
+            os.kill(server.workers[0], signal.SIGKILL)
+            with pytest.raises(httpx.TransportError):
+                list(told)
+        assert "brought" not in other.get("/v1/spaces").text
+        assert other.get(BROUGHT).status_code == 404
+        again = other.post(
+            f"{BROUGHT}/import", content=export, headers={**OFFER, "accept": "application/json"}
+        )
+        assert (again.status_code, again.json()["events"]) == (201, BLOCKS + 2)
+        assert server.stop() == 0
+        with closing(sqlite3.connect(server.store)) as store:
+            events = store.execute("SELECT count(*) FROM stored_events").fetchone()
+            spaces = store.execute("SELECT name FROM spaces ORDER BY name").fetchall()
+        assert spaces == [("brought",), ("default",)]
+        assert events == (BLOCKS + 2 + 2,)
