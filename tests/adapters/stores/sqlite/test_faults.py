@@ -23,6 +23,11 @@ Opener = Callable[[Path], Store]
 EITHER = pytest.mark.parametrize("opened", [lambda _: MemoryStore(), SQLiteStore])
 
 
+GOES_WHILE_OPEN = pytest.mark.skipif(
+    sys.platform == "win32", reason="no file goes there while it is open"
+)
+
+
 # --- a full disk ---
 
 
@@ -136,6 +141,40 @@ def test_a_file_that_may_not_be_written_is_read_only(path: Path) -> None:
     assert "read_only=True" in caught.value.recovery
     with closing(SQLiteStore(path, read_only=True)) as store:
         assert contents(store.log("home")) == bare(records(0, 3))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights are others there")
+def test_so_it_is_where_files_may_be_made_beside_it(
+    guarded: Path, request: pytest.FixtureRequest
+) -> None:
+    guarded.parent.chmod(0o777)
+    request.getfixturevalue("plain_user")
+    with pytest.raises(StoreFailed, match="is read-only"):
+        SQLiteStore(guarded)
+
+
+@GOES_WHILE_OPEN
+def test_a_file_that_is_gone_is_not_written_to(path: Path, store: SQLiteStore) -> None:
+    log = store.log("home")
+    head = log.append(records(0, 3), ())
+    for file in path.parent.glob(f"{path.name}*"):
+        file.unlink()
+    with pytest.raises(StoreFailed):
+        log.append(records(3, 1), ())
+    assert (log.head(), contents(log)) == (head, bare(records(0, 3)))
+
+
+@GOES_WHILE_OPEN
+def test_a_file_in_the_place_of_the_one_that_was_opened_is_not_taken_for_it(
+    path: Path, store: SQLiteStore
+) -> None:
+    log = store.log("home")
+    log.append(records(0, 3), ())
+    path.unlink()
+    with closing(SQLiteStore(path)) as other:
+        other.log("home").append(records(0, 1, author="another"), ())
+        with pytest.raises(StoreFailed, match="it has been replaced"):
+            log.append(records(3, 1), ())
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="rights are others there")

@@ -29,7 +29,7 @@ _FAMILIES: dict[int, type[MnemicError]] = {
     sqlite3.SQLITE_CORRUPT: LogCorrupt,
     sqlite3.SQLITE_NOTADB: NotAStore,
 }
-_RECOVERIES = {
+RECOVERIES = {
     sqlite3.SQLITE_READONLY: (
         "Make the file and its folder writable, or open the store with read_only=True."
     ),
@@ -65,7 +65,7 @@ def fault(error: Exception, path: Path) -> MnemicError:
     if code == sqlite3.SQLITE_ERROR and str(error).startswith("no such"):  # of what we have made
         code = sqlite3.SQLITE_CORRUPT
     return _FAMILIES.get(code, StoreFailed)(
-        f"{path}: {error}", recovery=_RECOVERIES.get(code), path=str(path)
+        f"{path}: {error}", recovery=RECOVERIES.get(code), path=str(path)
     )
 
 

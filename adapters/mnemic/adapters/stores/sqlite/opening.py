@@ -10,7 +10,7 @@ from pathlib import Path
 from mnemic.adapters.folders import BINARY, PRIVATE
 from mnemic.adapters.stores.locking import WriterQueue
 from mnemic.adapters.stores.sqlite.connections import Mode, Synchronous
-from mnemic.adapters.stores.sqlite.faults import family
+from mnemic.adapters.stores.sqlite.faults import RECOVERIES, family
 from mnemic.adapters.stores.sqlite.format import is_new
 from mnemic.adapters.stores.sqlite.recorder import SpaceFactory, SpaceRecorder
 from mnemic.kernel.errors import NotAStore, StoreFailed
@@ -24,7 +24,7 @@ def to_write(path: Path, synchronous: Synchronous, queue: WriterQueue) -> SpaceR
 
     Raises:
         NotAStore, StoreTooNew: If it is not ours, or not yet; it is left as it was.
-        StoreFailed: If there is no such folder.
+        StoreFailed: If there is no such folder, or the file is read-only.
         sqlite3.Error: If SQLite cannot open or write it.
     """
     if not path.parent.is_dir():
@@ -34,6 +34,7 @@ def to_write(path: Path, synchronous: Synchronous, queue: WriterQueue) -> SpaceR
             path=str(path),
         )
     _make_private(path)
+    _require_rights(path)
     recorder, new = _connected(path, "rwc", synchronous)
     try:
         if new:
@@ -56,6 +57,21 @@ def _make_private(path: Path) -> None:
     with suppress(OSError):  # it is there; or SQLite says what is wrong
         os.close(
             os.open(os.path.realpath(path), os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, PRIVATE)
+        )
+
+
+def _require_rights(path: Path) -> None:
+    """Refuse a file that may only be read: SQLite opens it, and finds out with the first commit.
+
+    Only asked, and not tried: to close a file lets go of the locks that SQLite has on it.
+
+    Raises:
+        StoreFailed: It is there and may not be written.
+    """
+    effectively = os.access in os.supports_effective_ids
+    if path.exists() and not os.access(path, os.W_OK, effective_ids=effectively):
+        raise StoreFailed(
+            f"{path} is read-only", recovery=RECOVERIES[sqlite3.SQLITE_READONLY], path=str(path)
         )
 
 
