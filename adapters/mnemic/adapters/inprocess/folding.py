@@ -23,7 +23,7 @@ from attrs import define, field
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.heap import collector_at_rest, give_back
 from mnemic.kernel import events as happened
-from mnemic.kernel.errors import Closed, Corrupt, LogCorrupt, Unavailable
+from mnemic.kernel.errors import Closed, Corrupt, LogCorrupt, StoreTooNew, Unavailable
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import Entropy, Log
 from mnemic.projections.sense import NONSENSE, folded_singly
@@ -33,13 +33,16 @@ if TYPE_CHECKING:
     from mnemic.adapters.checkpoints.keeper import Keeper
     from mnemic.adapters.proximity.keeper import GraphKeeper
 
+_ENDS = (LogCorrupt, StoreTooNew)
+"""What a log can end in for whoever reads it; everything before is sound."""
+
 
 @define(kw_only=True)
 class _Shared:
     """What is replaced now and then, for all seats at once."""
 
     state: State = field(factory=State)
-    damage: LogCorrupt | None = None
+    damage: LogCorrupt | StoreTooNew | None = None
     spared: int = -1
     """The last version that a checkpoint spared the reading of."""
     is_closed: bool = False
@@ -70,8 +73,8 @@ class Folded:
         return self._shared.state
 
     @property
-    def damage(self) -> LogCorrupt | None:
-        """What ended the fold early, when opened read-only over a damaged log."""
+    def damage(self) -> LogCorrupt | StoreTooNew | None:
+        """What ended the fold early, when opened read-only over a log that ends in it for us."""
         return self._shared.damage
 
     @property
@@ -155,8 +158,8 @@ class Folded:
         """Fold the whole log into a fresh state.
 
         Raises:
-            LogCorrupt: At the first damaged record, or one that says what cannot be, unless the
-                space is read-only: then the state stands before it.
+            LogCorrupt, StoreTooNew: At the first record that is damaged, says what cannot be, or is
+                of a newer release, unless the space is read-only: then the state stands before it.
         """
         with self.guard, collector_at_rest():
             self._shared.state, self._shared.spared = State(), -1
@@ -195,15 +198,15 @@ class Folded:
         self._shared.damage = damage
 
     def _readable(self) -> Iterator[Recorded]:
-        """Yield the events before the first damaged record."""
-        with suppress(LogCorrupt):
+        """Yield the events before the first that cannot be read."""
+        with suppress(*_ENDS):
             yield from self.recorded(-1)
 
     def _fold_all(self, source: Iterator[Recorded]) -> None:
-        """Fold *source* to its end, or when reading only to its damage."""
+        """Fold *source* to its end, or when reading only to its damage or to a newer release."""
         try:
             self._fold(source)
-        except LogCorrupt as damage:
+        except _ENDS as damage:
             if not self._shared.read_only:
                 raise
             self._shared.damage = damage
@@ -217,7 +220,7 @@ class Folded:
         """
         try:
             self.state.rebuild(source)
-        except LogCorrupt:
+        except _ENDS:
             raise  # of reading: everything before it is folded
         except BaseException:
             self._shared.state, self._shared.spared = State(), -1

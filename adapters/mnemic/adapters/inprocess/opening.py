@@ -172,7 +172,7 @@ def _begin(opened: Space, policy: Policy) -> None:
     """Write the first events, unless another process did so meanwhile.
 
     Raises:
-        LogCorrupt: There are events, and the first of them cannot be read.
+        LogCorrupt, StoreTooNew: There are events, and the first of them cannot be read.
         PointOutOfRange: There are none, and whoever only reads writes none.
     """
     if opened.damage is not None:

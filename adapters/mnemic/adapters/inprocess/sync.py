@@ -313,7 +313,10 @@ class SyncMemory(
 
     def status(self) -> Status:
         """Return counts, the clock, and what is in force."""
-        status, graphs = super().status(), self._space.graphs
+        status, graphs, damage = super().status(), self._space.graphs, self._space.damage
+        if damage is not None:
+            alert = f"this is what stands before version {damage.facts['version']}: {damage}"
+            status = evolve(status, alerts=(*status.alerts, alert))
         if graphs is None:
             return status
         return evolve(status, search=graphs.search(), alerts=(*status.alerts, *graphs.alerts))

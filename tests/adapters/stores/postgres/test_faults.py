@@ -24,7 +24,7 @@ CASES = {
     "42501": ("store-failed", "Let the user use"),
     "42P01": ("not-a-store", "Restore the tables"),
     "57P03": ("store-failed", "Wait until the server"),
-    "XX001": ("log-corrupt", "restore a backup"),
+    "XX001": ("log-corrupt", "Restore a backup"),
     "XX002": ("log-corrupt", "REINDEX"),
 }
 SENTENCES = {

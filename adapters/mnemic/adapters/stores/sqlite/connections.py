@@ -116,6 +116,7 @@ class Datastore(SQLiteDatastore):
 
     def __init__(self, path: Path, *, mode: Mode, synchronous: Synchronous) -> None:
         super().__init__(str(path), originator_id_type="text")
+        self.path = path
         self.pool = Pool(path, mode=mode, synchronous=synchronous)
 
     @contextmanager

@@ -70,10 +70,19 @@ def is_new(c: sqlite3.Cursor, path: Path) -> bool:
         return True
     if application != APPLICATION_ID or version < 1:
         raise NotAStore(f"{path} is a SQLite database of another program", path=str(path))
+    check_version(version, path)
+    return False
+
+
+def check_version(version: int, path: Path) -> None:
+    """Refuse a format that this release does not know.
+
+    Raises:
+        StoreTooNew: A later release made the file, or moved it to its own format.
+    """
     if version > FORMAT_VERSION:
         raise StoreTooNew(
             f"{path} has format {version}; this release knows formats up to {FORMAT_VERSION}",
             path=str(path),
             format=version,
         )
-    return False

@@ -16,7 +16,7 @@ from mnemic.adapters.stores import chain
 from mnemic.adapters.stores.entry import Entry, moved
 from mnemic.adapters.stores.sqlite.connections import BUSY_TIMEOUT_S, Datastore, Mode, Synchronous
 from mnemic.adapters.stores.sqlite.faults import is_damage
-from mnemic.adapters.stores.sqlite.format import COMMANDS_AGAIN, STATEMENTS
+from mnemic.adapters.stores.sqlite.format import COMMANDS_AGAIN, STATEMENTS, check_version
 from mnemic.kernel.errors import CommandIdReused, LogCorrupt
 from mnemic.kernel.ports import GENESIS_DIGEST, CommandRow, Head, PayloadRow
 
@@ -144,6 +144,9 @@ class SpaceRecorder(SQLiteAggregateRecorder):
     ) -> None:
         space: int = kwargs["space"]
         entry: Entry = kwargs["entry"]
+        # A later release may have moved the file to its own format while it was open here.
+        c.execute("PRAGMA user_version")
+        check_version(c.fetchone()[0], self.datastore.path)
         self._move_head(c, space, entry)
         try:
             super()._insert_events(c, stored_events)
