@@ -7,7 +7,7 @@ from importlib import import_module
 
 from tests.torture.figures import Campaign
 
-NAMES: tuple[str, ...] = ("clocks", "crowd", "damage", "disk", "erasure", "kills")
+NAMES: tuple[str, ...] = ("clocks", "crowd", "damage", "disk", "erasure", "kills", "versions")
 """Modules of this folder."""
 
 

@@ -26,7 +26,7 @@ from tests.torture.hands import spread
 from tests.torture.lives import WORDS
 from tests.torture.oaths import Findings
 
-PROCESSES: Final = 400
+PROCESSES: Final = 240
 """Each with a clock of its own, two at a time."""
 OF_ONE_FILE: Final = 40
 COMMANDS: Final = 12
