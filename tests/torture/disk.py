@@ -66,7 +66,8 @@ def campaign(folder: Path, effort: Effort) -> Figures:
     ]
     found = Findings()
     denials = [Denied(folder / name.replace(" ", "-"), name) for name in DENIALS]
-    for each in spread(_tried, [*lots, *denials]):
+    jobs: list[Lot | Denied] = [*lots, *denials]
+    for each in spread(_tried, jobs):
         found.add(each)
     counts = found.counts
     return Figures(
