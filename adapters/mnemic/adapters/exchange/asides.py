@@ -5,7 +5,8 @@ Rules of this module:
 1. What is being written for ``agent.db`` stands in ``.agent.db.<token>.mnemic-part`` beside it, so
    that it can be moved into its place at once. The folder is its owner's alone.
 2. A file in it is locked as long as its maker lives. A folder that nobody has locked was left by a
-   dead process and may hold words: whoever next makes one beside it removes it.
+   dead process and may hold words: whoever next makes one beside it removes it. The lock has
+   its name only once it is held, so nobody who has just begun looks dead.
 3. A copy that can be gone on with has a folder of a name that can be found again,
    ``.agent.db.mnemic-migration``. Nobody removes that one but who brings the copy to its end.
 """
@@ -28,6 +29,8 @@ PART = ".mnemic-part"
 MIGRATION = ".mnemic-migration"
 ENDINGS = (PART, MIGRATION)
 LOCK = ".held" + PART
+BEGUN = ".begun" + PART
+"""What the lock is called until it is held."""
 
 
 @contextmanager
@@ -40,7 +43,9 @@ def aside(path: Path) -> Generator[Path]:
     sweep(path.parent)
     folder = Path(tempfile.mkdtemp(PART, f".{path.name}.", path.parent))
     try:
-        with _locked(folder):
+        with _locked(folder / BEGUN):
+            with suppress(OSError):  # without links nobody sweeps it, not even after a kill
+                (folder / LOCK).hardlink_to(folder / BEGUN)
             yield folder
     finally:
         _remove(folder)
@@ -60,7 +65,7 @@ def resumable(path: Path) -> Generator[Path]:
     folder = unfinished(path)
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)
-    with _locked(folder):
+    with _locked(folder / LOCK):
         yield folder
     _remove(folder)
 
@@ -96,11 +101,12 @@ def _of_ours(parent: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _locked(folder: Path) -> Generator[None]:
-    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, PRIVATE)
+def _locked(lock: Path) -> Generator[None]:
+    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, PRIVATE)
     try:
         if not _take(descriptor):
-            raise StoreBusy(f"somebody else is working in {folder}", path=str(folder))
+            place = str(lock.parent)
+            raise StoreBusy(f"somebody else is working in {place}", path=place)
         yield
     finally:
         os.close(descriptor)
