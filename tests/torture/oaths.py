@@ -10,6 +10,7 @@ from typing import Final
 
 from attrs import define, field
 
+from mnemic.adapters.exchange.asides import leftovers
 from mnemic.adapters.exchange.reading import Export
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.sqlite import SQLiteLog, SQLiteStore
@@ -72,6 +73,8 @@ class Warden:
         self._path = path
         self._found = findings
         self._promised: list[Promised] = []
+        self._parts: set[str] = set()
+        """Folders of unfinished exports that have been counted."""
 
     def look(self, place: str, promised: list[Promised], asked: list[tuple[str, Asked]]) -> None:
         """Open the file after a kill and hold everything against it.
@@ -106,14 +109,16 @@ class Warden:
             self._found.expect(
                 right=every.is_exact and not every.retired, otherwise=f"{place}: {every.summary}"
             )
+            memory.export(self._path.with_name("last.jsonl"))
+            left = leftovers(self._path.parent)
+            self._found.expect(right=not left, otherwise=f"{place}: {left} stayed")
             self._found.counts["events"] += memory.status().version + 1
 
     def _count_leftovers(self) -> None:
-        parts = list(self._path.parent.glob(".*.part"))
-        for part in parts:
-            part.unlink()
+        parts = {folder.name for folder in leftovers(self._path.parent)}
+        self._found.counts["unfinished exports"] += len(parts - self._parts)
+        self._parts |= parts
         beside = self._path.with_name(f"{self._path.name}.checkpoints")
-        self._found.counts["unfinished exports"] += len(parts)
         self._found.counts["unfinished files beside"] += len(list(beside.glob("*.tmp")))
         self._found.counts["graphs"] += len(list(beside.glob("*.graph")))
 
