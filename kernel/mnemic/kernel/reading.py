@@ -143,6 +143,11 @@ class EdgeReading(Protocol):
     @property
     def policy(self) -> Policy: ...
 
+    @property
+    def highest(self) -> str | None:
+        """The zone of whoever commands, see ``decisions.clearance``; None: they reach all."""
+        ...
+
     def number(self, block_id: object) -> int | None:
         """Return the number of a block that was ever learned; whatever else has none."""
         ...

@@ -98,6 +98,8 @@ class View:
         """Of questions that are about to be asked, if somebody has worked them out."""
         self.met: Meeting | None = None
         """What vectors that are about to be asked about are near to, if somebody has looked."""
+        self.highest: str | None = None
+        """The zone of whoever commands on what this view shows; None: they reach all."""
         self._alone: Present | None = None
         """Who is left, where some are looked at as though there were no others."""
         self.policy: Policy = self._in_force("policies", "policy") or DEFAULT

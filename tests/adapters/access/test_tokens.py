@@ -29,6 +29,7 @@ def test_a_token_shows_everything_but_what_proves_it(keyring: Keyring, clock: Ma
         "id": token.id,
         "name": "ines",
         "scopes": {"*": "write", "team": "read"},
+        "zone": None,
         "created_at": "2026-01-01T00:00:00+00:00",
         "expires_at": "2026-02-01T00:00:00+00:00",
         "revoked_at": "2026-01-02T00:00:00+00:00",
@@ -40,6 +41,32 @@ def test_a_token_shows_everything_but_what_proves_it(keyring: Keyring, clock: Ma
     assert secret.rpartition("_")[2] not in shown
     assert token.digest.hex() not in shown
     assert repr(token.digest) not in shown
+
+
+def test_a_token_may_be_bound_to_a_zone(keyring: Keyring) -> None:
+    token, secret = keyring.create("mailbox", {"notes": "write"}, zone=" untrusted ")
+    found = Keyring.open(keyring.path).check(secret)
+    assert found is not None
+    assert (token.zone, found.zone, found.to_dict()["zone"]) == ("untrusted",) * 3
+    assert str(found) == (f"mailbox ({token.id}): write on notes, in the zone untrusted at most.")
+
+
+@pytest.mark.parametrize("zone", ["", " ", "x" * 201, 7])
+def test_a_zone_that_is_no_name_is_refused(keyring: Keyring, zone: Any) -> None:
+    with pytest.raises(FieldRefused) as refused:
+        keyring.create("mailbox", {"notes": "write"}, zone=zone)
+    assert (refused.value.facts["field"], keyring.list()) == ("zone", ())
+
+
+def test_an_admin_is_bound_to_no_zone(keyring: Keyring) -> None:
+    with pytest.raises(FieldRefused) as refused:
+        keyring.create("mailbox", {"notes": "admin"}, zone="untrusted")
+    assert (refused.value.facts["field"], keyring.list()) == ("zone", ())
+
+
+def test_tokens_without_a_zone_are_kept_as_they_always_were(keyring: Keyring) -> None:
+    keyring.create("ines", {"notes": "write"})
+    assert b"zone" not in keyring.path.read_bytes()
 
 
 def test_a_token_knows_its_spaces_and_how_far_it_reaches(keyring: Keyring) -> None:

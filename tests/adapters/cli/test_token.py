@@ -50,7 +50,17 @@ def test_a_list_shows_who_may_do_what(shell: Shell, store: Path) -> None:
     shown = shell("token", "list").out.splitlines()[-1].split()
     assert shown == [
         *(made.document["token"]["id"], "ines", "live", "9999-01-01T00:00", "write", "notes"),
+        "-",
     ]
+
+
+def test_a_token_can_be_bound_to_a_zone(shell: Shell) -> None:
+    options = ("--write", "notes", "--zone", "untrusted")
+    made = shell("token", "create", "mailbox", *options, "--json").document
+    assert made["token"]["zone"] == "untrusted"
+    assert shell("token", "list").out.splitlines()[-1].split()[-1] == "untrusted"
+    refused = shell("token", "create", "root", "--admin", "notes", "--zone", "untrusted")
+    assert (refused.exit, "cannot be bound to a zone" in refused.err) == (1, True)
 
 
 def test_of_two_scopes_on_a_space_the_wider_holds(shell: Shell) -> None:

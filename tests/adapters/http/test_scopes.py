@@ -163,3 +163,19 @@ def test_the_list_of_spaces_is_of_those_that_one_may_see(
 
 def test_every_verb_is_looked_at() -> None:
     assert {step.verb for step in STEPS} == set(routes()) - ELSEWHERE - {"guide"}
+
+
+def test_a_token_of_a_zone_learns_what_is_no_higher_and_changes_nothing_above(
+    opened: Door,
+) -> None:
+    _, secret = opened.keyring.create("mailbox", {"notes": "write"}, zone="untrusted")
+    by_mail = {"authorization": f"Bearer {secret}"}
+    ours = opened.learn("the gate code is 4711", by="writer").json()["block_id"]
+    learned = opened.learn("the gate code is 0000", by=None, headers=by_mail)
+    own = opened.ask("GET", f"{NOTES}/blocks/{learned.json()['block_id']}", by="reader").json()
+    assert (learned.status_code, own["zone"]) == (201, "untrusted")
+    body = {"content": "the gate code is 1234", "zone": "trusted"}
+    asked_for_more = opened.ask("POST", f"{NOTES}/blocks", by=None, headers=by_mail, json=body)
+    forgotten = opened.ask("POST", f"{NOTES}/blocks/{ours}/forget", by=None, headers=by_mail)
+    assert [refused(each) for each in (asked_for_more, forgotten)] == [(403, "forbidden")] * 2
+    assert opened.ask("GET", f"{NOTES}/blocks/{ours}", by="reader").json()["status"] == "inbox"

@@ -33,9 +33,9 @@ class Served:
     keyring: Keyring
     door: Mounted
 
-    def token(self, name: str, **scopes: Any) -> str:
+    def token(self, name: str, *, zone: str | None = None, **scopes: Any) -> str:
         """Make a token and return its secret."""
-        return self.keyring.create(name, scopes)[1]
+        return self.keyring.create(name, scopes, zone=zone)[1]
 
 
 @asynccontextmanager

@@ -59,6 +59,20 @@ def test_a_token_opens_its_space_and_names_the_actor(tmp_path: Path, era: str) -
     run(tmp_path, conversation)
 
 
+def test_a_token_of_a_zone_learns_what_is_no_higher(tmp_path: Path) -> None:
+    async def conversation(server: Served) -> None:
+        secret = server.token("mailbox", zone="untrusted", default="write")
+        async with visiting(server.url, secret) as agent:
+            block = await learned(agent, GATE)
+            more = {"content": OIL, "zone": "trusted"}
+            refused = await agent.call_tool("mnemic_learn", more)
+        async with server.spaces.seat("default", actor="test") as memory:
+            assert (await memory.block(block)).zone == "untrusted"
+        assert (refused.is_error, "forbidden" in text(refused)) == (True, True)
+
+    run(tmp_path, conversation)
+
+
 @pytest.mark.parametrize("era", ERAS)
 def test_a_seat_is_kept_from_call_to_call_and_its_session_ends_with_the_server(
     tmp_path: Path, era: str

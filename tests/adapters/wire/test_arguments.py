@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.adapters.wire.calls import Call
-from mnemic.adapters.wire.documents import arguments_of, document_of, policy_of, spoken
+from mnemic.adapters.wire.documents import (
+    arguments_of,
+    document_of,
+    policy_of,
+    restored,
+    spoken,
+)
 from mnemic.adapters.wire.verbs import verbs
 from mnemic.kernel.errors import FieldRefused, MnemicError, PolicyRefused
 from mnemic.kernel.policy import DEFAULT, Policy
@@ -116,6 +122,16 @@ def test_arguments_of_python_can_be_written_down() -> None:
 @given(policy=st.builds(Policy, name=st.sampled_from("ab"), top_k=st.integers(0, 99)))
 def test_a_policy_comes_back_from_its_document(policy: Policy) -> None:
     assert policy_of(spoken(policy)) == policy
+
+
+def test_a_policy_of_an_earlier_release_means_what_it_meant_there_and_back() -> None:
+    old = Policy.parse('{"name":"old","top_k":3}')
+    assert policy_of(spoken(old)) == old
+    assert restored(Policy, document_of(old)) == old
+
+
+def test_what_a_caller_leaves_out_of_a_policy_is_as_it_is_by_default() -> None:
+    assert policy_of({"name": "new"}) == Policy(name="new")
 
 
 def test_a_document_is_always_an_object() -> None:

@@ -26,7 +26,7 @@ from mnemic.adapters.access.tokens import (
 )
 from mnemic.adapters.clocks import SystemClock
 from mnemic.adapters.entropy import SystemEntropy
-from mnemic.kernel.decisions.learning import instant
+from mnemic.kernel.decisions.learning import checked_name, instant
 from mnemic.kernel.errors import FieldRefused, TokenExists, TokenNotFound, Unauthenticated
 from mnemic.kernel.ports import Clock, Entropy
 from mnemic.projections.blocks import iso
@@ -91,6 +91,8 @@ class Keyring:
         name: str,
         scopes: Mapping[str, Scope],
         expires_at: str | datetime | None = None,
+        *,
+        zone: str | None = None,
     ) -> tuple[Token, str]:
         """Make a token, and return it with its secret, which nobody can tell again.
 
@@ -98,6 +100,8 @@ class Keyring:
             name: Who will act, as the log names them. 1 to 64 visible characters.
             scopes: What they may do, by space; ``*`` is every space.
             expires_at: From then on it is worth nothing (naive: UTC); None: it lasts.
+            zone: What it learns is of this trust zone at most, and it may change nothing above;
+                not with the scope admin. None: it is trusted in full.
 
         Raises:
             TokenExists: A live token has this name.
@@ -105,6 +109,7 @@ class Keyring:
             StoreFull, StoreFailed, StoreBusy, AccessDamaged: The file is as it was.
         """
         name, granted = checked_actor(name), checked_scopes(scopes)
+        zone = None if zone is None else checked_name("zone", zone)
         now_us = self._clock.now_us()
         expires_us = _future(expires_at, now_us)
         with self._register.turn():
@@ -120,6 +125,7 @@ class Keyring:
                 scopes=granted,
                 created_us=now_us,
                 expires_us=expires_us,
+                zone=zone,
             )
             self._register.write((*_remembered(known.values(), now_us), token))
         return token, secret

@@ -14,6 +14,7 @@ from attrs import field, frozen
 from attrs.validators import ge, instance_of, optional
 
 from mnemic.adapters.access.scopes import EVERY_SPACE, Scope, allows, checked_scopes
+from mnemic.kernel.decisions.learning import checked_name
 from mnemic.kernel.errors import FieldRefused, Forbidden
 from mnemic.kernel.ports import Entropy
 from mnemic.kernel.results.shape import Result
@@ -48,6 +49,11 @@ def _is_name(_: object, __: object, value: Any) -> None:
         raise ValueError("a name has no white space around it")
 
 
+def _is_zone(_: object, __: object, value: Any) -> None:
+    if checked_name("zone", value) != value:
+        raise ValueError("a zone has no white space around it")
+
+
 _moment = (instance_of(int), ge(0))
 
 
@@ -70,6 +76,18 @@ class Token(Result):
     """From then on it is worth nothing; None: never."""
     revoked_us: int | None = field(default=None, validator=optional(_moment))
     """When somebody took it back; None: nobody did."""
+    zone: str | None = field(default=None, validator=optional(_is_zone))
+    """How far it is trusted, in every space: what it learns is of this zone at most, and what is
+    above it cannot change; None: in full."""
+
+    def __attrs_post_init__(self) -> None:
+        if self.zone is not None and "admin" in self.scopes.values():
+            raise FieldRefused(
+                "a token with the scope admin cannot be bound to a zone: it may change what zones "
+                "mean",
+                recovery="Leave out the zone, or give read and write only.",
+                field="zone",
+            )
 
     def allows(self, space: str, scope: Scope) -> bool:
         """Return whether it reaches as far as *scope* in *space*.
@@ -112,7 +130,8 @@ class Token(Result):
         )
         until = "" if self.expires_us is None else f", until {iso(self.expires_us)}"
         taken = "" if self.revoked_us is None else f", revoked {iso(self.revoked_us)}"
-        return f"{self.name} ({self.id}): {granted}{until}{taken}."
+        bound = "" if self.zone is None else f", in the zone {self.zone} at most"
+        return f"{self.name} ({self.id}): {granted}{bound}{until}{taken}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return what may be shown: all but the digest."""
@@ -120,17 +139,25 @@ class Token(Result):
             "id": self.id,
             "name": self.name,
             "scopes": dict(self.scopes),
+            "zone": self.zone,
             "created_at": iso(self.created_us),
             "expires_at": None if self.expires_us is None else iso(self.expires_us),
             "revoked_at": None if self.revoked_us is None else iso(self.revoked_us),
         }
 
     def stored(self) -> dict[str, Any]:
-        """Return what the register keeps: everything, in types that JSON knows."""
-        return attrs.asdict(self, recurse=False) | {
+        """Return what the register keeps: everything, in types that JSON knows.
+
+        A token without a zone is kept as before there were any, for releases that know of none;
+        these take no file with one, and let nobody in by it.
+        """
+        told = attrs.asdict(self, recurse=False) | {
             "digest": self.digest.hex(),
             "scopes": dict(self.scopes),
         }
+        if self.zone is None:
+            del told["zone"]
+        return told
 
 
 def restored(given: Mapping[str, Any]) -> Token:

@@ -42,6 +42,7 @@ def create(
     write: tuple[str, ...] = (),
     admin: tuple[str, ...] = (),
     expires: str | None = None,
+    zone: str | None = None,
     file: Path | None = None,
     run: Run,
 ) -> int:
@@ -49,6 +50,7 @@ def create(
 
     ```
     mnemic token create ines --write notes --read team --expires 90d
+    mnemic token create mailbox --write notes --zone untrusted
     SECRET=$(mnemic token create backup --read "*")
     curl -H "Authorization: Bearer $SECRET" ...
     ```
@@ -60,11 +62,13 @@ def create(
         admin: A space that it may also change as a whole, and erase.
         expires: When it ends: a date (ISO 8601; UTC if it names no zone), or 90d, 12h, 30m, 2w from
             now. Never, if not given.
+        zone: How far it is trusted: what it learns is of this zone at most, and of blocks of a
+            higher one it may change nothing. In full, if not given.
         file: The file of tokens: STORE.tokens beside the store, if not given.
         run: This invocation.
     """
     keyring = _keyring(run, file)
-    made, secret = keyring.create(name, _scopes(read, write, admin), _end(expires))
+    made, secret = keyring.create(name, _scopes(read, write, admin), _end(expires), zone=zone)
     if run.as_json:
         run.write_json({"token": made.to_dict(), "secret": secret, "file": str(keyring.path)})
         return Exit.OK
@@ -159,7 +163,7 @@ def _end(expires: str | None) -> str | datetime | None:
 def _drawn(shown: Sequence[tuple[Token, str]]) -> RenderableType:
     from mnemic.adapters.cli.drawings import table
 
-    drawn = table("id", "name", "state", "until (UTC)", "scopes")
+    drawn = table("id", "name", "state", "until (UTC)", "scopes", "zone")
     for each, state in shown:
         facts = each.to_dict()
         drawn.add_row(
@@ -168,5 +172,6 @@ def _drawn(shown: Sequence[tuple[Token, str]]) -> RenderableType:
             Text(state, style=STYLES[state]),
             Text((facts["expires_at"] or "-")[:16]),
             Text(plain("; ".join(f"{scope} {space}" for space, scope in each.scopes.items()))),
+            Text(plain(each.zone or "-")),
         )
     return drawn

@@ -248,6 +248,7 @@ class Spaces:
         session: str | None = None,
         read_only: bool = False,
         version: int | None = None,
+        zone: str | None = None,
     ) -> AsyncGenerator[Memory]:
         """Sit down in a space for an ``async with`` block. See ``SyncMemory.seat``.
 
@@ -262,6 +263,7 @@ class Spaces:
                 session=session,
                 read_only=read_only,
                 version=version,
+                zone=zone,
             )
             async with Memory(sit) as memory:
                 yield memory

@@ -250,6 +250,7 @@ def seated(memory: SyncMemory, order: Order) -> SyncMemory:
     sit = partial(
         memory.seat,
         actor=order.caller.name,
+        zone=order.caller.zone,
         read_only=order.reads and not order.tidies,
         version=None if order.reads else wanted(order.if_match, memory),
     )

@@ -33,6 +33,11 @@ class Caller:
     token: Token | None = None
     """None: they sit at the machine, and may do everything."""
 
+    @property
+    def zone(self) -> str | None:
+        """How far what they write is trusted; None: in full."""
+        return None if self.token is None else self.token.zone
+
     def allows(self, space: str, scope: Scope) -> bool:
         """Return whether they may do as much as *scope* in *space*."""
         return self.token is None or self.token.allows(space, scope)

@@ -33,6 +33,7 @@ DEFERRED = (
 REFUSALS = {
     "block-not-found": "no block has this id",
     "block-not-active": "the block is archived",
+    "forbidden": "the block is above the zone of this seat",
     "block-in-inbox": "the block waits in the inbox; consolidate first",
 }
 

@@ -82,6 +82,7 @@ class BlockVerbs(Host):
 
         Raises:
             ContentEmpty, ContentTooLong, TagsRefused, FieldRefused, IdCollision: See each.
+            Forbidden: The zone is above that of this seat.
         """
         lesson = Lesson(
             content=content,
@@ -320,6 +321,8 @@ class BlockVerbs(Host):
         space.check_writable()
         check_identity(embedder)
         with space.guard:
+            space.catch_up()
+            space.check_clear(Command("reembed", {}))
             # Whoever asks right behind the switch finds the new model here already.
             self._plugged.models = evolve(self._models, coming=embedder)
         result = reembedding.reembed(space, embedder, progress=progress)

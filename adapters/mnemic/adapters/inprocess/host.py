@@ -67,6 +67,7 @@ class Host(Queries):
         session: str | None = None,
         read_only: bool = False,
         version: int | None = None,
+        zone: str | None = None,
     ) -> Self:
         """Return another handle on the same open space, for another caller.
 
@@ -81,13 +82,15 @@ class Host(Queries):
             version: Write only while the log stands at this version, or where this seat left it
                 since: whoever comes in between makes its next command a ``VersionConflict``.
                 None: write wherever it stands.
+            zone: How far its caller is trusted: what it learns is of this zone at most, and of
+                blocks of a higher one it may change nothing; None: as far as this handle.
 
         Raises:
-            FieldRefused: The actor or the session is no name, or the version is none.
+            FieldRefused: The actor, the session or the zone is no name, or the version is none.
             SessionState: The session is not open, or another actor began it.
         """
         seat = copy(self)
-        space = self._open().seated(actor, session, read_only=read_only, version=version)
+        space = self._open().seated(actor, session, read_only=read_only, version=version, zone=zone)
         seat._sit_down(space)  # noqa: SLF001 - one of our own
         return seat
 

@@ -290,6 +290,7 @@ class Memory(_Threaded, Guided):
         session: str | None = None,
         read_only: bool = False,
         version: int | None = None,
+        zone: str | None = None,
     ) -> Self:
         """Return another handle on the same open space. See ``SyncMemory.seat``.
 
@@ -303,6 +304,7 @@ class Memory(_Threaded, Guided):
             session=session,
             read_only=read_only,
             version=version,
+            zone=zone,
         )
         behind = await to_thread.run_sync(sit)
         seat = copy(self)

@@ -27,6 +27,7 @@ from mnemic.adapters.inprocess.commands import (
 )
 from mnemic.adapters.inprocess.folding import Folded
 from mnemic.kernel import events as happened
+from mnemic.kernel.decisions.clearance import check_whole, within
 from mnemic.kernel.decisions.learning import checked_name
 from mnemic.kernel.errors import (
     FieldRefused,
@@ -45,6 +46,8 @@ from mnemic.projections.views import View
 
 T = TypeVar("T")
 
+OF_THE_WHOLE = frozenset({"adopt_policy", "erase_space", "reembed", "revert"})
+"""Verbs that change what every block goes by."""
 PREPARED_MAX = 3
 """Lost races after which even a decision that takes long is made under the writing lock."""
 SHORT_S = 0.02
@@ -66,6 +69,8 @@ class Space(Folded):
         self.actor = actor
         self.read_only = read_only
         """Whether this seat may not write."""
+        self.zone: str | None = None
+        """How far this seat is trusted: what it learns is of this zone at most; None: in full."""
         self.stands: int | None = None
         """Where this seat wants to find the log, as it left it; None: anywhere."""
         self.answered: int | None = None
@@ -84,6 +89,7 @@ class Space(Folded):
         *,
         read_only: bool = False,
         version: int | None = None,
+        zone: str | None = None,
     ) -> Space:
         """Return another seat on this space, for *actor*.
 
@@ -92,12 +98,14 @@ class Space(Folded):
             session: An open session of this actor to go on with; None: none.
             read_only: Whether it may not write.
             version: Where the log has to stand when it writes; None: anywhere.
+            zone: How far it is trusted; None: as far as this one. It never is further.
 
         Raises:
-            FieldRefused: The actor or the session is no name, or the version is none.
+            FieldRefused: The actor, the session or the zone is no name, or the version is none.
             SessionState: The session is not open, or another actor began it.
         """
         checked_name("actor", actor)
+        zone = self.zone if zone is None else self._lower(checked_name("zone", zone))
         if version is not None and type(version) is not int:
             raise FieldRefused(f"version must be a whole number, got {version!r}", field="version")
         if session is not None:
@@ -105,7 +113,16 @@ class Space(Folded):
         seat = copy(self)
         seat.actor, seat.session = actor, None if session is None else SessionId(session)
         seat.read_only, seat.stands, seat.answered = self.read_only or read_only, version, None
+        seat.zone = zone
         return seat
+
+    def _lower(self, zone: str) -> str:
+        """Return the lower of this seat's zone and another, by the policy in force."""
+        if self.zone is None:
+            return zone
+        with self.guard:
+            self.catch_up()
+            return self.zone if within(self.state.timeline.policy, self.zone, zone) else zone
 
     def _check_session(self, session: str, actor: str) -> None:
         with self.guard:
@@ -167,7 +184,9 @@ class Space(Folded):
     def live(self, moment: Moment | None = None) -> View:
         """Return the live view at *moment*, good until the next event."""
         moment = moment or self.moment()
-        return views.live(self.state, active_us=moment.active_us, instant_us=moment.recorded_us)
+        view = views.live(self.state, active_us=moment.active_us, instant_us=moment.recorded_us)
+        view.highest = self.zone
+        return view
 
     # --- writing ----------------------------------------------------------------------------
 
@@ -203,6 +222,7 @@ class Space(Folded):
             self.check_stands()
             if command.verb not in AFTER_ERASURE:
                 self.check_kept()
+            self.check_clear(command)
             moment = self.moment()
             try:
                 written = decide(self.live(moment), moment)
@@ -232,6 +252,7 @@ class Space(Folded):
                     )
                 self.check_stands()
                 self.check_kept()
+                self.check_clear(command)
                 moment, begun = self.moment(), time.thread_time()
                 written = decide(self.live(moment), moment)
                 took_s = time.thread_time() - begun
@@ -337,6 +358,7 @@ class Space(Folded):
             active_us=moment.active_us,
             instant_us=moment.recorded_us,
         )
+        then.highest = self.zone
         written = decide(then, moment)
         return Outcome(written.extra, row.first, row.last, written.events)
 
@@ -366,6 +388,15 @@ class Space(Folded):
                 expected=self.stands,
                 head=self.state.version,
             )
+
+    def check_clear(self, command: Command) -> None:
+        """Refuse what a seat of a lower zone may not do to a whole space; the guard is held.
+
+        Raises:
+            Forbidden: It takes the highest zone.
+        """
+        if self.zone is not None and command.verb in OF_THE_WHOLE:
+            check_whole(self.live(), command.verb)
 
     def check_kept(self) -> None:
         """Refuse when the space has been erased; the guard is held.

@@ -45,6 +45,11 @@ class Caller(Protocol):
         """What they showed; None: the host lets them in without."""
         ...
 
+    @property
+    def zone(self) -> str | None:
+        """How far what they write is trusted; None: in full."""
+        ...
+
     def allows(self, space: str, scope: Scope) -> bool:
         """Return whether they may do as much as *scope* in *space*."""
         ...
@@ -143,7 +148,8 @@ class Guests:
     async def _sit(self, key: tuple[str, str, str], place: _Place, visit: Visit) -> Seat:
         try:
             async with AsyncExitStack() as stack:
-                found = self.spaces.seat(visit.space, actor=visit.caller.name)
+                caller = visit.caller
+                found = self.spaces.seat(visit.space, actor=caller.name, zone=caller.zone)
                 memory = await stack.enter_async_context(found)
                 place.seat = Seat(
                     memory=memory,

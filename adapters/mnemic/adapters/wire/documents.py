@@ -93,7 +93,8 @@ def spoken(value: Any) -> Any:  # noqa: PLR0911 - one return for each kind of va
     """Return an argument as a document can hold it: what a client of ours was given in Python."""
     match value:
         case Policy():
-            return attrs.asdict(value)  # whole: what old bytes leave out, a reader takes as new
+            # Whole: what the bytes of an old policy leave out, a reader would take as it is today.
+            return json.loads(attrs.evolve(value).body)
         case Result():
             return value.to_dict()
         case str() | bytes() | None | bool() | int() | float():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import evolve
 
 from mnemic.kernel.decay import tier_rate
+from mnemic.kernel.decisions.clearance import check_reach, check_zone
 from mnemic.kernel.decisions.connecting import find, remark_text
 from mnemic.kernel.decisions.learning import NAME_LENGTH_MAX, Learned, Lesson, decide_learn
 from mnemic.kernel.decisions.succession import Heir, succeed
@@ -27,9 +28,11 @@ def decide_forget(reading: Reading, block_id: str, reason: str | None) -> BlockF
 
     Raises:
         BlockNotFound: It was never learned.
+        Forbidden: It is above the zone of whoever asks.
         NoteTooLong, FieldRefused: The reason is too long, or no text.
     """
     facts = _known(reading, block_id)
+    check_reach(reading, facts)
     remark = _remark(reading, facts.id, reason)
     return None if facts.status == ARCHIVED else BlockForgotten(block_id=facts.id, reason=remark)
 
@@ -39,8 +42,10 @@ def decide_erase(reading: Reading, block_id: str) -> BlockErased | None:
 
     Raises:
         BlockNotFound: It was never learned.
+        Forbidden: It is above the zone of whoever asks.
     """
     facts = _known(reading, block_id)
+    check_reach(reading, facts)
     if isinstance(reading.text(facts.number), Erased):
         return None
     return BlockErased(block_id=facts.id)
@@ -52,11 +57,13 @@ def decide_rezone(
     """Move a block to another trust zone; None when it is there already.
 
     Raises:
-        BlockNotFound, BlockNotActive, FieldRefused: See each.
+        BlockNotFound, BlockNotActive, FieldRefused, Forbidden: See each.
     """
     facts = find(reading, block_id)
     if not isinstance(zone, str) or not 0 < len(zone.strip()) <= NAME_LENGTH_MAX:
         raise FieldRefused(f"zone must be a short name, got {zone!r}", field="zone")
+    check_reach(reading, facts)
+    check_zone(reading, zone.strip())
     remark = _remark(reading, facts.id, reason)
     if facts.zone == zone.strip():
         return None
@@ -86,10 +93,11 @@ def decide_revise(
     metadata, and when it expires. Tags and edges move as with any supersession.
 
     Raises:
-        BlockNotFound, BlockNotActive: The block cannot be revised.
+        BlockNotFound, BlockNotActive, Forbidden: The block cannot be revised.
         FieldRefused: The new words are the old words, or those of another standing block.
     """
     facts = find(reading, block_id)
+    check_reach(reading, facts)
     old = reading.text(facts.number)
     if isinstance(old, Erased):
         # Erased since: this is an old command asked again, and nothing will be written.

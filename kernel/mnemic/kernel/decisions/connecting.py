@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from mnemic.kernel.arithmetic import NANO, nano
+from mnemic.kernel.decisions.clearance import check_reach
 from mnemic.kernel.decisions.room import Room, id_pairs
 from mnemic.kernel.errors import (
     BlockNotActive,
@@ -105,7 +106,7 @@ def decide_connect(reading: EdgeReading, assertion: Assertion, at: Moment) -> Co
 
     Raises:
         SelfLoop, BlockNotFound, BlockNotActive, WeightOutOfRange, NoteTooLong, UnknownIfExists,
-        EdgeExists, FieldRefused: See each.
+        EdgeExists, FieldRefused, Forbidden: See each.
 
     Source: DOMAIN section 5.
     """
@@ -113,6 +114,7 @@ def decide_connect(reading: EdgeReading, assertion: Assertion, at: Moment) -> Co
     if assertion.source == assertion.target:
         raise SelfLoop(f"block {assertion.source!r} cannot be connected with itself")
     source, target = find(reading, assertion.source), find(reading, assertion.target)
+    check_reach(reading, source, target)
     standing = reading.edge(source.number, target.number)
     request = _Request(
         source=source,
@@ -271,7 +273,7 @@ def decide_disconnect(
     """Decide a disconnection; return the event, if any, and the action.
 
     Raises:
-        SelfLoop, BlockNotFound, NoteTooLong, FieldRefused: See each.
+        SelfLoop, BlockNotFound, NoteTooLong, FieldRefused, Forbidden: See each.
 
     Source: DOMAIN section 5.
     """
@@ -282,6 +284,7 @@ def decide_disconnect(
         if number is None:
             raise BlockNotFound(f"no block has the id {block!r}", block_id=block)
     a, b = (reading.facts(number) for number in numbers if number is not None)
+    check_reach(reading, a, b)
     guard = _relation(guard_relation)
     words = remark_text("reason", reason, reading.policy)
     remark = None if words is None else Remark(of=tuple(sorted((a.id, b.id))), text=words)

@@ -9,8 +9,9 @@ from attrs import frozen
 
 from mnemic.kernel.arithmetic import NANO, nano, product
 from mnemic.kernel.decay import penalised
+from mnemic.kernel.decisions.clearance import reaches
 from mnemic.kernel.decisions.room import Room, id_pairs
-from mnemic.kernel.errors import FieldRefused, SignalOutOfRange
+from mnemic.kernel.errors import FieldRefused, Forbidden, SignalOutOfRange
 from mnemic.kernel.events import Link, OutcomeRecorded, Pair, Penalty, RefusedBlock
 from mnemic.kernel.identity import CompositionId, DecisionId
 from mnemic.kernel.reading import ACTIVE, INBOX, BlockFacts, EdgeFacts, Moment, Reading
@@ -120,10 +121,12 @@ def _sort_out(
             refused.append(RefusedBlock(block_id=block[:ID_LENGTH_MAX], code="block-not-found"))
             continue
         facts = reading.facts(number)
-        if facts.status == ACTIVE:
+        if facts.status == ACTIVE and reaches(reading, facts):
             blocks.append(facts)
         else:
             code = "block-in-inbox" if facts.status == INBOX else "block-not-active"
+            if facts.status == ACTIVE:
+                code = Forbidden.code
             refused.append(RefusedBlock(block_id=facts.id, code=code))
     return blocks, tuple(refused)
 

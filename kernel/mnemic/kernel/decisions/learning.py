@@ -12,6 +12,7 @@ from attrs import field, frozen
 
 from mnemic.kernel import identity
 from mnemic.kernel.arithmetic import nano
+from mnemic.kernel.decisions.clearance import lesson_zone
 from mnemic.kernel.errors import (
     ContentEmpty,
     ContentTooLong,
@@ -76,7 +77,7 @@ def decide_learn(
         known: Ids that earlier lessons of the same batch have put into the inbox.
 
     Raises:
-        ContentEmpty, ContentTooLong, TagsRefused, FieldRefused, IdCollision: See each.
+        ContentEmpty, ContentTooLong, TagsRefused, FieldRefused, IdCollision, Forbidden: See each.
 
     Source: DOMAIN section 3.
     """
@@ -85,7 +86,7 @@ def decide_learn(
     block = identity.block_id(content, salt=reading.salt)
     if block in known:
         return Learned(block_id=block, action="duplicate", event=None)
-    event = _event(block, content, lesson, policy)
+    event = _event(block, content, lesson, reading)
     number = reading.number(block)
     if number is None:
         return Learned(block_id=block, action="created", event=event)
@@ -99,7 +100,8 @@ def decide_learn(
     return Learned(block_id=block, action="reactivated", event=event)
 
 
-def _event(block: BlockId, content: str, lesson: Lesson, policy: Policy) -> BlockLearned:
+def _event(block: BlockId, content: str, lesson: Lesson, reading: Reading) -> BlockLearned:
+    policy = reading.policy
     source = checked_name("source", lesson.source)
     undated = lesson.created_at == UNDATED
     text = BlockText(
@@ -115,7 +117,7 @@ def _event(block: BlockId, content: str, lesson: Lesson, policy: Policy) -> Bloc
         text=text,
         category=checked_name("category", lesson.category),
         source=source,
-        zone=policy.zone(source) if lesson.zone is None else checked_name("zone", lesson.zone),
+        zone=lesson_zone(reading, source, _optional("zone", lesson.zone)),
         confidence=unit_interval("confidence", lesson.confidence),
         created_at_us=None if undated else instant("created_at", lesson.created_at),
         undated=undated,

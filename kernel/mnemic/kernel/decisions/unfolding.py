@@ -92,6 +92,11 @@ class Unfolding:
         """The policy in force."""
         return self._reading.policy
 
+    @property
+    def highest(self) -> str | None:
+        """The zone of whoever commands."""
+        return self._reading.highest
+
     def number(self, block_id: object) -> int | None:
         """Return the number of a block that was ever learned; whatever else has none."""
         return self._reading.number(block_id)

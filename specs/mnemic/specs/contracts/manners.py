@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import pytest
 
@@ -127,6 +128,30 @@ class Manners(Doorstep):
         with pytest.raises(MnemicError) as late:
             memory.seat(actor="Omar", version=before).learn(LESSONS["oil"])
         assert (late.value.code, version_of(memory)) == ("version-conflict", before + 1)
+
+    @needs("seat", "learn", "rezone", "forget")
+    def test_a_seat_of_a_zone_writes_what_is_no_higher_and_changes_nothing_above(
+        self, memory: Door
+    ) -> None:
+        ours = learned(memory, LESSONS["gate"])
+        mail = memory.seat(actor="mailbox", zone="untrusted")
+        own = learned(mail, LESSONS["tea"])
+        assert [plain(memory.block(each))["zone"] for each in (ours, own)] == [
+            "trusted",
+            "untrusted",
+        ]
+        before = version_of(memory)
+        beyond: tuple[Callable[[], Any], ...] = (
+            lambda: mail.learn(LESSONS["oil"], zone="trusted"),
+            lambda: mail.rezone(own, "trusted"),
+            lambda: mail.forget(ours),
+        )
+        for reach in beyond:
+            with pytest.raises(MnemicError) as refused:
+                reach()
+            assert (refused.value.code, bool(refused.value.recovery)) == ("forbidden", True)
+        assert version_of(memory) == before
+        mail.forget(own)
 
     @needs("read_only")
     @pytest.mark.parametrize("verb", sorted({*WRITING} - READING_TOO - {"end_session"}))

@@ -1,0 +1,159 @@
+"""A seat of a zone: what it learns is no higher, and what is above it cannot change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import anyio
+import pytest
+
+from mnemic.adapters.embedders.hashing import HashEmbedder
+from mnemic.adapters.inprocess import Memory, SyncMemory
+from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.kernel.errors import FieldRefused, Forbidden
+from mnemic.kernel.policy import DEFAULT, LEGACY, Policy
+
+Act: TypeAlias = Callable[[SyncMemory, dict[str, str]], Any]
+BEFORE = Policy(**LEGACY, name="before")
+
+
+def both(memory: SyncMemory) -> tuple[SyncMemory, dict[str, str]]:
+    """Return a seat for what comes by mail, and two blocks of each side."""
+    mail = memory.seat(actor="mailbox", zone="untrusted")
+    ids: dict[str, str] = {name: memory.learn(f"ours: {name}").block_id for name in ("gate", "oil")}
+    ids |= {name: mail.learn(f"by mail: {name}").block_id for name in ("offer", "prize")}
+    memory.consolidate()
+    return mail, ids
+
+
+BEYOND: dict[str, Act] = {
+    "learn": lambda m, _: m.learn("new", zone="trusted"),
+    "learn as imported": lambda m, _: m.learn("new", zone="imported"),
+    "raise what is its own": lambda m, ids: m.rezone(ids["offer"], "vetted"),
+    "rezone": lambda m, ids: m.rezone(ids["gate"], "quarantined"),
+    "revise": lambda m, ids: m.revise(ids["gate"], "new words"),
+    "forget": lambda m, ids: m.forget(ids["gate"]),
+    "erase": lambda m, ids: m.erase(ids["gate"]),
+    "connect": lambda m, ids: m.connect(ids["gate"], ids["oil"], "contradicts"),
+    "disconnect": lambda m, ids: m.disconnect(ids["gate"], ids["oil"]),
+    "adopt_policy": lambda m, _: m.adopt_policy(BEFORE),
+    "reembed": lambda m, _: m.reembed(HashEmbedder(dimension=8)),
+    "revert": lambda m, _: m.revert(1, 2),
+    "erase_space": lambda m, _: m.erase_space(),
+}
+
+
+@pytest.mark.parametrize("what", BEYOND)
+def test_what_is_above_is_refused_and_nothing_is_written(memory: SyncMemory, what: str) -> None:
+    mail, ids = both(memory)
+    before = memory.status()
+    with pytest.raises(Forbidden) as refused:
+        BEYOND[what](mail, ids)
+    assert (refused.value.facts, bool(refused.value.recovery)) == ({"zone": "untrusted"}, True)
+    assert memory.status() == before
+
+
+def test_what_it_learns_is_of_its_zone_or_a_lower_one(memory: SyncMemory) -> None:
+    mail = memory.seat(actor="mailbox", zone="external")
+    given: tuple[dict[str, Any], ...] = (
+        {},
+        {"source": "user"},
+        {"source": "web"},
+        {"source": "nobody"},
+        {"zone": "quarantined"},
+    )
+    ids = [mail.learn(f"text {n}", **each).block_id for n, each in enumerate(given)]
+    zones = [memory.block(each).zone for each in ids]
+    assert zones == ["external", "external", "external", "untrusted", "quarantined"]
+
+
+def test_of_many_lessons_those_that_ask_for_more_are_refused_by_themselves(
+    memory: SyncMemory,
+) -> None:
+    mail = memory.seat(actor="mailbox", zone="untrusted")
+    done = mail.learn_many(["one", {"content": "two", "zone": "trusted"}, "three"])
+    assert [each.position for each in done.refused] == [1]
+    assert [each.code for each in done.refused] == ["forbidden"]
+    assert len(done.results) == 2
+
+
+def test_what_is_its_own_it_may_change(memory: SyncMemory) -> None:
+    mail, ids = both(memory)
+    mail.connect(ids["offer"], ids["prize"])
+    mail.connect(ids["offer"], ids["gate"], "contradicts")
+    mail.disconnect(ids["offer"], ids["gate"])
+    revised = mail.revise(ids["offer"], "by mail: a better offer").block_id
+    assert memory.block(revised).zone == "untrusted"
+    mail.rezone(revised, "quarantined")
+    mail.forget(ids["prize"])
+    mail.erase(ids["prize"])
+
+
+def test_of_many_edges_those_between_blocks_above_are_refused_by_themselves(
+    memory: SyncMemory,
+) -> None:
+    mail, ids = both(memory)
+    pairs = ((ids["gate"], ids["oil"]), (ids["offer"], ids["oil"]))
+    done = mail.connects([{"source": source, "target": target} for source, target in pairs])
+    assert [each.code for each in done.errors] == ["forbidden"]
+
+
+def test_no_mail_says_how_well_our_own_memories_served(memory: SyncMemory) -> None:
+    mail, ids = both(memory)
+    said = mail.outcome([ids["gate"], ids["offer"]], 0.0)
+    assert said.updated == (ids["offer"],)
+    assert [(each.id, each.code) for each in said.refused] == [(ids["gate"], "forbidden")]
+    assert memory.block(ids["gate"]).usefulness == 0.5
+
+
+def test_a_seat_gives_away_no_more_than_it_has(memory: SyncMemory) -> None:
+    mail = memory.seat(actor="mailbox", zone="untrusted")
+    for zone, given in ((None, "untrusted"), ("trusted", "untrusted"), ("quarantined",) * 2):
+        seat = mail.seat(actor="friend", zone=zone)
+        assert memory.block(seat.learn(f"for {zone}").block_id).zone == given
+
+
+def test_a_seat_of_the_highest_zone_may_do_everything(memory: SyncMemory) -> None:
+    seat = memory.seat(actor="ines", zone="trusted")
+    seat.forget(memory.learn("ours").block_id)
+    assert seat.adopt_policy(Policy(name="hers")).name == "hers"
+
+
+def test_zones_are_those_of_the_policy_in_force(memory: SyncMemory) -> None:
+    mail, ids = both(memory)
+    memory.adopt_policy(Policy(zone_ceilings=(("trusted", 0.2), ("untrusted", 0.2))))
+    mail.forget(ids["gate"])
+
+
+def test_a_zone_that_is_no_name_is_refused(memory: SyncMemory) -> None:
+    for zone in ("", 7):
+        with pytest.raises(FieldRefused):
+            memory.seat(actor="mailbox", zone=zone)  # type: ignore[arg-type]
+
+
+def test_a_command_that_is_repeated_is_answered_as_before(memory: SyncMemory) -> None:
+    mail = memory.seat(actor="mailbox", zone="untrusted")
+    first = mail.learn("by mail", command_id="once")
+    assert mail.learn("by mail", command_id="once") == first
+
+
+def test_seats_of_an_async_memory_have_zones_too() -> None:
+    async def held() -> str:
+        async with Memory.open(MemoryStore(), embedder=HashEmbedder()) as memory:
+            seat = await memory.seat(actor="mailbox", zone="untrusted")
+            learned = await seat.learn("by mail")
+            return (await memory.block(learned.block_id)).zone
+
+    assert anyio.run(held) == "untrusted"
+
+
+def test_the_default_zones_rise_from_quarantine_to_trust() -> None:
+    assert [zone for zone, _ in sorted(DEFAULT.zone_ceilings, key=lambda each: each[1])] == [
+        "quarantined",
+        "untrusted",
+        "external",
+        "imported",
+        "vetted",
+        "trusted",
+    ]
