@@ -1,0 +1,262 @@
+"""Files that somebody has had their hands on: exports, tokens, checkpoints, stores, texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import orjson
+from attrs import frozen
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from mnemic.adapters.access import Keyring
+from mnemic.adapters.clocks import ManualClock
+from mnemic.adapters.embedders.hashing import HashEmbedder
+from mnemic.adapters.entropy import SeededEntropy
+from mnemic.adapters.exchange.archive import Packed, Unpacking
+from mnemic.adapters.ingestion.sources import read
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.stores.memory import MemoryStore
+from tests.fuzz.bounded import Attempt, Target
+from tests.fuzz.sample import SPACE, filled, opened
+from tests.fuzz.values import changed
+
+
+@frozen
+class Written:
+    """What a memory has written into files, as bytes."""
+
+    lines: bytes
+    vectors: bytes
+    archive: bytes
+    tokens: bytes
+    store: bytes
+    checkpoint: tuple[str, bytes]
+    """Its name, and what it holds."""
+
+
+@cache
+def written() -> Written:
+    """Return what a filled memory writes, written once."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        with SyncMemory.open(
+            folder / "agent.db",
+            embedder=HashEmbedder(),
+            clock=ManualClock(),
+            entropy=SeededEntropy("files"),
+        ) as memory:
+            filled(memory)
+            memory.checkpoint()
+            memory.export(folder / "all.jsonl")
+        ring = Keyring.open(folder / "tokens", entropy=SeededEntropy("ring"))
+        ring.create("ines", {"*": "admin"})
+        ring.create("bert", {"notes": "read"}, "2100-01-01")
+        (checkpoint,) = (folder / "agent.db.checkpoints").glob("*.checkpoint")
+        with Packed(folder / "all.jsonl") as packed:
+            archive = b"".join(packed)
+        return Written(
+            lines=(folder / "all.jsonl").read_bytes(),
+            vectors=(folder / "all.jsonl.vectors").read_bytes(),
+            archive=archive,
+            tokens=ring.path.read_bytes(),
+            store=(folder / "agent.db").read_bytes(),
+            checkpoint=(checkpoint.name, checkpoint.read_bytes()),
+        )
+
+
+def from_written(of: Callable[[Written], bytes]) -> SearchStrategy[bytes]:
+    """Return a strategy for changed bytes of what is only written when somebody draws."""
+    return st.deferred(lambda: changed([of(written())]))
+
+
+@st.composite
+def swapped(draw: st.DrawFn) -> bytes:
+    """Draw an export whose lines stand otherwise, or in which one says something else."""
+    lines = written().lines.splitlines(keepends=True)
+    a, b = (draw(st.integers(0, len(lines) - 1)) for _ in range(2))
+    match draw(st.integers(0, 3)):
+        case 0:
+            lines[a], lines[b] = lines[b], lines[a]
+        case 1:
+            lines[a] = lines[b]
+        case 2:
+            del lines[a]
+        case _:
+            lines[a] = draw(changed([lines[a]]))
+    return b"".join(lines)
+
+
+@contextmanager
+def importing(folder: Path) -> Generator[Attempt]:
+    """Import files of lines; what is refused has made no space."""
+    path = folder / "all.jsonl"
+    (folder / "all.jsonl.vectors").write_bytes(written().vectors)
+
+    def attempt(given: bytes) -> None:
+        path.write_bytes(given)
+        into = MemoryStore()
+        try:
+            SyncMemory.import_space(path, into, space=SPACE)
+        finally:
+            assert SPACE not in into.spaces() or into.log(SPACE).head().version in {
+                -1,
+                last_version(),
+            }
+
+    yield attempt
+
+
+def last_version() -> int:
+    """Return the last version of the sound export."""
+    return int(orjson.loads(written().lines.partition(b"\n")[0])["data"]["version"])
+
+
+@contextmanager
+def unpacking(folder: Path) -> Generator[Attempt]:
+    """Take archives apart, as they come in over a wire; nothing appears but two files of ours."""
+    numbers = iter(range(1_000_000))
+
+    def attempt(given: bytes) -> None:
+        place = folder / str(next(numbers))
+        place.mkdir()
+        try:
+            with Unpacking(place) as it:
+                for start in range(0, len(given), 700):
+                    it.feed(given[start : start + 700])
+                it.finish()
+        finally:
+            names = {path.name for path in place.iterdir()}
+            assert names <= {"export.jsonl", "export.jsonl.vectors"}
+            assert all(path.name.isdigit() for path in folder.iterdir())
+
+    yield attempt
+
+
+@contextmanager
+def letting_in(folder: Path) -> Generator[Attempt]:
+    """Ask files of tokens who somebody is; damaged ones let nobody in."""
+    path = folder / "tokens"
+    path.touch(mode=0o600)
+
+    def attempt(given: bytes) -> None:
+        path.write_bytes(given)
+        Keyring.open(path).admit("mnemic_00000000_" + "A" * 43)
+
+    yield attempt
+
+
+@contextmanager
+def reopening(folder: Path) -> Generator[Attempt]:
+    """Open a sound store beside a checkpoint that is not: nobody may notice."""
+    name, _ = written().checkpoint
+    (folder / "agent.db").write_bytes(written().store)
+    (folder / "agent.db.checkpoints").mkdir()
+    place = folder / "agent.db.checkpoints" / name
+    with SyncMemory.open(folder / "agent.db", read_only=True, checkpoints=False) as memory:
+        sound = memory.status().version, memory.blocks()
+
+    def attempt(given: bytes) -> None:
+        place.write_bytes(given)
+        with SyncMemory.open(folder / "agent.db", read_only=True) as memory:
+            status, blocks = memory.status(), memory.blocks()
+        assert (status.version, blocks) == sound
+
+    yield attempt
+
+
+@contextmanager
+def storing(folder: Path) -> Generator[Attempt]:
+    """Open changed store files."""
+
+    def attempt(given: bytes) -> None:
+        path = folder / "agent.db"
+        path.write_bytes(given)
+        with SyncMemory.open(
+            path, embedder=HashEmbedder(), read_only=True, checkpoints=False
+        ) as memory:
+            memory.blocks()
+            memory.recall("gate", record=False)
+            memory.verify()
+
+    yield attempt
+
+
+CHAT = orjson.dumps(
+    [
+        {
+            "id": "c1",
+            "title": "Yard",
+            "current_node": "b",
+            "mapping": {
+                "a": {"id": "a", "parent": None, "children": ["b"], "message": None},
+                "b": {
+                    "id": "b",
+                    "parent": "a",
+                    "children": [],
+                    "message": {
+                        "author": {"role": "user"},
+                        "content": {"parts": ["hi"]},
+                        "create_time": 1767225600.0,
+                    },
+                },
+            },
+        }
+    ]
+)
+"""One conversation, as a service exports it."""
+TEXTS = (
+    b"---\ntitle: Yard\ntags: [a, b]\ndate: 2026-03-01\n---\n# Gate\n\nIt sticks\n\n```\nx\n```\n",
+    b"[12/03/2026, 09:04:11] Ines: The gate sticks.\n[12/03/2026, 09:05:00] Bert: Oil.\nAgain.\n",
+    b"2026-03-12 09:04 - Ines: The gate\n2026-03-13 10:00 - Bert: yes\n",
+    b'{"content": "The gate", "tags": ["a"], "created_at": "2026-03-01"}\n{"content": "oil"}\n',
+    (
+        b'[{"role": "user", "content": "The gate"}, {"role": "assistant", "content": [{"type":'
+        b' "text", "text": "oil"}], "timestamp": 1767225600}]'
+    ),
+    (
+        b'[{"uuid": "c1", "name": "Yard", "chat_messages": [{"sender": "human", "text": "hi",'
+        b' "created_at": "2026-03-01T00:00:00Z"}]}]'
+    ),
+    CHAT,
+    b"The gate sticks. The oil is in the shed.\n\nTea is at four.\n",
+)
+SUFFIXES = (".md", ".txt", ".json", ".jsonl", "", ".log")
+
+
+@contextmanager
+def reading(folder: Path) -> Generator[Attempt]:
+    """Read files as ``mnemic ingest`` does, and learn what they hold."""
+    with opened(MemoryStore()) as memory:
+
+        def attempt(given: tuple[bytes, str]) -> None:
+            path = folder / f"input{given[1]}"
+            path.write_bytes(given[0])
+            for sitting in read(path):
+                memory.learn_many([each.lesson or {} for each in sitting.items])
+
+        yield attempt
+
+
+TARGETS = {
+    "files of lines, imported": Target(
+        inputs=st.deferred(swapped) | from_written(lambda it: it.lines), opened=importing
+    ),
+    "archives of exports": Target(inputs=from_written(lambda it: it.archive), opened=unpacking),
+    "files of tokens": Target(
+        inputs=from_written(lambda it: it.tokens), opened=letting_in, mixed=False
+    ),
+    "checkpoints": Target(
+        inputs=from_written(lambda it: it.checkpoint[1]), opened=reopening, mixed=False
+    ),
+    "stores": Target(inputs=from_written(lambda it: it.store), opened=storing),
+    "texts to read": Target(
+        inputs=st.tuples(changed(TEXTS) | st.binary(max_size=200), st.sampled_from(SUFFIXES)),
+        opened=reading,
+    ),
+}
+"""By name."""
