@@ -16,7 +16,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test test-long mutants check lint types pytest golden-cpu bench peers fuzz clients torture format clean
+.PHONY: help setup demo test test-long mutants check lint types pytest golden-cpu bench peers fuzz audit clients torture format clean
 
 help: ## show this list
 	@echo "mnemic: make TARGET"
@@ -100,8 +100,12 @@ peers: $(READY) ## compare with other memories, and renew the tables of the READ
 	@$(BIN)/python benchmarks/peers.py --install
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/peers.py --runs 3 --json .tmp/found/peers.json --write README.md
 
-fuzz: $(READY) ## let schemathesis ask the HTTP door for five minutes
+fuzz: $(READY) ## strange input everywhere for a minute each, then schemathesis for five (25 minutes)
+	@MNEMIC_FUZZ_S=60 $(BIN)/python -m pytest -q tests/fuzz
 	@MNEMIC_SCHEMATHESIS_S=300 $(BIN)/python -m pytest -q tests/adapters/http/test_schemathesis.py
+
+audit: $(READY) ## ask the network which installed packages are vulnerable (leaves with 3 if not all could be asked)
+	@$(BIN)/python -m tests.architecture.audit
 
 torture: $(READY) ## kill, cut, flip, fill up and crowd stores; renew the figures of docs/safety.md
 	@mkdir -p .tmp
