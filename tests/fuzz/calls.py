@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import orjson
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
@@ -59,7 +58,7 @@ def ask(memory: SyncMemory, call: Call) -> None:
     """Make a call. Refused, it must have changed nothing; either way it must be tellable."""
     before = memory.status().version
     try:
-        orjson.dumps(finite(wire.document_of(answered(memory, call))))
+        json.dumps(finite(wire.document_of(answered(memory, call))))
     except MnemicError as error:
         if not isinstance(error, SpaceErased):
             assert memory.status().version == before
