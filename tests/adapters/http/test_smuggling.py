@@ -1,4 +1,4 @@
-"""Requests whose end is told in two ways: who reads them otherwise would see two requests in one."""
+"""Requests whose end is told in two ways: read otherwise, they would be two requests in one."""
 
 from __future__ import annotations
 
