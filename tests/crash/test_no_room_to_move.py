@@ -14,7 +14,7 @@ from mnemic.adapters.exchange.migrating import migrate
 from mnemic.adapters.exchange.salvage import salvage
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.kernel.errors import StoreFailed, StoreFull
-from tests.crash.test_full_disk import files_of
+from tests.crash.limits import files_of
 
 ROOM_BYTES = 2**17
 MOVES: dict[str, Callable[[Path, Path], object]] = {

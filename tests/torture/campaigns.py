@@ -7,7 +7,16 @@ from importlib import import_module
 
 from tests.torture.figures import Campaign
 
-NAMES: tuple[str, ...] = ("clocks", "crowd", "damage", "disk", "erasure", "fuzz", "kills", "versions")
+NAMES: tuple[str, ...] = (
+    "clocks",
+    "crowd",
+    "damage",
+    "disk",
+    "erasure",
+    "fuzz",
+    "kills",
+    "versions",
+)
 """Modules of this folder."""
 
 

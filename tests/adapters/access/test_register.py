@@ -13,7 +13,7 @@ import pytest
 from mnemic.adapters.access import Keyring, beside
 from mnemic.adapters.access.register import Register
 from mnemic.kernel.errors import AccessDamaged, StoreFailed, StoreFull, StoreTooNew
-from tests.crash.test_full_disk import files_of
+from tests.crash.limits import files_of
 
 on_posix = pytest.mark.skipif(os.name != "posix", reason="no such permissions there")
 
