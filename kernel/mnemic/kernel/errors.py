@@ -409,8 +409,8 @@ class NotEncrypted(Refused):
     code = "not-encrypted"
     status = 409
     default_recovery = (
-        "Open it without keys; or copy it to a store with keys, by `mnemic migrate`, and delete "
-        "the open one."
+        "Open it without keys; or lock it: `mnemic export`, then `mnemic import` with --keys and "
+        "another --db, and delete the open store and the export."
     )
 
 

@@ -47,7 +47,7 @@ def test_a_space_opens_from_a_checkpoint_that_shows_no_word(opened: Open, path: 
     assert len(shelf(path)) == 1
     again = opened(read_only=True)
     assert [each.state for each in again.checkpoints()] == ["valid"]
-    assert again._space._shared.spared == 4  # noqa: SLF001 - no verb tells it
+    assert again._space.keeper.restored == 4  # noqa: SLF001
     assert again.block(block).content == STORY
     assert again.recall("vault", record=False).block_ids == (block,)
 

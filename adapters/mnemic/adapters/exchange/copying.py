@@ -8,6 +8,7 @@ from typing import Protocol
 from attrs import define, field, frozen
 
 from mnemic.adapters.codec import Codec
+from mnemic.adapters.codec.sealing import LOCKED
 from mnemic.adapters.stores.mixing import check_unmixed
 from mnemic.kernel.errors import LogCorrupt, SpaceExists, VersionConflict
 from mnemic.kernel.events import BlockErased, Event, Recorded, SpaceErased
@@ -64,6 +65,14 @@ def none_sealed(_owners: Sequence[str]) -> bool:
     return False
 
 
+def readable(rows: Sequence[PayloadRow], sealed: Sealed) -> list[PayloadRow]:
+    """Return the rows that can be opened: neither sealed, nor locked with keys that are elsewhere.
+
+    So an encrypted store is copied as it is, without its keys, and they open the copy too.
+    """
+    return [row for row in rows if not (row.key.startswith(LOCKED) or sealed(row.owners))]
+
+
 def parcels(
     log: Log, upto: int, codec: Codec, *, after: int = -1, sealed: Sealed = none_sealed
 ) -> Iterator[Parcel]:
@@ -83,7 +92,7 @@ def parcels(
     """
     before = ""
     for record, payloads in log.read(after, upto):
-        recorded = codec.decode(record, [row for row in payloads if not sealed(row.owners)])
+        recorded = codec.decode(record, readable(payloads, sealed))
         command = log.command(recorded.command_id) if recorded.command_id != before else None
         before = recorded.command_id
         if command is not None and (command.first != record.version or command.last > upto):

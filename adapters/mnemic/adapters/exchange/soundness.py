@@ -8,7 +8,7 @@ from attrs import define, field
 
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.codec.erasures import Erasures
-from mnemic.adapters.exchange.copying import Progress, Sealed, none_sealed
+from mnemic.adapters.exchange.copying import Progress, Sealed, none_sealed, readable
 from mnemic.kernel.errors import LogCorrupt
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import Log, PayloadRow, Record
@@ -59,7 +59,7 @@ class Walk:
         Raises:
             LogCorrupt, StoreTooNew: It cannot be read, or a payload is not the one that it names.
         """
-        recorded = self._codec.decode(record, [row for row in rows if not self._sealed(row.owners)])
+        recorded = self._codec.decode(record, readable(rows, self._sealed))
         self.erasures.see(record, recorded, {row.slot for row in rows})
         self.events += 1
         self.payloads += len(rows)
