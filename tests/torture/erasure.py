@@ -64,6 +64,8 @@ class History:
     others: list[str] = field(factory=list)
     decisions: list[str] = field(factory=list)
     receipts: list[Receipt] = field(factory=list)
+    said: set[str] = field(factory=set)
+    """Every mark."""
 
     def live(self, steps: int) -> None:
         """Do one thing after another."""
@@ -81,9 +83,14 @@ class History:
         self.memory.checkpoint()
 
     def _marks(self) -> tuple[str, ...]:
-        return tuple(
-            "".join(self.chance.choices(SYLLABLES, k=4)) + "ations" for _ in range(MARKS_EACH)
-        )
+        """Return words that nobody has said, and nobody will say again."""
+        found: list[str] = []
+        while len(found) < MARKS_EACH:
+            word = "".join(self.chance.choices(SYLLABLES, k=5)) + "ations"
+            if word not in self.said:
+                self.said.add(word)
+                found.append(word)
+        return tuple(found)
 
     def _said(self) -> str:
         return " ".join(self.chance.choices(PLAIN, k=6))

@@ -19,6 +19,7 @@ from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.stores.opening import open_store
 from mnemic.specs.contracts.entries import records
+from tests.adapters.checkpoints.states import restored
 
 Open: TypeAlias = Callable[..., SyncMemory]
 
@@ -47,7 +48,7 @@ def test_a_space_opens_from_a_checkpoint_that_shows_no_word(opened: Open, path: 
     assert len(shelf(path)) == 1
     again = opened(read_only=True)
     assert [each.state for each in again.checkpoints()] == ["valid"]
-    assert again._space.keeper.restored == 4  # noqa: SLF001
+    assert restored(again) == 4
     assert again.block(block).content == STORY
     assert again.recall("vault", record=False).block_ids == (block,)
 
