@@ -16,6 +16,7 @@ from mnemic.adapters.access import Keyring
 from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.hashing import HashEmbedder, ScriptedEmbedder
 from mnemic.adapters.entropy import SeededEntropy
+from mnemic.adapters.exchange import backups
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.locking import WriterQueue
 from mnemic.adapters.stores.sqlite import SQLiteStore
@@ -178,6 +179,16 @@ def cut_export(path: Path) -> Generator[Call]:
     yield partial(SyncMemory.import_space, copied, path.with_name("other.db"))
 
 
+@contextmanager
+def changed_backup(path: Path) -> Generator[Call]:
+    """Somebody added a byte to a backup."""
+    store(path)
+    kept = path.with_name("kept.db")
+    backups.backup(path, kept, clock=ManualClock())
+    kept.write_bytes(kept.read_bytes() + b"x")
+    yield partial(backups.restore, kept, path.with_name("other.db"))
+
+
 def keyring(path: Path) -> Keyring:
     """Open the file of tokens as nobody's machine would matter."""
     return Keyring.open(path, clock=ManualClock(), entropy=SeededEntropy("scene"))
@@ -233,6 +244,7 @@ SCENES: dict[str, Scene] = {
     "no-folder": no_folder,
     "no-place-for-checkpoints": no_place_for_checkpoints,
     "cut-export": cut_export,
+    "changed-backup": changed_backup,
     "revoked-token": revoked_token,
     "reader-who-writes": reader_who_writes,
     "second-of-the-name": second_of_the_name,
