@@ -9,6 +9,9 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import cache
 
+FEW = 50_000
+"""Objects that are walked in some milliseconds."""
+
 
 def give_back() -> None:
     """Return what lies free between objects that stay, where the C library can.
@@ -35,14 +38,16 @@ def collector_at_rest() -> Generator[None]:
 
     Afterwards they are handed to the oldest generation (freezing and unfreezing joins the lists,
     it walks nothing), or else the very next allocation would walk them all as if they were new. A
-    host that has frozen objects of its own keeps them frozen.
+    host that has frozen objects of its own keeps them frozen. Few objects stay where they are: the
+    oldest generation is hardly ever walked, and whoever opens small memories and closes them, all
+    day long, would leave them there.
     """
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if gc.get_freeze_count() == 0:
+        if gc.get_count()[0] > FEW and gc.get_freeze_count() == 0:
             gc.freeze()
             gc.unfreeze()
         if enabled:
