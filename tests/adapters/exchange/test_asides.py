@@ -76,12 +76,12 @@ def test_two_cannot_go_on_with_one_copy_and_a_failed_one_stays(tmp_path: Path) -
 def test_who_has_just_begun_is_not_taken_for_dead(tmp_path: Path) -> None:
     def make(name: str) -> int:
         whole = 0
-        for number in range(300):
+        for number in range(100):
             with asides.aside(tmp_path / f"{name}-{number}") as folder:
                 (folder / "draft").write_bytes(b"whole")
                 whole += (folder / "draft").read_bytes() == b"whole"
         return whole
 
     with ThreadPoolExecutor(4) as makers:
-        assert list(makers.map(make, "abcd")) == [300] * 4
+        assert list(makers.map(make, "abcd")) == [100] * 4
     assert list(tmp_path.iterdir()) == []
