@@ -40,6 +40,8 @@ class Door:
 
     port: int
     token: str = ""
+    process: int = 0
+    """Who listens there."""
 
     def request(
         self, path: str, document: Mapping[str, Any], headers: Mapping[str, str] | None = None
@@ -129,11 +131,13 @@ class Connection:
 
 
 @contextmanager
-def serving(store: Path, token: str) -> Generator[Door]:
+def serving(store: Path, token: str, *, workers: int = 1) -> Generator[Door]:
     """Run ``mnemic serve`` on a store, as anybody would, for a ``with`` block."""
     command = [str(Path(sys.executable).with_name("mnemic")), "--json", "--db", str(store)]
-    with _running([*command, "serve", "--port", "0", "--quiet"]) as line:
-        yield Door(port=int(json.loads(line)["url"].rpartition(":")[2]), token=token)
+    asked = ["serve", "--port", "0", "--quiet", "--workers", str(workers)]
+    with _running([*command, *asked]) as (line, process):
+        port = int(json.loads(line)["url"].rpartition(":")[2])
+        yield Door(port=port, token=token, process=process)
 
 
 @contextmanager
@@ -144,13 +148,13 @@ def floor(length: int) -> Generator[Door]:
         length: Bytes of each of its answers.
     """
     answering = f"import sockets; sockets.answer_nothing({length})"
-    with _running([sys.executable, "-c", answering]) as line:
-        yield Door(port=int(line))
+    with _running([sys.executable, "-c", answering]) as (line, process):
+        yield Door(port=int(line), process=process)
 
 
 @contextmanager
-def _running(command: list[str]) -> Generator[str]:
-    """Run a server, yield the line that it begins with, and stop it in the end."""
+def _running(command: list[str]) -> Generator[tuple[str, int]]:
+    """Run a server, yield the line that it begins with and its number, and stop it in the end."""
     child = subprocess.Popen(  # noqa: S603 - our own
         command,
         stdout=subprocess.PIPE,
@@ -162,7 +166,7 @@ def _running(command: list[str]) -> Generator[str]:
         line = child.stdout.readline()
         if not line:
             sys.exit(f"{command[0]} did not start: {child.wait(WAIT_S)}")
-        yield line
+        yield line, child.pid
     finally:
         child.send_signal(signal.SIGTERM)
         child.communicate(timeout=WAIT_S)
