@@ -48,9 +48,6 @@ EXCEPTIONS: Mapping[tuple[str, str], str] = {
         "asks the C library of this process to give memory back; no argument comes from outside"
     ),
     ("adapters/mnemic/adapters/heap.py", "ctypes"): "the same",
-    ("adapters/mnemic/adapters/http/server.py", "importlib.import_module"): (
-        "loads a module of ours, named there, before workers are forked"
-    ),
     ("adapters/mnemic/adapters/http/supervision.py", "os.fork"): (
         "makes the workers of `serve --workers`: they run what the parent runs, and no program"
     ),

@@ -59,10 +59,10 @@ LAYERS = {
         inner=frozenset({"kernel", "projections", "adapters"}),
         libraries=frozenset(
             """
-            anyio attrs bpe_openai cattrs cryptography cyclopts eventsourcing filelock h11 hnswlib
-            httpx litestar markdown_it matplotlib mcp numpy onnxruntime opentelemetry orjson
-            pgvector prometheus_client psycopg psycopg_pool pydantic rich scipy starlette tokenizers
-            urllib3 uvicorn wordllama
+            anyio attrs bpe_openai cattrs cryptography cyclopts eventsourcing filelock hnswlib
+            httptools httpx litestar markdown_it matplotlib mcp numpy onnxruntime opentelemetry
+            orjson pgvector prometheus_client psycopg psycopg_pool pydantic rich scipy starlette
+            tokenizers urllib3 uvicorn wordllama
             """.split()
         ),
     ),

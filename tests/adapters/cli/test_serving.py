@@ -56,6 +56,16 @@ def test_a_port_has_a_number_that_ports_have(told: Shell) -> None:
     assert (ran.exit, ran.error["field"]) == (1, "port")
 
 
+@pytest.mark.parametrize("workers", ["0", "65", "-1"])
+def test_a_number_of_workers_is_one_that_can_be(told: Shell, workers: str) -> None:
+    ran = told("--json", "serve", "--open-loopback", "--workers", workers)
+    assert (ran.exit, ran.error["code"], ran.error["field"]) == (1, "field-refused", "workers")
+
+
+def test_workers_are_a_number_or_left_to_the_machine(told: Shell) -> None:
+    assert told("serve", "--open-loopback", "--workers", "many").exit == 2
+
+
 def test_a_file_that_is_no_store_is_not_served(shell: Shell, store: Path) -> None:
     store.write_bytes(b"not a database, whatever its name says")
     ran = shell("--json", "serve", "--open-loopback")

@@ -22,6 +22,7 @@ PATIENCE_S = 30.0
 """How long a test waits for what should be there soon, before it fails."""
 LOOK_S = 0.02
 SERVE = "import sys; from mnemic.adapters.cli import main; sys.exit(main(sys.argv[1:]))"
+DONE = (200, 201)
 BLOCKS = "/v1/spaces/default/blocks"
 _BEGUN = re.compile(r"worker (\d+) is process (\d+)")
 _ANSWERED = re.compile(r"\[(\d+)\] INFO (\S+) ")
@@ -88,18 +89,34 @@ class Several:
 @contextmanager
 def several(folder: Path, *options: str, workers: int = 3) -> Generator[Several]:
     """Serve a store in *folder* by so many processes, for a ``with`` block."""
-    store, log = folder / "store.db", folder / "log"
+    store = folder / "store.db"
+    command = ["serve", "--db", str(store), "--port", "0", "--json", "--workers", str(workers)]
+    with _begun([sys.executable, "-c", SERVE, *command, *options], store, folder / "log") as found:
+        yield found
+
+
+@contextmanager
+def hosted(folder: Path, address: str, *, workers: int = 3) -> Generator[Several]:
+    """Let a program of a host serve a store at *address*, with a model of its own."""
+    tokens = folder / "host"
+    program = [
+        sys.executable,
+        str(Path(__file__).with_name("host.py")),
+        address,
+        f"{tokens}.tokens",
+    ]
+    with _begun([*program, str(workers)], tokens, folder / "log") as found:
+        yield found
+
+
+@contextmanager
+def _begun(command: list[str], store: Path, log: Path) -> Generator[Several]:
+    """Run a server whose tokens stand beside *store*, for a ``with`` block."""
     keyring = Keyring.open(f"{store}.tokens")
     _, secret = keyring.create(f"root {len(keyring.list())}", {"*": "admin"})
-    command = ["serve", "--db", str(store), "--port", "0", "--json", "--workers", str(workers)]
     with (
         log.open("a") as said,
-        subprocess.Popen(
-            [sys.executable, "-c", SERVE, *command, *options],
-            stdout=subprocess.PIPE,
-            stderr=said,
-            text=True,
-        ) as process,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True) as process,
     ):
         try:
             assert process.stdout is not None
@@ -110,6 +127,17 @@ def several(folder: Path, *options: str, workers: int = 3) -> Generator[Several]
         finally:
             with suppress(ProcessLookupError):
                 process.kill()
+
+
+def asked_again(client: httpx.Client, content: str, key: str) -> str:
+    """Learn something, asking again until there is an answer, and return its id."""
+    headers = {"idempotency-key": key}
+    while True:
+        with suppress(httpx.TransportError):
+            answer = client.post(BLOCKS, json={"content": content}, headers=headers)
+            if answer.status_code in DONE:
+                return str(answer.json()["block_id"])
+            assert answer.status_code == 503, answer.text
 
 
 def eventually(holds: Callable[[], bool]) -> None:

@@ -32,6 +32,7 @@ from tests.adapters.http.several import (
     PATIENCE_S,
     SERVE,
     Several,
+    asked_again,
     eventually,
     lives,
     several,
@@ -39,7 +40,6 @@ from tests.adapters.http.several import (
 
 COMMANDS = 40
 """Of each client that goes on while workers die."""
-DONE = (200, 201)
 
 
 @pytest.fixture
@@ -47,17 +47,6 @@ def server(tmp_path: Path) -> Generator[Several]:
     """Three workers over an empty store."""
     with several(tmp_path) as running:
         yield running
-
-
-def learn(client: httpx.Client, content: str, key: str) -> str:
-    """Learn something, asking again until there is an answer, and return its id."""
-    headers = {"idempotency-key": key}
-    while True:
-        with suppress(httpx.TransportError):
-            answer = client.post(BLOCKS, json={"content": content}, headers=headers)
-            if answer.status_code in DONE:
-                return str(answer.json()["block_id"])
-            assert answer.status_code == 503, answer.text
 
 
 def has(answers: list[str], many: int) -> bool:
@@ -87,7 +76,7 @@ def test_workers_that_are_killed_under_load_lose_nothing_and_are_replaced(server
     def work(person: int) -> None:
         with server.client() as client:
             keys = (f"{person}-{each}" for each in range(COMMANDS))
-            answered.extend(learn(client, f"content of {key}", key) for key in keys)
+            answered.extend(asked_again(client, f"content of {key}", key) for key in keys)
 
     with ThreadPoolExecutor(4) as people:
         done = [people.submit(work, person) for person in range(4)]

@@ -14,6 +14,7 @@ import pytest
 
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.exchange.archive import Packed, Unpacking
+from mnemic.adapters.exchange.asides import LOCK, PART
 from mnemic.adapters.exchange.reading import Export
 from mnemic.adapters.hosting import Spaces
 from mnemic.adapters.http.departures import disposition
@@ -112,6 +113,17 @@ def test_nothing_is_left_on_the_way(client: httpx.Client, root: httpx.Client, sp
     bring(root, client.get("export").content, next(NAMES)).raise_for_status()
     client.get("export?upto=9999")
     bring(root, b"no archive at all", next(NAMES))
+    assert list(spool.iterdir()) == []
+
+
+def test_what_a_killed_server_left_goes_with_the_next_one(
+    client: httpx.Client, root: httpx.Client, spool: Path
+) -> None:
+    left = spool / f".mnemic-import.left{PART}"
+    left.mkdir()
+    (left / LOCK).touch()
+    (left / "lines").write_text("words")
+    bring(root, client.get("export").content, next(NAMES)).raise_for_status()
     assert list(spool.iterdir()) == []
 
 

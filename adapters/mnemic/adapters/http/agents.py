@@ -14,11 +14,19 @@ from litestar.types import ControllerRouterHandler
 
 from mnemic.adapters.http import reading
 from mnemic.adapters.http.calling import Desk
+from mnemic.adapters.http.front import LOG
 from mnemic.adapters.http.relays import Application, Relays
 
 if TYPE_CHECKING:
     from mnemic.adapters.mcp.guests import Visit
     from mnemic.adapters.mcp.mounting import Mounted
+
+
+def load() -> None:
+    """Load what the door is made of, which takes a second or two."""
+    from mnemic.adapters.mcp import mounting
+
+    LOG.debug("agents are served below %s", mounting.PATH)
 
 
 class Agents:

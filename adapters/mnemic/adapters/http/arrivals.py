@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from anyio import to_thread
@@ -22,7 +21,7 @@ from mnemic.adapters.http.handlers import Asked
 from mnemic.adapters.http.pieces import Pieces
 from mnemic.adapters.http.routes import check_name
 from mnemic.adapters.http.security import Caller, header
-from mnemic.adapters.http.spool import Room, folder_for, unplaced
+from mnemic.adapters.http.spool import Folder, Room, folder_for, unplaced
 from mnemic.adapters.http.visits import let_in
 from mnemic.adapters.wire.calls import Progress
 from mnemic.kernel.errors import ViewReadOnly
@@ -37,7 +36,7 @@ class Arrival:
 
     vacancy: Vacancy
     caller: Caller
-    folder: TemporaryDirectory[str]
+    folder: Folder
 
     def settle(self, lines: Path, report: Progress | None = None) -> Answer:
         """Make the space. On a worker.

@@ -7,7 +7,6 @@ import re
 from collections.abc import AsyncGenerator
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import Any
 from urllib.parse import quote
@@ -21,7 +20,7 @@ from mnemic.adapters.http import reading
 from mnemic.adapters.http.calling import Desk, in_query
 from mnemic.adapters.http.pieces import Pieces
 from mnemic.adapters.http.routes import Route
-from mnemic.adapters.http.spool import Room, folder_for, unplaced
+from mnemic.adapters.http.spool import Folder, Room, folder_for, unplaced
 from mnemic.adapters.http.visits import visit
 from mnemic.adapters.inprocess.sync import SyncMemory
 
@@ -32,7 +31,7 @@ _UNNAMED = re.compile(r"[^A-Za-z0-9._-]+")
 class Shipment:
     """An export on its way: made on a worker, sent from the event loop, and given up by either."""
 
-    folder: TemporaryDirectory[str]
+    folder: Folder
     packed: Packed | None = None
     _is_given_up: bool = False
     _turn: Lock = field(factory=Lock)

@@ -8,15 +8,15 @@ socket that only this user can reach; who may do what is looked at again at its 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 from zlib import crc32
 
-import h11
 import uvicorn
 from anyio import CancelScope, create_task_group
 from attrs import frozen
+from httptools import HttpParserError, HttpResponseParser
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
@@ -73,7 +73,7 @@ class Relays:
             await send(message)
 
         async def answered() -> None:
-            async for message in self._asked(number, _request(scope, body), body):
+            async for message in self._asked(number, _request(scope, body)):
                 await saying(message)
 
         try:
@@ -81,7 +81,7 @@ class Relays:
                 tasks.start_soon(_gone, receive, tasks.cancel_scope)
                 await answered()
                 tasks.cancel_scope.cancel()
-        except* (OSError, h11.RemoteProtocolError) as errors:
+        except* (OSError, HttpParserError) as errors:
             if not said:  # else the connection ends in the middle, which shows
                 raise Overloaded(
                     "the process that this agent's seat is in has just gone; another takes over"
@@ -91,53 +91,75 @@ class Relays:
         """Return what another process answers to a plain question.
 
         Raises:
-            OSError, h11.RemoteProtocolError: It cannot be reached.
+            OSError, HttpParserError: It cannot be reached.
         """
-        asked = h11.Request(method="GET", target=path, headers=[("host", "here")])
+        asked = _head(b"GET", path.encode(), [(b"host", b"here")])
         async with asyncio.timeout(self.settings.call_timeout_s):
-            parts = [message async for message in self._asked(number, asked, b"")]
+            parts = [message async for message in self._asked(number, asked)]
         return b"".join(part.get("body", b"") for part in parts)
 
-    async def _asked(
-        self, number: int, request: h11.Request, body: bytes
-    ) -> AsyncGenerator[dict[str, Any]]:
+    async def _asked(self, number: int, request: bytes) -> AsyncGenerator[dict[str, Any]]:
         """Ask another process, and yield its answer in messages of ASGI."""
         reader, writer = await asyncio.open_unix_connection(self.post.rooms[number])
         try:
-            connection = h11.Connection(h11.CLIENT)
-            writer.write(connection.send(request) or b"")
-            writer.write(connection.send(h11.Data(data=body)) or b"")
-            writer.write(connection.send(h11.EndOfMessage()) or b"")
+            writer.write(request)
             await writer.drain()
-            while True:
-                event = connection.next_event()
-                if event is h11.NEED_DATA:
-                    connection.receive_data(await reader.read(PIECE_BYTES))
-                elif isinstance(event, h11.Response):
-                    headers = [pair for pair in event.headers if pair[0] not in OF_AN_ANSWER]
-                    yield {
-                        "type": "http.response.start",
-                        "status": event.status_code,
-                        "headers": headers,
-                    }
-                elif isinstance(event, h11.Data):
-                    yield {
-                        "type": "http.response.body",
-                        "body": bytes(event.data),
-                        "more_body": True,
-                    }
-                elif isinstance(event, h11.EndOfMessage):
-                    yield {"type": "http.response.body", "body": b"", "more_body": False}
-                    return
-                elif isinstance(event, h11.ConnectionClosed):
+            answer = _Answer()
+            while not answer.is_whole:
+                piece = await reader.read(PIECE_BYTES)
+                if not piece:
                     raise ConnectionResetError("the other process hung up")
+                for message in answer.messages(piece):
+                    yield message
         finally:
             writer.close()
             with suppress(OSError):
                 await writer.wait_closed()
 
 
-def _request(scope: Any, body: bytes) -> h11.Request:
+class _Answer:
+    """An answer as it comes, in messages of ASGI."""
+
+    def __init__(self) -> None:
+        self._parser = HttpResponseParser(self)
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._messages: list[dict[str, Any]] = []
+        self.is_whole = False
+
+    def messages(self, piece: bytes) -> list[dict[str, Any]]:
+        """Return what there is to say once *piece* has come.
+
+        Raises:
+            HttpParserError: It is no answer.
+        """
+        self._messages = []
+        self._parser.feed_data(piece)
+        return self._messages
+
+    # --- what the parser calls ---
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take note of a header."""
+        if name.lower() not in OF_AN_ANSWER:
+            self._headers.append((name.lower(), value))
+
+    def on_headers_complete(self) -> None:
+        """Begin the answer."""
+        status: int = self._parser.get_status_code()
+        start = {"type": "http.response.start", "status": status, "headers": self._headers}
+        self._messages.append(start)
+
+    def on_body(self, body: bytes) -> None:
+        """Go on with it."""
+        self._messages.append({"type": "http.response.body", "body": body, "more_body": True})
+
+    def on_message_complete(self) -> None:
+        """End it."""
+        self._messages.append({"type": "http.response.body", "body": b"", "more_body": False})
+        self.is_whole = True
+
+
+def _request(scope: Any, body: bytes) -> bytes:
     """Return a request as it is passed on."""
     sent: bytes = scope["raw_path"].partition(b"?")[0]
     query: bytes = scope["query_string"]
@@ -150,11 +172,15 @@ def _request(scope: Any, body: bytes) -> h11.Request:
     peer = scope.get("client")
     if peer is not None:
         headers.append((PEER, f"{peer[0]} {peer[1]}".encode()))
-    return h11.Request(
-        method=scope["method"],
-        target=sent + (b"?" + query if query else b""),
-        headers=[*headers, (b"content-length", str(len(body)).encode())],
-    )
+    headers.append((b"content-length", str(len(body)).encode()))
+    target = sent + (b"?" + query if query else b"")
+    return _head(scope["method"].encode(), target, headers) + body
+
+
+def _head(method: bytes, target: bytes, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """Return the head of a request. What came as one holds no line's end that is none."""
+    lines = [b"%s %s HTTP/1.1" % (method, target), *(b"%s: %s" % pair for pair in headers)]
+    return b"\r\n".join([*lines, b"", b""])
 
 
 async def _gone(receive: Any, asking: CancelScope) -> None:

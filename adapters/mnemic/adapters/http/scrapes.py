@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-import h11
+from httptools import HttpParserError
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
@@ -36,7 +36,7 @@ async def of_all(relays: Relays, own: Callable[[], Awaitable[bytes]]) -> bytes:
             return await own()
         try:
             return await relays.ask(number, PATH)
-        except (OSError, h11.RemoteProtocolError) as error:
+        except (OSError, HttpParserError) as error:
             LOG.warning("worker %d does not say its numbers: %s", number, error)
             return b""
 

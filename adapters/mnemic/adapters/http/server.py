@@ -14,7 +14,6 @@ import socket
 import threading
 from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from importlib import import_module
 from importlib.util import find_spec
 from types import FrameType
 from typing import Any, cast
@@ -25,7 +24,7 @@ from mnemic.adapters.access import Keyring
 from mnemic.adapters.clocks import SystemClock
 from mnemic.adapters.hosting import Spaces
 from mnemic.adapters.http.accepting import Entrance
-from mnemic.adapters.http.agents import Agents
+from mnemic.adapters.http.agents import Agents, load
 from mnemic.adapters.http.application import application
 from mnemic.adapters.http.connections import Connection, connection
 from mnemic.adapters.http.front import LOG, Front
@@ -229,7 +228,7 @@ def run(
     check_reach(keyring, settings)
     spaces.check_shared()
     if find_spec("mcp") is not None:
-        import_module("mnemic.adapters.mcp.mounting")  # once, instead of once in each worker
+        load()  # once, instead of once in each worker
 
     def work(post: Post) -> None:
         with observing() as observers:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from attrs import define
 
 from mnemic.adapters.exchange import files
+from mnemic.adapters.exchange.asides import aside
 from mnemic.adapters.http.calling import Desk
 from mnemic.adapters.http.failures import Overloaded
 from mnemic.kernel.errors import MnemicError
@@ -41,15 +42,37 @@ class Room:
         self.taken -= 1
 
 
-def folder_for(desk: Desk, what: str) -> TemporaryDirectory[str]:
-    """Return a new folder that nobody else can look into.
+class Folder:
+    """A new folder that nobody else can look into.
+
+    What a killed server leaves in one is cleared away when the next is made beside it.
+
+    Args:
+        place: Where it stands; None: in the system's folder for temporary files.
+        what: What it is for.
 
     Raises:
         StoreFull, StoreFailed: There is no place for it.
     """
-    place = desk.settings.spool
-    with files.named(Path(place or "the folder for temporary files")):
-        return TemporaryDirectory(prefix=f"mnemic-{what}-", dir=place)
+
+    def __init__(self, place: str | None, what: str) -> None:
+        self._leaving = ExitStack()
+        parent = Path(place or tempfile.gettempdir())
+        with files.named(Path(place or "the folder for temporary files")):
+            self.name = str(self._leaving.enter_context(aside(parent / f"mnemic-{what}")))
+
+    def cleanup(self) -> None:
+        """Remove it. As often as one likes."""
+        self._leaving.close()
+
+
+def folder_for(desk: Desk, what: str) -> Folder:
+    """Return a new folder for a transfer.
+
+    Raises:
+        StoreFull, StoreFailed: There is no place for it.
+    """
+    return Folder(desk.settings.spool, what)
 
 
 @contextmanager
