@@ -39,12 +39,10 @@ class Several:
     secret: str
     log: Path
 
-    def client(self, **options: object) -> httpx.Client:
+    def client(self) -> httpx.Client:
         """Return a client with a connection of its own, which some worker keeps."""
         headers = {"authorization": f"Bearer {self.secret}"}
-        made = httpx.Client(base_url=self.url, headers=headers, timeout=PATIENCE_S)
-        made.headers.update({name: str(value) for name, value in options.items()})
-        return made
+        return httpx.Client(base_url=self.url, headers=headers, timeout=PATIENCE_S)
 
     def one_at_each(self, stack: ExitStack) -> list[httpx.Client]:
         """Return clients that are each at a worker of their own, by post.
