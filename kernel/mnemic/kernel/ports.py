@@ -6,7 +6,7 @@ Every port is small enough to be implemented in an afternoon, and each has a con
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -259,6 +259,27 @@ class Log(Protocol):
 
     def close(self) -> None:
         """Let go of files and connections. Closing twice is fine."""
+        ...
+
+
+class Telling(Protocol):
+    """What a log may offer besides: word of what is written, by whatever process."""
+
+    def wait(self, after: int, timeout_s: float) -> bool:
+        """Wait until the log goes on beyond version *after*; False: the time is up.
+
+        Whatever the world does to the word itself, what is written is noticed within seconds.
+        """
+        ...
+
+    def hear(self, tell: Callable[[], None]) -> Callable[[], None]:
+        """Call *tell*, on another thread, whenever the log may have moved on.
+
+        Word can be lost: whoever wants to be sure looks besides, now and then.
+
+        Returns:
+            What ends it. Calling that twice is fine.
+        """
         ...
 
 

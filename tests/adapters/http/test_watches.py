@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
+from collections.abc import Callable
 
 import anyio
 import pytest
+from anyio import to_thread
 
 from mnemic.adapters.http.failures import Overloaded, Stopping
-from mnemic.adapters.http.watches import Watches
+from mnemic.adapters.http.watches import LOOK_TOLD_MAX_S, Watches
 
 pytestmark = pytest.mark.anyio
 LONG_S = 20.0
+RARELY = 6
+"""Looks after which the next one is long in coming."""
 
 
 class Log:
@@ -110,3 +115,32 @@ async def test_no_more_follow_than_may() -> None:
 
 async def test_what_nobody_follows_is_nobodys_news() -> None:
     Watches(1, asyncio.Event()).saw("a", 5)
+
+
+async def test_a_log_that_tells_of_itself_is_looked_at_when_it_does() -> None:
+    watches, log, tells = Watches(1, asyncio.Event()), Log(), list[Callable[[], None]]()
+
+    def hear(tell: Callable[[], None]) -> Callable[[], None]:
+        tells.append(tell)
+        return tells.clear
+
+    watch = watches.follow("a", log.head, hear=hear)
+    while len(log.looks) < RARELY:  # by then it looks once in a second
+        await watch.rest(0, 0.01)
+    log.version = 3
+    before = time.monotonic()
+    await to_thread.run_sync(tells[0])
+    await watch.rest(0, LONG_S)
+    assert watch.version == 3
+    assert time.monotonic() - before < LOOK_TOLD_MAX_S / 2
+    watches.leave("a")
+    assert tells == []
+
+
+async def test_a_log_whose_word_is_lost_is_looked_at_all_the_same() -> None:
+    watches, log = Watches(1, asyncio.Event()), Log()
+    watch = watches.follow("a", log.head, hear=lambda _: log.looks.clear)
+    log.version = 3
+    await watch.rest(0, LONG_S)
+    assert watch.version == 3
+    watches.leave("a")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.adapters.stores.addresses import is_server, parsed
+from mnemic.adapters.stores.addresses import address_of, is_file, is_server, parsed, told
 from mnemic.kernel.errors import NotAStore
 
 SHOWN = {
@@ -67,6 +67,33 @@ def test_what_is_no_address_is_refused_without_telling_it(address: str) -> None:
     assert caught.value.__cause__ is None
 
 
+def test_a_store_of_any_kind_is_told_of() -> None:
+    given = (
+        "agent.db",
+        Path("a/agent.db"),
+        ":memory:",
+        "postgres://u:geheim@h/db",
+        "my://u:geheim@h",
+    )
+    assert [told(each) for each in given] == [
+        "agent.db",
+        "a/agent.db",
+        ":memory:",
+        "postgresql://u@h/db",
+        "my://…",
+    ]
+
+
 def test_a_server_is_told_from_a_file() -> None:
     assert is_server("postgres://h/db")
     assert not any(map(is_server, ("agent.db", ":memory:", "http://h", Path("postgres://h/db"))))
+    assert [is_file(each) for each in ("agent.db", Path("a"), ":memory:", "postgres://h/db")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert [address_of(each) for each in ("agent.db", "postgres://h/db")] == [
+        Path("agent.db"),
+        "postgres://h/db",
+    ]

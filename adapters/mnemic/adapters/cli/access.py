@@ -67,7 +67,7 @@ def create(
         file: The file of tokens: STORE.tokens beside the store, if not given.
         run: This invocation.
     """
-    keyring = _keyring(run, file)
+    keyring = keyring_of(run, file, option="--file")
     made, secret = keyring.create(name, _scopes(read, write, admin), _end(expires), zone=zone)
     if run.as_json:
         run.write_json({"token": made.to_dict(), "secret": secret, "file": str(keyring.path)})
@@ -95,7 +95,7 @@ def list_(
         file: The file of tokens: STORE.tokens beside the store, if not given.
         run: This invocation.
     """
-    keyring = _keyring(run, file)
+    keyring = keyring_of(run, file, option="--file")
     now_us = SystemClock().now_us()
     listed = [(each, each.state(now_us)) for each in keyring.list()]
     shown = [(each, state) for each, state in listed if every or state == "live"]
@@ -118,14 +118,31 @@ def revoke(token_id: str, /, *, file: Path | None = None, run: Run) -> int:
         file: The file of tokens: STORE.tokens beside the store, if not given.
         run: This invocation.
     """
-    run.show(_keyring(run, file).revoke(token_id.strip().lower()))
+    run.show(keyring_of(run, file, option="--file").revoke(token_id.strip().lower()))
     return Exit.OK
 
 
-def _keyring(run: Invocation, file: Path | None) -> Keyring:
+def keyring_of(run: Invocation, file: Path | None, *, option: str) -> Keyring:
+    """Return the tokens for the store of an invocation.
+
+    Args:
+        run: Whose store.
+        file: Where they stand; None: beside the store.
+        option: What names them on the command line.
+
+    Raises:
+        FieldRefused: There is no place beside the store.
+        AccessDamaged, StoreFailed: See ``Keyring.open``.
+    """
     from mnemic.adapters.access import Keyring, beside
 
-    return Keyring.open(beside(run.path) if file is None else file)
+    if file is None and not isinstance(run.path, Path):
+        raise FieldRefused(
+            "beside a store on a server there is no place for a file of tokens",
+            recovery=f"Name one: {option} FILE.",
+            field=option.strip("-"),
+        )
+    return Keyring.open(beside(Path(run.path)) if file is None else file)
 
 
 def _scopes(

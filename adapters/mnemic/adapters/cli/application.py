@@ -46,6 +46,7 @@ from mnemic.adapters.cli.invocation import (
     wants_traceback,
 )
 from mnemic.adapters.embedders.shipped import EmbedderName
+from mnemic.adapters.stores.addresses import address_of
 from mnemic.adapters.tokens import CounterName
 
 ABOUT = """
@@ -221,7 +222,7 @@ def completion(shell: completions.Shell, /) -> int:
 @app.meta.default
 def launch(
     *tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
-    db: Annotated[Path, Parameter(env_var="MNEMIC_DB", show_default=True)] = Path("memory.db"),
+    db: Annotated[str, Parameter(env_var="MNEMIC_DB", show_default=True)] = "memory.db",
     keys: Annotated[Path | None, Parameter(env_var="MNEMIC_KEYS")] = None,
     space: Annotated[str, Parameter(env_var="MNEMIC_SPACE", show_default=True)] = SPACE,
     actor: Annotated[str | None, Parameter(env_var="MNEMIC_ACTOR")] = None,
@@ -237,10 +238,11 @@ def launch(
 
     Args:
         tokens: The command.
-        db: The store: one SQLite file.
+        db: The store: one SQLite file, or postgresql://user@host/database (an extra). A password
+            belongs in PGPASSWORD or a password file, since others can see the words of a command.
         keys: The file of keys that lock all words of the store; see `mnemic keys`. It is made with
             the first of them. Without, words stand open.
-        space: Which of the file's memories.
+        space: Which of the store's memories.
         actor: Who acts, as the log should name it; cli if not given.
         session: Which open session to go on with, so that active hours pass; see `mnemic session`.
         embedder: The model of a new space, which it keeps: bundled if not given, or minilm (an
@@ -252,7 +254,7 @@ def launch(
         as_json: Print one JSON document (log, history: one per line), errors too.
     """
     run = invocation(
-        db,
+        address_of(db),
         keys=keys,
         space=space,
         actor=actor,

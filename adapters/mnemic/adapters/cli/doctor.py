@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from rich.console import RenderableType
 from rich.padding import Padding
@@ -20,7 +20,7 @@ from mnemic.kernel.errors import MnemicError
 
 if TYPE_CHECKING:
     from mnemic.adapters.cli.diagnosis.findings import Finding
-    from mnemic.adapters.stores.sqlite import SQLiteStore
+    from mnemic.adapters.stores.postgres import PostgresStore
     from mnemic.kernel.ports import Store
 
 STYLES = {"ok": "green", "warning": "yellow", "problem": "bold red"}
@@ -37,8 +37,11 @@ def doctor(*, run: Run) -> int:
     """
     from mnemic.adapters.cli.diagnosis.findings import Diagnosis
 
-    path = Path(os.path.realpath(run.path))
-    found = Diagnosis.of(str(path), tuple(_examined(run, path)))
+    if isinstance(run.path, Path):
+        path = Path(os.path.realpath(run.path))
+        found = Diagnosis.of(str(path), tuple(_examined(run, path)))
+    else:
+        found = Diagnosis.of(run.store, tuple(_examined_server(run, run.path)))
     run.show(found, *_drawn(found.findings), Text(found.summary, style="bold"))
     return Exit.REFUSED if found.problems else Exit.OK
 
@@ -75,7 +78,31 @@ def _examined(run: Invocation, path: Path) -> Iterator[Finding]:
         store.close()
 
 
-def _unlocked(run: Invocation, path: Path, store: SQLiteStore, keys: Path) -> Iterator[Finding]:
+def _examined_server(run: Invocation, address: str) -> Iterator[Finding]:
+    from mnemic.adapters.cli.diagnosis.premises import ABOUT
+    from mnemic.adapters.cli.diagnosis.servers import server
+    from mnemic.adapters.cli.diagnosis.surroundings import environment
+    from mnemic.adapters.stores.opening import open_store
+
+    yield from environment()
+    try:
+        store = open_store(address, read_only=True)
+    except MnemicError as error:
+        yield ABOUT.failure("server", error)
+        return
+    try:
+        yield from server(cast("PostgresStore", store))
+        if run.keys is None:
+            yield from _spaces(run, store)
+        else:
+            yield from _unlocked(run, None, store, run.keys)
+    except MnemicError as error:
+        yield ABOUT.failure("server", error)
+    finally:
+        store.close()
+
+
+def _unlocked(run: Invocation, path: Path | None, store: Store, keys: Path) -> Iterator[Finding]:
     """Look at the file of keys, and with it at the spaces of a store that is open to read."""
     from mnemic.adapters.cli.diagnosis.locks import locks, table
     from mnemic.adapters.encryption import EncryptedStore
@@ -84,23 +111,18 @@ def _unlocked(run: Invocation, path: Path, store: SQLiteStore, keys: Path) -> It
     found = table(keys)
     if found is not None:
         with closing(found):
-            yield from _inside(run, path, EncryptedStore(store, found))
+            unlocked = EncryptedStore(store, found)
+            if path is None:
+                yield from _spaces(run, unlocked)
+            else:
+                yield from _inside(run, path, unlocked)
 
 
 def _inside(run: Invocation, path: Path, store: Store) -> Iterator[Finding]:
-    """Look at the spaces of a store that is open to read."""
+    """Look at the spaces of a file that is open to read, and at its neighbours."""
     from mnemic.adapters.cli.diagnosis.premises import ABOUT, listed, neighbours
-    from mnemic.adapters.cli.diagnosis.spaces import is_empty, space
+    from mnemic.adapters.cli.diagnosis.spaces import is_empty
 
-    names = store.spaces()
-    if run.space not in names:
-        yield ABOUT.warning(
-            "spaces",
-            f"there is no space {run.space!r}",
-            remedy=f"Name one with --space; the file has: {', '.join(names) or 'none yet'}.",
-        )
-    else:
-        yield ABOUT.ok("spaces", ", ".join(names))
     others = neighbours(path)
     if others and is_empty(store):
         yield ABOUT.warning(
@@ -108,6 +130,23 @@ def _inside(run: Invocation, path: Path, store: Store) -> Iterator[Finding]:
             f"nothing was ever learned here, and beside it stands {listed(others)}",
             remedy="If that one was meant, name it with --db or MNEMIC_DB.",
         )
+    yield from _spaces(run, store)
+
+
+def _spaces(run: Invocation, store: Store) -> Iterator[Finding]:
+    """Look at the spaces of a store that is open to read."""
+    from mnemic.adapters.cli.diagnosis.premises import ABOUT
+    from mnemic.adapters.cli.diagnosis.spaces import space
+
+    names = store.spaces()
+    if run.space not in names:
+        yield ABOUT.warning(
+            "spaces",
+            f"there is no space {run.space!r}",
+            remedy=f"Name one with --space; the store has: {', '.join(names) or 'none yet'}.",
+        )
+    else:
+        yield ABOUT.ok("spaces", ", ".join(names))
     for name in names:
         with run.progress(f"verifying {name}") as progress:
             yield from space(store, name, progress)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mnemic.adapters.cli.failures import Exit
 from mnemic.adapters.cli.invocation import Flag, Run, VersionOption
+from mnemic.adapters.stores.addresses import address_of
 from mnemic.adapters.tokens import counter_named
 from mnemic.kernel.errors import FieldRefused, StoreFailed
 
@@ -143,7 +144,7 @@ def fork(
     name: str,
     /,
     *,
-    into: Path | None = None,
+    into: str | None = None,
     hour: float | None = None,
     version: VersionOption = None,
     at: str | None = None,
@@ -161,8 +162,8 @@ def fork(
 
     Args:
         name: The new space.
-        into: Another file, made if it is not there; then nothing is written to this one, and of a
-            damaged log what stands before the damage can be saved.
+        into: Another store: a file, made if it is not there, or a server. Then nothing is written
+            to this one, and of a damaged log what stands before the damage can be saved.
         hour: Active hours: everything up to and including it.
         version: A version of the log.
         at: A wall-clock instant, ISO 8601: the last version recorded by then.
@@ -172,7 +173,7 @@ def fork(
     with run.memory(read_only=into is not None) as memory, run.progress("copying") as progress:
         result = memory.fork(
             name,
-            into=into,
+            into=None if into is None else address_of(into),
             hour=hour,
             version=version,
             at=at,

@@ -20,6 +20,7 @@ from rich.text import Text
 
 from mnemic.adapters.cli.failures import Failure, NotConfirmed
 from mnemic.adapters.embedders.shipped import EmbedderName
+from mnemic.adapters.stores.addresses import Address, told
 from mnemic.adapters.tokens import CounterName
 
 if TYPE_CHECKING:
@@ -66,8 +67,8 @@ class Point:
 class Invocation:
     """The options that every command shares, and the two streams."""
 
-    path: Path
-    """The store's file."""
+    path: Address
+    """The store: its file, or the address of a server, which may hold a password."""
     keys: Path | None = None
     """The file of keys that lock its words; None: they stand open."""
     space: str
@@ -136,11 +137,18 @@ class Invocation:
             yield view
 
     def is_there(self) -> bool:
-        """Say whether there is a file."""
+        """Say whether there is a file; what a server holds is seen when it is asked."""
+        if not isinstance(self.path, Path):
+            return True
         try:
             return self.path.exists()
         except OSError:  # a name that no file can have
             return False
+
+    @property
+    def store(self) -> str:
+        """The store as it may be told: the file's whole path, or the address without a password."""
+        return str(self.path.resolve()) if isinstance(self.path, Path) else told(self.path)
 
     # --- the terminal -----------------------------------------------------------------------
 
@@ -255,7 +263,7 @@ VersionOption = Annotated[int | None, Parameter(converter=_version)]
 
 
 def invocation(
-    path: Path,
+    path: Address,
     *,
     keys: Path | None = None,
     space: str,

@@ -71,7 +71,7 @@ def _is_new(run: Run) -> bool:
         return True
     if run.space not in spaces:
         raise PointOutOfRange(
-            f"{run.path.resolve()} has no space {run.space!r}",
+            f"{run.store} has no space {run.space!r}",
             recovery=f"Name one with --space: {', '.join(spaces[:SHOWN_MAX])}; or give --make to "
             "begin a new one.",
             space=run.space,
@@ -83,7 +83,7 @@ def _introduce(run: Run, memory: SyncMemory) -> None:
     """Say on standard error what is served; standard output is the client's."""
     lines = [
         f"mnemic {version('mnemic')} serves MCP on standard input and output",
-        f"store {run.path.resolve()}",
+        f"store {run.store}",
         f"space {memory.status().summary}",
     ]
     if sys.stdin.isatty():

@@ -10,9 +10,16 @@ from typing import TYPE_CHECKING
 from mnemic.adapters.embedders.shipped import embedder_named
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.proximity.keeper import Graphs
+from mnemic.adapters.stores.addresses import IN_MEMORY, is_file, told
 from mnemic.adapters.stores.opening import open_store
 from mnemic.adapters.tokens import counter_named
-from mnemic.kernel.errors import LogCorrupt, PointOutOfRange, SessionState, StoreFailed
+from mnemic.kernel.errors import (
+    FieldRefused,
+    LogCorrupt,
+    PointOutOfRange,
+    SessionState,
+    StoreFailed,
+)
 
 if TYPE_CHECKING:
     from mnemic.adapters.cli.invocation import Invocation
@@ -37,10 +44,18 @@ def opened(
         warning: Whether that is said.
 
     Raises:
-        StoreFailed: There is no such file.
+        StoreFailed: There is no such file, or no such server.
+        NotAStore: There is no store on the server, or it is none of ours.
+        FieldRefused: The store would be gone when the command ends.
         PointOutOfRange: There is no such space in it.
         SessionState: The session to go on with is not open, or somebody else began it.
     """
+    if str(run.path) == IN_MEMORY:
+        raise FieldRefused(
+            "what is only in memory is gone when the command ends",
+            recovery="Name a file or a server with --db or MNEMIC_DB.",
+            field="db",
+        )
     if not making and not run.is_there():
         raise StoreFailed(
             f"there is no file {run.path}",
@@ -50,6 +65,8 @@ def opened(
         )
     # Whoever only reads needs no model of a new space.
     wanted = None if run.embedder is None or read_only else embedder_named(run.embedder)
+    if not (making or read_only or is_file(run.path)):
+        open_store(run.path, read_only=True).close()  # it is there, or nothing is made
     store = open_store(run.path, read_only=read_only, keys=run.keys)
     try:
         if not making:
@@ -102,7 +119,7 @@ def _check_space(run: Invocation, store: Store) -> None:
             f" Did you mean {near!r}?" for near in get_close_matches(run.space, spaces, n=1)
         )
         raise PointOutOfRange(
-            f"{run.path} has no space {run.space!r}",
+            f"{told(run.path)} has no space {run.space!r}",
             recovery=f"Name one with --space; the file has: {known}.{meant}",
             space=run.space,
         )

@@ -58,7 +58,8 @@ def serve(
             that speaks TLS.
         port: Port to listen at; 0 is any that is free.
         open_loopback: Let whoever sits at this machine come in without a token, and do everything.
-        token_file: The file of tokens: STORE.tokens beside the store, if not given.
+        token_file: The file of tokens: STORE.tokens beside the store, if not given. A store on a
+            server has no place beside it, and needs one.
         cors: A web origin whose pages may ask, like https://app.example; repeat for more.
         read_only: Let nobody write, whatever their token.
         make: Begin a new store, though another one stands beside it.
@@ -71,7 +72,7 @@ def serve(
         run: This invocation.
     """
     _require_extra()
-    from mnemic.adapters.access import Keyring, beside
+    from mnemic.adapters.cli.access import keyring_of
     from mnemic.adapters.hosting.neighbours import check_meant
     from mnemic.adapters.http import server
     from mnemic.adapters.http.settings import Settings
@@ -81,7 +82,7 @@ def serve(
     settings = Settings(
         host=host, port=port, open_loopback=open_loopback, origins=cors, read_only=read_only
     )
-    keyring = Keyring.open(beside(run.path) if token_file is None else token_file)
+    keyring = keyring_of(run, token_file, option="--token-file")
     count = _processors() if workers == "auto" else workers
     check_count(count)
     server.check_reach(keyring, settings)
@@ -154,14 +155,14 @@ def _announce(run: Invocation, url: str, keyring: Keyring) -> None:
     """Say where the server can be asked, and for what."""
     from mnemic.adapters.hosting.neighbours import spaces_in
 
-    store, spaces = run.path.resolve(), spaces_in(run.path)
+    spaces = spaces_in(run.path)
     if run.as_json:
-        document = {"url": url, "store": str(store), "spaces": list(spaces)}
+        document = {"url": url, "store": run.store, "spaces": list(spaces)}
         run.write_json(document | {"tokens": str(keyring.path)})
     else:
         for name, value in {
             "url": url,
-            "store": store,
+            "store": run.store,
             "spaces": ", ".join(spaces),
             "tokens": keyring.path,
         }.items():

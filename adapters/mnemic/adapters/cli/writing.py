@@ -14,6 +14,7 @@ from mnemic.adapters.cli.conditions import metadata as objects
 from mnemic.adapters.cli.failures import Exit
 from mnemic.adapters.cli.invocation import STANDARD_INPUT, Flag, Run
 from mnemic.adapters.cli.lines import Line, lines
+from mnemic.adapters.stores.addresses import told
 
 if TYPE_CHECKING:
     from mnemic.kernel.results import Refusal
@@ -233,7 +234,7 @@ def erase_space(*, yes: Flag = False, command_id: str | None = None, run: Run) -
     with run.memory() as memory:
         if not yes:
             run.confirm(
-                f"This destroys every word of space {run.space!r} in {run.path}, for good. "
+                f"This destroys every word of space {run.space!r} in {told(run.path)}, for good. "
                 "Nothing can be learned in it afterwards.",
                 word=run.space,
             )

@@ -18,6 +18,7 @@ from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock, get_ident
+from typing import TYPE_CHECKING, cast
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -30,6 +31,9 @@ from mnemic.adapters.stores import chain
 from mnemic.adapters.stores.drafts import drafts_of
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, MnemicError, NotEncrypted
 from mnemic.kernel.ports import CommandRow, Head, Log, PayloadRow, Record, Store
+
+if TYPE_CHECKING:
+    from mnemic.kernel.ports import Telling
 
 THE_SPACE = ""
 """The owner of what belongs to no block."""
@@ -65,6 +69,16 @@ class EncryptedStore:
         """
         path: Path = self.inner.path  # type: ignore[attr-defined]
         return path
+
+    @property
+    def probe(self) -> Callable[[], None]:
+        """What sees whether the inner store can be reached.
+
+        Raises:
+            AttributeError: It has nothing of the kind.
+        """
+        probe: Callable[[], None] = self.inner.probe  # type: ignore[attr-defined]
+        return probe
 
     def spaces(self) -> tuple[str, ...]:
         """Return the names of all spaces, sorted."""
@@ -133,6 +147,24 @@ class EncryptedLog:
     def command(self, command_id: str) -> CommandRow | None:
         """Return the remembered command with this id."""
         return self.inner.command(command_id)
+
+    @property
+    def hear(self) -> Callable[[Callable[[], None]], Callable[[], None]]:
+        """What asks the log inside to tell of itself; see ``mnemic.kernel.ports.Telling``.
+
+        Raises:
+            AttributeError: It does not tell.
+        """
+        return cast("Telling", self.inner).hear
+
+    @property
+    def wait(self) -> Callable[[int, float], bool]:
+        """What waits until the log inside goes on; see ``mnemic.kernel.ports.Telling``.
+
+        Raises:
+            AttributeError: It cannot.
+        """
+        return cast("Telling", self.inner).wait
 
     def check(self) -> None:
         """Let the store that is inside check what no chain covers, if it can.

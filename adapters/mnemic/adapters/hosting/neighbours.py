@@ -7,7 +7,7 @@ from contextlib import closing
 from itertools import islice
 from pathlib import Path
 
-from mnemic.adapters.stores.sqlite import SQLiteStore
+from mnemic.adapters.stores.opening import Address, is_file, open_store
 from mnemic.kernel.errors import MnemicError, StoreFailed
 
 LOOKED_AT_MAX = 100
@@ -15,14 +15,15 @@ LOOKED_AT_MAX = 100
 NAMED_MAX = 3
 
 
-def check_meant(path: Path) -> None:
+def check_meant(address: Address) -> None:
     """Refuse a store that is not there, or has no spaces, while one beside it has some.
 
     Raises:
         StoreFailed: Naming what stands beside it.
     """
-    if spaces_in(path):
+    if not is_file(address) or spaces_in(address):
         return
+    path = Path(address)
     full = [each for each in _beside(path) if spaces_in(each)]
     if full:
         there = "is not there" if not path.exists() else "has no spaces"
@@ -35,12 +36,12 @@ def check_meant(path: Path) -> None:
         )
 
 
-def spaces_in(path: Path) -> tuple[str, ...]:
-    """Return the names of the spaces in a file; none, if it is no store of ours."""
+def spaces_in(address: Address) -> tuple[str, ...]:
+    """Return the names of the spaces in a store; none, if it is none of ours."""
     try:
-        if not path.is_file():
+        if is_file(address) and not Path(address).is_file():
             return ()
-        with closing(SQLiteStore(path, read_only=True)) as store:
+        with closing(open_store(address, read_only=True)) as store:
             return store.spaces()
     except (MnemicError, OSError):
         return ()

@@ -101,8 +101,8 @@ class Spaces:
     """The spaces of one store. ``async with Spaces(path) as spaces: ...``.
 
     Args:
-        store: A file, which is made if it is not there, or a store of the host's own, which stays
-            open.
+        store: A file, which is made if it is not there; the address of a server; or a store of the
+            host's own, which stays open.
         open_max: Spaces that stay open though nobody uses them. Range: >= 1.
         keys: The file of keys that lock the words of a store given as an address; None: they stand
             open.
@@ -175,6 +175,9 @@ class Spaces:
         """
         store = self._standing()
         await to_thread.run_sync(store.spaces)
+        probe: Callable[[], None] | None = getattr(store, "probe", None)
+        if probe is not None:
+            await to_thread.run_sync(probe)
         path: Path | None = getattr(store, "path", None)
         if path is not None and not self._opening.get("read_only", False):
             await to_thread.run_sync(_try_writing, path)

@@ -38,7 +38,7 @@ from mnemic.adapters.http.routes import SPACE
 from mnemic.adapters.http.security import header
 from mnemic.adapters.http.visits import let_in, visit
 from mnemic.adapters.http.watches import Watch, Watches
-from mnemic.adapters.inprocess.standing import version_of
+from mnemic.adapters.inprocess.standing import hearing, version_of
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.wire.problems import status_of
 from mnemic.kernel.errors import FieldRefused, MnemicError
@@ -79,7 +79,7 @@ async def answer(desk: Desk, scope: Any) -> Pieces:
     try:
         after = beginning(scope)
         reading.check_acceptable(scope, sse.MEDIA_TYPE)
-        watch = desk.watches.follow(space, partial(version_of, memory))
+        watch = desk.watches.follow(space, partial(version_of, memory), hear=hearing(memory))
     except BaseException:
         visited.hold.release()
         raise

@@ -1,20 +1,25 @@
 """Watches: how far the logs are that somebody follows, and who waits to hear of it.
 
 A write of this process is told at once. What other processes write is found by looking at the head
-of the log, often at first and then more rarely, by one look for all who follow the same space.
+of the log, often at first and then more rarely, by one look for all who follow the same space. One
+that tells of itself is looked at when it does; and still now and then, for word can be lost.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import TypeVar
 
 from anyio import CapacityLimiter, to_thread
 from attrs import define, field
 
 from mnemic.adapters.http.failures import Overloaded, Stopping
+from mnemic.adapters.inprocess.standing import Hear
 
 T = TypeVar("T")
 
@@ -23,6 +28,8 @@ LOG = logging.getLogger("mnemic.http")
 LOOK_MIN_S = 0.02
 LOOK_MAX_S = 0.25
 """How long something that another process wrote may stay unseen."""
+LOOK_TOLD_MAX_S = 1.0
+"""How long it may if the log should have told of it, and did not."""
 THREADS = 4
 """Of all who follow logs: they are never in the way of the verbs."""
 
@@ -33,10 +40,16 @@ class Watch:
 
     head: Callable[[], int]
     """Looks where it ends. Runs on a thread."""
+    hear: Hear | None = None
+    """Asks the log to tell when it may have moved on; None: it does not tell."""
     version: int = -1
     followers: int = 0
     _news: asyncio.Event = field(factory=asyncio.Event)
     _looking: asyncio.Task[None] | None = None
+    _told: asyncio.Event = field(factory=asyncio.Event)
+    """Set when the log said that it may have moved on."""
+    _deaf: Callable[[], None] | None = None
+    """Has the log tell no more."""
 
     def saw(self, version: int) -> None:
         """Take note of a version that stands in the log."""
@@ -65,17 +78,22 @@ class Watch:
 
     def begin(self, threads: CapacityLimiter, stopping: asyncio.Event) -> None:
         """Begin to look."""
+        if self.hear is not None:
+            self._deaf = self.hear(partial(_tell, asyncio.get_running_loop(), self._told))
         self._looking = asyncio.create_task(self._look(threads, stopping))
 
     def end(self) -> None:
         """Look no more."""
+        if self._deaf is not None:
+            self._deaf()
         if self._looking is not None:
             self._looking.cancel()
 
     async def _look(self, threads: CapacityLimiter, stopping: asyncio.Event) -> None:
         pause_s = LOOK_MIN_S
+        most_s = LOOK_MAX_S if self.hear is None else LOOK_TOLD_MAX_S
         while not stopping.is_set():
-            await asyncio.sleep(pause_s)
+            await self._pause(pause_s, stopping)
             known = self.version
             try:
                 self.saw(await to_thread.run_sync(self.head, limiter=threads))
@@ -84,8 +102,17 @@ class Watch:
                 LOG.debug("the head of a log cannot be seen", exc_info=True)
                 self.rouse()
             moved = self.version > known
-            pause_s = LOOK_MIN_S if moved else min(2 * pause_s, LOOK_MAX_S)
+            pause_s = LOOK_MIN_S if moved else min(2 * pause_s, most_s)
         self.rouse()
+
+    async def _pause(self, pause_s: float, stopping: asyncio.Event) -> None:
+        """Wait so long, or until the log has told of itself, or soon after all is to stop."""
+        end = time.monotonic() + pause_s
+        while not (stopping.is_set() or self._told.is_set()) and time.monotonic() < end:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(pause_s, LOOK_MAX_S)):
+                    await self._told.wait()
+        self._told.clear()
 
 
 class Watches:
@@ -112,12 +139,13 @@ class Watches:
         """Who follow just now."""
         return sum(watch.followers for watch in self._watches.values())
 
-    def follow(self, space: str, head: Callable[[], int]) -> Watch:
+    def follow(self, space: str, head: Callable[[], int], *, hear: Hear | None = None) -> Watch:
         """Follow a space from now on, until ``leave``.
 
         Args:
             space: Its name.
             head: Looks where its log ends, for as long as anybody follows. Runs on a thread.
+            hear: Asks the log to tell of itself; None: it does not.
 
         Raises:
             Overloaded: As many follow as may.
@@ -132,7 +160,7 @@ class Watches:
             )
         watch = self._watches.get(space)
         if watch is None:
-            watch = self._watches[space] = Watch(head=head)
+            watch = self._watches[space] = Watch(head=head, hear=hear)
             watch.begin(self._threads, self._stopping)
         watch.followers += 1
         return watch
@@ -154,3 +182,9 @@ class Watches:
         watch = self._watches.get(space)
         if watch is not None:
             watch.saw(version)
+
+
+def _tell(loop: asyncio.AbstractEventLoop, told: asyncio.Event) -> None:
+    """Set an event of *loop* from another thread."""
+    with suppress(RuntimeError):  # the loop is closed, and nobody waits
+        loop.call_soon_threadsafe(told.set)

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from mnemic.adapters.inprocess.host import Host
 
+Hear = Callable[[Callable[[], None]], Callable[[], None]]
 T = TypeVar("T")
 
 TRIES = 3
@@ -22,6 +23,16 @@ def version_of(memory: Host) -> int:
     with space.guard:
         space.catch_up()
         return space.state.version
+
+
+def hearing(memory: Host) -> Hear | None:
+    """Return what asks the log to tell when it may have moved on, if it is one that can.
+
+    See ``mnemic.kernel.ports.Telling``.
+    """
+    log = memory._open().log  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    hear: Hear | None = getattr(log, "hear", None)
+    return hear
 
 
 def version_written(memory: Host) -> int:

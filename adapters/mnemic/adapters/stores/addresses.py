@@ -1,4 +1,6 @@
-"""Where a PostgreSQL store is, as a URI of libpq says it, and how that is told without its secrets.
+"""What hosts call their stores: paths, servers, the memory of the process; and how to tell of it.
+
+Where a server is, a URI of libpq says, and that may hold a password.
 
 What may be told is picked, not what may not: the user, the host, the port, the database and the
 schema. Everything else in an address may be a secret, or lead to one.
@@ -6,12 +8,17 @@ schema. Everything else in an address may be a secret, or lead to one.
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TypeAlias
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
 from attrs import field, frozen
 
 from mnemic.kernel.errors import NotAStore
 
+Address: TypeAlias = str | Path
+"""What a host calls a store that it has not opened: see ``open_store``."""
+IN_MEMORY = ":memory:"
 SCHEMES = ("postgresql", "postgres")
 SCHEMA = "mnemic"
 """Where our tables stand, unless the address says ``schema=``."""
@@ -43,6 +50,25 @@ class ServerAddress:
         for secret in self.secrets:
             told = told.replace(secret, HIDDEN)
         return told
+
+
+def address_of(given: str) -> Address:
+    """Return what somebody wrote as a name of a store: an address of a server, or else a path."""
+    return given if "://" in given else Path(given)
+
+
+def told(address: Address) -> str:
+    """Return *address* as it may be told to anyone: without the password of a server."""
+    if is_server(address):
+        return parsed(str(address)).shown
+    if isinstance(address, Path) or is_file(address) or address == IN_MEMORY:
+        return str(address)
+    return f"{address.partition('://')[0]}://…"  # of what is none of ours, nothing is known
+
+
+def is_file(address: Address) -> bool:
+    """Return whether *address* names a file, and neither a server nor the memory."""
+    return isinstance(address, Path) or (str(address) != IN_MEMORY and "://" not in address)
 
 
 def is_server(address: object) -> bool:

@@ -8,14 +8,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeGuard
 
-from mnemic.adapters.stores.addresses import is_server
+from mnemic.adapters.stores.addresses import IN_MEMORY, Address, is_file, is_server
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.kernel.errors import FieldRefused, NotAStore, Unavailable
 from mnemic.kernel.ports import Store
 
-Address: TypeAlias = str | Path
-"""What a host calls a store that it has not opened: see ``open_store``."""
-IN_MEMORY = ":memory:"
+__all__ = ["IN_MEMORY", "Address", "is_file", "open_store", "opened"]
 Synchronous: TypeAlias = Literal["full", "normal"]
 
 
@@ -108,11 +106,6 @@ def _open_server(address: Address, *, synchronous: Synchronous, read_only: bool)
 
 def _is_synchronous(given: str) -> TypeGuard[Synchronous]:
     return given in {"full", "normal"}
-
-
-def is_file(address: Address) -> bool:
-    """Return whether *address* names a file, and neither a server nor the memory."""
-    return isinstance(address, Path) or (str(address) != IN_MEMORY and "://" not in address)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ Edit: TypeAlias = Callable[..., None]
 
 @pytest.fixture(scope="session")
 def server() -> Generator[str]:
-    with servers.served() as address:
+    with servers.SHARED.served() as address:
         yield address
 
 

@@ -10,7 +10,7 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Generator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +45,33 @@ def folder() -> Generator[Path]:
         shutil.rmtree(made)
 
 
-@contextmanager
-def served() -> Generator[str]:
-    """Run a server for a ``with`` block, and leave nothing of it."""
-    with folder() as data, running(data) as address:
-        yield address
+class Shared:
+    """The one server for all tests of this process that need no server of their own."""
+
+    def __init__(self) -> None:
+        self._users = 0
+        self._end = ExitStack()
+        self._address = ""
+
+    @contextmanager
+    def served(self) -> Generator[str]:
+        """Give its address for a ``with`` block; it ends with the last one, and leaves nothing."""
+        if not self._users:
+            self._address = self._end.enter_context(running(self._end.enter_context(folder())))
+            with closing(psycopg.connect(self._address, autocommit=True)) as connection:
+                # No test of ours crashes it, and the disk is what most would wait for.
+                connection.execute("ALTER SYSTEM SET fsync = off")
+                connection.execute("SELECT pg_reload_conf()")
+        self._users += 1
+        try:
+            yield self._address
+        finally:
+            self._users -= 1
+            if not self._users:
+                self._end.close()
+
+
+SHARED = Shared()
 
 
 @contextmanager

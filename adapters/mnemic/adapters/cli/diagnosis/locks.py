@@ -28,12 +28,12 @@ def table(keys: Path) -> KeyTable | None:
         return None
 
 
-def locks(keys: Path, store: Path) -> Iterator[Finding]:
+def locks(keys: Path, store: Path | None) -> Iterator[Finding]:
     """Look at the file of keys.
 
     Args:
         keys: Where it should stand.
-        store: What it locks.
+        store: The file that it locks; None: a store on a server.
     """
     from mnemic.adapters.encryption import KeyTable
 
@@ -54,7 +54,7 @@ def locks(keys: Path, store: Path) -> Iterator[Finding]:
     live, gone = sum(each.live for each in holdings), sum(each.erased for each in holdings)
     spaces = plural(len(holdings), "space")
     yield ABOUT.ok("file", f"{plural(live, 'key')} of {spaces}, {gone} destroyed; yours alone")
-    if keys.parent == store.parent:
+    if store is not None and keys.parent == store.parent:
         yield ABOUT.warning(
             "place",
             f"{keys.name} stands beside the store that it locks",

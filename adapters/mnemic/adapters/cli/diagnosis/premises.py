@@ -59,7 +59,9 @@ def premises(path: Path) -> Iterator[Finding]:
         return
     log = path.with_name(f"{path.name}-wal")
     waiting = log.stat().st_size if log.exists() else 0
-    yield ABOUT.ok("file", f"{path}, {_mb(facts.st_size)}, and {_mb(waiting)} in its log")
+    yield ABOUT.ok(
+        "file", f"{path}, {megabytes(facts.st_size)}, and {megabytes(waiting)} in its log"
+    )
     yield _modes(path, facts.st_mode)
     yield _room(path, free)
     yield _writers(path)
@@ -110,10 +112,10 @@ def _room(path: Path, free: int) -> Finding:
     if free < FREE_MIN_MB * BYTES_PER_MB:
         return ABOUT.warning(
             "disk",
-            f"{_mb(free)} free in {path.parent}",
+            f"{megabytes(free)} free in {path.parent}",
             remedy="Make room: a full disk refuses what is learned.",
         )
-    return ABOUT.ok("disk", f"{_mb(free)} free")
+    return ABOUT.ok("disk", f"{megabytes(free)} free")
 
 
 def _writers(path: Path) -> Finding:
@@ -187,7 +189,7 @@ def neighbours(path: Path) -> list[Path]:
 
 def listed(files: list[Path]) -> str:
     """Return some files with their sizes, in a line."""
-    shown = [f"{file} ({_mb(file.stat().st_size)})" for file in files[:NEIGHBOURS_SHOWN]]
+    shown = [f"{file} ({megabytes(file.stat().st_size)})" for file in files[:NEIGHBOURS_SHOWN]]
     more = f" and {len(files) - len(shown)} more" if len(files) > len(shown) else ""
     return ", ".join(shown) + more
 
@@ -206,5 +208,6 @@ def _is_store(file: Path) -> bool:
     return header.startswith(MAGIC) and int.from_bytes(header[68:72], "big") == APPLICATION_ID
 
 
-def _mb(size: int) -> str:
+def megabytes(size: int) -> str:
+    """Return a size as a person reads it."""
     return f"{size / BYTES_PER_MB:,.2f} MB"

@@ -48,7 +48,7 @@ def _make(recorder: SpaceRecorder, address: ServerAddress, *, read_only: bool) -
     if read_only:
         raise NotAStore(
             f"{address.shown} holds no store yet",
-            recovery="Name one that exists, or open it without read_only to make one.",
+            recovery="Name another, or open it to write, which makes one: `mnemic learn`.",
             path=address.shown,
         )
     datastore = recorder.datastore

@@ -20,8 +20,10 @@ from mnemic.adapters.stores.postgres.faults import named
 from mnemic.adapters.stores.postgres.notices import Notices
 from mnemic.adapters.stores.postgres.turns import Turns
 from mnemic.adapters.stores.recorded import RecordedLog
-from mnemic.kernel.errors import PointOutOfRange, ViewReadOnly
+from mnemic.kernel.errors import PointOutOfRange, StoreFailed, ViewReadOnly
 from mnemic.kernel.ports import Log
+
+_IS_STANDBY = b"SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::bool"
 
 
 class PostgresStore:
@@ -113,6 +115,21 @@ class PostgresStore:
         if self.read_only:
             shown = self.address.shown
             raise ViewReadOnly(f"{shown} is open to read only", path=shown)
+
+    def probe(self) -> None:
+        """See whether the server answers, and takes what is written unless this store only reads.
+
+        Raises:
+            StoreFailed, StoreBusy: It does not.
+        """
+        with named(self.address):
+            is_standby = self.recorder.datastore.rows(_IS_STANDBY) == [(True,)]
+        if is_standby and not self.read_only:
+            raise StoreFailed(
+                f"{self.address.shown} is a replica, or takes no writes",
+                recovery="Name the primary server, or open the store with read_only=True.",
+                path=self.address.shown,
+            )
 
     def vacuum(self) -> None:
         """Try to have the server clear away deleted payloads; ``is_vacuumed`` says how it went."""
