@@ -29,12 +29,15 @@ class TestSyncMemoryOnAServer(DoorContract):
             self.addresses: dict[Path, str] = {}
             yield
 
-    def door(self, setting: Setting) -> AbstractContextManager[Any]:
+    def store(self, setting: Setting) -> str:
         if setting.folder not in self.addresses:  # as on a disk: another folder, another store
             made = self.schemas.enter_context(servers.schema(self.server))
             self.addresses[setting.folder] = made
+        return self.addresses[setting.folder]
+
+    def door(self, setting: Setting) -> AbstractContextManager[Any]:
         return SyncMemory.open(
-            self.addresses[setting.folder],
+            self.store(setting),
             space=setting.space,
             embedder=setting.embedder,
             clock=setting.clock,

@@ -44,8 +44,8 @@ def opened(
         warning: Whether that is said.
 
     Raises:
-        StoreFailed: There is no such file, or no such server.
-        NotAStore: There is no store on the server, or it is none of ours.
+        StoreFailed: There is no such file, no such server, or no store on it.
+        NotAStore: It is none of ours.
         FieldRefused: The store would be gone when the command ends.
         PointOutOfRange: There is no such space in it.
         SessionState: The session to go on with is not open, or somebody else began it.

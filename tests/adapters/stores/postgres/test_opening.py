@@ -241,8 +241,9 @@ def test_too_many_connections_are_told_of(guarded: str) -> None:
 def test_a_store_that_is_not_there_is_not_made_by_a_reader(
     address: str, admin: psycopg.Connection
 ) -> None:
-    with pytest.raises(NotAStore):
+    with pytest.raises(StoreFailed) as caught:
         PostgresStore(address, read_only=True)
+    assert "mnemic learn" in caught.value.recovery
     assert tables(admin, address) == []
 
 

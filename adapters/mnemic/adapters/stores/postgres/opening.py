@@ -8,7 +8,7 @@ from mnemic.adapters.stores.addresses import ServerAddress
 from mnemic.adapters.stores.postgres.connections import Datastore
 from mnemic.adapters.stores.postgres.format import filled, is_new
 from mnemic.adapters.stores.postgres.recorder import SpaceRecorder
-from mnemic.kernel.errors import NotAStore
+from mnemic.kernel.errors import StoreFailed
 
 KEY_BYTES = 8
 
@@ -26,7 +26,7 @@ def opened(datastore: Datastore, *, read_only: bool) -> SpaceRecorder:
 
     Raises:
         NotAStore, StoreTooNew: It is not ours, or not yet; it is left as it was.
-        StoreFailed: The server is none that we can use.
+        StoreFailed: The server is none that we can use, or there is no store to read.
         psycopg.Error: It cannot be reached, or refuses.
     """
     recorder, address = SpaceRecorder(datastore), datastore.address
@@ -43,10 +43,10 @@ def _make(recorder: SpaceRecorder, address: ServerAddress, *, read_only: bool) -
     """Make the tables, unless another process is faster. All of them, or none.
 
     Raises:
-        NotAStore: There is none, and whoever only reads makes none.
+        StoreFailed: There is none, and whoever only reads makes none.
     """
     if read_only:
-        raise NotAStore(
+        raise StoreFailed(
             f"{address.shown} holds no store yet",
             recovery="Name another, or open it to write, which makes one: `mnemic learn`.",
             path=address.shown,
