@@ -132,7 +132,10 @@ class PostgresStore:
             )
 
     def vacuum(self) -> None:
-        """Try to have the server clear away deleted payloads; ``is_vacuumed`` says how it went."""
+        """Try to have the server clear away deleted payloads; ``is_vacuumed`` says how it went.
+
+        A table that is being worked on is passed over, and left to the server's own clearing.
+        """
         self.is_vacuumed = False
         # The erasure is committed: what fails here is tried again with the next one.
         with suppress(psycopg.Error, Lost):
@@ -161,7 +164,7 @@ class PostgresStore:
 class PostgresLog(RecordedLog):
     """One space of a PostgreSQL store."""
 
-    batch_versions = 2048  # a journey to the server for so many
+    batch_versions = 512  # more spares journeys to the server, and takes longer to go through
 
     def __init__(self, store: PostgresStore, name: str, number: int) -> None:
         super().__init__(store.recorder, name, number)
