@@ -2,7 +2,8 @@
 
 One connection of a store listens, on a thread of its own, from the moment that somebody first wants
 to know. What it hears is never believed: it is a reason to look. Whoever waits looks besides, now
-and then, so that a connection that was killed, or fell silent, or never came about, costs a moment.
+and then, so that a connection that was killed, or fell silent, or never came about, costs a moment;
+and so does a writer that was killed between its append and the word of it.
 """
 
 from __future__ import annotations

@@ -5,7 +5,10 @@ hands it on in the order of asking, and takes it from whoever is killed or cut o
 at a file it orders writers and nothing more: an append that does without it is as safe.
 
 A turn and what it leads to cost one journey to the server before, and one after, which also tells
-those who wait what was written.
+those who wait what was written. Told within the append's own transaction, it would reach them as
+surely or as little, and cost more: PostgreSQL lets only one transaction that notifies commit at a
+time, in the whole server, its wait for the disk included. (Eight writers of eight spaces: 400
+commits a second so, 1,400 to 2,900 this way.)
 """
 
 from __future__ import annotations
