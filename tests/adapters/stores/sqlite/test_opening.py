@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -237,3 +238,13 @@ def test_a_reader_left_half_way_holds_nothing(path: Path) -> None:
     store.close()
     with closing(sqlite3.connect(path)) as other:
         assert other.execute("PRAGMA journal_mode = DELETE").fetchone() == ("delete",)
+
+
+def test_a_new_file_is_made_once_by_many_who_open_it_at_once(tmp_path: Path) -> None:
+    def come(number: int) -> tuple[str, ...]:
+        with closing(SQLiteStore(tmp_path / f"{number // 4}.db", synchronous="normal")) as store:
+            store.log("home")
+            return store.spaces()
+
+    with ThreadPoolExecutor(4) as comers:
+        assert set(comers.map(come, range(400))) == {("home",)}

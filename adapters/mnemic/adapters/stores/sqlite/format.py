@@ -56,6 +56,11 @@ STATEMENTS = (
 """What makes an empty file ours, after the library's own table."""
 
 
+_LOOK = """SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)
+    FROM pragma_application_id, pragma_user_version"""
+"""In one look, for another process may make the file between two."""
+
+
 def is_new(c: sqlite3.Cursor, path: Path) -> bool:
     """Return whether the file is still empty; nothing is written.
 
@@ -63,9 +68,7 @@ def is_new(c: sqlite3.Cursor, path: Path) -> bool:
         NotAStore: If it belongs to another program.
         StoreTooNew: If a later release of mnemic made it.
     """
-    application: int = c.execute("PRAGMA application_id").fetchone()[0]
-    version: int = c.execute("PRAGMA user_version").fetchone()[0]
-    tables: int = c.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    application, version, tables = c.execute(_LOOK).fetchone()
     if application == version == tables == 0:
         return True
     if application != APPLICATION_ID or version < 1:
