@@ -118,7 +118,7 @@ def starve(lot: Lot) -> Findings:
             found.counts.update(each.error for each in promised if each.error is not None)
             found.counts["rounds"] += 1
             warden.look(place, promised, [])
-            for file in lot.folder.glob("*.jsonl*"):
+            for file in lot.folder.glob("a*.jsonl*"):
                 file.unlink()
         warden.close(f"seed {lot.seed}")
     return found

@@ -169,5 +169,5 @@ def _what(kept: list[Promised], under_way: Asked | None) -> str:
 
 
 def _clear(folder: Path) -> None:
-    for file in folder.glob("*.jsonl*"):
+    for file in folder.glob("a*.jsonl*"):
         file.unlink()
