@@ -79,7 +79,8 @@ class WhyNot(Result):
     block_id: BlockId
     stage: str
     """``returned``, ``not-learned``, ``inbox``, ``archived``, ``superseded``, ``expired``,
-    ``filter``, ``candidates``, ``top_k``, ``token_budget``, ``explored`` or ``sealed``."""
+    ``filter``, ``candidates``, ``top_k``, ``token_budget``, ``zone_full``, ``explored``
+    or ``sealed``."""
     detail: str
     """The stage in a sentence, with the numbers that decided."""
     successor_id: BlockId | None = None
