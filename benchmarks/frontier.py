@@ -495,7 +495,11 @@ def parsed() -> argparse.Namespace:
 def main() -> None:
     """Measure, print, and write if asked to."""
     options = parsed()
-    policy = DEFAULT if options.policy is None else Policy.parse(options.policy.read_text())
+    policy = (
+        DEFAULT
+        if options.policy is None
+        else Policy.drafted(json.loads(options.policy.read_text()))
+    )
     seeds = range(options.first_seed, options.first_seed + options.seeds)
     bar = Console(stderr=True)
     runs = [run(seed, options, policy) for seed in track(seeds, "memories", console=bar)]

@@ -332,7 +332,11 @@ def parsed() -> argparse.Namespace:
 def main() -> None:
     """Measure, print, and write if asked to."""
     options = parsed()
-    policy = DEFAULT if options.policy is None else Policy.parse(options.policy.read_text())
+    policy = (
+        DEFAULT
+        if options.policy is None
+        else Policy.drafted(json.loads(options.policy.read_text()))
+    )
     conversations = load(options.data, options.conversation)
     if options.leave_one_out and len(conversations) < 2:  # noqa: PLR2004 - one out, one in
         sys.exit("Leaving one out takes at least two conversations.")

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from mnemic.kernel.arithmetic import NANO
 from mnemic.kernel.errors import Refused
 from mnemic.kernel.events import AnswerRow
+from mnemic.kernel.policy import LEGACY
 from mnemic.projections.answering import Limits, pack
 from mnemic.projections.retrieval import Ranking
 from mnemic.projections.views import View, as_of
@@ -93,6 +94,25 @@ def test_no_flood_from_below_moves_what_is_trusted_by_a_nano_unit(
         ours = {*chosen} & {*free}
         assert ours == {*free[: len(ours)]}
         assert len(chosen) - len(ours) <= max(places * 4 // 5, places - len(free))
+
+
+@given(trusted=TRUSTED, asked=st.lists(questions(), min_size=2, max_size=4))
+def test_where_everything_is_trusted_zones_change_nothing(
+    trusted: list[Say], asked: list[Ask]
+) -> None:
+    talk = Talk("sparing")
+    talk.play(trusted)
+    talk.agent.memory.consolidate()
+    view, _ = talk.now()
+    before = view.under(evolve(view.policy, **LEGACY))
+    for ask in asked:
+        inquiry, ranking = ranked_by_columns(view, ask)
+        earlier, then = ranked_by_columns(before, ask)
+        assert rows(ranking) == rows(then)
+        limits = Limits(top_k=ask.top_k, token_budget=ask.budget or 1000, counter=COUNTER)
+        assert pack(view, inquiry, ranking, limits).answer == (
+            pack(before, earlier, then, limits).answer
+        )
 
 
 @pytest.mark.parametrize("places", [1, 2, 3, 5])

@@ -164,7 +164,7 @@ ZONE_PLACES = (
 )
 
 LEGACY: Mapping[str, Any] = MappingProxyType(
-    {"zone_places": (), "zone_bounded": (), "privilege_from": 0.0, "zones_apart": False}
+    {"zone_places": (), "zone_discounted": (), "privilege_from": 0.0, "zones_apart": False}
 )
 """What a policy was before these fields were: every zone is as good as any other."""
 
@@ -173,9 +173,9 @@ def _signals(value: Any) -> tuple[str, ...]:
     found = words(value)
     if unknown := sorted({*found} - {*INFLUENCED}):
         raise PolicyRefused(
-            f"zone_bounded names {', '.join(unknown)}",
+            f"zone_discounted names {', '.join(unknown)}",
             recovery=f"Name some of {', '.join(INFLUENCED)}.",
-            field="zone_bounded",
+            field="zone_discounted",
         )
     return found
 
@@ -316,8 +316,8 @@ class Policy:
     below it may take from others: where nothing else was found they may have all, but for a share
     of 0, which keeps a zone out. Blocks of a share of 1 are ranked as though there were no others.
     Any other zone reads as ``untrusted``."""
-    zone_bounded: tuple[str, ...] = field(default=INFLUENCED, converter=_signals)
-    """Signals that are never more than the ceiling of a block's zone."""
+    zone_discounted: tuple[str, ...] = field(default=INFLUENCED, converter=_signals)
+    """Signals that count as far as a block's zone is trusted: times its ceiling."""
     privilege_from: float = field(default=1.0, validator=unit)
     """The ceiling that a zone needs for its blocks to have what tags grant: a place guaranteed, a
     slower decay, a say in who the agent is."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.kernel.arithmetic import decayed_each
+from mnemic.kernel.arithmetic import decayed_each, product_each
 from mnemic.kernel.events import SIGNALS
 from mnemic.kernel.policy import Frame
 from mnemic.kernel.reading import ACTIVE
@@ -52,17 +52,17 @@ def signals(
     }
     if frame.reinforcement:
         found["reinforcement"] = reinforcement(view.strength.column("reinforcements", numbers))
-    _bound(found, view, numbers)
+    _discount(found, view, numbers)
     return tuple(found[name] for name in SIGNALS)
 
 
-def _bound(found: dict[str, Ints | None], view: View, numbers: Ints) -> None:
-    """Let no signal that a writer can pump be more than a block's zone is trusted."""
+def _discount(found: dict[str, Ints | None], view: View, numbers: Ints) -> None:
+    """Let what a writer can pump count as far as a block's zone is trusted."""
     ceilings = view.ceilings(numbers)
-    for name in view.policy.zone_bounded:
+    for name in view.policy.zone_discounted:
         value = found[name]
         if value is not None:
-            found[name] = np.minimum(value, ceilings)
+            found[name] = product_each(value, ceilings)
 
 
 def _recency(view: View, frame: Frame, numbers: Ints) -> Ints:

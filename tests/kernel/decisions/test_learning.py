@@ -27,6 +27,7 @@ class Knowing:
     """A reading that knows one block, under whatever id is asked for."""
 
     policy = DEFAULT
+    highest = None
     salt = SALT
 
     def __init__(self, text: BlockText | Erased) -> None:

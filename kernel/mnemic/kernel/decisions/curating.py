@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.kernel.arithmetic import decayed_each, nano
+from mnemic.kernel.arithmetic import decayed_each, nano, product_each
 from mnemic.kernel.decay import edge_rates, effective_weights
 from mnemic.kernel.decisions.room import Room
 from mnemic.kernel.decisions.room import ends as room_ends
@@ -188,8 +188,8 @@ class _Sweep:
             "centrality": centrality(np.where(self._alive, self._degrees(), 0)),
             "reinforcement": reinforcement(np.where(self._alive, blocks.reinforcements, 0)),
         }
-        for name in policy.zone_bounded:
-            signals[name] = np.minimum(signals[name], blocks.ceiling)
+        for name in policy.zone_discounted:
+            signals[name] = product_each(signals[name], blocks.ceiling)
         weights = policy.frame("self").weights(asked=False)
         return composites(weights, [signals[name] for name in SIGNALS])
 

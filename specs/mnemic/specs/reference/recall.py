@@ -262,10 +262,10 @@ def _signals(
             found[block]["centrality"] = scoring.fraction(degrees[block], busiest)
         if frame.reinforcement:
             found[block]["reinforcement"] = scoring.reinforcement(counts[block], most)
-        for name in policy.zone_bounded:
+        for name in policy.zone_discounted:
             value = found[block][name]
             if value is not None:
-                found[block][name] = min(value, policy.ceiling(facts.zone))
+                found[block][name] = scoring.times(value, policy.ceiling(facts.zone))
     return found
 
 

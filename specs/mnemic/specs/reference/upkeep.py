@@ -145,8 +145,8 @@ def self_scores(state: PlainState, now_us: int) -> dict[BlockId, int]:
             "centrality": scoring.fraction(degrees[block], greatest_degree),
             "reinforcement": scoring.reinforcement(facts.reinforcements, greatest_count),
         }
-        for name in {*signals} & {*state.policy.zone_bounded}:
-            signals[name] = min(signals[name], state.policy.ceiling(facts.zone))
+        for name in {*signals} & {*state.policy.zone_discounted}:
+            signals[name] = scoring.times(signals[name], state.policy.ceiling(facts.zone))
         scores[block] = scoring.composite(weights, signals)
     return scores
 
