@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from typing import Any
 
 import attrs
@@ -272,5 +273,6 @@ def test_a_repeated_id_writes_nothing_after_everything_was_erased(
     for each in memory.blocks().items:
         memory.erase(each.id)
     written = end(store)
-    ask(memory, "once")
+    with suppress(CommandIdReused):  # whether it is the same, only the erased words could tell
+        ask(memory, "once")
     assert end(store) == written

@@ -28,7 +28,7 @@ from mnemic.kernel.policy import LEGACY, Policy
 HERE = Path(__file__).parent
 SOURCE = HERE.parent.parent / "examples" / "fortnight.jsonl"
 LOGS = HERE / "logs"
-LATEST = "0.3.0"
+LATEST = "0.4.0"
 """The release whose log this scenario plays afresh, byte for byte."""
 QUESTION = "how long does a gauge wait before it resends?"
 STEPS = 130

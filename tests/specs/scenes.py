@@ -189,6 +189,21 @@ def changed_backup(path: Path) -> Generator[Call]:
     yield partial(backups.restore, kept, path.with_name("other.db"))
 
 
+@contextmanager
+def forgotten_keys(path: Path) -> Generator[Call]:
+    """Words were locked, and whoever comes brings no keys."""
+    with opened(path, keys=path.with_name("agent.keys")) as memory:
+        memory.learn("a secret")
+    yield partial(opened, path)
+
+
+@contextmanager
+def needless_keys(path: Path) -> Generator[Call]:
+    """Words stand open, and whoever comes brings keys."""
+    store(path)
+    yield partial(opened, path, keys=path.with_name("agent.keys"))
+
+
 def keyring(path: Path) -> Keyring:
     """Open the file of tokens as nobody's machine would matter."""
     return Keyring.open(path, clock=ManualClock(), entropy=SeededEntropy("scene"))
@@ -245,6 +260,8 @@ SCENES: dict[str, Scene] = {
     "no-place-for-checkpoints": no_place_for_checkpoints,
     "cut-export": cut_export,
     "changed-backup": changed_backup,
+    "forgotten-keys": forgotten_keys,
+    "needless-keys": needless_keys,
     "revoked-token": revoked_token,
     "reader-who-writes": reader_who_writes,
     "second-of-the-name": second_of_the_name,

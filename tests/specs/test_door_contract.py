@@ -19,6 +19,7 @@ UNSAID: dict[str, str] = {
     "close": OF_THE_HOST,
     "import_space.clock": PARTS,
     "import_space.entropy": PARTS,
+    "import_space.keys": PARTS,
 }
 """What no contract test asks for, and why: a verb, or one argument of it."""
 

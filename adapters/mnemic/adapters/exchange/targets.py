@@ -9,6 +9,7 @@ from pathlib import Path
 from mnemic.adapters.exchange import files
 from mnemic.adapters.exchange.asides import aside
 from mnemic.adapters.stores.drafts import drafts_of
+from mnemic.adapters.stores.mixing import check_unmixed
 from mnemic.adapters.stores.opening import IN_MEMORY, Address, is_file, open_store, opened
 from mnemic.kernel.errors import FieldRefused, SpaceExists, StoreFailed
 from mnemic.kernel.ports import Log, Store
@@ -30,6 +31,7 @@ def target(into: Address | Store, space: str, *, keys: Path | None = None) -> Ge
     Raises:
         SpaceExists: The space has events.
         FieldRefused: *into* is neither a path nor a store.
+        KeysMissing, NotEncrypted: The store keeps its words otherwise; see ``mixing``.
         NotAStore, StoreTooNew, StoreFailed: The file cannot be opened.
     """
     if not isinstance(into, str | Path) and not callable(getattr(into, "log", None)):
@@ -41,8 +43,10 @@ def target(into: Address | Store, space: str, *, keys: Path | None = None) -> Ge
             field="into",
         )
     if not isinstance(into, str | Path) or not is_file(into) or files.stands(Path(into)):
-        with opened(into, keys=keys) as store, drafts_of(store)(space) as log:
-            yield log
+        with opened(into, keys=keys) as store:
+            check_unmixed(store, space)
+            with drafts_of(store)(space) as log:
+                yield log
         return
     path = Path(into)
     if not path.parent.is_dir():

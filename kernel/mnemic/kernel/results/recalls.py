@@ -78,8 +78,8 @@ class Dropped(Result):
     score: float | None = None
     """None where it was never scored."""
     reason: str
-    """``top_k``, ``token_budget``, ``zone_full`` (its zone has taken its share), ``explored`` (chance
-    gave its place to another), ``superseded`` by a returned block, or ``filter``: the frame
+    """``top_k``, ``token_budget``, ``zone_full`` (its zone has taken its share), ``explored``
+    (chance gave its place to another), ``superseded`` by a returned block, or ``filter``: the frame
     promises it and the caller's filter shut it out."""
     superseded_by: BlockId | None = None
 
