@@ -22,7 +22,7 @@ from tests.adapters.stores.postgres import server as servers
 
 @pytest.fixture(scope="module")
 def server() -> Generator[str]:
-    with servers.served() as address:
+    with servers.SHARED.served() as address:
         yield address
 
 

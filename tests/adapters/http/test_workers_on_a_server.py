@@ -28,7 +28,7 @@ COMMANDS = 15
 @pytest.fixture(scope="module")
 def address() -> Generator[str]:
     """Return the address of a store that is not there yet."""
-    with servers.served() as server, servers.schema(server) as made:
+    with servers.SHARED.served() as server, servers.schema(server) as made:
         yield made
 
 
