@@ -175,6 +175,16 @@ def test_a_flood_takes_its_share_of_the_words_and_no_more(opened: Open) -> None:
     assert Counter(block.zone for block in found.blocks) == {"trusted": 3}
 
 
+@pytest.mark.parametrize(("policy", "heard"), [(BEFORE, 0), (DEFAULT, 3)])
+def test_a_flood_takes_its_share_of_the_evidence_and_no_more(
+    opened: Open, policy: Policy, heard: int
+) -> None:
+    memory = gates(opened, policy)
+    found = memory.deep_reference("gate code", depth=5)
+    zones = [memory.block(each.id).zone for each in found.evidence]
+    assert (zones.count("trusted"), "untrusted" in zones) == (heard, True)
+
+
 def test_where_nothing_else_is_known_the_untrusted_may_fill_an_answer(opened: Open) -> None:
     memory = opened()
     flood(memory, 9)

@@ -22,6 +22,7 @@ from mnemic.kernel.identity import BlockId
 from mnemic.kernel.reading import ACTIVE
 from mnemic.kernel.scoring import UNKNOWN
 from mnemic.kernel.texts import BlockText
+from mnemic.projections.allotment import Allotment
 from mnemic.projections.deliberation.claims import Statement, statement
 from mnemic.projections.deliberation.stems import Terms
 from mnemic.projections.deliberation.trust import trust
@@ -134,13 +135,17 @@ def trusted(view: View, numbers: list[int]) -> dict[int, int]:
 
 
 def _found(ranking: Ranking, depth: int) -> dict[int, int]:
-    """Return the relevance of what the question itself finds, the best first."""
-    relevant = [
-        (int(number), int(ranking.table[place][0]))
-        for place, number in enumerate(ranking.numbers.tolist())
-        if ranking.table[place][0] >= RELEVANCE_MIN
-    ]
-    return dict(relevant[:depth])
+    """Return the relevance of what the question itself finds, the best first.
+
+    Zones have their share of it, as they have of an answer.
+    """
+    room = Allotment(ranking, places=depth, tokens=0, cost=lambda _: 0)
+    found: list[int] = []
+    for place in ranking.order():
+        if ranking.table[place][0] >= RELEVANCE_MIN and room.obstacle(place) is None:
+            room.take(place)
+            found.append(place)
+    return {int(ranking.numbers[place]): int(ranking.table[place][0]) for place in sorted(found)}
 
 
 def _brought(ranking: Ranking, seeds: list[int]) -> Iterator[int]:
