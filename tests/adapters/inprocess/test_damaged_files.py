@@ -201,6 +201,19 @@ def test_a_payload_that_was_changed_or_lost_is_found(opened: Open, path: Path) -
     assert checked.problem == "a payload is missing that nobody erased"
 
 
+def test_a_lost_payload_of_an_event_alone_is_not_put_down_to_the_erasure_of_a_block(
+    opened: Open, path: Path
+) -> None:
+    with closing(opened(path)) as memory:
+        one, two = (each.block_id for each in memory.learn_many(["one", "two"]).results)
+        version = memory.compose([one, two], query="both").version
+        memory.erase(one)
+        assert memory.verify().sound
+    edit(path, f"DELETE FROM payloads WHERE owner = 'e{version}'")  # noqa: S608
+    checked = opened(path).verify()
+    assert (checked.sound, checked.first_bad_version) == (False, version)
+
+
 # --- what every error has -----------------------------------------------------------------------
 
 

@@ -9,8 +9,12 @@ from mnemic.adapters.codec.translation import Codec
 from mnemic.kernel import events as happened
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import Record
+from mnemic.kernel.texts import CompositionText, LabelText, Question, Salt
 
 _BLOCK_IDS = re.compile(rb'"([0-9a-f]{16})"')
+ITS_OWN = (Salt, Question, CompositionText, LabelText)
+"""Payloads that belong to their event alone: no erasure of a block takes them along."""
+NOBODY: frozenset[str] = frozenset()
 NEVER = -1
 LATER = 2**62
 """Stands for the version of an erasure that comes after the end of what is walked."""
@@ -47,9 +51,12 @@ class Erasures:
         gone = [slot for slot, _ in self._codec.references(record) if slot not in slots]
         if gone:
             # One of several payloads of an event may be erased and another one lost.
-            beside = self._codec.beside(record)
+            beside, kinds = self._codec.beside(record), self._codec.kinds(record)
             anywhere = named_anywhere(record)
-            self._missing += ((recorded.version, beside[slot] or anywhere) for slot in gone)
+            self._missing += (
+                (recorded.version, NOBODY if kinds[slot] in ITS_OWN else beside[slot] or anywhere)
+                for slot in gone
+            )
             self.missing_count += len(gone)
 
     def unasked(self) -> int | None:
