@@ -162,6 +162,7 @@ def campaign(folder: Path, effort: Effort) -> Figures:
             "undetected": total["undetected"],
             "prefixes looked for": total["prefix tried"],
             "of these read exactly": total["prefix read"],
+            "of these read with words missing": total["prefix read in part"],
             "of these exported": total["prefix exported"],
             "by region": "; ".join(_by_region(counts)),
         },

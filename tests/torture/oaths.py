@@ -15,7 +15,7 @@ from mnemic.adapters.exchange.reading import Export
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.sqlite import SQLiteLog, SQLiteStore
 from mnemic.kernel import events as happened
-from mnemic.kernel.errors import MnemicError, Refused
+from mnemic.kernel.errors import CommandIdReused, MnemicError, Refused
 from mnemic.kernel.events import Event, Recorded
 from tests.adapters.checkpoints.states import restored, space_of, told, told_by_log
 from tests.torture.lives import EMBEDDERS, Asked, Promised, ask, opened
@@ -202,6 +202,9 @@ class Warden:
             ask(seat, asked)
         except Refused:
             assert before is None, f"{asked} was written and is refused when repeated"
+        except CommandIdReused as error:  # the other one of two erased what it wrote
+            assert before is not None, asked
+            assert "erased since" in error.message, asked
         after, events = log.command(asked.id), _written(memory).get(asked.id, [])
         self._found.counts["repeated, had been written"] += before is not None
         self._found.counts["repeated, written now"] += before is None and after is not None
