@@ -23,7 +23,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from random import Random
 
-from attrs import asdict, field, frozen
+from attrs import asdict, frozen
 
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
@@ -44,10 +44,9 @@ class Line:
     plain_ms: float
     locked_ms: float
     goal: float
-    ratio: float = field(init=False)
 
-    @ratio.default
-    def _ratio(self) -> float:
+    @property
+    def ratio(self) -> float:
         return round(self.locked_ms / self.plain_ms, 2)
 
 
@@ -67,12 +66,15 @@ def main() -> None:
             f"{line.goal:>6}"
         )
     if options.json is not None:
-        options.json.write_text(json.dumps([asdict(line) for line in lines], indent=1) + "\n")
+        options.json.write_text(json.dumps([asdict(line) | {"ratio": line.ratio} for line in lines], indent=1) + "\n")
 
 
 def measured(folder: Path, *, blocks: int, rounds: int) -> Iterator[Line]:
     """Yield what each verb takes on both sides."""
-    places = [(folder / "plain.db", None), (folder / "locked.db", folder / "locked.keys")]
+    places: list[tuple[Path, Path | None]] = [
+        (folder / "plain.db", None),
+        (folder / "locked.db", folder / "locked.keys"),
+    ]
     with ExitStack() as stack:
         both = [stack.enter_context(_opened(path, keys)) for path, keys in places]
         texts = _texts(Random(1))
