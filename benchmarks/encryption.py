@@ -66,7 +66,8 @@ def main() -> None:
             f"{line.goal:>6}"
         )
     if options.json is not None:
-        options.json.write_text(json.dumps([asdict(line) | {"ratio": line.ratio} for line in lines], indent=1) + "\n")
+        rows = [asdict(line) | {"ratio": line.ratio} for line in lines]
+        options.json.write_text(json.dumps(rows, indent=1) + "\n")
 
 
 def measured(folder: Path, *, blocks: int, rounds: int) -> Iterator[Line]:
