@@ -9,8 +9,9 @@ server hung up before it answered.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
-from typing import cast
+from typing import Protocol, cast
 
 import psycopg
 from eventsourcing.postgres import PostgresAggregateRecorder
@@ -65,13 +66,29 @@ _ERASED_OWNED = _ERASED_ALL[:-1] + " AND (owner = ANY(%b::text[]) OR other = ANY
 _WAS_MOVED = "\n    SELECT id FROM moved"
 _VACUUM = "VACUUM (SKIP_LOCKED) {schema}.payloads"
 
+_BESIDE = (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError, MnemicError)
+"""What may be wrong with something that an append does besides."""
+
 _payload = partial(tuple.__new__, PayloadRow)
+
+
+class Beside(Protocol):
+    """What the statement of an append does besides, if it can."""
+
+    def beside(self, space: int, entry: Entry) -> tuple[bytes, list[object]]:
+        """Return parts of the statement, each after a comma, and their values.
+
+        They may ask the part ``moved`` for the number of the space, which is there if all goes
+        well.
+        """
+        ...
 
 
 class SpaceRecorder(PostgresAggregateRecorder):
     """The library's aggregate recorder, with everything else of an append in its transaction."""
 
     datastore: Datastore
+    beside: Beside | None = None
 
     def __init__(self, datastore: Datastore) -> None:
         super().__init__(datastore)
@@ -86,9 +103,10 @@ class SpaceRecorder(PostgresAggregateRecorder):
         self._select_events = written(_SELECT_EVENTS)
         self._select_payloads = written(_SELECT_PAYLOADS)
         self._select_command = written(_SELECT_COMMAND)
-        self._insert_entry = written(_INSERT_ENTRY + _WAS_MOVED)
-        self._insert_and_erase_all = written(_INSERT_ENTRY + _ERASED_ALL + _WAS_MOVED)
-        self._insert_and_erase = written(_INSERT_ENTRY + _ERASED_OWNED + _WAS_MOVED)
+        self._insert_entry = written(_INSERT_ENTRY)
+        self._erased_all = written(_ERASED_ALL)
+        self._erased_owned = written(_ERASED_OWNED)
+        self._was_moved = written(_WAS_MOVED)
         self._vacuum = written(_VACUUM)
 
     def making(self) -> list[bytes]:
@@ -160,17 +178,26 @@ class SpaceRecorder(PostgresAggregateRecorder):
         raise self._in_doubt(lost) from lost
 
     def _send(self, space: int, entry: Entry) -> None:
-        statement, values = self._written(space, entry)
         try:
-            with self.datastore.lent() as connection:
-                was_moved = bool(asked(connection, statement, values))
+            was_moved = self._is_moved(space, entry)
         except psycopg.errors.UniqueViolation as error:
             raise _taken(error, entry) from error
         if not was_moved:
             found = self._head_row(space)
             raise moved(entry.before.version + 1, found[0] if found else None)
 
-    def _written(self, space: int, entry: Entry) -> tuple[bytes, list[object]]:
+    def _is_moved(self, space: int, entry: Entry) -> bool:
+        """Write *entry*; return whether the log ended where it should."""
+        if self.beside is not None:
+            # What stands besides can be made again from the log, and never keeps it from growing.
+            with suppress(*_BESIDE), self.datastore.lent() as connection:
+                return bool(asked(connection, *self._written(space, entry, self.beside)))
+        with self.datastore.lent() as connection:
+            return bool(asked(connection, *self._written(space, entry, None)))
+
+    def _written(
+        self, space: int, entry: Entry, beside: Beside | None
+    ) -> tuple[bytes, list[object]]:
         """Return the statement that writes *entry*, and its values."""
         before, after = entry.before, entry.after
         values: list[object] = [after.version, after.digest, space, before.version, before.digest]
@@ -182,11 +209,17 @@ class SpaceRecorder(PostgresAggregateRecorder):
         command = entry.command
         told = () if command is None else (command.id, command.request, command.first, command.last)
         values += _columns([told] if told else [], 4)
+        statement = self._insert_entry
+        if beside is not None:
+            part, its_values = beside.beside(space, entry)
+            statement += part
+            values += its_values
         if entry.erase_all:
-            return self._insert_and_erase_all, values
-        if entry.erase:
-            return self._insert_and_erase, [*values, list(entry.erase), list(entry.erase)]
-        return self._insert_entry, values
+            statement += self._erased_all
+        elif entry.erase:
+            statement += self._erased_owned
+            values += [list(entry.erase), list(entry.erase)]
+        return statement + self._was_moved, values
 
     def _stands(self, space: int, entry: Entry) -> bool:
         """Return whether it was *entry* itself that moved the log on, or remembered its command."""

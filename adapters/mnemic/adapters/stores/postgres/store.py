@@ -19,8 +19,12 @@ from mnemic.adapters.stores.postgres.connections import RECONNECT_S, Datastore, 
 from mnemic.adapters.stores.postgres.faults import named
 from mnemic.adapters.stores.postgres.notices import Notices
 from mnemic.adapters.stores.postgres.turns import Turns
+from mnemic.adapters.stores.postgres.vectors.format import found, made
+from mnemic.adapters.stores.postgres.vectors.table import VectorTable
+from mnemic.adapters.stores.postgres.vectors.vectors import Vectors
 from mnemic.adapters.stores.recorded import RecordedLog
-from mnemic.kernel.errors import PointOutOfRange, StoreFailed, ViewReadOnly
+from mnemic.adapters.stores.sightings import Recogniser
+from mnemic.kernel.errors import PointOutOfRange, StoreFailed, Unavailable, ViewReadOnly
 from mnemic.kernel.ports import Log
 
 _IS_STANDBY = b"SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::bool"
@@ -40,6 +44,10 @@ class PostgresStore:
         schema: Where the tables stand; None: the option ``schema`` of the address, else ``mnemic``.
         reconnect_s: How long a server that hung up may take to come back, before what was asked of
             it fails. Range: >= 0.
+        recogniser: Says which payloads are vectors. These are kept once more, to be searched by the
+            server: see ``vectors``. None: they are not, or left to others who write.
+        pgvector: Whether the server's extension for vectors is used where it can be had. What is
+            there already stays as it is.
 
     Raises:
         NotAStore: The address is none, or the schema belongs to another program.
@@ -55,6 +63,8 @@ class PostgresStore:
         read_only: bool = False,
         schema: str | None = None,
         reconnect_s: float = RECONNECT_S,
+        recogniser: Recogniser | None = None,
+        pgvector: bool = True,
     ) -> None:
         self.address: ServerAddress = parsed(address, schema=schema)
         self.read_only = read_only
@@ -73,6 +83,9 @@ class PostgresStore:
         # A name of its own for each schema, however long that is called.
         self.channel = "mnemic_" + sha256(self.address.schema.encode()).hexdigest()[:16]
         self.notices = Notices(self.recorder.datastore, self.channel)
+        self._vectors = None
+        if recogniser is not None:
+            self._vectors = self._opened_vectors(recogniser, pgvector=pgvector)
 
     def __repr__(self) -> str:
         return f"PostgresStore({self.address.shown!r})"
@@ -90,8 +103,26 @@ class PostgresStore:
         """
         with self._opening, named(self.address):
             if space not in self._logs:
-                self._logs[space] = PostgresLog(self, space, self._number(space, create=create))
+                number = self._number(space, create=create)
+                if self._vectors is not None and not self.read_only:
+                    self._vectors.table.begin(number)
+                self._logs[space] = PostgresLog(self, space, number)
             return self._logs[space]
+
+    @property
+    def vectors(self) -> Vectors:
+        """Vectors to be searched on the server.
+
+        Raises:
+            Unavailable: The store was opened without a recogniser, or none are kept there.
+        """
+        if self._vectors is None:
+            raise Unavailable(
+                f"{self.address.shown} is open without a table of vectors",
+                recovery="Open the store with a recogniser, once without read_only.",
+                path=self.address.shown,
+            )
+        return self._vectors
 
     @contextmanager
     def draft(self, space: str) -> Generator[Log]:
@@ -140,12 +171,35 @@ class PostgresStore:
         # The erasure is committed: what fails here is tried again with the next one.
         with suppress(psycopg.Error, Lost):
             self.recorder.vacuum()
+            if self._vectors is not None:
+                self._vectors.table.vacuum()
             self.is_vacuumed = True
 
     def close(self) -> None:
         """Close every connection. Closing twice is fine."""
         self.notices.close()
         self.recorder.datastore.close()
+
+    def _opened_vectors(self, recogniser: Recogniser, *, pgvector: bool) -> Vectors | None:
+        """Return the vectors of this store; None: there are none, and none may be made."""
+        datastore = self.recorder.datastore
+        try:
+            with named(self.address):
+                form = found(datastore) if self.read_only else made(datastore, pgvector=pgvector)
+        except BaseException:
+            datastore.close()
+            raise
+        if form is None:
+            return None
+        table = VectorTable(datastore, form, recogniser)
+        if not self.read_only:
+            self.recorder.beside = table
+
+        def log_of(space: str) -> tuple[int, Log]:
+            log = self.log(space, create=False)
+            return log.number, log
+
+        return Vectors(table, log_of, partial(named, self.address), read_only=self.read_only)
 
     def _number(self, space: str, *, create: bool) -> int:
         number = self.recorder.space(space)
@@ -165,6 +219,11 @@ class PostgresLog(RecordedLog):
     """One space of a PostgreSQL store."""
 
     batch_versions = 512  # more spares journeys to the server, and takes longer to go through
+
+    @property
+    def number(self) -> int:
+        """The space's number in the tables."""
+        return self._number
 
     def __init__(self, store: PostgresStore, name: str, number: int) -> None:
         super().__init__(store.recorder, name, number)

@@ -1,0 +1,143 @@
+"""The tables of vectors, in the form that the server allows.
+
+The extension pgvector holds four bytes a component and multiplies them. Where a server does not
+have it, or does not let this user have it, there are the two bytes a component of the payload, and
+products are formed here. Which of the two it is stands in the type of the column, once and for all.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any, LiteralString
+
+import numpy as np
+import psycopg
+from attrs import frozen
+from psycopg.sql import SQL, Identifier
+
+from mnemic.adapters.stores.postgres.connections import Datastore, Lost
+from mnemic.adapters.stores.postgres.opening import lock_key
+from mnemic.kernel import vectors
+from mnemic.kernel.errors import LogCorrupt
+from mnemic.kernel.vectors import Vector
+
+_FOUND = b"""SELECT t.typname::text, n.nspname::text FROM pg_attribute a
+    JOIN pg_type t ON t.oid = a.atttypid JOIN pg_namespace n ON n.oid = t.typnamespace
+    WHERE a.attname = 'embedding'
+        AND a.attrelid = to_regclass(quote_ident(%b) || '.vectors')"""
+_EXTENSION = b"""SELECT n.nspname::text FROM pg_extension e
+    JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'"""
+_EXTEND = b"CREATE EXTENSION IF NOT EXISTS vector"
+
+_MAKING: tuple[LiteralString, ...] = (
+    # How far the vectors of each space go, and how many of each embedder there were.
+    """CREATE TABLE {schema}.vector_heads (
+        space integer PRIMARY KEY,
+        version bigint NOT NULL,
+        digest bytea NOT NULL,
+        embedder text NOT NULL,
+        counts jsonb NOT NULL) WITH (fillfactor = 50)""",
+    # Rows of up to 8 kB stay whole: a search reads every one of them.
+    """CREATE TABLE {schema}.vectors (
+        space integer NOT NULL,
+        version bigint NOT NULL,
+        slot integer NOT NULL,
+        embedder text NOT NULL,
+        number bigint NOT NULL,
+        owner text NOT NULL,
+        squared_norm integer NOT NULL,
+        embedding {type} NOT NULL,
+        PRIMARY KEY (space, version, slot),
+        UNIQUE (space, embedder, number),
+        FOREIGN KEY (space, version, slot) REFERENCES {schema}.payloads ON DELETE CASCADE)
+        WITH (toast_tuple_target = 8160)""",
+)
+
+
+@frozen
+class Form:
+    """How vectors stand in a schema."""
+
+    schema: str
+    extension: str | None
+    """Where pgvector's names are; None: it is done without."""
+
+    @property
+    def is_searched_there(self) -> bool:
+        """Whether the server multiplies."""
+        return self.extension is not None
+
+    def filled(self, statement: LiteralString) -> bytes:
+        """Return *statement* with its names, ready to be sent.
+
+        They are ``{schema}``; ``{type}``, of the column; ``{product}``, the operator of pgvector.
+        """
+        kind, product = SQL("bytea"), SQL("")
+        if self.extension is not None:
+            home = Identifier(self.extension)
+            kind = SQL("{}.vector").format(home)  # type: ignore[assignment]
+            product = SQL("OPERATOR({}.<#>)").format(home)  # type: ignore[assignment]
+        return (
+            SQL(statement)
+            .format(schema=Identifier(self.schema), type=kind, product=product)
+            .as_bytes(None)
+        )
+
+    def written(self, packed: bytes) -> str:
+        """Return a vector as the text that the type of the column is read from."""
+        if self.extension is None:
+            return rf"\x{packed.hex()}"
+        return f"[{','.join(map(str, vectors.unpack(packed).tolist()))}]"
+
+    def read(self, stored: bytes) -> Vector | None:
+        """Return the vector that the column holds, in its binary form; None if that is none."""
+        with suppress(LogCorrupt):
+            if self.extension is None:
+                return vectors.unpack(stored)
+            floats: Any = np.frombuffer(stored, dtype=">f4", offset=4)
+            whole: Vector = floats.astype(np.int16)
+            if np.array_equal(whole, floats):
+                return whole
+        return None
+
+
+def found(datastore: Datastore) -> Form | None:
+    """Return the form of the tables that are there; None: there are none."""
+    schema = datastore.schema
+    rows = datastore.rows(_FOUND, (schema,))
+    if not rows:
+        return None
+    kind, home = rows[0]
+    return Form(schema, home if kind == "vector" else None)
+
+
+def made(datastore: Datastore, *, pgvector: bool) -> Form:
+    """Return the form of the tables; make them if there are none.
+
+    Args:
+        datastore: Where.
+        pgvector: Whether the extension is used if it can be had.
+    """
+    there = found(datastore)
+    if there is not None:
+        return there
+    home = _extension(datastore) if pgvector else None
+    form = Form(datastore.schema, home)
+    with datastore.pinned() as connection, connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_key(datastore.schema),))
+        faster = found(datastore)
+        if faster is not None:
+            return faster
+        for statement in _MAKING:
+            connection.execute(form.filled(statement), prepare=False)
+    return form
+
+
+def _extension(datastore: Datastore) -> str | None:
+    """Return the schema of pgvector, which is made part of the database if that is allowed."""
+    rows = datastore.rows(_EXTENSION)
+    if not rows:
+        with suppress(psycopg.Error, Lost), datastore.lent() as connection:
+            connection.execute(_EXTEND, prepare=False)
+        rows = datastore.rows(_EXTENSION)
+    return rows[0][0] if rows else None
