@@ -103,10 +103,7 @@ class PostgresStore:
         """
         with self._opening, named(self.address):
             if space not in self._logs:
-                number = self._number(space, create=create)
-                if self._vectors is not None and not self.read_only:
-                    self._vectors.table.begin(number)
-                self._logs[space] = PostgresLog(self, space, number)
+                self._logs[space] = self._log(space, self._number(space, create=create))
             return self._logs[space]
 
     @property
@@ -134,9 +131,7 @@ class PostgresStore:
         """
         self.require_writable()
         try:
-            with drafted(
-                self.recorder, space, partial(PostgresLog, self), partial(named, self.address)
-            ) as log:
+            with drafted(self.recorder, space, self._log, partial(named, self.address)) as log:
                 yield log
         finally:
             self.vacuum()  # what was given up, or left by somebody who was killed, was deleted
@@ -179,6 +174,12 @@ class PostgresStore:
         """Close every connection. Closing twice is fine."""
         self.notices.close()
         self.recorder.datastore.close()
+
+    def _log(self, space: str, number: int) -> PostgresLog:
+        """Return a new log; its vectors are kept from its first record on, if any are."""
+        if self._vectors is not None and not self.read_only:
+            self._vectors.table.begin(number)
+        return PostgresLog(self, space, number)
 
     def _opened_vectors(self, recogniser: Recogniser, *, pgvector: bool) -> Vectors | None:
         """Return the vectors of this store; None: there are none, and none may be made."""

@@ -51,6 +51,17 @@ _MAKING: tuple[LiteralString, ...] = (
         UNIQUE (space, embedder, number),
         FOREIGN KEY (space, version, slot) REFERENCES {schema}.payloads ON DELETE CASCADE)
         WITH (toast_tuple_target = 8160)""",
+    # A log that is cleared may be written again, to the same digest; its vectors went with the
+    # payloads. Whoever clears it need not know of them.
+    """CREATE FUNCTION {schema}.begin_vectors_again() RETURNS trigger
+        LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+        BEGIN
+            DELETE FROM {schema}.vector_heads WHERE space = NEW.id;
+            RETURN NULL;
+        END $$""",
+    """CREATE TRIGGER begin_vectors_again AFTER UPDATE ON {schema}.spaces
+        FOR EACH ROW WHEN (NEW.version < OLD.version)
+        EXECUTE FUNCTION {schema}.begin_vectors_again()""",
 )
 
 

@@ -188,13 +188,11 @@ class VectorTable:
         Raises:
             LogCorrupt: The log cannot be read.
         """
-        self.begin(space)
         while True:
             heads = self.heads(space)
             if heads.table == heads.log:
                 return
-            assert heads.table is not None, "it was begun"  # noqa: S101
-            if not _is_of(log, heads.table):
+            if heads.table is None or not _is_of(log, heads.table):
                 self.clear(space)
                 continue
             try:
