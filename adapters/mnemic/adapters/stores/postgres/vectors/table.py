@@ -26,7 +26,7 @@ from mnemic.kernel.ports import GENESIS_DIGEST, Head, Log, PayloadRow, Record
 
 Parcels: TypeAlias = list[tuple[Record, tuple[PayloadRow, ...]]]
 
-STRETCH = 512
+STRETCH = 128
 """Records that are taken up at once."""
 WRONG_MAX = 20
 """Places that are named; with more it is no matter which."""
