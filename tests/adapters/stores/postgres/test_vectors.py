@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -373,6 +374,31 @@ def test_what_is_erased_while_it_is_taken_up_does_not_come_back(
             assert count(address) == THINGS - 1
             store.vectors.reach("home")
             assert sound(store, THINGS - 1)
+
+
+def test_writers_and_erasers_go_on_while_vectors_are_made_anew(
+    kept: PostgresStore, address: str
+) -> None:
+    with opened(kept) as memory, closing(PostgresStore(address)) as other:
+        ids = learn(memory)
+
+        def erase() -> None:
+            with opened(other) as erasing:
+                for gone in ids:
+                    erasing.erase(gone)
+
+        def write() -> None:
+            for first in range(THINGS, 6 * THINGS, THINGS):
+                learn(memory, first)
+
+        with ThreadPoolExecutor(2) as pool:
+            working = [pool.submit(erase), pool.submit(write)]
+            while not all(each.done() for each in working):
+                kept.vectors.rebuild("home")
+            for each in working:
+                each.result()
+        kept.vectors.reach("home")
+        assert sound(kept, 5 * THINGS)
 
 
 # --- who may ------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ Then it is brought forward from the log.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import LiteralString, NamedTuple, TypeAlias
 
 import psycopg
@@ -26,16 +25,21 @@ from mnemic.kernel.ports import GENESIS_DIGEST, Head, Log, PayloadRow, Record
 
 Parcels: TypeAlias = list[tuple[Record, tuple[PayloadRow, ...]]]
 
-STRETCH = 128
-"""Records that are taken up at once."""
+STRETCH_RECORDS = 1024
+STRETCH_BYTES = 2**20
+"""Records, and bytes of payloads, that are taken up at once: whoever writes has to wait so long."""
 WRONG_MAX = 20
 """Places that are named; with more it is no matter which."""
 
 _BEGIN: LiteralString = """INSERT INTO {schema}.vector_heads VALUES (%b, -1, %b, '', '{{}}')
     ON CONFLICT DO NOTHING RETURNING space"""
-_CLEAR: LiteralString = """WITH gone AS (DELETE FROM {schema}.vectors WHERE space = %b)
+# Whoever appends locks the row of the space first, and so does everybody here: else two could wait
+# for each other.
+_CLEAR: LiteralString = """WITH
+    held AS (SELECT id FROM {schema}.spaces WHERE id = %b FOR NO KEY UPDATE),
+    gone AS (DELETE FROM {schema}.vectors WHERE space = (SELECT id FROM held))
     UPDATE {schema}.vector_heads SET version = -1, digest = %b, embedder = '', counts = '{{}}'
-    WHERE space = %b RETURNING space"""
+    WHERE space = (SELECT id FROM held) RETURNING space"""
 _HEADS: LiteralString = """SELECT s.version, s.digest, h.version, h.digest, h.embedder
     FROM {schema}.spaces s LEFT JOIN {schema}.vector_heads h ON h.space = s.id WHERE s.id = %b"""
 _ROWS: LiteralString = """SELECT version, slot, embedder, number, owner, squared_norm, embedding
@@ -64,7 +68,8 @@ _SIGHTED: LiteralString = """,
     sighted AS (INSERT INTO {schema}.vectors
         SELECT told.space, version, slot, embedder, number, owner, norm, embedding::{type}
         FROM told, numbered WHERE embedding IS NOT NULL)"""
-_FORWARD: LiteralString = "WITH moved AS (SELECT %b::int AS id)"
+_FORWARD: LiteralString = """WITH
+    moved AS (SELECT id FROM {schema}.spaces WHERE id = %b FOR NO KEY UPDATE)"""
 _WAS_TOLD: LiteralString = "\n    SELECT space FROM told"
 
 
@@ -180,7 +185,7 @@ class VectorTable:
     def clear(self, space: int) -> None:
         """Let the table hold nothing of *space*; it is to be brought forward from the beginning."""
         self.begin(space)
-        self.datastore.rows(self._clear, (space, GENESIS_DIGEST, space))
+        self.datastore.rows(self._clear, (space, GENESIS_DIGEST))
 
     def forward(self, space: int, log: Log) -> None:
         """Bring the table as far as *log* goes, other writers or not.
@@ -289,8 +294,15 @@ def _is_of(log: Log, head: Head) -> bool:
 
 
 def _stretches(log: Log, after: int, upto: int | None = None) -> Iterator[Parcels]:
-    reading = iter(log.read(after, upto))
-    while parcels := list(islice(reading, STRETCH)):
+    parcels: Parcels = []
+    size = 0
+    for parcel in log.read(after, upto):
+        parcels.append(parcel)
+        size += sum(len(row.data) for row in parcel[1])
+        if size >= STRETCH_BYTES or len(parcels) >= STRETCH_RECORDS:
+            yield parcels
+            parcels, size = [], 0
+    if parcels:
         yield parcels
 
 
