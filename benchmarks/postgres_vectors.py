@@ -19,7 +19,7 @@ import statistics
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -74,7 +74,7 @@ def main() -> None:
 
 
 @contextmanager
-def served(address: str | None) -> Iterator[str]:
+def served(address: str | None) -> Generator[str]:
     """Give the address of a server, whose schemas of this benchmark do not exist yet."""
     if address is not None:
         yield address

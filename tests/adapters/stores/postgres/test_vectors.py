@@ -74,9 +74,9 @@ def remembered(
     memory: SyncMemory, embedder: HashEmbedder = EMBEDDER, k: int = 99
 ) -> list[tuple[int, int]]:
     """Return rows and cosines as the index in memory has them."""
-    live = memory._space.live()  # noqa: SLF001
-    index = memory._space.state.indexes.get(embedder.identity, VectorIndex())  # noqa: SLF001
-    rows, cosines = index.top(question("thing 7", embedder), None, k, ids=Ids(live.id))
+    space = memory._space  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    index = space.state.indexes.get(embedder.identity, VectorIndex())
+    rows, cosines = index.top(question("thing 7", embedder), None, k, ids=Ids(space.live().id))
     return list(zip(rows.tolist(), cosines.tolist(), strict=True))
 
 
