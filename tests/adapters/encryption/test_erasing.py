@@ -14,7 +14,7 @@ import pytest
 from mnemic.adapters.encryption.keys import Account, Holding, KeyTable
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.opening import open_store
-from mnemic.kernel.errors import CommandIdReused, FieldRefused
+from mnemic.kernel.errors import CommandIdReused, FieldRefused, StoreFailed
 
 Open: TypeAlias = Callable[..., SyncMemory]
 
@@ -257,6 +257,39 @@ def test_whoever_keeps_an_old_copy_of_the_keys_can_read_an_old_backup(
     shutil.copy(keys, old)
     opened().erase(secret)
     assert opened(backup, keys=old, read_only=True).block(secret).content == STORY
+
+
+def test_a_key_that_is_lost_does_not_pass_for_erased(opened: Open, path: Path, keys: Path) -> None:
+    """Not even zeros where it stood, and not even where other erasures are to be told of."""
+    memory = opened(checkpoints=False)
+    secret, other = busy(memory)
+    backup = copied(path, "backup.db")
+    memory.erase(other)
+    memory.close()
+    with closing(sqlite3.connect(keys)) as connection, connection:
+        connection.execute(
+            "UPDATE secrets SET secret = zeroblob(32) "
+            "WHERE id IN (SELECT id FROM keys WHERE owner = ?)",
+            (secret,),
+        )
+    stored = backup.read_bytes()
+    for place in (path, backup):
+        with pytest.raises(StoreFailed, match="no sound file of keys"):
+            opened(place)
+    assert backup.read_bytes() == stored
+
+
+def test_who_reads_notices_an_erasure_that_ends_after_a_later_one(keys: Path) -> None:
+    with closing(KeyTable(keys)) as table, closing(KeyTable(keys)) as reader:
+        space = table.begin("home", b"genesis")
+        made = table.keys(space, {"a", "b"})
+        slow = table.intend(space, {"a"}, Account(1, b"one"))
+        table.fulfil(table.intend(space, {"b"}, Account(2, b"two")))
+        reader.refresh(space)
+        assert reader.find([made["a"].name]) == (made["a"],)
+        table.fulfil(slow)
+        reader.refresh(space)
+        assert reader.find([made["a"].name]) is None
 
 
 # --- commands -------------------------------------------------------------------------------------

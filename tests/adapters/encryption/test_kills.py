@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sqlite3
 import warnings
@@ -107,7 +108,9 @@ def test_an_erasure_that_was_killed_is_whole_or_nothing(
     held = b"".join(file.read_bytes() for file in keys.parent.iterdir())
     assert (secret in held) is not happened
     with closing(KeyTable(keys)) as table:
-        assert table.intentions(1) == ()
+        assert len(table.intentions(1)) == (
+            step == "intended"
+        )  # it serves nobody, and harms nobody
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -141,6 +144,50 @@ def test_words_learned_after_an_intention_that_came_to_nothing_are_kept(
     assert again.recall("vault", record=False).block_ids == (block,)
     again.erase(block)
     assert again.block(block).content is None
+
+
+def test_a_copy_that_is_opened_in_between_does_not_call_an_erasure_off(
+    opened: Open, path: Path, keys: Path
+) -> None:
+    """It lacks the record, and cannot know that the log it is a copy of is about to have it."""
+    memory = opened()
+    block, backup = memory.learn(STORY).block_id, path.with_name("backup.db")
+    memory.close()
+    shutil.copy(path, backup)
+    table = FussyTable(keys)
+    with (
+        closing(EncryptedStore(SQLiteStore(path), table)) as store,
+        SyncMemory.open(store, embedder=HashEmbedder(16)) as erasing,
+    ):
+        table.late = lambda: opened(backup).close()
+        assert erasing.erase(block).left == ()
+    assert secret_of(keys, block) == bytes(32)
+    assert opened(backup, read_only=True).block(block).content is None
+
+
+def test_a_copy_that_is_opened_first_does_not_call_off_what_was_killed(
+    opened: Open, path: Path, keys: Path
+) -> None:
+    memory = opened()
+    block, backup = memory.learn(STORY).block_id, path.with_name("backup.db")
+    memory.close()
+    shutil.copy(path, backup)
+    erase_and_die(path, keys, "appended", block)
+    opened(backup).close()
+    opened().close()
+    assert secret_of(keys, block) == bytes(32)
+    assert opened(backup, read_only=True).block(block).content is None
+
+
+def test_an_intention_that_came_to_nothing_spares_no_key_of_a_later_erasure(
+    opened: Open, path: Path, keys: Path
+) -> None:
+    memory = opened()
+    block = memory.learn(STORY).block_id
+    memory.close()
+    erase_and_die(path, keys, "intended", block)
+    opened().erase(block)
+    assert secret_of(keys, block) == bytes(32)
 
 
 class FullTable(KeyTable):

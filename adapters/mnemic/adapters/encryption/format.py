@@ -23,15 +23,19 @@ STATEMENTS = (
         id INTEGER PRIMARY KEY,
         name BLOB NOT NULL UNIQUE,
         space INTEGER NOT NULL,
-        owner TEXT NOT NULL,
-        erasure INTEGER)""",
+        owner TEXT NOT NULL)""",
     "CREATE INDEX keys_of_owners ON keys (space, owner)",
-    "CREATE INDEX keys_of_erasures ON keys (erasure) WHERE erasure IS NOT NULL",
     """CREATE TABLE erasures (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         space INTEGER NOT NULL,
         is_whole INTEGER NOT NULL,
-        is_done INTEGER NOT NULL)""",
+        done INTEGER NOT NULL)""",  # as the how-manieth of all; 0: not yet
+    "CREATE INDEX erasures_by_end ON erasures (done)",
+    """CREATE TABLE doomed (
+        key INTEGER NOT NULL,
+        erasure INTEGER NOT NULL,
+        PRIMARY KEY (key, erasure)) WITHOUT ROWID""",
+    "CREATE INDEX doomed_of_erasures ON doomed (erasure)",
     """CREATE TABLE accounts (
         erasure INTEGER NOT NULL,
         version INTEGER NOT NULL,

@@ -7,8 +7,9 @@ Rules of this module:
    a copy. Its name stays, so that what it locked is known to be erased, and is not taken for lost.
 3. Secrets stand in ``secrets`` alone, whose rows are only ever added at the end: SQLite zeroes what
    it frees, but not the copies that stay behind when a row moves to another page.
-4. An erasure is first intended, with the record that will say so, and its keys serve nobody from
-   then on. It is fulfilled once that record stands in the log, or forgotten if it never will.
+4. An erasure is first intended, with the record that will say so, and its keys lock nothing from
+   then on. It is fulfilled once that record stands in the log. Nobody forgets it but who intended
+   it and was refused: a log that lacks the record may be a copy of the one that has it.
 5. A space is known by the keys that its rows name, and not by what it is called: so a copy of a
    store, or a backup, is the same space, and a fork, whose words are locked anew, is another one.
 6. Whoever holds a copy of this file from before an erasure can read what was erased: keep copies
@@ -40,18 +41,22 @@ OTHERS = 0o077
 SCRUB_PATIENCE_S = 2.0
 """How long an erasure waits for others to be done with the write-ahead log; they take moments."""
 
+_IS_DESTROYED = """EXISTS (
+    SELECT 1 FROM doomed JOIN erasures ON erasures.id = doomed.erasure
+    WHERE doomed.key = keys.id AND erasures.done > 0)"""
 _KEYS_OF = """SELECT owner, name, secret FROM keys JOIN secrets USING (id)
-    WHERE space = :space AND erasure IS NULL
+    WHERE space = :space AND NOT EXISTS (SELECT 1 FROM doomed WHERE doomed.key = keys.id)
     AND owner IN (SELECT value FROM json_each(:owners)) ORDER BY id DESC"""
-_NAMED = """SELECT name, secret FROM keys JOIN secrets USING (id)
-    WHERE name = ?"""
-_ALL_OF = "SELECT name, secret FROM keys JOIN secrets USING (id) WHERE space = ?"
-_GENERATION = "SELECT coalesce(max(id), 0) FROM erasures WHERE is_done"
-_DOOM_ALL = "UPDATE keys SET erasure = :erasure WHERE space = :space AND erasure IS NULL"
-_DOOM_OWNED = f"{_DOOM_ALL} AND owner IN (SELECT value FROM json_each(:owners))"  # noqa: S608
-_OVERWRITE = """UPDATE secrets SET secret = zeroblob(length(secret))
-    WHERE id IN (SELECT id FROM keys WHERE {} = ?)"""
-_LISTING = """SELECT spaces.name, count(keys.id) - count(erasure), count(erasure)
+_FOUND = f"""SELECT name, secret, secret = zeroblob({SECRET_BYTES}) AND {_IS_DESTROYED}
+    FROM keys JOIN secrets USING (id)"""
+_NAMED = f"{_FOUND} WHERE name = ?"
+_ALL_OF = f"{_FOUND} WHERE space = ?"
+_GENERATION = "SELECT coalesce(max(done), 0) FROM erasures"
+_DOOM_ALL = f"""INSERT INTO doomed SELECT id, :erasure FROM keys
+    WHERE space = :space AND NOT {_IS_DESTROYED}"""
+_DOOM_OWNED = f"{_DOOM_ALL} AND owner IN (SELECT value FROM json_each(:owners))"
+_OVERWRITE = "UPDATE secrets SET secret = zeroblob(length(secret)) WHERE id IN ({})"
+_LISTING = f"""SELECT spaces.name, count(keys.id), count(CASE WHEN {_IS_DESTROYED} THEN 1 END)
     FROM spaces LEFT JOIN keys ON keys.space = spaces.id
     GROUP BY spaces.id ORDER BY spaces.name, spaces.id"""
 
@@ -148,13 +153,18 @@ class KeyTable:
                 self._unlearn()
             if space is not None and space not in self._loaded:
                 self._known.update(
-                    (name, self._key(name, secret)) for name, secret in c.execute(_ALL_OF, (space,))
+                    (row[0], self._key(*row)) for row in c.execute(_ALL_OF, (space,))
                 )
                 self._loaded.add(space)
 
-    def _key(self, name: bytes, secret: bytes) -> Key | None:
-        """Return a key as it stands; None if it is destroyed."""
-        if secret == bytes(SECRET_BYTES):
+    def _key(self, name: bytes, secret: bytes, is_destroyed: int) -> Key | None:
+        """Return a key as it stands; None if an erasure destroyed it.
+
+        Raises:
+            StoreFailed: It is damaged. Zeros that no erasure wrote are damage like any other: what
+                is lost must not pass for erased.
+        """
+        if is_destroyed:
             return None
         if name_of(secret) != name:
             raise self._damaged("a key is not what was written")
@@ -168,7 +178,7 @@ class KeyTable:
         """Return how many keys each space has, by name."""
         with self._reading() as c:
             rows = c.execute(_LISTING).fetchall()
-        return tuple(Holding(space=name, live=live, erased=gone) for name, live, gone in rows)
+        return tuple(Holding(space=name, live=n - gone, erased=gone) for name, n, gone in rows)
 
     def copy(self, to: Path) -> None:
         """Copy everything to a new file that only its owner may read, also while others write.
@@ -212,7 +222,7 @@ class KeyTable:
     def discard(self, space: int) -> None:
         """Let go of a space that came to nothing, keys and all."""
         with self._writing() as c:
-            c.execute(_OVERWRITE.format("space"), (space,))
+            c.execute(_OVERWRITE.format("SELECT id FROM keys WHERE space = ?"), (space,))
             c.execute("DELETE FROM keys WHERE space = ?", (space,))
             c.execute("DELETE FROM spaces WHERE id = ?", (space,))
 
@@ -256,7 +266,7 @@ class KeyTable:
         asked = {"space": space, "owners": json.dumps(sorted(owners or ()))}
         with self._writing() as c:
             c.execute(
-                "INSERT INTO erasures (space, is_whole, is_done) VALUES (?, ?, 0)",
+                "INSERT INTO erasures (space, is_whole, done) VALUES (?, ?, 0)",
                 (space, owners is None),
             )
             number = int(c.lastrowid or 0)
@@ -268,15 +278,19 @@ class KeyTable:
         """Destroy the keys of an erasure. Twice is fine."""
         self._is_scrubbed = False
         with self._writing() as c:
-            c.execute(_OVERWRITE.format("erasure"), (number,))
-            c.execute("UPDATE erasures SET is_done = 1 WHERE id = ?", (number,))
+            c.execute(_OVERWRITE.format("SELECT key FROM doomed WHERE erasure = ?"), (number,))
+            c.execute(
+                "UPDATE erasures SET done = 1 + (SELECT max(done) FROM erasures) "
+                "WHERE id = ? AND done = 0",
+                (number,),
+            )
         self._unlearn()
         self.scrub()
 
     def forget(self, number: int) -> None:
         """Let an erasure that nothing came of be as if it had not been intended."""
         with self._writing() as c:
-            c.execute("UPDATE keys SET erasure = NULL WHERE erasure = ?", (number,))
+            c.execute("DELETE FROM doomed WHERE erasure = ?", (number,))
             c.execute("DELETE FROM accounts WHERE erasure = ?", (number,))
             c.execute("DELETE FROM erasures WHERE id = ?", (number,))
 
@@ -300,7 +314,7 @@ class KeyTable:
             for number, is_whole, version, digest in c.execute(
                 """SELECT id, is_whole, version, digest
                 FROM erasures JOIN accounts ON accounts.erasure = erasures.id
-                WHERE space = ? AND is_done = ? ORDER BY id DESC, accounts.rowid""",
+                WHERE space = ? AND (done > 0) = ? ORDER BY id DESC, accounts.rowid""",
                 (space, done),
             ):
                 found.setdefault(number, (bool(is_whole), []))[1].append(Account(version, digest))

@@ -7,7 +7,8 @@ Rules of this module:
 2. A payload of an event alone goes under the key of the space, all others under those of their
    owners.
 3. An erasure is one turn at the log: intend, append, destroy. Whoever dies in it leaves an
-   intention that the next one to write settles: the record stands in the log, or it never will.
+   intention. The next to write that log, or a copy that has the record, destroys the keys; if no log
+   ever has it, it stays an intention, and harms nobody.
 4. A row whose key is destroyed is not there, whatever a backup says. Where the log does not account
    for that, ``restoring`` makes it.
 """
@@ -29,7 +30,14 @@ from mnemic.adapters.encryption.vault import Vault
 from mnemic.adapters.exchange.copying import Hands
 from mnemic.adapters.stores import chain
 from mnemic.adapters.stores.drafts import drafts_of
-from mnemic.kernel.errors import FieldRefused, LogCorrupt, MnemicError, NotEncrypted
+from mnemic.kernel.errors import (
+    CommandIdReused,
+    FieldRefused,
+    LogCorrupt,
+    MnemicError,
+    NotEncrypted,
+    VersionConflict,
+)
 from mnemic.kernel.ports import CommandRow, Head, Log, PayloadRow, Record, Store
 
 if TYPE_CHECKING:
@@ -389,9 +397,10 @@ class EncryptedLog:
             head = self.inner.append(
                 records, rows, command=command, erase=erase, erase_all=erase_all
             )
-        except BaseException:
-            with suppress(MnemicError):  # or the next one to open it does
-                self.settle()
+        except (VersionConflict, CommandIdReused):  # after anything else it may stand there yet
+            if number is not None:
+                with suppress(MnemicError):
+                    self.keys.forget(number)
             raise
         if number is not None:
             self._pending.add(number)
@@ -406,15 +415,16 @@ class EncryptedLog:
                 self._pending.discard(number)
 
     def settle(self) -> None:
-        """Bring to an end what somebody who is dead intended. Does nothing when reading only."""
-        if self.keys.read_only or self.space is None or not self.keys.intentions(self.space):
+        """Bring to an end what somebody who is dead intended. Does nothing when reading only.
+
+        An intention that this log does not tell of is left alone: somebody may be about to append
+        its record, or has done so in the log that this one is a copy of.
+        """
+        if self.keys.read_only or self.space is None:
             return
-        with self._turn():
-            for erasure in self.keys.intentions(self.space):
-                if self.tells_of(erasure.accounts):
-                    self.keys.fulfil(erasure.number)
-                else:
-                    self.keys.forget(erasure.number)
+        for erasure in self.keys.intentions(self.space):
+            if self.tells_of(erasure.accounts):
+                self.keys.fulfil(erasure.number)
 
     def tells_of(self, accounts: Collection[Account]) -> bool:
         """Say whether one of *accounts* stands in this log."""
