@@ -208,3 +208,28 @@ def test_keys_go_with_an_address_and_not_with_an_open_store(keys: Path, path: Pa
     with closing(SQLiteStore(path)) as store:
         error = refusal(lambda: SyncMemory.open(store, keys=keys))
     assert (error.code, error.facts["field"]) == ("field-refused", "keys")
+
+
+def test_nothing_is_locked_with_keys_whose_file_is_gone(opened: Open, keys: Path) -> None:
+    """They would go with this process, and every word that was acknowledged since with them."""
+    memory = opened()
+    memory.start_session()
+    version = memory.status().version
+    for file in keys.parent.iterdir():
+        file.rename(file.with_name(f"moved-{file.name}"))
+    assert "was moved" in refusal(lambda: memory.learn(STORY)).message
+    keys.touch(mode=0o600)
+    assert "was moved" in refusal(lambda: memory.learn(STORY)).message
+    assert memory.status().version == version
+
+
+@pytest.mark.parametrize("table", ["spaces", "secrets", "keys", "erasures", "doomed"])
+def test_a_damaged_file_of_keys_does_not_pass_for_a_damaged_store(
+    opened: Open, keys: Path, table: str
+) -> None:
+    """Or somebody salvages the store, where all is well."""
+    with opened() as memory:
+        memory.learn(STORY)
+    with closing(sqlite3.connect(keys)) as connection:
+        connection.execute(f"ALTER TABLE {table} RENAME TO lost")
+    assert "no sound file of keys" in refusal(opened).message

@@ -34,7 +34,14 @@ from mnemic.adapters.encryption.format import STATEMENTS, check_format, not_ours
 from mnemic.adapters.exchange import files
 from mnemic.adapters.stores.sqlite.connections import BUSY_TIMEOUT_S, Datastore, Mode
 from mnemic.adapters.stores.sqlite.faults import family, fault, is_damage
-from mnemic.kernel.errors import KeysMissing, MnemicError, NotAStore, StoreFailed, ViewReadOnly
+from mnemic.kernel.errors import (
+    KeysMissing,
+    LogCorrupt,
+    MnemicError,
+    NotAStore,
+    StoreFailed,
+    ViewReadOnly,
+)
 
 OTHERS = 0o077
 """Permissions that anybody but the owner may have."""
@@ -48,17 +55,17 @@ _KEYS_OF = """SELECT owner, name, secret FROM keys JOIN secrets USING (id)
     WHERE space = :space AND NOT EXISTS (SELECT 1 FROM doomed WHERE doomed.key = keys.id)
     AND owner IN (SELECT value FROM json_each(:owners)) ORDER BY id DESC"""
 _FOUND = f"""SELECT name, secret, secret = zeroblob({SECRET_BYTES}) AND {_IS_DESTROYED}
-    FROM keys JOIN secrets USING (id)"""
+    FROM keys JOIN secrets USING (id)"""  # noqa: S608 - of constants
 _NAMED = f"{_FOUND} WHERE name = ?"
 _ALL_OF = f"{_FOUND} WHERE space = ?"
 _GENERATION = "SELECT coalesce(max(done), 0) FROM erasures"
 _DOOM_ALL = f"""INSERT INTO doomed SELECT id, :erasure FROM keys
-    WHERE space = :space AND NOT {_IS_DESTROYED}"""
-_DOOM_OWNED = f"{_DOOM_ALL} AND owner IN (SELECT value FROM json_each(:owners))"
+    WHERE space = :space AND NOT {_IS_DESTROYED}"""  # noqa: S608 - of constants
+_DOOM_OWNED = f"{_DOOM_ALL} AND owner IN (SELECT value FROM json_each(:owners))"  # noqa: S608
 _OVERWRITE = "UPDATE secrets SET secret = zeroblob(length(secret)) WHERE id IN ({})"
 _LISTING = f"""SELECT spaces.name, count(keys.id), count(CASE WHEN {_IS_DESTROYED} THEN 1 END)
     FROM spaces LEFT JOIN keys ON keys.space = spaces.id
-    GROUP BY spaces.id ORDER BY spaces.name, spaces.id"""
+    GROUP BY spaces.id ORDER BY spaces.name, spaces.id"""  # noqa: S608 - of constants
 
 
 @frozen
@@ -108,6 +115,7 @@ class KeyTable:
         self.path = Path(os.path.realpath(path))
         self.read_only = read_only
         self._data: Datastore | None = None
+        self._identity: tuple[int, int] | None = None
         self._known: dict[bytes, Key | None] = {}
         self._loaded: set[int] = set()
         self._generation = 0
@@ -229,8 +237,15 @@ class KeyTable:
     # --- keys -----------------------------------------------------------------------------------
 
     def keys(self, space: int, owners: Collection[str]) -> Mapping[str, Key]:
-        """Return a key for each owner; those that had none have one from now on, for good."""
+        """Return a key for each owner; those that had none have one from now on, for good.
+
+        Raises:
+            StoreFailed: The file is damaged, or is not where it was.
+        """
         asked = {"space": space, "owners": json.dumps(sorted(owners))}
+        if self._data is not None:
+            with self._named():
+                self._check_in_place()
         with self._reading() as c:
             found = _owned(c.execute(_KEYS_OF, asked).fetchall())
         if len(found) < len(owners):
@@ -353,6 +368,7 @@ class KeyTable:
     def _open(self) -> None:
         with self._named():
             self._check_private()
+            self._identity = _identity(self.path)
             try:
                 self._data = self._connected("ro" if self.read_only else "rwc")
             except sqlite3.OperationalError:
@@ -379,6 +395,24 @@ class KeyTable:
                 f"{self.path} holds keys, and is open to others (mode {mode:04o})",
                 recovery=f"Run `chmod 600 {self.path}`. Whoever read it can read every copy of "
                 "what it locks.",
+                path=str(self.path),
+            )
+
+    def _check_in_place(self) -> None:
+        """Refuse to write keys that nobody would find again.
+
+        Raises:
+            StoreFailed: Another file stands there since this one was opened, or none.
+        """
+        try:
+            found = _identity(self.path)
+        except FileNotFoundError:
+            found = None
+        if found != self._identity:
+            raise StoreFailed(
+                f"{self.path} was moved, removed or replaced since it was opened",
+                recovery="Put it back, or close this process and begin anew with the file that is "
+                "there. Nothing was written.",
                 path=str(self.path),
             )
 
@@ -425,6 +459,7 @@ class KeyTable:
                     self._make()
                 self._open()
             assert self._data is not None  # noqa: S101 - it is open now
+            self._check_in_place()
             with self._data.transaction(commit=True) as c:
                 c.sqlite_cursor.row_factory = None
                 yield c.sqlite_cursor
@@ -436,9 +471,10 @@ class KeyTable:
         except sqlite3.Error as error:
             if family(error) == sqlite3.SQLITE_NOTADB:
                 raise not_ours(self.path) from error
-            if is_damage(error):
+            found = fault(error, self.path)
+            if is_damage(error) or isinstance(found, LogCorrupt):  # the store itself is sound
                 raise self._damaged(str(error)) from error
-            raise fault(error, self.path) from error
+            raise found from error
 
     def _damaged(self, detail: str) -> StoreFailed:
         return StoreFailed(
@@ -446,6 +482,11 @@ class KeyTable:
             recovery="Put your copy of it in its place, and erase again what was erased since.",
             path=str(self.path),
         )
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_dev, status.st_ino
 
 
 def _owned(rows: Iterable[tuple[str, bytes, bytes]]) -> dict[str, Key]:
