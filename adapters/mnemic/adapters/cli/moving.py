@@ -117,6 +117,7 @@ def salvage(damaged: str, to: Path, /, *, gaps: Flag = False, run: Run) -> int:
 
     Of every space the longest sound beginning is kept, and what is lost is named. A block whose
     words are damaged is erased in the copy, and nothing else. The damaged store stays as it is.
+    One that is encrypted takes its --keys, and so does the copy.
 
     Args:
         damaged: A file, or the address of a store.
@@ -128,7 +129,7 @@ def salvage(damaged: str, to: Path, /, *, gaps: Flag = False, run: Run) -> int:
     from mnemic.adapters.exchange.salvage import salvage as saved
 
     with run.progress("salvaging") as progress:
-        result = saved(damaged, to, gaps=gaps, progress=progress)
+        result = saved(damaged, to, gaps=gaps, keys=run.keys, progress=progress)
     run.show(
         result,
         *(Text(f"  {plain(each.summary)}") for each in result.spaces),

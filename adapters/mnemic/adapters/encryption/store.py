@@ -7,8 +7,8 @@ Rules of this module:
 2. A payload of an event alone goes under the key of the space, all others under those of their
    owners.
 3. An erasure is one turn at the log: intend, append, destroy. Whoever dies in it leaves an
-   intention. The next to write that log, or a copy that has the record, destroys the keys; if no log
-   ever has it, it stays an intention, and harms nobody.
+   intention. The next to write that log, or a copy that has the record, destroys the keys; if no
+   log ever has it, it stays an intention, and harms nobody.
 4. A row whose key is destroyed is not there, whatever a backup says. Where the log does not account
    for that, ``restoring`` makes it.
 """
@@ -33,6 +33,7 @@ from mnemic.adapters.stores.drafts import drafts_of
 from mnemic.kernel.errors import (
     CommandIdReused,
     FieldRefused,
+    KeysMissing,
     LogCorrupt,
     MnemicError,
     NotEncrypted,
@@ -106,6 +107,21 @@ class EncryptedStore:
                 log.settle()
                 self._logs[space] = log
             return self._logs[space]
+
+    def unlocked(self, row: PayloadRow) -> PayloadRow | None:
+        """Return what stands locked in one row of the inner store; None: its key is destroyed.
+
+        Raises:
+            LogCorrupt: It is not what was written.
+            KeysMissing: Its keys stand elsewhere.
+        """
+        if not cipher.is_locked(row.key):
+            return row  # of an open store; or else no MAC will vouch for it
+        try:
+            keys = self.keys.find(cipher.names(row))
+            return None if keys is None else cipher.unlocked(row, cipher.opened_by(keys))
+        except cipher.Damaged as error:
+            raise chain.damage(row.version, reason=str(error)) from error
 
     @contextmanager
     def draft(self, space: str) -> Generator[Log]:
@@ -314,6 +330,7 @@ class EncryptedLog:
             CommandIdReused: If the command is remembered already.
             FieldRefused: If the records leave a gap, a payload has no record, or what is to be
                 erased has no key of its own.
+            KeysMissing: A payload is locked already.
             StoreFailed, ViewReadOnly: The keys cannot be written.
         """
         if records and records[0].version == 0:
@@ -360,6 +377,12 @@ class EncryptedLog:
             return []
         if space is None:
             space = self._number()
+        if any(cipher.is_locked(row.key) for row in payloads):
+            raise KeysMissing(
+                f"what comes to space {self.name!r} is locked with other keys already",
+                recovery="Open what it comes from with its keys.",
+                space=self.name,
+            )
         owned = [owners_of(row) for row in payloads]
         keys = self.keys.keys(space, {owner for owners in owned for owner in owners})
         return [

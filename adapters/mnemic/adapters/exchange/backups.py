@@ -33,7 +33,7 @@ from mnemic.adapters.exchange.following import caught_up
 from mnemic.adapters.exchange.inventory import Inventory, document, inventory_of, inventory_path
 from mnemic.adapters.exchange.migrating import migrate
 from mnemic.adapters.exchange.outcomes import BackupResult, RestoreResult, SpaceKept
-from mnemic.adapters.exchange.places import STORE, keep, shown
+from mnemic.adapters.exchange.places import STORE, as_kept, keep, shown
 from mnemic.adapters.exchange.soundness import Tally, walked
 from mnemic.adapters.folders import PRIVATE
 from mnemic.adapters.stores.opening import Address, is_file, open_store, opened
@@ -59,7 +59,7 @@ def backup(
     backup, or delete it, when words are erased after that.
 
     Args:
-        source: A store, or its address. It is read only.
+        source: A store, or its address. It is read only. What is locked stays locked.
         to: A file that does not exist; the manifest goes beside it. Only their owner may read them.
         clock: Says when; None: the system's.
         sealed: Which payloads go along unread: see ``copying.Sealed``.
@@ -77,9 +77,10 @@ def backup(
     now_us = (clock or SystemClock()).now_us()
     with (
         files.named(path),
-        opened(source, read_only=True) as origin,
+        opened(source, read_only=True) as given,
         asides.aside(path) as folder,
     ):
+        origin = as_kept(given)
         draft = folder / STORE
         if isinstance(origin, SQLiteStore):
             copy_out(origin, draft)

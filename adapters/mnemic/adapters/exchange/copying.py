@@ -9,11 +9,10 @@ from attrs import define, field, frozen
 
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.codec.sealing import LOCKED
-from mnemic.adapters.stores.mixing import check_unmixed
-from mnemic.kernel.errors import LogCorrupt, SpaceExists, VersionConflict
+from mnemic.kernel.errors import LogCorrupt, VersionConflict
 from mnemic.kernel.events import BlockErased, Event, Recorded, SpaceErased
 from mnemic.kernel.identity import BlockId, CommandId
-from mnemic.kernel.ports import Clock, CommandRow, Entropy, Head, Log, PayloadRow, Record, Store
+from mnemic.kernel.ports import Clock, CommandRow, Entropy, Head, Log, PayloadRow, Record
 
 Progress = Callable[[int, int], None]
 """Called with what is done and what there is to do, in events."""
@@ -98,25 +97,6 @@ def parcels(
         if command is not None and (command.first != record.version or command.last > upto):
             command = None
         yield Parcel(record=record, recorded=recorded, payloads=payloads, command=command)
-
-
-def vacant(store: Store, space: str) -> Log:
-    """Return the log of a space that has nothing in it yet.
-
-    Raises:
-        SpaceExists: It has something.
-        KeysMissing, NotEncrypted: The store keeps its words otherwise; see ``mixing``.
-    """
-    check_unmixed(store, space)
-    log = store.log(space)
-    head = log.head()
-    if head.version >= 0:
-        raise SpaceExists(
-            f"there is a space {space!r} already, with {head.version + 1} events",
-            space=space,
-            version=head.version,
-        )
-    return log
 
 
 @define

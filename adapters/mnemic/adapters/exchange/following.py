@@ -21,6 +21,7 @@ from mnemic.adapters.codec import Codec
 from mnemic.adapters.exchange.copying import Parcel, Sealed, fill, none_sealed, parcels
 from mnemic.adapters.exchange.soundness import Tally
 from mnemic.adapters.stores.chain import EMPTY
+from mnemic.adapters.stores.mixing import check_carried
 from mnemic.kernel.errors import LogCorrupt, SpaceExists
 from mnemic.kernel.events import BlockErased, Recorded, SpaceErased
 from mnemic.kernel.ports import Head, Log, Store
@@ -51,8 +52,11 @@ def planned(source: Log, target: Store | None) -> Plan:
 
     Raises:
         SpaceExists: The target has another one of its name, or goes on behind it.
+        KeysMissing, NotEncrypted: The target keeps its words otherwise; see ``mixing``.
     """
     theirs, name = source.head(), source.name
+    if target is not None:
+        check_carried(source, target)
     if target is None or name not in target.spaces():
         return Plan(source=source, theirs=theirs, ours=EMPTY)
     own = target.log(name, create=False)

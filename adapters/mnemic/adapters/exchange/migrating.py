@@ -52,6 +52,7 @@ def migrate(
         SpaceExists: A space of the target is no beginning of the one in the source; the fact
             ``version`` says where they part. Nothing was written.
         PointOutOfRange: The source has no such space.
+        KeysMissing, NotEncrypted: One is locked, and the other is not.
         LogCorrupt: The source is damaged; what stands before the damage was copied.
         StoreBusy: Others erase all the time, or somebody else is at it.
         FieldRefused: Both are one store, or an argument is none.

@@ -97,6 +97,14 @@ def _identity(place: Address | Store) -> object:
     return os.path.realpath(path) if isinstance(path, Path) else id(place)
 
 
+def as_kept(store: Store) -> Store:
+    """Return what keeps the words of a store as they are kept: locked, if they are."""
+    inner: Store = (
+        getattr(store, "inner", store) if getattr(store, "is_encrypted", False) else store
+    )
+    return inner
+
+
 def shown(place: Address | Store) -> str:
     """Return what a store is called, without the secrets that an address may hold."""
     if not isinstance(place, str | Path):

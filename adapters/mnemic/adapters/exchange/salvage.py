@@ -14,7 +14,7 @@ Rules of this module:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
@@ -35,7 +35,7 @@ from mnemic.adapters.exchange.copying import (
 )
 from mnemic.adapters.exchange.losses import Losses
 from mnemic.adapters.exchange.outcomes import SalvageResult, SpaceSalvaged
-from mnemic.adapters.exchange.places import STORE, check_apart, keep, shown
+from mnemic.adapters.exchange.places import STORE, as_kept, check_apart, keep, shown
 from mnemic.adapters.exchange.soundness import Tally, walked
 from mnemic.adapters.stores.opening import Address, is_file, open_store, opened
 from mnemic.adapters.stores.sqlite import SQLiteStore
@@ -46,6 +46,9 @@ from mnemic.kernel.ports import Clock, CommandRow, Entropy, Log, PayloadRow, Rec
 from mnemic.projections.sense import NONSENSE, folded_singly
 from mnemic.projections.state import State
 
+Unlock = Callable[[PayloadRow], PayloadRow | None]
+"""Returns a payload as the codec wrote it; None: its key is destroyed, and it goes along unread."""
+
 ACTOR = "salvage"
 """Who says in the copy that blocks are erased that lost their words."""
 
@@ -55,6 +58,7 @@ def salvage(
     to: str | Path,
     *,
     gaps: bool = False,
+    keys: Path | None = None,
     clock: Clock | None = None,
     entropy: Entropy | None = None,
     sealed: Sealed = none_sealed,
@@ -67,6 +71,8 @@ def salvage(
         to: A file that does not exist.
         gaps: Keep also what stands behind a lost payload that no block can bear; then ``verify``
             names the gap for good, and the copy cannot be moved on.
+        keys: What locks the words of a store that is named by its address. They tell which words
+            are damaged; the copy is locked with the same.
         clock: Stamps what the copies have to add; None: the system's.
         entropy: None: the system's.
         sealed: Which payloads go along unread: see ``copying.Sealed``.
@@ -74,6 +80,7 @@ def salvage(
 
     Raises:
         FieldRefused: The file exists, or is none.
+        KeysMissing: It is encrypted, and the keys were not given, or are others.
         NotAStore, StoreTooNew, LogCorrupt: The store cannot even be opened to read.
         StoreFull, StoreFailed: The file cannot be written.
     """
@@ -83,15 +90,20 @@ def salvage(
     path = Path(to)
     files.checked_new(path)
     hands = Hands(clock=clock or SystemClock(), entropy=entropy or SystemEntropy(), actor=ACTOR)
-    with files.named(path), opened(damaged, read_only=True) as store, asides.aside(path) as folder:
+    with (
+        files.named(path),
+        opened(damaged, read_only=True, keys=keys) as store,
+        asides.aside(path) as folder,
+    ):
+        kept, unlock = as_kept(store), unlocking(store)
         draft = folder / STORE
         with closing(open_store(draft, synchronous="normal")) as copy:
-            logs = [store.log(name, create=False) for name in store.spaces()]
+            logs = [kept.log(name, create=False) for name in kept.spaces()]
             tally = Tally(progress, total=2 * sum(map(_length, logs)))
             saved = tuple(
-                _Salvage(log, store=store, hands=hands, sealed=sealed, tally=tally).into(
-                    copy.log(log.name), gaps=gaps
-                )
+                _Salvage(
+                    log, store=kept, hands=hands, unlock=unlock, sealed=sealed, tally=tally
+                ).into(copy.log(log.name), gaps=gaps)
                 for log in logs
             )
             tally.show()
@@ -101,6 +113,16 @@ def salvage(
         except FileExistsError as error:
             raise SpaceExists(f"{path} was made meanwhile", path=str(path)) from error
     return SalvageResult(damaged=shown(damaged), into=str(path), spaces=saved)
+
+
+def unlocking(store: Store) -> Unlock:
+    """Return what unlocks the payloads of a store as they are kept, as far as it was opened to."""
+    if not getattr(store, "is_encrypted", False):
+        return lambda row: row
+    from mnemic.adapters.encryption.store import EncryptedStore
+
+    assert isinstance(store, EncryptedStore)  # noqa: S101 - who else says so?
+    return store.unlocked
 
 
 def _length(log: Log) -> int:
@@ -115,11 +137,19 @@ class _Salvage:
     """One space of a damaged store."""
 
     def __init__(
-        self, log: Log, *, store: Store, hands: Hands, sealed: Sealed, tally: Tally
+        self,
+        log: Log,
+        *,
+        store: Store,
+        hands: Hands,
+        unlock: Unlock,
+        sealed: Sealed,
+        tally: Tally,
     ) -> None:
         self._log = log
         self._store = store
         self._hands = hands
+        self._unlock = unlock
         self._sealed = sealed
         self._tally = tally
         self._codec = Codec(hands.entropy)
@@ -202,13 +232,23 @@ class _Salvage:
         Raises:
             LogCorrupt, StoreTooNew: The event itself cannot be read.
         """
-        opened = [row for row in rows if not self._sealed(row.owners)]
+        bad: list[PayloadRow] = []
+        opened: list[tuple[PayloadRow, PayloadRow]] = []
+        for row in rows:
+            if not self._sealed(row.owners):
+                try:
+                    unlocked = self._unlock(row)
+                except LogCorrupt:
+                    bad.append(row)
+                else:
+                    opened += [] if unlocked is None else [(row, unlocked)]
         try:
-            return self._codec.decode(record, opened), tuple(rows)
+            recorded = self._codec.decode(record, [unlocked for _, unlocked in opened])
         except LogCorrupt:
-            bad = [row for row in opened if not self._fits(record, row)]
-            sound = [row for row in opened if row not in bad]
-            return self._codec.decode(record, sound), tuple(row for row in rows if row not in bad)
+            bad += [row for row, unlocked in opened if not self._fits(record, unlocked)]
+            sound = [unlocked for row, unlocked in opened if row not in bad]
+            recorded = self._codec.decode(record, sound)
+        return recorded, tuple(row for row in rows if row not in bad)
 
     def _fits(self, record: Record, row: PayloadRow) -> bool:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mnemic.adapters.codec.sealing import LOCKED
 from mnemic.kernel.errors import KeysMissing, LogCorrupt, NotEncrypted
-from mnemic.kernel.ports import Store
+from mnemic.kernel.ports import Log, Store
 
 LOOKED_AT_MAX = 10
 """Other spaces that are asked; one that was erased has nothing to say."""
@@ -21,11 +21,46 @@ def check_unmixed(store: Store, space: str) -> None:
         KeysMissing: The others are encrypted.
         NotEncrypted: They are not, and keys were given.
     """
+    is_encrypted, inner = _inside(store)
+    _check_alike(inner, [name for name in inner.spaces() if name != space], space, is_encrypted)
+
+
+def check_carried(source: Log, store: Store) -> None:
+    """Refuse to bring a space into a store that keeps its spaces, or a part of it, otherwise.
+
+    Args:
+        source: What is to be copied there, as it is read.
+        store: As it was opened, with keys or without.
+
+    Raises:
+        KeysMissing: The store is encrypted, and what comes stands open; or what comes is locked,
+            and would be locked twice.
+        NotEncrypted: The store is not, and what comes is to be.
+    """
+    is_encrypted, inner = _inside(store)
+    is_locked = _first_is_locked(source)
+    if is_locked is None:
+        return
+    if is_encrypted and is_locked:
+        raise KeysMissing(
+            f"space {source.name!r} is locked already, and would be locked once more",
+            recovery="Open the store that it comes from with its keys, or name the target without.",
+            space=source.name,
+        )
+    own = [source.name] if source.name in inner.spaces() else []
+    others = [name for name in inner.spaces() if name != source.name]
+    _check_alike(inner, own + others, source.name, is_encrypted or is_locked)
+
+
+def _inside(store: Store) -> tuple[bool, Store]:
+    """Return whether a store locks what it is given, and the one that keeps it."""
     is_encrypted = bool(getattr(store, "is_encrypted", False))
-    inner: Store = getattr(store, "inner", store) if is_encrypted else store
-    others = [name for name in inner.spaces() if name != space][:LOOKED_AT_MAX]
-    for other in others:
-        is_locked = _is_locked(inner, other)
+    return is_encrypted, getattr(store, "inner", store) if is_encrypted else store
+
+
+def _check_alike(inner: Store, others: list[str], space: str, is_encrypted: bool) -> None:  # noqa: FBT001
+    for other in others[:LOOKED_AT_MAX]:
+        is_locked = _first_is_locked(inner.log(other, create=False))
         if is_locked is None:
             continue
         if is_locked and not is_encrypted:
@@ -42,10 +77,10 @@ def check_unmixed(store: Store, space: str) -> None:
         return
 
 
-def _is_locked(store: Store, space: str) -> bool | None:
+def _first_is_locked(log: Log) -> bool | None:
     """Say whether the first event of a space is locked; None: it has no words."""
     try:
-        for _, rows in store.log(space, create=False).read(-1, 0):
+        for _, rows in log.read(-1, 0):
             return rows[0].key.startswith(LOCKED) if rows else None
     except LogCorrupt:
         pass
