@@ -56,6 +56,7 @@ def test_messages_are_told_without_the_secrets() -> None:
         "mysql://ines:geheim@db/agents",
         "postgresql://ines:geheim@db/agents?schema",
         "postgresql://ines:geheim@db/agents?schema=",
+        "postgresql://ines:geheim@db/agents?schema=50%25",
         "postgresql://ines:geheim@[db/agents",
         "postgresql://ines:geheim@db/agents?schema=" + "x" * 64,
         "postgresql://ines:geheim@db/agents?schema=a%00b",

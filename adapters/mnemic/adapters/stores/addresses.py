@@ -100,7 +100,8 @@ def parsed(address: str, *, schema: str | None = None) -> ServerAddress:
         raise _misfit("is no address of a PostgreSQL server")
     named = dict(options)
     schema = schema or named.pop("schema", SCHEMA)
-    if not schema or len(schema.encode()) > NAME_BYTES_MAX or "\0" in schema:
+    # A percent sign would begin a placeholder in some statements and not in others.
+    if not schema or len(schema.encode()) > NAME_BYTES_MAX or not {"\0", "%"}.isdisjoint(schema):
         raise _misfit(f"names no possible schema: {schema!r:.80}")
     bare = urlencode(
         [(name, value) for name, value in options if name != "schema"], quote_via=quote

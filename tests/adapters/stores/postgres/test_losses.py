@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from queue import SimpleQueue
@@ -12,7 +12,10 @@ from queue import SimpleQueue
 import psycopg
 import pytest
 
+from mnemic.adapters.stores.addresses import parsed
 from mnemic.adapters.stores.postgres import PostgresLog, PostgresStore
+from mnemic.adapters.stores.postgres.connections import Datastore, Row
+from mnemic.adapters.stores.postgres.turns import Turns
 from mnemic.kernel.errors import CommandIdReused, StoreFailed, VersionConflict
 from mnemic.kernel.ports import CommandRow, Head
 from mnemic.specs.contracts.entries import answered, bare, contents, payload, records
@@ -23,6 +26,8 @@ KNOWN = 6
 """Appends after which every statement is prepared, and asked in one journey."""
 TURNS = 60
 """Each of which has one kill coming."""
+KEY = 1709
+"""Of a lock that no store has."""
 DELAY_MAX_S = 0.004
 """Longer than a turn takes."""
 TERMINATE = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -104,6 +109,37 @@ def test_a_command_of_another_that_came_first_is_not_taken_for_ones_own(
         with pytest.raises(CommandIdReused):
             log.append((), (), command=CommandRow("the same id", b"mine", KNOWN, KNOWN))
     assert log.command("the same id") == theirs
+
+
+def test_an_append_that_cannot_be_asked_after_is_in_doubt(cable: Line, address: str) -> None:
+    with closing(PostgresStore(cable.address)) as closed, closing(PostgresStore(address)) as other:
+        log = closed.log("home")
+        for version in range(KNOWN):
+            append(log, version)
+        cable.cut_before_the_next_answer(closed.close)
+        with pytest.raises(StoreFailed) as caught:
+            append(log, KNOWN)
+        assert "command id" in caught.value.recovery
+        assert contents(other.log("home")) == whole(KNOWN + 1)
+
+
+class Interrupted(Datastore):
+    """Somebody presses Ctrl-C in the moment in which the server has done what it was asked."""
+
+    def once(self, statement: bytes, values: Sequence[object] = ()) -> list[Row]:
+        super().once(statement, values)
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_leaves_no_lock_with_an_idle_session(address: str, server: str) -> None:
+    with (
+        closing(Interrupted(parsed(address))) as datastore,
+        closing(psycopg.connect(server, autocommit=True)) as other,
+    ):
+        with pytest.raises(KeyboardInterrupt), Turns(datastore, key=KEY, channel="c").turn():
+            pass
+        other.execute("SET lock_timeout = '10s'")
+        other.execute("SELECT pg_advisory_lock(%s)", (KEY,))
 
 
 def test_a_command_without_records_is_remembered_once(log: PostgresLog, cable: Line) -> None:

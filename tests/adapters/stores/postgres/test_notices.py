@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
 
 import psycopg
 import pytest
@@ -17,6 +18,8 @@ from mnemic.specs.contracts.entries import records
 from tests.adapters.stores.postgres.line import line
 
 LONG_S = 20.0
+SELECT_MAX = 1024
+"""Descriptors that `select` knows. Source: FD_SETSIZE of most systems."""
 SLACK_S = 4.0
 """How much longer than promised a busy machine may take."""
 TERMINATE = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -111,6 +114,34 @@ def test_a_reader_whose_listening_session_fell_silent_is_not_stalled(
         cable.silence_the_last()  # to connect, and that was in order to listen
         assert heard_after(log, writer, 0) < LOOK_HEARING_S + SLACK_S
         assert reading.notices.is_hearing  # for all that it knows
+
+
+def test_news_come_to_a_process_with_more_files_open_than_select_can_name(
+    address: str, writer: PostgresLog
+) -> None:
+    with ExitStack() as stack:
+        for _ in range(SELECT_MAX):
+            stack.callback(os.close, os.dup(0))
+        reading = stack.enter_context(closing(PostgresStore(address)))
+        log = reading.log("home")
+        log.wait(-1, 0.0)
+        until(lambda: reading.notices.is_hearing)
+        quickest = min(heard_after(log, writer, each) for each in range(3))
+        assert quickest < LOOK_HEARING_S / 2
+
+
+def test_who_cannot_be_told_is_in_nobodys_way(
+    address: str, writer: PostgresLog, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse() -> None:
+        raise RuntimeError("not now")
+
+    with closing(PostgresStore(address)) as reading:
+        log = reading.log("home")
+        log.hear(refuse)
+        quickest = min(heard_after(log, writer, each) for each in range(3))
+        assert quickest < LOOK_HEARING_S / 2
+    assert "not now" in caplog.text
 
 
 def test_a_closed_store_lets_those_go_who_wait(address: str) -> None:

@@ -8,7 +8,8 @@ and so does a writer that was killed between its append and the word of it.
 
 from __future__ import annotations
 
-import select
+import logging
+import selectors
 import socket
 import threading
 from collections import defaultdict
@@ -19,6 +20,8 @@ import psycopg
 from psycopg.sql import SQL, Identifier
 
 from mnemic.adapters.stores.postgres.connections import Datastore
+
+LOG = logging.getLogger("mnemic.stores")
 
 LOOK_HEARING_S = 1.0
 """Between two looks of somebody who waits while the server is listened to."""
@@ -121,12 +124,12 @@ class Notices:
                     self._ring(*list(self._count))  # there may have been news before
                     self._hear(connection.pgconn, ear)
                 self._is_hearing = False
-                select.select([ear], [], [], pause_s)
+                _await(ear.fileno(), timeout_s=pause_s)
                 pause_s = min(2 * pause_s, PAUSE_MAX_S)
 
     def _hear(self, line: psycopg.pq.abc.PGconn, ear: socket.socket) -> None:
         while not self._is_closed:
-            select.select([line.socket, ear.fileno()], [], [])
+            _await(line.socket, ear.fileno())
             if self._is_closed:
                 return
             line.consume_input()
@@ -145,4 +148,16 @@ class Notices:
             tells = [tell for space in spaces for tell in self._told[space]]
             self._news.notify_all()
         for tell in tells:
-            tell()
+            try:
+                tell()
+            except Exception:  # theirs; all others still want to hear
+                LOG.exception("somebody could not be told of news")
+
+
+def _await(*descriptors: int, timeout_s: float | None = None) -> None:
+    """Wait until there is something to read, or the time is up."""
+    # Not `select.select`: it takes no descriptor beyond 1,023, and a busy server has those.
+    with selectors.DefaultSelector() as selector:
+        for descriptor in descriptors:
+            selector.register(descriptor, selectors.EVENT_READ)
+        selector.select(timeout_s)

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Protocol, cast
 
 import psycopg
+from eventsourcing.persistence import ConnectionPoolClosedError
 from eventsourcing.postgres import PostgresAggregateRecorder
 
 from mnemic.adapters.stores import chain
@@ -165,10 +166,12 @@ class SpaceRecorder(PostgresAggregateRecorder):
             except Lost as error:
                 lost = error
             except (VersionConflict, CommandIdReused):
-                if lost is not None and self._stands(space, entry):
+                if lost is None:
+                    raise
+                if self._found(space, entry):
                     return
                 raise
-            except psycopg.OperationalError as error:
+            except (psycopg.Error, ConnectionPoolClosedError) as error:
                 if lost is None:
                     raise
                 raise self._in_doubt(error) from error
@@ -220,6 +223,17 @@ class SpaceRecorder(PostgresAggregateRecorder):
             statement += self._erased_owned
             values += [list(entry.erase), list(entry.erase)]
         return statement + self._was_moved, values
+
+    def _found(self, space: int, entry: Entry) -> bool:
+        """Return whether *entry* stands, after all.
+
+        Raises:
+            StoreFailed: The server hung up once more.
+        """
+        try:
+            return self._stands(space, entry)
+        except (Lost, psycopg.Error, ConnectionPoolClosedError) as error:
+            raise self._in_doubt(error) from error
 
     def _stands(self, space: int, entry: Entry) -> bool:
         """Return whether it was *entry* itself that moved the log on, or remembered its command."""

@@ -92,7 +92,11 @@ class Turns:
 
     def _locked_once(self, stack: ExitStack) -> psycopg.Connection[dict[str, object]]:
         connection = stack.enter_context(self._datastore.pinned())
-        self._datastore.once(_LOCK, (self._key,))
+        try:
+            self._datastore.once(_LOCK, (self._key,))
+        except BaseException:  # an interrupt may come in the moment in which it is ours
+            connection.close()
+            raise
         return connection
 
     def _give_back(self, connection: psycopg.Connection[dict[str, object]]) -> None:
@@ -106,3 +110,6 @@ class Turns:
                 self._datastore.once(_UNLOCK_AND_TELL, (self._key, self._channel, news))
         except (Lost, psycopg.Error):
             connection.close()
+        except BaseException:
+            connection.close()
+            raise
