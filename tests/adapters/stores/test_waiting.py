@@ -16,6 +16,8 @@ from mnemic.kernel.errors import Closed, StoreBusy, StoreFailed
 
 PATIENCE_S = 20.0
 """Nobody waits as long as this unless something is wrong."""
+STACK_MAX = 2**46
+"""More bytes for a thread than a machine can address at once with everything else in it."""
 
 
 @define
@@ -24,7 +26,7 @@ class Thing:
 
     free: threading.Semaphore = field(factory=lambda: threading.Semaphore(0))
     back: threading.Semaphore = field(factory=lambda: threading.Semaphore(0))
-    failure: StoreFailed | None = None
+    failure: Exception | None = None
 
     def come_through(self) -> None:
         assert self.free.acquire(timeout=PATIENCE_S)
@@ -81,6 +83,32 @@ def test_what_cannot_be_had_is_told_to_who_waits(thing: Thing, stand_in: StandIn
     thing.failure = None
     thing.free.release()
     assert stand_in.wait(PATIENCE_S)
+
+
+def test_a_bug_in_the_wait_ends_neither_the_wait_nor_those_that_follow(
+    thing: Thing, stand_in: StandIn
+) -> None:
+    thing.failure = OSError("no such descriptor")
+    thing.free.release()
+    with pytest.raises(OSError, match="no such descriptor"):
+        stand_in.wait(PATIENCE_S)
+    assert not stand_in.stands
+    thing.failure = None
+    thing.free.release()
+    assert stand_in.wait(PATIENCE_S)
+
+
+def test_where_no_thread_can_be_had_the_wait_is_refused_and_the_next_goes_on(thing: Thing) -> None:
+    size = threading.stack_size(STACK_MAX)
+    try:
+        stand_in = StandIn(thing.come_through, thing.go_back)
+        with pytest.raises(StoreFailed, match="no thread can wait"):
+            stand_in.wait(PATIENCE_S)
+    finally:
+        threading.stack_size(size)
+    thing.free.release()
+    assert stand_in.wait(PATIENCE_S)
+    stand_in.dismiss(lambda: None)
 
 
 def test_nothing_is_closed_while_somebody_stands_at_it(thing: Thing) -> None:

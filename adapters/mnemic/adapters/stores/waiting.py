@@ -17,7 +17,7 @@ class StandIn:
     """A thread that waits, for one at a time.
 
     Args:
-        come_through: Waits as long as it takes; a ``StoreFailed`` is passed on.
+        come_through: Waits as long as it takes; what it raises is passed on.
         go_back: Gives back what was waited for, when nobody wants it any more.
     """
 
@@ -30,7 +30,7 @@ class StandIn:
         """Held while any of what follows is looked at or changed."""
         self._stands = False
         self._is_wanted = False
-        self._failure: StoreFailed | None = None
+        self._failure: Exception | None = None
         self._last: Callable[[], None] | None = None
         """What is to be done when the thread goes home; None: it stays."""
         self._thread: threading.Thread | None = None
@@ -45,10 +45,10 @@ class StandIn:
         """Wait for at most so long, and say whether it was enough.
 
         Raises:
-            StoreFailed: What is waited for cannot be had.
+            StoreFailed: What is waited for cannot be had, or nobody to wait for it.
         """
-        self._ask()
         try:
+            self._ask()
             came = self._through.acquire(timeout=max(0.0, patience_s))
         except BaseException:  # an interrupt
             if self._gave_up():
@@ -63,14 +63,22 @@ class StandIn:
 
     def _ask(self) -> None:
         with self._lock:
-            self._is_wanted = True
-            if self._stands:  # still, for somebody who went away
-                return
-            self._stands = True
             if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="mnemic-queue", daemon=True)
-                self._thread.start()
-        self._asked.release()
+                self._thread = self._begun()
+            # It may stand still, for somebody who went away.
+            self._is_wanted = self._stands = True
+        self._asked.release()  # once too often does no harm, and never would
+
+    def _begun(self) -> threading.Thread:
+        thread = threading.Thread(target=self._work, name="mnemic-queue", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:
+            raise StoreFailed(
+                f"another writer has the turn, and no thread can wait for it: {error}",
+                recovery="Let this process have more threads, and repeat; nothing was written.",
+            ) from error
+        return thread
 
     def _gave_up(self) -> bool:
         """Want nothing any more; say whether the wait was over in that very moment."""
@@ -92,7 +100,7 @@ class StandIn:
         failure = None
         try:
             self._come_through()
-        except StoreFailed as error:
+        except Exception as error:  # noqa: BLE001 - raised anew, where somebody waits for it
             failure = error
         with self._lock:
             self._stands = False
