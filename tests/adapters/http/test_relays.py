@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import time
 from collections import Counter
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,11 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from mnemic.adapters.access import Keyring
+from mnemic.adapters.http.failures import Overdue, Overloaded
+from mnemic.adapters.http.front import REQUEST_ID
+from mnemic.adapters.http.posts import Post, site
+from mnemic.adapters.http.relays import Relays
+from mnemic.adapters.http.settings import Settings
 from tests.adapters.http.running import stream, take
 from tests.adapters.http.several import BLOCKS, PATIENCE_S, Several, eventually, several
 from tests.adapters.mcp.clients import GATE, OIL, kinds, learned
@@ -30,6 +36,8 @@ ERAS = ["auto", "legacy"]
 SPACE = "/v1/spaces/default"
 SOON_S = 1.0
 """Within which a stream tells what another worker wrote; it looks four times a second."""
+SCRAPE_S = 10.0
+"""How long Prometheus waits, unless told otherwise."""
 TAKES = {"accept": "application/json, text/event-stream"}
 INITIALIZE: dict[str, Any] = {
     "jsonrpc": "2.0",
@@ -151,6 +159,78 @@ def test_when_the_worker_of_a_session_dies_its_client_begins_anew(tmp_path: Path
             lost = client.post("/mcp", json=PING, headers=session)
             again = client.post("/mcp", json=INITIALIZE, headers=TAKES)
     assert (lost.status_code, again.status_code) == (404, 200)
+
+
+@contextmanager
+def hanging_up(folder: Path) -> Generator[Relays]:
+    """Give the way to a process that hangs up as soon as it is asked."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        site(listener, 2) as made,
+        socket.socket(socket.AF_UNIX) as room,
+    ):
+        path = folder / "room"
+        room.bind(str(path))
+        room.listen()
+        post = Post(
+            number=0,
+            listener=listener,
+            rooms=[made.paths[0], str(path)],
+            room=made.rooms[0],
+            loads=made.loads,
+            lifeline=made.lifeline[0],
+            reports=made.lifeline[1],
+        )
+
+        def hang_up() -> None:
+            asker, _ = room.accept()
+            with asker:
+                asker.recv(4096)
+
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(hang_up)
+            yield Relays(post=post, settings=Settings())
+
+
+def passed_on(relays: Relays) -> None:
+    """Pass on a request to the other process."""
+    scope = {
+        "method": "POST",
+        "raw_path": b"/mcp",
+        "query_string": b"",
+        "headers": [],
+        REQUEST_ID: "r1",
+    }
+
+    async def ask() -> None:
+        await relays.pass_on(1, scope, anyio.sleep_forever, None, body=b"{}")
+
+    anyio.run(ask)
+
+
+def test_what_a_dying_worker_was_asked_may_have_been_done(tmp_path: Path) -> None:
+    """So nobody is told that nothing was begun, and learns it twice."""
+    with hanging_up(tmp_path) as relays:
+        with pytest.raises(Overdue, match="may have done"):
+            passed_on(relays)
+        Path(relays.post.rooms[1]).unlink()
+        with pytest.raises(Overloaded, match="another takes over"):
+            passed_on(relays)
+
+
+def test_a_worker_that_is_stuck_holds_nobody_up_who_asks_for_numbers(tmp_path: Path) -> None:
+    with several(tmp_path) as server, server.client() as client:
+        asked = server.who_answered(client.get("/healthz"))
+        stuck = next(pid for pid in server.workers.values() if pid != asked)
+        os.kill(stuck, signal.SIGSTOP)
+        try:
+            begun_s = time.monotonic()
+            told = client.get("/metrics")
+            took_s = time.monotonic() - begun_s
+        finally:
+            os.kill(stuck, signal.SIGCONT)
+        assert told.status_code == 200
+        assert took_s < SCRAPE_S
 
 
 def test_a_stream_tells_what_other_workers_write(clients: list[httpx.Client]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from typing import Any, TypeAlias
 from zlib import crc32
 
 import uvicorn
@@ -20,21 +20,25 @@ from httptools import HttpParserError, HttpResponseParser
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from mnemic.adapters.http.failures import Overloaded
+from mnemic.adapters.http.failures import Overdue, Overloaded
 from mnemic.adapters.http.front import REQUEST_ID
 from mnemic.adapters.http.posts import Post
 from mnemic.adapters.http.settings import Settings
 
 Application = Callable[[Any, Any, Any], Awaitable[None]]
+_Line: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 PEER = b"x-mnemic-peer"
 """Header that says on this way, and on no other, which address a request came from."""
+GONE = "the process that this agent's seat is in has just gone"
 PIECE_BYTES = 64 * 1024
 OF_A_CONNECTION = frozenset(
     {b"connection", b"keep-alive", b"transfer-encoding", b"content-length", b"expect", b"upgrade"}
 )
 """Headers that are not passed on. Source: RFC 9110, section 7.6.1."""
 OF_AN_ANSWER = frozenset({b"connection", b"keep-alive", b"transfer-encoding"})
+ASK_S = 3.0
+"""How long another process may take for a plain question. Prometheus itself waits for 10 s."""
 ASIDE_S = 5.0
 """How long what is passed on to this process may take to end when it stops."""
 
@@ -63,18 +67,18 @@ class Relays:
             body: Of the request, all of it.
 
         Raises:
-            Overloaded: The other one cannot be reached, or hung up before it had said anything.
+            Overloaded: The other one cannot be reached.
+            Overdue: It hung up before it had said anything, and may have done what it was asked.
         """
-        said = False
-
-        async def saying(message: Any) -> None:
-            nonlocal said
-            said = True
-            await send(message)
+        is_asked = said = False
 
         async def answered() -> None:
-            async for message in self._asked(number, _request(scope, body)):
-                await saying(message)
+            nonlocal is_asked, said
+            async with self._line(number) as line:
+                is_asked = True
+                async for message in _answered(*line, _request(scope, body)):
+                    said = True
+                    await send(message)
 
         try:
             async with create_task_group() as tasks:
@@ -82,39 +86,48 @@ class Relays:
                 await answered()
                 tasks.cancel_scope.cancel()
         except* (OSError, HttpParserError) as errors:
+            if not is_asked:
+                raise Overloaded(f"{GONE}; another takes over") from errors
             if not said:  # else the connection ends in the middle, which shows
-                raise Overloaded(
-                    "the process that this agent's seat is in has just gone; another takes over"
-                ) from errors
+                raise Overdue(f"{GONE}, and may have done what it was asked") from errors
 
     async def ask(self, number: int, path: str) -> bytes:
         """Return what another process answers to a plain question.
 
         Raises:
-            OSError, HttpParserError: It cannot be reached.
+            OSError, HttpParserError: It cannot be reached, or is stuck.
         """
         asked = _head(b"GET", path.encode(), [(b"host", b"here")])
-        async with asyncio.timeout(self.settings.call_timeout_s):
-            parts = [message async for message in self._asked(number, asked)]
+        async with asyncio.timeout(min(ASK_S, self.settings.call_timeout_s)):
+            async with self._line(number) as line:
+                parts = [message async for message in _answered(*line, asked)]
         return b"".join(part.get("body", b"") for part in parts)
 
-    async def _asked(self, number: int, request: bytes) -> AsyncGenerator[dict[str, Any]]:
-        """Ask another process, and yield its answer in messages of ASGI."""
+    @asynccontextmanager
+    async def _line(self, number: int) -> AsyncGenerator[_Line]:
+        """Connect to another process, for an ``async with`` block."""
         reader, writer = await asyncio.open_unix_connection(self.post.rooms[number])
         try:
-            writer.write(request)
-            await writer.drain()
-            answer = _Answer()
-            while not answer.is_whole:
-                piece = await reader.read(PIECE_BYTES)
-                if not piece:
-                    raise ConnectionResetError("the other process hung up")
-                for message in answer.messages(piece):
-                    yield message
+            yield reader, writer
         finally:
             writer.close()
             with suppress(OSError):
                 await writer.wait_closed()
+
+
+async def _answered(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes
+) -> AsyncGenerator[dict[str, Any]]:
+    """Ask another process, and yield its answer in messages of ASGI."""
+    writer.write(request)
+    await writer.drain()
+    answer = _Answer()
+    while not answer.is_whole:
+        piece = await reader.read(PIECE_BYTES)
+        if not piece:
+            raise ConnectionResetError("the other process hung up")
+        for message in answer.messages(piece):
+            yield message
 
 
 class _Answer:
