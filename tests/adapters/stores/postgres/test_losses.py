@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import threading
 from collections.abc import Callable, Generator, Sequence
@@ -129,6 +130,31 @@ class Interrupted(Datastore):
     def once(self, statement: bytes, values: Sequence[object] = ()) -> list[Row]:
         super().once(statement, values)
         raise KeyboardInterrupt
+
+
+def test_a_forked_process_that_closes_the_store_leaves_its_parent_connected(
+    store: PostgresStore,
+) -> None:
+    session = b"SELECT pg_backend_pid()"
+    before = store.recorder.datastore.once(session)
+    pid = os.fork()
+    if pid == 0:
+        store.close()
+        os._exit(0)
+    os.waitpid(pid, 0)
+    assert store.recorder.datastore.once(session) == before
+
+
+def test_a_turn_that_went_to_another_session_is_told_of(
+    address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As a pooler of transactions would have it."""
+    with (
+        closing(Datastore(parsed(address))) as datastore,
+        Turns(datastore, key=KEY, channel="c").turn(),
+    ):
+        datastore.once(b"SELECT pg_advisory_unlock(%b)", (KEY,))
+    assert "must pool sessions" in caplog.text
 
 
 def test_an_interrupt_leaves_no_lock_with_an_idle_session(address: str, server: str) -> None:

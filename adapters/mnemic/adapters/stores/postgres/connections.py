@@ -249,7 +249,8 @@ class Datastore(PostgresDatastore):
     def close(self) -> None:
         """Close all connections: idle ones now, others when they come back."""
         self._is_closed = True
-        self._close_idle()
+        if self._process == os.getpid():  # else they are somebody else's, who goes on using them
+            self._close_idle()
 
     @property
     def is_closed(self) -> bool:

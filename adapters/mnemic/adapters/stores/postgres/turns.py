@@ -13,6 +13,7 @@ commits a second so, 1,400 to 2,900 this way.)
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
 from threading import Lock
@@ -22,6 +23,8 @@ import psycopg
 from mnemic.adapters.stores.locking import PATIENCE_S
 from mnemic.adapters.stores.postgres.connections import ATTEMPTS, Datastore, Lost
 from mnemic.kernel.errors import StoreBusy
+
+LOG = logging.getLogger("mnemic.stores")
 
 _LOCK = b"SELECT pg_advisory_lock(%b)"
 _UNLOCK = b"SELECT pg_advisory_unlock(%b)"
@@ -105,9 +108,15 @@ class Turns:
             return  # and with it went the lock
         try:
             if news is None:
-                self._datastore.once(_UNLOCK, (self._key,))
+                rows = self._datastore.once(_UNLOCK, (self._key,))
             else:
-                self._datastore.once(_UNLOCK_AND_TELL, (self._key, self._channel, news))
+                rows = self._datastore.once(_UNLOCK_AND_TELL, (self._key, self._channel, news))
+            if not rows[0][0]:
+                LOG.warning(
+                    "%s: the turn was not this session's any more; a connection pooler must pool "
+                    "sessions, not transactions",
+                    self._datastore.address.shown,
+                )
         except (Lost, psycopg.Error):
             connection.close()
         except BaseException:
