@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,9 @@ import pytest
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.locking import WriterQueue
+from mnemic.adapters.stores.sqlite import SQLiteStore
+from mnemic.kernel.errors import VersionConflict
+from mnemic.specs.contracts.entries import payload, records
 from tests.adapters.cli.conftest import Shell
 
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
@@ -159,6 +162,23 @@ def test_tokens_that_others_may_read_are_a_problem(told: Shell, store: Path) -> 
     assert examined(told)["store", "tokens"]["detail"] == "1 token in memory.db.tokens"
     store.with_name("memory.db.tokens").chmod(0o644)
     assert troubles(told) == [("store", "tokens", "problem")]
+
+
+def test_a_space_whose_import_was_killed_is_a_warning_until_it_is_made(
+    told: Shell, store: Path
+) -> None:
+    with closing(SQLiteStore(store)) as opened:
+        with suppress(VersionConflict), opened.draft("half") as log:
+            log.append(records(0, 1), [payload(0)])
+            raise VersionConflict("as if somebody else had it")  # who is killed leaves it too
+        assert troubles(told) == [("store", "unfinished", "warning")]
+        with opened.draft("half") as log:
+            log.append(records(0, 1), [payload(0)])
+    assert ("store", "unfinished") not in examined(told)
+    with closing(SQLiteStore(store)) as opened, suppress(OSError), opened.draft("other") as log:
+        log.append(records(0, 1), [payload(0)])
+        raise OSError("and who fails clears it away")
+    assert ("store", "unfinished") not in examined(told)
 
 
 def test_every_finding_is_drawn_with_its_remedy(told: Shell, store: Path) -> None:

@@ -147,6 +147,13 @@ def _spaces(run: Invocation, store: Store) -> Iterator[Finding]:
         )
     else:
         yield ABOUT.ok("spaces", ", ".join(names))
+    for name in getattr(store, "unfinished", tuple)():
+        yield ABOUT.warning(
+            "unfinished",
+            f"the space {name!r} is being imported, or was begun by somebody who was killed, whose "
+            "words stand here unseen",
+            remedy="If nobody is importing it, import something under this name: that goes first.",
+        )
     for name in names:
         with run.progress(f"verifying {name}") as progress:
             yield from space(store, name, progress)

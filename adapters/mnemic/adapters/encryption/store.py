@@ -89,6 +89,16 @@ class EncryptedStore:
         probe: Callable[[], None] = self.inner.probe  # type: ignore[attr-defined]
         return probe
 
+    @property
+    def unfinished(self) -> Callable[[], tuple[str, ...]]:
+        """What names the spaces of the inner store whose making has not ended.
+
+        Raises:
+            AttributeError: It has nothing of the kind.
+        """
+        unfinished: Callable[[], tuple[str, ...]] = self.inner.unfinished  # type: ignore[attr-defined]
+        return unfinished
+
     def spaces(self) -> tuple[str, ...]:
         """Return the names of all spaces, sorted."""
         return self.inner.spaces()

@@ -31,6 +31,10 @@ MARK = "\x1f"
 class Rows(Protocol):
     """The rows of spaces in the tables of a store."""
 
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all spaces, sorted; those in the making among them."""
+        ...
+
     def space(self, name: str) -> int | None:
         """Return the number of the space *name*, or None if there is none."""
         ...
@@ -65,6 +69,16 @@ def hidden(space: str) -> str:
 def is_hidden(name: str) -> bool:
     """Return whether a name is that of a space in the making."""
     return name.startswith(MARK)
+
+
+def unfinished(rows: Rows) -> tuple[str, ...]:
+    """Return the names of spaces that are being made, or whose maker was killed over it."""
+    numbers = {name: rows.space(name) for name in rows.names() if is_hidden(name)}
+    return tuple(
+        name.removeprefix(MARK)
+        for name, number in numbers.items()
+        if number is not None and rows.head(number) != chain.EMPTY  # what was given up is empty
+    )
 
 
 @contextmanager

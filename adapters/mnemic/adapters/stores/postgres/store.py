@@ -12,7 +12,7 @@ from threading import Lock
 import psycopg
 
 from mnemic.adapters.stores.addresses import ServerAddress, parsed
-from mnemic.adapters.stores.drafts import drafted, is_hidden
+from mnemic.adapters.stores.drafts import drafted, is_hidden, unfinished
 from mnemic.adapters.stores.entry import Entry
 from mnemic.adapters.stores.postgres import opening
 from mnemic.adapters.stores.postgres.connections import RECONNECT_S, Datastore, Lost, Synchronous
@@ -94,6 +94,11 @@ class PostgresStore:
         """Return the names of all spaces, sorted."""
         with named(self.address):
             return tuple(name for name in self.recorder.names() if not is_hidden(name))
+
+    def unfinished(self) -> tuple[str, ...]:
+        """Return the names of spaces that are being made, or whose maker was killed over it."""
+        with named(self.address):
+            return unfinished(self.recorder)
 
     def log(self, space: str, *, create: bool = True) -> PostgresLog:
         """Return the log of *space*; twice the same.

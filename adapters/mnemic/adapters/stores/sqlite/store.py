@@ -12,7 +12,7 @@ from threading import Lock
 
 from eventsourcing.persistence import ConnectionUnavailableError
 
-from mnemic.adapters.stores.drafts import drafted, is_hidden
+from mnemic.adapters.stores.drafts import drafted, is_hidden, unfinished
 from mnemic.adapters.stores.entry import Entry
 from mnemic.adapters.stores.locking import WriterQueue
 from mnemic.adapters.stores.recorded import RecordedLog
@@ -68,6 +68,11 @@ class SQLiteStore:
         """Return the names of all spaces, sorted."""
         with named(self.path):
             return tuple(name for name in self.recorder.names() if not is_hidden(name))
+
+    def unfinished(self) -> tuple[str, ...]:
+        """Return the names of spaces that are being made, or whose maker was killed over it."""
+        with named(self.path):
+            return unfinished(self.recorder)
 
     def log(self, space: str, *, create: bool = True) -> SQLiteLog:
         """Return the log of *space*; twice the same.
