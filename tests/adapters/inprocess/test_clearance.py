@@ -23,7 +23,11 @@ def both(memory: SyncMemory) -> tuple[SyncMemory, dict[str, str]]:
     mail = memory.seat(actor="mailbox", zone="untrusted")
     ids: dict[str, str] = {name: memory.learn(f"ours: {name}").block_id for name in ("gate", "oil")}
     ids |= {name: mail.learn(f"by mail: {name}").block_id for name in ("offer", "prize")}
+    ids["gone"] = memory.learn("ours: gone").block_id
     memory.consolidate()
+    memory.forget(ids["gone"])
+    ids["lane"] = memory.compose([ids["gate"], ids["offer"]]).composition_id
+    ids["label"] = memory.label(ids["lane"], "helpful").label_id
     return mail, ids
 
 
@@ -41,6 +45,12 @@ BEYOND: dict[str, Act] = {
     "reembed": lambda m, _: m.reembed(HashEmbedder(dimension=8)),
     "revert": lambda m, _: m.revert(1, 2),
     "erase_space": lambda m, _: m.erase_space(),
+    "bring back what was forgotten": lambda m, _: m.learn("ours: gone"),
+    "bring it back as a revision": lambda m, ids: m.revise(ids["offer"], "ours: gone"),
+    "learn for a zone to come": lambda m, _: m.learn("new", zone="verified"),
+    "rezone to a zone to come": lambda m, ids: m.rezone(ids["offer"], "verified"),
+    "label": lambda m, ids: m.label(ids["lane"], "dead_end"),
+    "retract": lambda m, ids: m.retract_label(ids["label"]),
 }
 
 
@@ -97,6 +107,19 @@ def test_of_many_edges_those_between_blocks_above_are_refused_by_themselves(
     pairs = ((ids["gate"], ids["oil"]), (ids["offer"], ids["oil"]))
     done = mail.connects([{"source": source, "target": target} for source, target in pairs])
     assert [each.code for each in done.errors] == ["forbidden"]
+
+
+def test_what_came_of_its_own_blocks_alone_it_may_say(memory: SyncMemory) -> None:
+    mail, ids = both(memory)
+    lane = mail.compose([ids["offer"], ids["prize"]]).composition_id
+    said = mail.label(lane, "dead_end")
+    assert mail.retract_label(said.label_id).action == "retracted"
+
+
+def test_whoever_reaches_all_may_still_name_zones_that_no_policy_names(memory: SyncMemory) -> None:
+    assert memory.block(memory.learn("new", zone="verified").block_id).zone == "verified"
+    seat = memory.seat(actor="mailbox", zone="of the mailbox")
+    assert memory.block(seat.learn("by mail").block_id).zone == "of the mailbox"
 
 
 def test_no_mail_says_how_well_our_own_memories_served(memory: SyncMemory) -> None:

@@ -6,8 +6,11 @@ Rules of this module:
 2. What a writer learns is of its zone at most. A source of a higher one is read as its zone; to ask
    for a higher one outright is refused.
 3. What a block of a higher zone is, says, or is worth, it cannot change: revise, forget, erase,
-   rezone, score. An edge it may assert or remove where one end at least is no higher.
-4. What the whole space goes by (its policy, its embedder, a revert, its end) is for writers of the
+   rezone, bring back, score. An edge it may assert or remove where one end at least is no higher.
+4. What came of a composition it may say, or take back, where no member is higher.
+5. A zone that the policy does not name it cannot give, but for its own: a later policy may name it,
+   and trust it.
+6. What the whole space goes by (its policy, its embedder, a revert, its end) is for writers of the
    highest zone.
 
 Source: DOMAIN section 8 (trust zones); Biba (1977): what is low does not write what is high.
@@ -17,8 +20,9 @@ from __future__ import annotations
 
 from mnemic.kernel.arithmetic import NANO
 from mnemic.kernel.errors import Forbidden
+from mnemic.kernel.events import BlocksComposed
 from mnemic.kernel.policy import Policy
-from mnemic.kernel.reading import BlockFacts, EdgeReading
+from mnemic.kernel.reading import BlockFacts, EdgeReading, Reading
 
 
 def lesson_zone(reading: EdgeReading, source: str, asked: str | None) -> str:
@@ -41,13 +45,18 @@ def lesson_zone(reading: EdgeReading, source: str, asked: str | None) -> str:
 
 
 def check_zone(reading: EdgeReading, zone: str) -> None:
-    """Refuse to give what is higher than the writer's zone.
+    """Refuse to give what is higher than the writer's zone, or may come to be.
 
     Raises:
         Forbidden: It is.
     """
-    if reading.highest is not None and not within(reading.policy, zone, reading.highest):
-        raise _forbidden(f"zone {zone!r:.100} is above {reading.highest!r}", reading.highest)
+    own = reading.highest
+    if own is None or zone == own:
+        return
+    if not within(reading.policy, zone, own):
+        raise _forbidden(f"zone {zone!r:.100} is above {own!r}", own)
+    if zone not in dict(reading.policy.zone_ceilings):
+        raise _forbidden(f"the policy names no zone {zone!r:.100}", own)
 
 
 def check_reach(reading: EdgeReading, *ends: BlockFacts) -> None:
@@ -59,6 +68,18 @@ def check_reach(reading: EdgeReading, *ends: BlockFacts) -> None:
     if not any(reaches(reading, facts) for facts in ends):
         told = " and ".join(f"{facts.id} ({facts.zone})" for facts in ends)
         raise _forbidden(f"{told}: above the zone {reading.highest!r}", str(reading.highest))
+
+
+def check_members(reading: Reading, composition: BlocksComposed) -> None:
+    """Refuse to judge what was composed of anything above the writer's zone.
+
+    Raises:
+        Forbidden: A member is.
+    """
+    numbers = (reading.number(member.block_id) for member in composition.members)
+    for number in numbers if reading.highest is not None else ():
+        if number is not None:
+            check_reach(reading, reading.facts(number))
 
 
 def reaches(reading: EdgeReading, facts: BlockFacts) -> bool:

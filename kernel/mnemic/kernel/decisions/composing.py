@@ -11,6 +11,7 @@ from attrs import evolve, frozen
 
 from mnemic.kernel.arithmetic import nano
 from mnemic.kernel.composition import CONSUMES, LABELS, ROLES
+from mnemic.kernel.decisions.clearance import check_members
 from mnemic.kernel.decisions.connecting import remark_text
 from mnemic.kernel.decisions.learning import (
     check_encodable,
@@ -241,7 +242,7 @@ def decide_label(reading: Reading, spec: LabelSpec) -> CompositionLabelled:
     """Decide a label.
 
     Raises:
-        LabelUnsupported, CompositionNotFound, FieldRefused: See each.
+        LabelUnsupported, CompositionNotFound, FieldRefused, Forbidden: See each.
 
     Source: DOMAIN section 8.
     """
@@ -270,12 +271,13 @@ def decide_retract(reading: Reading, label_id: str, *, reason: str | None) -> La
     """Decide a retraction; None when the label was retracted already.
 
     Raises:
-        LabelNotFound, NoteTooLong, FieldRefused: See each.
+        LabelNotFound, NoteTooLong, FieldRefused, Forbidden: See each.
     """
     version = label_version(label_id)
     found = None if version is None else reading.label(version)
     if version is None or found is None:
         raise LabelNotFound(f"no label has the id {label_id!r}", label_id=str(label_id))
+    _known(reading, found.composition_id)
     words = remark_text("reason", reason, reading.policy)
     if not found.counts:
         return None
@@ -287,10 +289,12 @@ def decide_retract(reading: Reading, label_id: str, *, reason: str | None) -> La
 
 
 def _known(reading: Reading, composition_id: object) -> CompositionId:
-    if reading.composition_event(composition_id) is None:
+    composition = reading.composition_event(composition_id)
+    if composition is None:
         raise CompositionNotFound(
             f"composition event not found: {composition_id}", composition_id=str(composition_id)
         )
+    check_members(reading, composition)
     return CompositionId(str(composition_id))
 
 

@@ -12,7 +12,7 @@ from attrs import field, frozen
 
 from mnemic.kernel import identity
 from mnemic.kernel.arithmetic import nano
-from mnemic.kernel.decisions.clearance import lesson_zone
+from mnemic.kernel.decisions.clearance import check_reach, lesson_zone
 from mnemic.kernel.errors import (
     ContentEmpty,
     ContentTooLong,
@@ -95,8 +95,10 @@ def decide_learn(
         identity.normalised(standing.content) != identity.normalised(content)
     ):
         raise IdCollision(f"the content has the id {block} of another block", block_id=block)
-    if reading.facts(number).status != ARCHIVED:
+    facts = reading.facts(number)
+    if facts.status != ARCHIVED:
         return Learned(block_id=block, action="duplicate", event=None)
+    check_reach(reading, facts)
     return Learned(block_id=block, action="reactivated", event=event)
 
 
