@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from functools import cache
 from itertools import repeat
@@ -174,6 +175,43 @@ def test_what_is_within_the_limits_comes_through_as_it_is() -> None:
 
 def test_what_can_be_gone_through_once_is_gone_through_once() -> None:
     assert admissible("it", iter("abc")) == ["a", "b", "c"]
+
+
+class Endless:
+    """Can be gone through, but to no end."""
+
+    def __iter__(self) -> Iterator[str]:
+        return repeat("x")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [Endless(), range(10**9), deque(["x"]) * (ENTRIES_MAX + 1)],
+    ids=["it", "range", "deque"],
+)
+def test_what_is_no_list_and_has_no_end_is_refused_in_time(memory: SyncMemory, value: Any) -> None:
+    block = memory.learn("the gate sticks").block_id
+    for ask in (
+        lambda: memory.learn("y", tags=value),
+        lambda: memory.learn_many(value),
+        lambda: memory.outcome(value, 0.5),
+        lambda: memory.compose([block], metadata=value),
+        lambda: memory.compose([{"block_id": block, "metadata": value}]),
+    ):
+        assert refused(ask)["code"] == "field-refused"
+    (refusal,) = memory.learn_many([{"content": "z", "tags": value}]).refused
+    assert refusal.code == "field-refused"
+
+
+def test_what_is_no_list_and_has_an_end_is_taken() -> None:
+    with SyncMemory.open(MemoryStore(), embedder=HashEmbedder()) as memory:
+        learned = memory.learn_many(f"text {n}" for n in range(2)).results
+        ids = deque(each.block_id for each in learned)
+        memory.consolidate()
+        assert memory.outcome(ids, 0.5).updated == tuple(sorted(ids))
+        tags = {"tide": 1, "gate": 2}
+        (tagged,) = memory.learn_many([{"content": "tags", "tags": tags.keys()}]).results
+        assert memory.block(tagged.block_id).tags == ("gate", "tide")
 
 
 def test_values_that_are_shared_many_times_over_are_not_counted_for_ever() -> None:

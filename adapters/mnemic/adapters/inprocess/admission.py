@@ -8,7 +8,8 @@ about, or one that goes deeper than a stack. Doors over wires have narrower ones
 2. A list or an object has at most ``ENTRIES_MAX`` entries, and all of them together ``VALUES_MAX``.
 3. Nothing stands deeper than ``DEPTH_MAX`` lists and objects within each other.
 4. A whole number fits a float, so that it can be compared with one and written down.
-5. What can be gone through but once is gone through here, no further than rule 2 allows.
+5. What is neither a list nor an object and can be gone through (a generator, a range, a deque, an
+   array) is gone through here, no further than rule 2 allows. So are the fields of an item.
 6. Of a batch that refuses its items one by one, only how many they are counts; each is looked at
    when it is read (``items``).
 """
@@ -16,7 +17,7 @@ about, or one that goes deeper than a stack. Doors over wires have narrower ones
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from itertools import islice
 from typing import Any, TypeVar
@@ -72,7 +73,7 @@ def _admitting(verb: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def admissible(name: str, value: Any) -> Any:
-    """Return an argument as it was given, or as a list if it can be gone through but once.
+    """Return an argument as it was given, or as a list if nobody can tell how long it is.
 
     Args:
         name: What the verb calls it.
@@ -83,13 +84,26 @@ def admissible(name: str, value: Any) -> Any:
     """
     if type(value) in PLAIN:
         return value
-    if isinstance(value, Iterator):
-        value = list(islice(value, ENTRIES_MAX + 1))
+    value = listed(value)
     if name in BATCHES and isinstance(value, list | tuple):
         _entries(name, value)
     else:
         check(name, value)
     return value
+
+
+def listed(value: Any) -> Any:
+    """Return what can be gone through as a list, one entry longer than any may be at most.
+
+    Texts, lists, objects, classes and values of ours are returned as they are.
+    """
+    if isinstance(value, (str, bytes, bytearray, type, *MANY)) or not isinstance(value, Iterable):
+        return value
+    try:
+        source = iter(value)
+    except TypeError:
+        return value  # it only looks like a list: an array without a dimension
+    return list(islice(source, ENTRIES_MAX + 1))
 
 
 def check(name: str, value: object) -> None:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import attrs
 
-from mnemic.adapters.inprocess.admission import check
+from mnemic.adapters.inprocess.admission import check, listed
 from mnemic.kernel.errors import FieldRefused
 
 T = TypeVar("T")
@@ -25,6 +25,8 @@ def item(of: type[T], given: object, noun: str, **facts: object) -> T:
     Raises:
         FieldRefused: It is no mapping, has another field, lacks one, or one is far too large.
     """
+    if isinstance(given, Mapping):
+        given = {name: listed(value) for name, value in given.items()}
     check(noun, given)
     fields = {each.name: each for each in attrs.fields(of)}  # type: ignore[arg-type]
     takes = f"Its fields: {', '.join(fields)}."
