@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -52,6 +53,8 @@ VERBS: Final[Mapping[str, int]] = {
 }
 """What agents do, and how often beside each other."""
 
+LATE_S: Final = (0.0, 0.0, 0.002)
+"""An answer is passed on so much later: whoever is killed in between was written and not heard."""
 BORNE: Final[tuple[type[MnemicError], ...]] = (Refused, StoreBusy)
 """What an agent takes for an answer: an archived end, nothing to score, others who erase, ..."""
 
@@ -165,6 +168,7 @@ class Agent:
             told = ask(self._memory, asked)
         except self.bears as error:
             told = {"error": error.code}
+        time.sleep(self._chance.choice(LATE_S))
         row = self._log.command(asked.id)
         self._tell("!", asked.id, row and row.first, row and row.last, told)
         if asked.verb == "end_session":

@@ -36,6 +36,8 @@ FIRST: Final[Mapping[str, tuple[type[Event], ...]]] = {
 """What the first event of each command may be."""
 LENGTHS: Final = {"learn": 1, "learn_many": 7, "revise": 2, "recall": 1, "erase": 1}
 """How many events a command writes, where that is certain."""
+ALWAYS: Final = frozenset({"learn", "learn_many", "revise", "recall"})
+"""What is written whenever it is not refused: agents say nothing twice."""
 REPLAYED_MAX: Final = 4
 """Decisions of one life that are computed again."""
 
@@ -144,8 +146,11 @@ class Warden:
     ) -> None:
         """Count a promise that is not kept to the letter."""
         if promise.first is None:
-            silent = promise.error is None or promise.asked.id not in written
+            refused = promise.error is not None
+            silent = not refused or promise.asked.id not in written
             self._found.expect(right=silent, otherwise=f"{promise}: refused, and written")
+            certain = not refused and promise.asked.verb in ALWAYS
+            self._found.expect(right=not certain, otherwise=f"{promise}: answered, not written")
             return
         row, asked = log.command(promise.asked.id), promise.asked
         events = written.get(asked.id, [])
