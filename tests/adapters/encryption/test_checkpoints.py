@@ -18,6 +18,7 @@ from mnemic.adapters.encryption import EncryptedStore, KeyTable
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.stores.opening import open_store
+from mnemic.kernel.errors import KeysMissing
 from mnemic.specs.contracts.entries import records
 from tests.adapters.checkpoints.states import restored
 
@@ -139,3 +140,20 @@ def test_opening_without_keys_believes_no_locked_checkpoint(opened: Open, path: 
     with closing(open_store(path)) as store:
         assert [len(rows) for _, rows in store.log("default").read()] == [1, 0, 1]
     assert len(shelf(path)) == 1
+
+
+def test_a_checkpoint_does_not_hide_that_the_file_of_keys_is_an_older_copy(
+    opened: Open, keys: Path
+) -> None:
+    """Whoever went on writing with it would have keys in two files, and none that opens all."""
+    with opened() as memory:
+        memory.learn("locked with a key that both have")
+        memory.checkpoint()
+    old = keys.with_name("old.keys")
+    shutil.copy(keys, old)
+    with opened() as memory:
+        block = memory.learn("locked with a key that one has").block_id
+        memory.checkpoint()
+    with pytest.raises(KeysMissing, match="older copy"):
+        opened(keys=old)
+    assert opened().block(block).content == "locked with a key that one has"

@@ -29,7 +29,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from mnemic.adapters.encryption.cipher import SECRET_BYTES, Key, name_of
+from mnemic.adapters.encryption.cipher import NAME_BYTES, SECRET_BYTES, Key, name_of
 from mnemic.adapters.encryption.format import STATEMENTS, check_format, not_ours
 from mnemic.adapters.exchange import files
 from mnemic.adapters.stores.sqlite.connections import BUSY_TIMEOUT_S, Datastore, Mode
@@ -257,6 +257,14 @@ class KeyTable:
             if name_of(key.secret) != key.name:
                 raise self._damaged("a key is not what was written")
         return found
+
+    def newest(self, space: int) -> bytes:
+        """Return the name of the key that *space* was given last: who has it has all before."""
+        with self._reading() as c:
+            row = c.execute(
+                "SELECT name FROM keys WHERE space = ? ORDER BY id DESC LIMIT 1", (space,)
+            ).fetchone()
+            return bytes(NAME_BYTES) if row is None else row[0]
 
     @staticmethod
     def _made(c: sqlite3.Cursor, space: int, owner: str) -> Key:

@@ -216,6 +216,7 @@ class EncryptedLog:
         return Vault(
             lambda: self.keys.keys(self._number(), {CHECKPOINTS})[CHECKPOINTS],
             lambda name: (self.keys.find((name,)) or (None,))[0],
+            lambda: self.keys.newest(self._number()),
         )
 
     @property

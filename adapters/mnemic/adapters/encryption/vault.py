@@ -3,8 +3,10 @@
 They are under one key of their space, which every erasure takes along: so no checkpoint made before
 can be opened after, wherever a copy of it is. The next one that is made has the next key.
 
-The layout: ``mark, name of the key, number of the file``, then stretches of a mebibyte, each as
-nonce and ciphertext. Every stretch is authenticated with its place and the file's number.
+The layout: ``mark, name of the key, number of the file, name of the newest key``, then stretches of
+a mebibyte, each as nonce and ciphertext. Every stretch is authenticated with its place and what
+stands before the first. A checkpoint spares the reading of the log, and with it the finding out
+that the file of keys is an older copy: so it counts only where its newest key is there.
 """
 
 from __future__ import annotations
@@ -20,10 +22,10 @@ from mnemic.adapters.checkpoints.layout import STRETCH, Torn
 from mnemic.adapters.encryption.cipher import NAME_BYTES, NONCE_BYTES, Key, opened_by
 from mnemic.kernel.errors import KeysMissing
 
-MARK = b"mnemicLK1"
+MARK = b"mnemicLK2"
 NUMBER_BYTES = 16
 TAG_BYTES = 16
-HEAD_BYTES = len(MARK) + NAME_BYTES + NUMBER_BYTES
+HEAD_BYTES = len(MARK) + NAME_BYTES + NUMBER_BYTES + NAME_BYTES
 LOCKED_STRETCH = NONCE_BYTES + STRETCH + TAG_BYTES
 
 
@@ -33,20 +35,28 @@ class Vault:
     Args:
         current: Returns the key for a new one.
         find: Returns the key of a name; None: it is destroyed.
+        newest: Returns the name of the key that the space was given last.
     """
 
-    def __init__(self, current: Callable[[], Key], find: Callable[[bytes], Key | None]) -> None:
+    def __init__(
+        self,
+        current: Callable[[], Key],
+        find: Callable[[bytes], Key | None],
+        newest: Callable[[], bytes],
+    ) -> None:
         self._current = current
         self._find = find
+        self._newest = newest
 
     def locked(self, pieces: Iterator[memoryview | bytes]) -> Iterator[bytes]:
         """Yield the file that holds *pieces* under lock."""
         key, number = self._current(), os.urandom(NUMBER_BYTES)
         cipher = opened_by([key])
-        yield MARK + key.name + number
+        head = MARK + key.name + number + self._newest()
+        yield head
         for place, stretch in enumerate(_stretches(pieces)):
             nonce = os.urandom(NONCE_BYTES)
-            yield nonce + cipher.encrypt(nonce, stretch, _about(number, place))
+            yield nonce + cipher.encrypt(nonce, stretch, _about(head, place))
 
     def opened(self, path: Path) -> io.BufferedReader:
         """Return a locked file as it was before; the caller closes it.
@@ -58,7 +68,7 @@ class Vault:
         file = path.open("rb")
         try:
             head = file.read(HEAD_BYTES)
-            unlocked = _Unlocked(file, self._key(head), head[-NUMBER_BYTES:])
+            unlocked = _Unlocked(file, self._key(head), head)
         except BaseException:
             file.close()
             raise
@@ -68,9 +78,10 @@ class Vault:
         if len(head) != HEAD_BYTES or not head.startswith(MARK):
             raise Torn("it is not locked as this space is")
         try:
-            key = self._find(head[len(MARK) : -NUMBER_BYTES])
+            key = self._find(head[len(MARK) :][:NAME_BYTES])
+            self._find(head[-NAME_BYTES:])
         except KeysMissing as error:
-            raise Torn("it is locked with a key of another file") from error
+            raise Torn("it is locked with another file of keys, or a newer one") from error
         if key is None:
             raise Torn("its key was destroyed when words were erased")
         return key
@@ -79,11 +90,11 @@ class Vault:
 class _Unlocked(io.RawIOBase):
     """Reads a locked file as if it were not."""
 
-    def __init__(self, file: io.BufferedReader, key: Key, number: bytes) -> None:
+    def __init__(self, file: io.BufferedReader, key: Key, head: bytes) -> None:
         super().__init__()
         self._file = file
         self._cipher = opened_by([key])
-        self._number = number
+        self._head = head
         locked = os.fstat(file.fileno()).st_size - HEAD_BYTES
         stretches = -(-locked // LOCKED_STRETCH)
         self._length = max(0, locked - stretches * (NONCE_BYTES + TAG_BYTES))
@@ -124,7 +135,7 @@ class _Unlocked(io.RawIOBase):
             stored = self._file.read(LOCKED_STRETCH)
             nonce, ciphertext = stored[:NONCE_BYTES], stored[NONCE_BYTES:]
             try:
-                plain = self._cipher.decrypt(nonce, ciphertext, _about(self._number, place))
+                plain = self._cipher.decrypt(nonce, ciphertext, _about(self._head, place))
             except (InvalidTag, ValueError) as error:
                 raise Torn("it is not what was locked") from error
             self._held = place, plain
@@ -143,5 +154,5 @@ def _stretches(pieces: Iterator[memoryview | bytes]) -> Iterator[bytes]:
         yield bytes(held)
 
 
-def _about(number: bytes, place: int) -> bytes:
-    return number + place.to_bytes(8, "big")
+def _about(head: bytes, place: int) -> bytes:
+    return head + place.to_bytes(8, "big")
