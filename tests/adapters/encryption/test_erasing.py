@@ -292,6 +292,29 @@ def test_who_reads_notices_an_erasure_that_ends_after_a_later_one(keys: Path) ->
         assert reader.find([made["a"].name]) is None
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_erasing_again_destroys_what_an_older_copy_of_the_keys_brought_back(
+    opened: Open,
+    path: Path,
+    keys: Path,
+    whole: bool,  # noqa: FBT001
+) -> None:
+    """As the error for a damaged file of keys says."""
+    with opened() as memory:
+        secret, other = busy(memory)
+        backup, old = copied(path, "backup.db"), keys.with_name("old.keys")
+        with closing(KeyTable(keys, read_only=True)) as table:
+            table.copy(old)
+        first = memory.erase_space() if whole else memory.erase(secret)
+    with opened(keys=old) as memory:
+        assert opened(backup, keys=old, read_only=True).block(secret).content == STORY
+        again = memory.erase_space() if whole else memory.erase(secret)
+        assert again == first
+    looked = opened(backup, keys=old, read_only=True)
+    assert looked.block(secret).content is None
+    assert looked.block(other).content == (None if whole else "the garden code is four")
+
+
 # --- commands -------------------------------------------------------------------------------------
 
 

@@ -62,6 +62,8 @@ _GENERATION = "SELECT coalesce(max(done), 0) FROM erasures"
 _DOOM_ALL = f"""INSERT INTO doomed SELECT id, :erasure FROM keys
     WHERE space = :space AND NOT {_IS_DESTROYED}"""  # noqa: S608 - of constants
 _DOOM_OWNED = f"{_DOOM_ALL} AND owner IN (SELECT value FROM json_each(:owners))"  # noqa: S608
+_SERVING = f"SELECT 1 FROM keys WHERE space = :space AND NOT {_IS_DESTROYED}"  # noqa: S608
+_SERVING_OWNED = f"{_SERVING} AND owner IN (SELECT value FROM json_each(:owners))"  # noqa: S608
 _OVERWRITE = "UPDATE secrets SET secret = zeroblob(length(secret)) WHERE id IN ({})"
 _LISTING = f"""SELECT spaces.name, count(keys.id), count(CASE WHEN {_IS_DESTROYED} THEN 1 END)
     FROM spaces LEFT JOIN keys ON keys.space = spaces.id
@@ -296,6 +298,13 @@ class KeyTable:
             c.execute(_DOOM_ALL if owners is None else _DOOM_OWNED, {"erasure": number, **asked})
             c.execute("INSERT INTO accounts VALUES (?, ?, ?)", (number, *_parts(account)))
             return number
+
+    def serve(self, space: int, owners: Collection[str] | None) -> bool:
+        """Say whether there is a key of *owners* that is not destroyed; None: any of the space."""
+        asked = {"space": space, "owners": json.dumps(sorted(owners or ()))}
+        with self._reading() as c:
+            query = _SERVING if owners is None else _SERVING_OWNED
+            return c.execute(query, asked).fetchone() is not None
 
     def fulfil(self, number: int) -> None:
         """Destroy the keys of an erasure. Twice is fine."""

@@ -441,6 +441,21 @@ class EncryptedLog:
             self.settle_pending()
         return head
 
+    def erased_before(self, erase: Sequence[str], *, erase_all: bool) -> None:
+        """Destroy keys of what this log has erased already: an older copy of the file has them yet.
+
+        The right to append is held.
+
+        Raises:
+            StoreFailed, StoreFull, ViewReadOnly: The keys cannot be written.
+        """
+        owners = None if erase_all else frozenset(erase)
+        if self.space is not None and self.keys.serve(self.space, owners):
+            head = self.head()
+            doomed = None if owners is None else owners | {CHECKPOINTS}
+            number = self.keys.intend(self.space, doomed, Account(head.version, head.digest))
+            self.keys.fulfil(number)
+
     def settle_pending(self) -> None:
         """Destroy the keys of what is erased. What fails here is tried again with every append."""
         for number in tuple(self._pending):

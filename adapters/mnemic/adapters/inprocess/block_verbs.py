@@ -232,7 +232,7 @@ class BlockVerbs(Host):
 
         def decide(view: View, _: Moment) -> Written:
             gone = view.state.timeline.space_erased is not None
-            return Written(() if gone else (SpaceErased(),), erase_all=not gone)
+            return Written(() if gone else (SpaceErased(),), erase_all=True)
 
         self._open().execute(Command("erase_space", {}, command_id), decide)
         with self._space.guard:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from copy import copy
-from typing import TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from mnemic.adapters.inprocess import repeats
 from mnemic.adapters.inprocess.commands import (
@@ -55,6 +55,15 @@ SHORT_S = 0.02
 has lost a race. That is a few durable appends; at the end of a queue it would lose the next too."""
 CONFLICTS_MAX = 100
 """Lost races after which a command gives up; under the writing lock none is lost at all."""
+
+
+@runtime_checkable
+class _UnderKeys(Protocol):
+    """A log whose words hang on keys, which somebody may have brought back: an encrypted one."""
+
+    def erased_before(self, erase: Sequence[str], *, erase_all: bool) -> None:
+        """Destroy again the keys of what was erased before. The right to append is held."""
+        ...
 
 
 class Space(Folded):
@@ -274,6 +283,8 @@ class Space(Folded):
         """
         head = self.state.version
         if not written.events:
+            if (written.erase or written.erase_all) and isinstance(self.log, _UnderKeys):
+                self.log.erased_before(written.erase, erase_all=written.erase_all)
             self.answered = head
             return Outcome(written.extra, head, head, ())
         stamped = self._stamped(command, written.events, moment)
