@@ -59,6 +59,22 @@ def test_an_open_store_is_locked_by_moving_it(opened: Open, tmp_path: Path, keys
     assert (locked.block(block).content, locked.verify()) == (STORY, memory.verify())
 
 
+def test_keys_that_are_named_lock_what_stood_open_and_nothing_twice(
+    opened: Open, tmp_path: Path, keys: Path
+) -> None:
+    plain, there, further = (tmp_path / f"{name}.db" for name in ("plain", "there", "further"))
+    memory = opened(plain, keys=None)
+    block = memory.learn(STORY).block_id
+    migrate(plain, there, keys=keys)
+    memory.learn("zanzibar again")
+    assert migrate(plain, there, keys=keys, dry_run=True).spaces[0].copied > 0
+    migrate(plain, there, keys=keys)
+    migrate(there, further, keys=keys)
+    for each in (there, further):
+        assert b"zanzibar" not in each.read_bytes()
+        assert opened(each).block(block).content == STORY
+
+
 def test_what_is_locked_is_not_locked_twice(opened: Open, path: Path, tmp_path: Path) -> None:
     opened().learn(STORY)
     other = KeyTable(tmp_path / "other.keys")

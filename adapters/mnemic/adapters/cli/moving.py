@@ -22,7 +22,8 @@ def migrate(source: str, target: str, /, *spaces: str, dry_run: Flag = False, ru
     Stopped half-way, or when the source has moved on: run it again, and it goes on where it was.
     Words that were erased in the source meanwhile are erased in the target too. A new file appears
     once it is whole and compared; in a store that is there, readers see a sound beginning until
-    then, and nobody may write. The source is only read.
+    then, and nobody may write. The source is only read. With --keys, words that stand open in it
+    are locked in the target; those that are locked go as they are.
 
     Args:
         source: A file, or the address of a store.
@@ -39,6 +40,7 @@ def migrate(source: str, target: str, /, *spaces: str, dry_run: Flag = False, ru
             target,
             spaces=spaces or _named(run),
             dry_run=dry_run,
+            keys=run.keys,
             progress=progress,
         )
     run.show(

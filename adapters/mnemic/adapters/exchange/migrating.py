@@ -8,6 +8,7 @@ aside until every space in it is whole and compared.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from attrs import frozen
 
@@ -18,6 +19,7 @@ from mnemic.adapters.exchange.following import Plan, caught_up, planned
 from mnemic.adapters.exchange.outcomes import MigrationResult, SpaceMoved
 from mnemic.adapters.exchange.places import as_it_is, check_apart, place_of, shown
 from mnemic.adapters.exchange.soundness import Tally, Walk
+from mnemic.adapters.stores.mixing import is_locked
 from mnemic.adapters.stores.opening import Address, opened
 from mnemic.kernel.errors import LogCorrupt, StoreBusy
 from mnemic.kernel.ports import Head, Log, Store
@@ -32,6 +34,7 @@ def migrate(
     *,
     spaces: Iterable[str] | None = None,
     dry_run: bool = False,
+    keys: Path | None = None,
     sealed: Sealed = none_sealed,
     progress: Progress | None = None,
 ) -> MigrationResult:
@@ -44,6 +47,8 @@ def migrate(
         target: A store, or its address; a file is made if it is not there.
         spaces: Their names; None: all that the source has.
         dry_run: Write nothing, and say what would be done.
+        keys: The file of keys that lock the target's words, if *target* is an address and those of
+            the source stand open; what is locked there goes as it is.
         sealed: Which payloads go along unread: see ``copying.Sealed``.
         progress: Called now and then with the events dealt with and those there are, two for each:
             one when it is copied and one when it is compared.
@@ -62,15 +67,17 @@ def migrate(
     with opened(source, read_only=True) as origin:
         names = tuple(dict.fromkeys(origin.spaces() if spaces is None else spaces))
         logs = [origin.log(name, create=False) for name in names]
+        if any(map(is_locked, logs)):
+            keys = None
         if dry_run:
-            with as_it_is(target) as found:
+            with as_it_is(target, keys=keys) as found:
                 moved = [_foreseen(planned(log, found)) for log in logs]
         else:
 
             def plans_for(store: Store) -> list[Plan]:
                 return [planned(log, store) for log in logs]
 
-            with place_of(target, plans_for) as store:
+            with place_of(target, plans_for, keys=keys) as store:
                 plans = plans_for(store)
                 tally = Tally(progress, total=sum(_work(plan) for plan in plans))
                 codec = Codec(SystemEntropy())

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from mnemic.adapters.exchange import asides, files
 from mnemic.adapters.stores.opening import IN_MEMORY, Address, is_file, open_store, opened
-from mnemic.kernel.errors import Corrupt, FieldRefused, SpaceExists
+from mnemic.kernel.errors import Corrupt, FieldRefused, NotEncrypted, SpaceExists
 from mnemic.kernel.ports import Store
 
 STORE = "store.db"
@@ -18,27 +18,30 @@ STORE = "store.db"
 
 
 @contextmanager
-def place_of(target: Address | Store, check: Callable[[Store], object]) -> Generator[Store]:
+def place_of(
+    target: Address | Store, check: Callable[[Store], object], *, keys: Path | None = None
+) -> Generator[Store]:
     """Open what is moved to, for a ``with`` block; a new file appears once that ends well.
 
     Args:
         target: A store, or its address.
         check: Refuses a store that something else stands in. An unfinished copy of something else
             is thrown away, and begun again.
+        keys: What locks the words of a target that is named by its address.
 
     Raises:
         SpaceExists: By *check*, or the file was made meanwhile.
     """
     if not isinstance(target, str | Path) or not is_file(target) or files.stands(Path(target)):
-        with opened(target) as store:
+        with opened(target, keys=keys) as store:
             yield store
         return
     path = Path(target)
     files.checked_new(path)
     with files.named(path), asides.resumable(path) as folder:
         draft = folder / STORE
-        _discard_if_foreign(draft, check)
-        with closing(open_store(draft, synchronous="normal")) as store:
+        _discard_if_foreign(draft, check, keys)
+        with closing(open_store(draft, synchronous="normal", keys=keys)) as store:
             yield store
         keep(draft)
         try:
@@ -47,26 +50,27 @@ def place_of(target: Address | Store, check: Callable[[Store], object]) -> Gener
             raise SpaceExists(f"{path} was made meanwhile", path=str(path)) from error
 
 
-def _discard_if_foreign(draft: Path, check: Callable[[Store], object]) -> None:
+def _discard_if_foreign(draft: Path, check: Callable[[Store], object], keys: Path | None) -> None:
     if draft.exists():
         try:
-            with closing(open_store(draft)) as store:
+            with closing(open_store(draft, keys=keys)) as store:
                 check(store)
-        except (SpaceExists, Corrupt):
+        except (SpaceExists, Corrupt, NotEncrypted):
             for file in draft.parent.glob(f"{STORE}*"):
                 file.unlink()
 
 
 @contextmanager
-def as_it_is(target: Address | Store) -> Generator[Store | None]:
+def as_it_is(target: Address | Store, *, keys: Path | None = None) -> Generator[Store | None]:
     """Open what would be moved to, to read it; None: there is nothing yet."""
     if isinstance(target, str | Path) and is_file(target) and not files.stands(Path(target)):
         draft = asides.unfinished(Path(target)) / STORE
         files.checked_new(Path(target))
-        with opened(draft, read_only=True) if files.stands(draft) else nullcontext() as store:
+        there = files.stands(draft)
+        with opened(draft, read_only=True, keys=keys) if there else nullcontext() as store:
             yield store
         return
-    with opened(target, read_only=True) as store:
+    with opened(target, read_only=True, keys=keys) as store:
         yield store
 
 

@@ -38,10 +38,10 @@ def check_carried(source: Log, store: Store) -> None:
         NotEncrypted: The store is not, and what comes is to be.
     """
     is_encrypted, inner = _inside(store)
-    is_locked = _first_is_locked(source)
-    if is_locked is None:
+    comes_locked = is_locked(source)
+    if comes_locked is None:
         return
-    if is_encrypted and is_locked:
+    if is_encrypted and comes_locked:
         raise KeysMissing(
             f"space {source.name!r} is locked already, and would be locked once more",
             recovery="Open the store that it comes from with its keys, or name the target without.",
@@ -49,7 +49,7 @@ def check_carried(source: Log, store: Store) -> None:
         )
     own = [source.name] if source.name in inner.spaces() else []
     others = [name for name in inner.spaces() if name != source.name]
-    _check_alike(inner, own + others, source.name, is_encrypted or is_locked)
+    _check_alike(inner, own + others, source.name, is_encrypted or comes_locked)
 
 
 def _inside(store: Store) -> tuple[bool, Store]:
@@ -60,15 +60,15 @@ def _inside(store: Store) -> tuple[bool, Store]:
 
 def _check_alike(inner: Store, others: list[str], space: str, is_encrypted: bool) -> None:  # noqa: FBT001
     for other in others[:LOOKED_AT_MAX]:
-        is_locked = _first_is_locked(inner.log(other, create=False))
-        if is_locked is None:
+        stands_locked = is_locked(inner.log(other, create=False))
+        if stands_locked is None:
             continue
-        if is_locked and not is_encrypted:
+        if stands_locked and not is_encrypted:
             raise KeysMissing(
                 f"space {other!r} of this store is encrypted, and {space!r} would stand open",
                 space=space,
             )
-        if is_encrypted and not is_locked:
+        if is_encrypted and not stands_locked:
             raise NotEncrypted(
                 f"the words of space {other!r} in this store stand open",
                 recovery="Name another store for what is to be locked, or leave out the keys.",
@@ -77,7 +77,7 @@ def _check_alike(inner: Store, others: list[str], space: str, is_encrypted: bool
         return
 
 
-def _first_is_locked(log: Log) -> bool | None:
+def is_locked(log: Log) -> bool | None:
     """Say whether the first event of a space is locked; None: it has no words."""
     try:
         for _, rows in log.read(-1, 0):
