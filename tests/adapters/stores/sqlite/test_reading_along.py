@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Generator
+from contextlib import closing, contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from eventsourcing import popo
 
+from mnemic.adapters.stores.drafts import hidden
 from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.kernel.ports import Record
+from mnemic.specs.contracts.entries import answered, records
 
 
 def test_whatever_the_head_of_a_log_in_memory_names_can_be_read_at_any_moment() -> None:
@@ -29,3 +35,55 @@ def test_whatever_the_head_of_a_log_in_memory_names_can_be_read_at_any_moment() 
         sys.setprofile(None)
     assert [head for head, _ in seen] == [last for _, last in seen]
     assert {-1, 2} <= {head for head, _ in seen}
+
+
+# --- between two statements ---------------------------------------------------------------------
+
+
+@contextmanager
+def before(reader: SQLiteStore, statement: str, then: Callable[[], object]) -> Generator[None]:
+    """Let something happen just before *reader* runs a statement, for a ``with`` block."""
+
+    def trace(said: str) -> None:
+        if statement in said:
+            happened.append(then())
+
+    happened: list[object] = []
+    with reader.recorder.datastore.reading() as cursor:
+        connection = cursor.connection
+    connection.set_trace_callback(trace)  # it came back last, so it is lent next
+    yield
+    connection.set_trace_callback(None)
+    assert len(happened) == 1
+
+
+def test_a_command_that_comes_between_two_looks_is_no_damage(tmp_path: Path) -> None:
+    path = tmp_path / "agent.db"
+    with closing(SQLiteStore(path)) as writer, closing(SQLiteStore(path)) as reader:
+        log, seen = writer.log("home"), reader.log("home")
+
+        def write() -> None:
+            log.append(records(0, 1), (), command=answered(0))
+
+        with before(reader, "INDEXED BY commands_again", write):
+            assert seen.command(answered(0).id) is None
+        assert seen.command(answered(0).id) == answered(0)
+
+
+def test_a_space_that_is_made_between_two_looks_is_no_damage(tmp_path: Path) -> None:
+    path = tmp_path / "agent.db"
+    with closing(SQLiteStore(path)) as writer, closing(SQLiteStore(path)) as reader:
+        with before(reader, "spaces NOT INDEXED WHERE name", lambda: writer.log("home")):
+            assert reader.recorder.space("home") is None
+        assert reader.recorder.space("home") == 1
+
+
+def test_a_space_that_gets_its_name_between_two_looks_is_no_damage(tmp_path: Path) -> None:
+    path = tmp_path / "agent.db"
+    with closing(SQLiteStore(path)) as writer, closing(SQLiteStore(path)) as reader:
+        with writer.draft("home") as log:
+            log.append(records(0, 1), ())
+            names, head = (hidden("home"), "home"), log.head()
+            with before(reader, "SELECT name FROM", lambda: writer.recorder.rename(1, names, head)):
+                assert reader.recorder.space(hidden("home")) == 1
+        assert reader.recorder.space("home") == 1

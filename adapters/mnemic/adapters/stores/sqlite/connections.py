@@ -9,6 +9,7 @@ What the library leaves open or does otherwise:
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -39,6 +40,14 @@ _PRAGMAS_OF_READERS = {
 }
 
 
+class Forked(Exception):
+    """The process was forked after the file was opened.
+
+    What SQLite knows of its locks is not true in a child, and what it writes there may spoil the
+    file. Source: sqlite.org/howtocorrupt.html, 2.7.
+    """
+
+
 class Pool(SQLiteConnectionPool):
     """Connections that are durable as asked and leave nothing readable behind.
 
@@ -50,6 +59,7 @@ class Pool(SQLiteConnectionPool):
         super().__init__(
             db_name=f"{path.absolute().as_uri()}?mode={mode}", lock_timeout=BUSY_TIMEOUT_S
         )
+        self._process = os.getpid()
         first = {} if mode == "rwc" else _PRAGMAS_OF_READERS
         self._pragmas = {**first, **_PRAGMAS, "synchronous": synchronous.upper()}
 
@@ -59,6 +69,8 @@ class Pool(SQLiteConnectionPool):
         """Lend the connection that came back last, or a new one."""
         if self._closed:
             raise ConnectionPoolClosedError
+        if self._process != os.getpid():
+            raise Forked
         if is_writer and not self._writer_lock.acquire(timeout=timeout or self.pool_timeout):
             raise ConnectionUnavailableError("another thread is writing")
         try:
@@ -85,7 +97,8 @@ class Pool(SQLiteConnectionPool):
     def close(self) -> None:
         """Close all connections: idle ones now, others when they come back."""
         self._closed = True
-        self._close_idle()
+        if self._process == os.getpid():
+            self._close_idle()
 
     def _close_idle(self) -> None:
         with suppress(IndexError):
@@ -136,7 +149,10 @@ class Datastore(SQLiteDatastore):
 
     @contextmanager
     def reading(self) -> Generator[sqlite3.Cursor]:
-        """Lend a cursor for single statements, which need no transaction around them."""
+        """Lend a cursor for single statements, which need no transaction around them.
+
+        What others commit may come between two of them: see ``comparing``.
+        """
         connection = self.pool.get_connection()
         try:
             with connection.cursor() as cursor:
@@ -144,3 +160,13 @@ class Datastore(SQLiteDatastore):
                 yield cursor
         finally:
             self.pool.put_connection(connection)
+
+    @contextmanager
+    def comparing(self) -> Generator[sqlite3.Cursor]:
+        """Lend a cursor for statements that all see the file as it is at the first of them."""
+        with self.reading() as cursor:
+            cursor.execute("BEGIN")
+            try:
+                yield cursor
+            finally:
+                cursor.connection.rollback()  # if no error has ended it

@@ -221,7 +221,7 @@ class SpaceRecorder(SQLiteAggregateRecorder):
         Raises:
             LogCorrupt: The table and its index disagree.
         """
-        with self.datastore.reading() as c:
+        with self.datastore.comparing() as c:
             row: tuple[int] | None = c.execute(_SELECT_SPACE, (name,)).fetchone()
             if row is None:
                 row = c.execute(_SELECT_NAMED, (name,)).fetchone()
@@ -273,7 +273,7 @@ class SpaceRecorder(SQLiteAggregateRecorder):
         Raises:
             LogCorrupt: It is not what was written.
         """
-        with self.datastore.reading() as c:
+        with self.datastore.comparing() as c:
             if self._remembers_twice is None:
                 self._remembers_twice = c.execute(_HAS_COMMANDS_AGAIN).fetchone() == (1,)
             row = c.execute(_SELECT_COMMAND, (space, command_id)).fetchone()
