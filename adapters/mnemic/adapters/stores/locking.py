@@ -44,6 +44,7 @@ class WriterQueue:
         self._threads = Lock()
         self._stand_in = StandIn(self._come_through, self._turn.give_back)
         self._is_closed = False
+        self._process = os.getpid()
 
     @contextmanager
     def turn(self) -> Generator[None]:
@@ -52,8 +53,14 @@ class WriterQueue:
         Raises:
             Closed: If the queue is closed.
             StoreBusy: If another writer holds it for too long.
-            StoreFailed: If a lock file cannot be made or locked.
+            StoreFailed: If a lock file cannot be made or locked, or the process was forked since.
         """
+        if self._process != os.getpid():  # a lock that is carried along is held by both at once
+            raise StoreFailed(
+                f"the queue at {self._turn.path} was made by another process",
+                recovery="Open the store after the fork, in each process for itself.",
+                path=str(self._turn.path),
+            )
         deadline = time.monotonic() + self._patience_s
         if not self._threads.acquire(timeout=self._patience_s):
             raise self._turn.busy()

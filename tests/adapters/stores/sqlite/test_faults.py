@@ -28,6 +28,41 @@ GOES_WHILE_OPEN = pytest.mark.skipif(
 )
 
 
+# --- a fork ---
+
+
+def refused_after_a_fork(ask: Callable[[], object]) -> bool:
+    """Return whether a child of this process is told to open the store for itself."""
+    pid = os.fork()
+    if pid == 0:
+        told = 1
+        try:
+            ask()
+        except StoreFailed as error:
+            told = 0 if "after the fork" in error.recovery else 2
+        finally:
+            os._exit(told)
+    return os.waitpid(pid, 0)[1] == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")
+def test_a_store_that_was_carried_across_a_fork_is_refused(tmp_path: Path) -> None:
+    with closing(SQLiteStore(tmp_path / "agent.db")) as store:
+        log = store.log("home")
+        log.append(records(0, 1), ())
+
+        def write() -> None:
+            with log.writing():
+                log.append(records(1, 1), ())
+
+        assert refused_after_a_fork(log.head)
+        assert refused_after_a_fork(lambda: contents(log))
+        assert refused_after_a_fork(lambda: log.append(records(1, 1), ()))
+        assert refused_after_a_fork(write)
+        write()
+        assert contents(log) == bare(records(0, 2))
+
+
 # --- a full disk ---
 
 

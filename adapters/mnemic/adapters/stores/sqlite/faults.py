@@ -9,6 +9,7 @@ from pathlib import Path
 
 from eventsourcing.persistence import ConnectionPoolClosedError, ConnectionUnavailableError
 
+from mnemic.adapters.stores.sqlite.connections import Forked
 from mnemic.kernel.errors import (
     Closed,
     LogCorrupt,
@@ -49,6 +50,12 @@ def named(path: Path) -> Generator[None]:
         yield
     except OSError as error:
         raise StoreFailed(f"{path}: {error.strerror or error}", path=str(path)) from error
+    except Forked as error:
+        raise StoreFailed(
+            f"the store {path} was opened by another process",
+            recovery="Open it after the fork, in each process for itself.",
+            path=str(path),
+        ) from error
     except (sqlite3.Error, ConnectionPoolClosedError, ConnectionUnavailableError) as error:
         raise fault(error, path) from error
     except UnicodeDecodeError as error:  # what SQLite would say quotes what is damaged
