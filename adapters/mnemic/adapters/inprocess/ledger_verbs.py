@@ -117,7 +117,7 @@ class LedgerVerbs(Host):
         """Say what came of a composition. Labels add up; one that was wrong can be retracted.
 
         Raises:
-            CompositionNotFound, LabelUnsupported, FieldRefused: See each.
+            CompositionNotFound, LabelUnsupported, FieldRefused, Forbidden: See each.
         """
         spec = LabelSpec(
             composition_id=composition_id,
@@ -145,7 +145,7 @@ class LedgerVerbs(Host):
         """Let a label count no longer. That it was set stays in the log.
 
         Raises:
-            LabelNotFound, NoteTooLong, FieldRefused: See each.
+            LabelNotFound, NoteTooLong, FieldRefused, Forbidden: See each.
         """
 
         def decide(view: View, _: Moment) -> Written:
