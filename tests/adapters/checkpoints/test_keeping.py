@@ -187,6 +187,8 @@ def test_an_erasure_in_the_tail_leaves_nothing_to_open_from(
         copy = made.read_bytes()
         memory.erase(block)
     made.write_bytes(copy)
+    with opened(read_only=True) as memory:
+        assert [each.problem for each in memory.checkpoints()] == ["words were erased since"]
     assert restored_from(path) is None
     assert left(folder) == {*SECRETS, STAYS}  # whoever only reads removes nothing
     with opened() as memory:
