@@ -49,19 +49,21 @@ class SQLiteStore:
         self, path: str | Path, *, synchronous: Synchronous = "full", read_only: bool = False
     ) -> None:
         self.path = Path(path)
+        """As it was given; errors say it so."""
+        self._place = self.path.absolute()  # wherever the process goes next
         self.read_only = read_only
         self.is_scrubbed = True
         """False while a reader elsewhere may keep erased bytes in the write-ahead log."""
         # One queue for all paths to the file, as SQLite has one write-ahead log for them.
-        self._queue = WriterQueue(Path(os.path.realpath(self.path)))
+        self._queue = WriterQueue(Path(os.path.realpath(self._place)))
         self._logs: dict[str, SQLiteLog] = {}
         self._opening = Lock()
         with named(self.path):
             if read_only:
-                self.recorder = opening.to_read(self.path)
+                self.recorder = opening.to_read(self._place)
             else:
-                self.recorder = opening.to_write(self.path, synchronous, self._queue)
-                self._file = _identity(self.path)
+                self.recorder = opening.to_write(self._place, synchronous, self._queue)
+                self._file = _identity(self._place)
                 self.scrub()  # the last writer may have died over an erasure
 
     def spaces(self) -> tuple[str, ...]:
@@ -122,7 +124,7 @@ class SQLiteStore:
             StoreFailed: The file is gone, or another one has taken its place.
         """
         with named(self.path):
-            if _identity(self.path) != self._file:
+            if _identity(self._place) != self._file:
                 raise StoreFailed(
                     f"{self.path} is not the file that was opened: it has been replaced",
                     recovery="Open the store again; nothing is written to the file that was there.",
