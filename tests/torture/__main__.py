@@ -37,15 +37,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
         effort = Effort(share=options.share, seed=options.seed, tell=_tell)
         with tempfile.TemporaryDirectory(prefix="mnemic-torture-") as folder:
             figures = campaigns()[name](Path(folder), effort)
-        found[name] = figures.to_dict() | {"seconds": round(time.monotonic() - begun, 1)}
+        found[name] = figures.to_dict() | {
+            "share": options.share,
+            "seed": options.seed,
+            "day": datetime.now(tz=UTC).date().isoformat(),
+            "seconds": round(time.monotonic() - begun, 1),
+        }
         failed |= bool(figures.failures)
         _show(found[name])
+    report = _report(_known(options.json) | found)
     if options.json is not None:
-        options.json.write_text(json.dumps(_report(found, options), indent=1) + "\n")
+        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     if options.write is not None:
         page = options.write.read_text(encoding="utf-8")
-        options.write.write_text(written(page, _report(found, options)), encoding="utf-8")
+        options.write.write_text(written(page, report), encoding="utf-8")
     return 1 if failed else 0
+
+
+def _known(path: Path | None) -> dict[str, Any]:
+    """Return what other campaigns left in the file of figures, if there is one."""
+    if path is None or not path.exists():
+        return {}
+    known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["campaigns"]
+    return known
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -54,7 +68,11 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--share", type=float, default=1.0, help="of each campaign (1.0: all)")
     parser.add_argument("--short", dest="share", action="store_const", const=SHORT)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", type=Path, help="write what was found to this file")
+    parser.add_argument(
+        "--json",
+        type=Path,
+        help="write what was found to this file; of other campaigns it keeps what it has",
+    )
     parser.add_argument("--write", type=Path, help="put the figures into this page")
     options = parser.parse_args(arguments)
     if not 0 < options.share <= 1:
@@ -65,13 +83,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-def _report(found: Mapping[str, Any], options: argparse.Namespace) -> dict[str, Any]:
+def _report(found: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "day": datetime.now(tz=UTC).date().isoformat(),
         "machine": f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-        "share": options.share,
-        "seed": options.seed,
         "campaigns": dict(found),
     }
 

@@ -23,10 +23,7 @@ def written(page: str, report: Mapping[str, Any]) -> str:
 
 def table(report: Mapping[str, Any]) -> str:
     """Return the figures as Markdown."""
-    made_on = (
-        f"{report['day']}, {report['machine']}, Python {report['python']}, seed {report['seed']}, "
-        f"{report['share']:.0%} of each campaign."
-    )
+    made_on = f"{report['machine']}, Python {report['python']}."
     lines = [
         "| promise | tested by | found |",
         "|---|---|---|",
@@ -42,7 +39,9 @@ def table(report: Mapping[str, Any]) -> str:
 
 def _facts(found: Mapping[str, Any]) -> str:
     facts = [f"{name}: **{_number(value)}**" for name, value in found["facts"].items()]
-    return "; ".join([*facts, f"failures: **{len(found['failures'])}**"])
+    facts.append(f"failures: **{len(found['failures'])}**")
+    facts.append(f"({found['share']:.0%} of it, seed {found['seed']}, {found['day']})")
+    return "; ".join(facts)
 
 
 def _number(value: float | str) -> str:
