@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
@@ -21,6 +22,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from mnemic.adapters.access import Keyring
+from mnemic.adapters.http import scrapes
 from mnemic.adapters.http.failures import Overdue, Overloaded
 from mnemic.adapters.http.front import REQUEST_ID
 from mnemic.adapters.http.posts import Post, site
@@ -216,6 +218,26 @@ def test_what_a_dying_worker_was_asked_may_have_been_done(tmp_path: Path) -> Non
         Path(relays.post.rooms[1]).unlink()
         with pytest.raises(Overloaded, match="another takes over"):
             passed_on(relays)
+
+
+def test_a_worker_that_meets_a_bug_leaves_the_numbers_of_the_others(tmp_path: Path) -> None:
+    async def fail(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 500 Oh\r\ncontent-length: 7\r\n\r\nwhy not")
+        writer.close()
+
+    async def own() -> bytes:
+        return b"blocks 1\n"
+
+    async def scraped(relays: Relays) -> bytes:
+        async with await asyncio.start_unix_server(fail, relays.post.rooms[1]):
+            return await scrapes.of_all(relays, own)
+
+    with hanging_up(tmp_path) as relays:
+        with pytest.raises(Overdue):
+            passed_on(relays)
+        Path(relays.post.rooms[1]).unlink()
+        told = asyncio.run(scraped(relays))
+    assert told.endswith(b'blocks{worker="0"} 1.0\n')
 
 
 def test_a_worker_that_is_stuck_holds_nobody_up_who_asks_for_numbers(tmp_path: Path) -> None:

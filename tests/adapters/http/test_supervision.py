@@ -137,6 +137,14 @@ def test_a_worker_that_is_told_to_stop_by_hand_is_replaced_too(server: Several) 
     assert server.stop() == 0
 
 
+def test_a_worker_that_dies_of_a_signal_without_a_name_is_replaced_too(server: Several) -> None:
+    before = server.workers
+    os.kill(before[0], signal.SIGRTMIN + 1)
+    eventually(lambda: server.workers[0] != before[0])
+    assert f"was ended by signal {signal.SIGRTMIN + 1}" in server.log.read_text()
+    assert server.stop() == 0
+
+
 def test_workers_that_die_again_and_again_end_the_server(server: Several) -> None:
     def killed() -> bool:
         with suppress(ProcessLookupError):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
+from http import HTTPStatus
 from typing import Any, TypeAlias
 from zlib import crc32
 
@@ -95,13 +96,15 @@ class Relays:
         """Return what another process answers to a plain question.
 
         Raises:
-            OSError, HttpParserError: It cannot be reached, or is stuck.
+            OSError, HttpParserError: It cannot be reached, or is stuck, or refuses.
         """
         asked = _head(b"GET", path.encode(), [(b"host", b"here")])
         async with asyncio.timeout(min(ASK_S, self.settings.call_timeout_s)):
             async with self._line(number) as line:
-                parts = [message async for message in _answered(*line, asked)]
-        return b"".join(part.get("body", b"") for part in parts)
+                start, *parts = [message async for message in _answered(*line, asked)]
+        if start["status"] != HTTPStatus.OK:
+            raise ConnectionRefusedError(f"it answers with {start['status']}")
+        return b"".join(part["body"] for part in parts)
 
     @asynccontextmanager
     async def _line(self, number: int) -> AsyncGenerator[_Line]:

@@ -237,7 +237,7 @@ class Supervisor:
         del self._workers[worker.number]
         self._site.loads.tell(worker.number, ABSENT)
         code = os.waitstatus_to_exitcode(os.waitpid(worker.pid, 0)[1])
-        return f"ended with {code}" if code >= 0 else f"was ended by {signal.Signals(-code).name}"
+        return f"ended with {code}" if code >= 0 else f"was ended by {_name(-code)}"
 
     def _stop(self) -> None:
         """Tell all workers to stop, and wait until they have."""
@@ -282,3 +282,11 @@ class Supervisor:
             self._selector.close()
             os.close(reading)
             os.close(writing)
+
+
+def _name(number: int) -> str:
+    """Return what a signal is called. Not every one has a name of its own."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
