@@ -54,6 +54,10 @@ def calls(draw: st.DrawFn) -> Call:
     )
 
 
+SERVERS_FAULT = 500
+"""From this status on an error is about the store, and none of a caller's making."""
+
+
 def ask(memory: SyncMemory, call: Call) -> None:
     """Make a call. Refused, it must have changed nothing; either way it must be tellable."""
     before = memory.status().version
@@ -62,8 +66,14 @@ def ask(memory: SyncMemory, call: Call) -> None:
     except MnemicError as error:
         if not isinstance(error, SpaceErased):
             assert memory.status().version == before
-        json.dumps(document_of(error))
+        json.dumps(refusal(error))
         raise
+
+
+def refusal(error: MnemicError) -> dict[str, Any]:
+    """Return what an error tells, having seen that it is about the call and not the store."""
+    assert error.status < SERVERS_FAULT, f"{error!r} is no refusal"
+    return document_of(error)
 
 
 def finite(document: Any) -> Any:
