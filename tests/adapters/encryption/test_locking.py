@@ -233,3 +233,11 @@ def test_a_damaged_file_of_keys_does_not_pass_for_a_damaged_store(
     with closing(sqlite3.connect(keys)) as connection:
         connection.execute(f"ALTER TABLE {table} RENAME TO lost")
     assert "no sound file of keys" in refusal(opened).message
+
+
+def test_a_file_of_keys_that_holds_something_else_is_named(opened: Open, keys: Path) -> None:
+    with opened() as memory:
+        memory.learn(STORY)
+    with closing(sqlite3.connect(keys)) as connection, connection:
+        connection.execute("UPDATE keys SET space = 'no number'")
+    assert "no sound file of keys" in refusal(opened).message

@@ -492,6 +492,8 @@ class KeyTable:
             if is_damage(error) or isinstance(found, LogCorrupt):  # the store itself is sound
                 raise self._damaged(str(error)) from error
             raise found from error
+        except (TypeError, ValueError) as error:  # a column that holds something else
+            raise self._damaged(str(error)) from error
 
     def _damaged(self, detail: str) -> StoreFailed:
         return StoreFailed(
