@@ -241,3 +241,15 @@ def test_a_file_of_keys_that_holds_something_else_is_named(opened: Open, keys: P
     with closing(sqlite3.connect(keys)) as connection, connection:
         connection.execute("UPDATE keys SET space = 'no number'")
     assert "no sound file of keys" in refusal(opened).message
+
+
+@pytest.mark.parametrize("change", ["owner = 'x' || owner", "space = space + 1"])
+def test_a_key_that_its_owner_could_not_be_found_by_is_damage(
+    opened: Open, keys: Path, change: str
+) -> None:
+    """An erasure of the owner would leave it as it is, and say that all is gone."""
+    with opened() as memory:
+        memory.learn(STORY)
+    with closing(sqlite3.connect(keys)) as connection, connection:
+        connection.execute(f"UPDATE keys SET {change}")  # noqa: S608
+    assert "no sound file of keys" in refusal(opened).message

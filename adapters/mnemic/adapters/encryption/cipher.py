@@ -47,19 +47,22 @@ class Key:
     """A secret and what labels call it."""
 
     name: bytes
-    """A digest of the secret: it tells nothing of 256 random bits, and vouches for them."""
+    """A digest of the secret, and of whose it is: it tells nothing of 256 random bits, and vouches
+    for both."""
     secret: bytes
 
     @classmethod
-    def fresh(cls) -> Key:
-        """Return a key that nobody had before."""
+    def fresh(cls, space: int, owner: str) -> Key:
+        """Return a key that nobody had before, for one owner in a space."""
         secret = os.urandom(SECRET_BYTES)  # never of a host's own entropy, which tests may seed
-        return cls(name_of(secret), secret)
+        return cls(name_of(secret, space, owner), secret)
 
 
-def name_of(secret: bytes) -> bytes:
-    """Return what labels call the key with this secret."""
-    return blake2b(secret, digest_size=NAME_BYTES, person=_NAMED).digest()
+def name_of(secret: bytes, space: int, owner: str) -> bytes:
+    """Return what labels call the key with this secret, of this owner."""
+    return blake2b(
+        secret + orjson.dumps((space, owner)), digest_size=NAME_BYTES, person=_NAMED
+    ).digest()
 
 
 def is_locked(label: bytes) -> bool:

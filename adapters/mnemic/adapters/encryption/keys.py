@@ -26,6 +26,7 @@ import tempfile
 from collections.abc import Collection, Generator, Iterable, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from attrs import frozen
 
@@ -54,7 +55,8 @@ _IS_DESTROYED = """EXISTS (
 _KEYS_OF = """SELECT owner, name, secret FROM keys JOIN secrets USING (id)
     WHERE space = :space AND NOT EXISTS (SELECT 1 FROM doomed WHERE doomed.key = keys.id)
     AND owner IN (SELECT value FROM json_each(:owners)) ORDER BY id DESC"""
-_FOUND = f"""SELECT name, secret, secret = zeroblob({SECRET_BYTES}) AND {_IS_DESTROYED}
+_FOUND = f"""SELECT name, secret, space, owner,
+    secret = zeroblob({SECRET_BYTES}) AND {_IS_DESTROYED}
     FROM keys JOIN secrets USING (id)"""  # noqa: S608 - of constants
 _NAMED = f"{_FOUND} WHERE name = ?"
 _ALL_OF = f"{_FOUND} WHERE space = ?"
@@ -167,16 +169,17 @@ class KeyTable:
                 )
                 self._loaded.add(space)
 
-    def _key(self, name: bytes, secret: bytes, is_destroyed: int) -> Key | None:
+    def _key(self, name: bytes, secret: bytes, *rest: Any) -> Key | None:
         """Return a key as it stands; None if an erasure destroyed it.
 
         Raises:
             StoreFailed: It is damaged. Zeros that no erasure wrote are damage like any other: what
                 is lost must not pass for erased.
         """
+        space, owner, is_destroyed = rest
         if is_destroyed:
             return None
-        if name_of(secret) != name:
+        if name_of(secret, space, owner) != name:
             raise self._damaged("a key is not what was written")
         return Key(name, secret)
 
@@ -255,8 +258,8 @@ class KeyTable:
                 found = _owned(c.execute(_KEYS_OF, asked).fetchall())
                 for owner in sorted(owners - found.keys()):
                     found[owner] = self._made(c, space, owner)
-        for key in found.values():
-            if name_of(key.secret) != key.name:
+        for owner, key in found.items():
+            if name_of(key.secret, space, owner) != key.name:
                 raise self._damaged("a key is not what was written")
         return found
 
@@ -270,7 +273,7 @@ class KeyTable:
 
     @staticmethod
     def _made(c: sqlite3.Cursor, space: int, owner: str) -> Key:
-        key = Key.fresh()
+        key = Key.fresh(space, owner)
         c.execute("INSERT INTO secrets (secret) VALUES (?)", (key.secret,))
         c.execute(
             "INSERT INTO keys (id, name, space, owner) VALUES (?, ?, ?, ?)",
