@@ -12,9 +12,12 @@ from typing import TypeAlias
 import pytest
 
 from mnemic.adapters.encryption.keys import Account, Holding, KeyTable
+from mnemic.adapters.encryption.store import EncryptedStore
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.stores.opening import open_store
 from mnemic.kernel.errors import CommandIdReused, FieldRefused, StoreFailed
+from mnemic.kernel.ports import PayloadRow, Record
 
 Open: TypeAlias = Callable[..., SyncMemory]
 
@@ -353,3 +356,17 @@ def test_what_a_command_asked_cannot_be_guessed_once_its_space_is_erased(
     with pytest.raises(CommandIdReused, match="erased since"):
         memory.outcome([block], 1.0, source="a telling one", command_id="scored")
     assert memory.erase_space(command_id="gone") == receipt
+
+
+def test_a_block_whose_id_reads_like_that_of_an_event_is_erased_like_any_other(
+    tmp_path: Path,
+) -> None:
+    block = "e111791504314341"  # one in some thousands: an e, and digits alone
+    inner = MemoryStore()
+    with closing(EncryptedStore(inner, KeyTable(tmp_path / "agent.keys"))) as store:
+        log = store.log("home")
+        words = PayloadRow(version=0, slot=0, id="p", key=b"k", owners=(block,), data=b"words")
+        log.append([Record(0, "block-learned.1", b"{}")], [words])
+        assert [rows for _, rows in log.read()] == [(words,)]
+        log.append([Record(1, "block-erased.1", b"{}")], (), erase=[block])
+        assert [rows for _, rows in log.read()] == [(), ()]

@@ -19,6 +19,7 @@ from mnemic.adapters.codec.conversion import WORDED, converter
 from mnemic.adapters.codec.drafts import draft
 from mnemic.adapters.codec.readers import Open, Readers
 from mnemic.kernel.errors import KeysMissing
+from mnemic.kernel.identity import BLOCK_ID_LENGTH
 from mnemic.kernel.ports import Entropy, PayloadRow
 from mnemic.kernel.texts import (
     ERASED,
@@ -195,6 +196,15 @@ def payload_id(mark: str) -> str:
 def itself(version: int) -> str:
     """Return the owner's name of a payload that belongs to the event at *version* alone."""
     return f"{EVENT}{version}"
+
+
+def is_event(owner: str) -> bool:
+    """Return whether *owner* is the name of an event, and not of a block.
+
+    One block in some thousands has an id of an e and digits alone; no log is so long that its
+    versions have as many.
+    """
+    return len(owner) < BLOCK_ID_LENGTH and owner[:1] == EVENT and owner[1:].isdigit()
 
 
 def _mac(kind: str, key: bytes, owners: tuple[str, ...], data: bytes) -> str:

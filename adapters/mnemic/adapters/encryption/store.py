@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, cast
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from mnemic.adapters.codec.sealing import itself
+from mnemic.adapters.codec.sealing import is_event, itself
 from mnemic.adapters.encryption import cipher
 from mnemic.adapters.encryption.keys import Account, KeyTable
 from mnemic.adapters.encryption.vault import Vault
@@ -489,7 +489,7 @@ def owners_of(row: PayloadRow) -> tuple[str, ...]:
 def _require_own_keys(owners: Collection[str]) -> None:
     """Refuse to erase what goes with its space only: its key could not be destroyed."""
     for owner in owners:
-        if owner == THE_SPACE or (owner[:1] == "e" and owner[1:].isdigit()):
+        if owner == THE_SPACE or is_event(owner):
             raise FieldRefused(
                 f"what belongs to event {owner!r} alone has no key of its own",
                 recovery="Erase a block, or the whole space.",
