@@ -89,7 +89,8 @@ def restore(backup: Path, to: str | None = None, /, *, check: Flag = False, run:
     mnemic restore backups/monday.db --check
     ```
 
-    Words that were erased since the backup was made come back with it: erase them again.
+    Words that were erased since the backup was made come back with it, unless they were locked by
+    --keys: erase them again.
 
     Args:
         backup: What `mnemic backup` wrote, with its manifest beside it.
