@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from mnemic.adapters.cli.diagnosis.findings import About, Finding
 
 GIVES = {
+    "crypto": "words under keys that are kept apart: mnemic --keys",
     "hnsw": "graphs for a host that asks much of many blocks",
     "http": "mnemic serve: the memory over HTTP",
     "mcp": "mnemic mcp: the memory as tools of an agent",
