@@ -41,7 +41,7 @@ def _facts(found: Mapping[str, Any]) -> str:
     facts = [f"{name}: **{_number(value)}**" for name, value in found["facts"].items()]
     facts.append(f"failures: **{len(found['failures'])}**")
     facts.append(f"({found['share']:.0%} of it, seed {found['seed']}, {found['day']})")
-    return "; ".join(facts)
+    return "<br>".join(facts)
 
 
 def _number(value: float | str) -> str:
