@@ -53,12 +53,17 @@ class Entrance:
         """Let the others know how many connections this process holds."""
         self.post.loads.tell(self.post.number, self.held() + len(self._coming))
 
-    def close(self) -> None:
-        """Take no more; the others do not wait for it to."""
+    async def close(self) -> None:
+        """Take no more, and wait until what was taken is served; the others do not wait for it to.
+
+        Whoever stops tells all connections that are served just then. One that came in a moment
+        later would hear nothing, and hold up the end for as long as it goes on asking.
+        """
         self.post.loads.tell(self.post.number, ABSENT)
         if self._later is not None:
             self._later.cancel()
         asyncio.get_running_loop().remove_reader(self.post.listener)
+        await asyncio.gather(*self._coming, return_exceptions=True)
 
     def _watch(self) -> None:
         self._later = None

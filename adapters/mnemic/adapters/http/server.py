@@ -89,7 +89,7 @@ class Server(uvicorn.Server):
         """Stop. Streams never end by themselves, so they are told first."""
         self._app.stop()
         if self._entrance is not None:
-            self._entrance.close()
+            await self._entrance.close()
         hanging_up = asyncio.create_task(self._hang_up())
         try:
             await super().shutdown(sockets)
