@@ -9,13 +9,9 @@ import pytest
 from mnemic.adapters.stores.postgres import PostgresLog, PostgresStore
 from mnemic.kernel.errors import LogCorrupt, VersionConflict
 from mnemic.specs.contracts.entries import payload, records
+from tests.adapters.stores.damages import EVERYWHERE, LENGTH, SET_BACK, at, read
 
 Edit = Callable[..., None]
-LENGTH = 10
-SET_BACK = (
-    "UPDATE spaces SET version = 5, digest = (SELECT substr(state, 1, 32) "
-    "FROM stored_events WHERE originator_version = 6)"
-)
 
 
 @pytest.fixture
@@ -25,50 +21,20 @@ def log(store: PostgresStore) -> PostgresLog:
     return log
 
 
-def read(log: PostgresLog, after: int = -1, upto: int | None = None) -> tuple[list[int], object]:
-    """Return the versions that are yielded, and the version of the damage that ends them."""
-    versions: list[int] = []
-    try:
-        versions.extend(record.version for record, _ in log.read(after, upto))
-    except LogCorrupt as error:
-        return versions, error.facts["version"]
-    return versions, None
-
-
-def at(version: int, change: str) -> str:
-    return f"UPDATE stored_events SET {change} WHERE originator_version = {version}"  # noqa: S608
-
-
 def flip(version: int, place: int) -> str:
     """Turn a bit of the byte at *place*, counted from 1."""
     byte = f"get_byte(state, {place - 1}) # 1"
     return at(version, f"state = set_byte(state, {place - 1}, {byte})")
 
 
-def swap(one: int, two: int) -> tuple[str, ...]:
-    renamed = "UPDATE stored_events SET originator_version = {1} WHERE originator_version = {0}"
-    return (renamed.format(one, 99), renamed.format(two, one), renamed.format(99, two))
-
-
 MATRIX = {
+    **EVERYWHERE,
     "a byte of a body": ([flip(4, 35)], 4),
     "a byte of the first body": ([flip(0, 35)], 0),
     "a byte of the last body": ([flip(9, 35)], 9),
     "a byte of a previous digest": ([flip(4, 7)], 4),
     "a byte of the last previous digest": ([flip(9, 32)], 9),
-    "a topic": ([at(4, "topic = 'thing-noted.9'")], 4),
-    "a topic that is gone": ([at(4, "topic = NULL")], 4),
-    "a state that is gone": ([at(4, "state = NULL")], 4),
-    "a state cut short": ([at(4, "state = substr(state, 1, 31)")], 4),
-    "a record that is gone": (["DELETE FROM stored_events WHERE originator_version = 4"], 4),
-    "a tail that is gone": (["DELETE FROM stored_events WHERE originator_version >= 7"], 7),
-    "all records gone": (["DELETE FROM stored_events"], 0),
-    "two records swapped": (swap(3, 6), 3),
-    "a record renumbered": ([at(9, "originator_version = 10")], 9),
-    "a head that is ahead": (["UPDATE spaces SET version = 12"], 10),
-    "a head that lags behind": (["UPDATE spaces SET version = 7"], 7),
     "a digest in the head": ([r"UPDATE spaces SET digest = '\x00'"], 9),
-    "a head that is gone": (["DELETE FROM spaces"], 0),
 }
 
 
