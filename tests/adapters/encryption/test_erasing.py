@@ -11,7 +11,8 @@ from typing import TypeAlias
 
 import pytest
 
-from mnemic.adapters.encryption.keys import Account, Holding, KeyTable
+from mnemic.adapters.encryption.erasures import Account
+from mnemic.adapters.encryption.keys import Holding, KeyTable
 from mnemic.adapters.encryption.store import EncryptedStore
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore

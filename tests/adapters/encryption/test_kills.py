@@ -16,7 +16,7 @@ import pytest
 
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.encryption import EncryptedStore, KeyTable
-from mnemic.adapters.encryption.keys import Account
+from mnemic.adapters.encryption.erasures import Account
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.kernel.errors import StoreFailed, VersionConflict

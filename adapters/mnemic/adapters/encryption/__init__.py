@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mnemic.adapters.encryption.keys import KeyTable
-from mnemic.adapters.encryption.store import EncryptedLog, EncryptedStore
+from mnemic.adapters.encryption.log import EncryptedLog
+from mnemic.adapters.encryption.store import EncryptedStore
 
 __all__ = ["EncryptedLog", "EncryptedStore", "KeyTable"]

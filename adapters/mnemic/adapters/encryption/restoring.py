@@ -16,8 +16,9 @@ from attrs import frozen
 from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.encryption import cipher
-from mnemic.adapters.encryption.keys import Account
-from mnemic.adapters.encryption.store import THE_SPACE, EncryptedLog, owners_of
+from mnemic.adapters.encryption.erasures import Account
+from mnemic.adapters.encryption.log import EncryptedLog
+from mnemic.adapters.encryption.owners import THE_SPACE, owners_of
 from mnemic.adapters.encryption.vault import Vault
 from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.exchange.copying import Hands, behind

@@ -1,0 +1,223 @@
+"""One small file apart from every store: private, whole, and without a trace of what is destroyed.
+
+Rules of this module:
+
+1. The file is its owner's alone, and is refused otherwise.
+2. Nothing is written once another file stands in its place, or none: nobody would find it again.
+3. What is overwritten is gone from every file of it: where it stood, and in the write-ahead log.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import tempfile
+from collections.abc import Generator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from mnemic.adapters.encryption.format import STATEMENTS, check_format, not_ours
+from mnemic.adapters.exchange import files
+from mnemic.adapters.stores.sqlite.connections import BUSY_TIMEOUT_S, Datastore, Mode
+from mnemic.adapters.stores.sqlite.faults import family, fault, is_damage
+from mnemic.kernel.errors import LogCorrupt, MnemicError, NotAStore, StoreFailed, ViewReadOnly
+
+OTHERS = 0o077
+"""Permissions that anybody but the owner may have."""
+SCRUB_PATIENCE_S = 2.0
+"""How long an erasure waits for others to be done with the write-ahead log; they take moments."""
+
+
+class KeyFile:
+    """A file of keys, for any number of threads and processes.
+
+    Args:
+        path: The file. It is made when first written to, readable by its owner only.
+        read_only: Never write.
+
+    Raises:
+        StoreFailed: Others may read the file, or it is damaged, or cannot be opened.
+        NotAStore: It is something else.
+        StoreTooNew: A later release made it.
+    """
+
+    def __init__(self, path: str | Path, *, read_only: bool = False) -> None:
+        self.path = Path(os.path.realpath(path))
+        self.read_only = read_only
+        self._data: Datastore | None = None
+        self._identity: tuple[int, int] | None = None
+        self._is_scrubbed = True
+        if files.stands(self.path):
+            self._open()
+            self.scrub()  # the last one may have died over an erasure
+
+    def copy(self, to: Path) -> None:
+        """Copy everything to a new file that only its owner may read, also while others write.
+
+        Raises:
+            FieldRefused: There is such a file.
+            StoreFull, StoreFailed: It cannot be written.
+        """
+        files.checked_new(to)
+        with (
+            self._named(),
+            files.appearing(to) as (out,),
+            closing(sqlite3.connect(":memory:")) as copied,
+            closing(sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True)) as source,
+        ):
+            source.backup(copied)
+            out.write(copied.serialize())
+
+    def scrub(self) -> None:
+        """Try to leave no destroyed key in the write-ahead log; ``left`` says how it went."""
+        if self._data is None or self.read_only:
+            return
+        self._is_scrubbed = False
+        with suppress(sqlite3.Error, MnemicError), self._data.get_connection(commit=True) as lent:
+            cursor = lent.cursor()
+            cursor.execute(f"PRAGMA busy_timeout = {round(SCRUB_PATIENCE_S * 1000)}")
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._is_scrubbed = not cursor.fetchone()[0]
+            cursor.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_S * 1000}")
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """The names of files that may hold a destroyed key, since somebody still reads them."""
+        return () if self._is_scrubbed else (f"{self.path.name}-wal",)
+
+    def close(self) -> None:
+        """Close every connection. Closing twice is fine."""
+        if self._data is not None:
+            if not self._is_scrubbed and not self._data.pool.closed:
+                self.scrub()
+            self._data.close()
+
+    # --- opening ---------------------------------------------------------------------------------
+
+    def _open(self) -> None:
+        with self._named():
+            self._check_private()
+            self._identity = _identity(self.path)
+            try:
+                self._data = self._connected("ro" if self.read_only else "rwc")
+            except sqlite3.OperationalError:
+                if not self.read_only or self.path.with_name(f"{self.path.name}-wal").exists():
+                    raise
+                self._data = self._connected("ro&immutable=1")
+
+    def _connected(self, mode: Mode) -> Datastore:
+        data = Datastore(self.path, mode=mode, synchronous="full")
+        try:
+            with data.reading() as c:
+                check_format(c, self.path)
+        except BaseException:
+            data.close()
+            raise
+        return data
+
+    def _check_private(self) -> None:
+        if not self.path.is_file():
+            raise NotAStore(f"{self.path} is no file", path=str(self.path))
+        mode = stat.S_IMODE(self.path.stat().st_mode)
+        if os.name == "posix" and mode & OTHERS:
+            raise StoreFailed(
+                f"{self.path} holds keys, and is open to others (mode {mode:04o})",
+                recovery=f"Run `chmod 600 {self.path}`. Whoever read it can read every copy of "
+                "what it locks.",
+                path=str(self.path),
+            )
+
+    def _check_in_place(self) -> None:
+        """Refuse to write keys that nobody would find again.
+
+        Raises:
+            StoreFailed: Another file stands there since this one was opened, or none.
+        """
+        try:
+            found = _identity(self.path)
+        except FileNotFoundError:
+            found = None
+        if found != self._identity:
+            raise StoreFailed(
+                f"{self.path} was moved, removed or replaced since it was opened",
+                recovery="Put it back, or close this process and begin anew with the file that is "
+                "there. Nothing was written.",
+                path=str(self.path),
+            )
+
+    def _make(self) -> None:
+        """Make the file: whole, or not at all."""
+        if not self.path.parent.is_dir():
+            raise StoreFailed(
+                f"there is no folder {self.path.parent}",
+                recovery=f"Make the folder {self.path.parent}, or name another path.",
+                path=str(self.path),
+            )
+        with files.named(self.path):
+            made = tempfile.TemporaryDirectory(prefix=f".{self.path.name}.", dir=self.path.parent)
+        with made as folder:
+            aside = Path(folder) / self.path.name
+            with files.named(aside):
+                aside.touch(mode=0o600)
+            with closing(sqlite3.connect(aside, isolation_level=None)) as connection:
+                for statement in STATEMENTS:
+                    connection.execute(statement)
+            with files.named(self.path), suppress(FileExistsError):  # another one was faster
+                files.settle(aside, self.path)
+
+    # --- within -----------------------------------------------------------------------------------
+
+    @contextmanager
+    def _reading(self) -> Generator[sqlite3.Cursor]:
+        if self._data is None and files.stands(self.path):
+            self._open()  # somebody else has made it
+        if self._data is None:
+            with closing(sqlite3.connect(":memory:", isolation_level=None)) as nothing:
+                for statement in STATEMENTS[1:]:
+                    nothing.execute(statement)
+                yield nothing.cursor()
+            return
+        with self._named(), self._data.reading() as c:
+            yield c
+
+    @contextmanager
+    def _writing(self) -> Generator[sqlite3.Cursor]:
+        if self.read_only:
+            raise ViewReadOnly(f"{self.path} is open to read only", path=str(self.path))
+        with self._named():
+            if self._data is None:
+                if not files.stands(self.path):
+                    self._make()
+                self._open()
+            assert self._data is not None  # noqa: S101 - it is open now
+            self._check_in_place()
+            with self._data.transaction(commit=True) as c:
+                c.sqlite_cursor.row_factory = None
+                yield c.sqlite_cursor
+
+    @contextmanager
+    def _named(self) -> Generator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            if family(error) == sqlite3.SQLITE_NOTADB:
+                raise not_ours(self.path) from error
+            found = fault(error, self.path)
+            if is_damage(error) or isinstance(found, LogCorrupt):  # the store itself is sound
+                raise self._damaged(str(error)) from error
+            raise found from error
+        except (TypeError, ValueError) as error:  # a column that holds something else
+            raise self._damaged(str(error)) from error
+
+    def _damaged(self, detail: str) -> StoreFailed:
+        return StoreFailed(
+            f"{self.path} is no sound file of keys: {detail}",
+            recovery="Put your copy of it in its place, and erase again what was erased since.",
+            path=str(self.path),
+        )
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_dev, status.st_ino
