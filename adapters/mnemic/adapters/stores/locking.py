@@ -12,10 +12,11 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from threading import Lock
+from types import TracebackType
 
 from filelock import lock_descriptor, unlock_descriptor
 
@@ -45,9 +46,9 @@ class WriterQueue:
         self._stand_in = StandIn(self._come_through, self._turn.give_back)
         self._is_closed = False
         self._process = os.getpid()
+        self._held = _Turn(self._begin, self._end)
 
-    @contextmanager
-    def turn(self) -> Generator[None]:
+    def turn(self) -> AbstractContextManager[None]:
         """Hold the right to write. Not re-entrant.
 
         Raises:
@@ -55,6 +56,9 @@ class WriterQueue:
             StoreBusy: If another writer holds it for too long.
             StoreFailed: If a lock file cannot be made or locked, or the process was forked since.
         """
+        return self._held
+
+    def _begin(self) -> None:
         if self._process != os.getpid():  # a lock that is carried along is held by both at once
             raise StoreFailed(
                 f"the queue at {self._turn.path} was made by another process",
@@ -65,16 +69,23 @@ class WriterQueue:
         if not self._threads.acquire(timeout=self._patience_s):
             raise self._turn.busy()
         try:
-            if self._is_closed:
-                raise Closed(f"the queue at {self._turn.path} is closed")
-            # Where an earlier wait goes on, a lock taken here would be shared with it.
-            is_ours = not self._stand_in.stands and self._is_free()
-            if not is_ours and not self._stand_in.wait(deadline - time.monotonic()):
-                raise self._turn.busy()
-            try:
-                yield
-            finally:
-                self._turn.give_back()
+            self._take(deadline)
+        except BaseException:
+            self._threads.release()
+            raise
+
+    def _take(self, deadline: float) -> None:
+        """Take the turn from other processes; among the threads it is ours."""
+        if self._is_closed:
+            raise Closed(f"the queue at {self._turn.path} is closed")
+        # Where an earlier wait goes on, a lock taken here would be shared with it.
+        is_ours = not self._stand_in.stands and self._is_free()
+        if not is_ours and not self._stand_in.wait(deadline - time.monotonic()):
+            raise self._turn.busy()
+
+    def _end(self) -> None:
+        try:
+            self._turn.give_back()
         finally:
             self._threads.release()
 
@@ -107,6 +118,25 @@ class WriterQueue:
         self._turn.close()
 
 
+class _Turn(AbstractContextManager[None]):
+    """A turn at a queue, by what begins and ends it: one for all, as they never overlap."""
+
+    def __init__(self, begin: Callable[[], None], end: Callable[[], None]) -> None:
+        self._begin = begin
+        self._end = end
+
+    def __enter__(self) -> None:
+        self._begin()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._end()
+
+
 class Sidecar:
     """A lock on a file beside the database.
 
@@ -130,8 +160,10 @@ class Sidecar:
         Raises:
             StoreFailed: The file cannot be made or locked.
         """
-        with self._named():
+        try:
             return lock_descriptor(self._opened(), blocking=False)
+        except OSError as error:
+            raise self._failed(error) from error
 
     def take(self, deadline: float) -> None:
         """Wait for the lock until the clock ``time.monotonic`` shows *deadline*.
@@ -150,21 +182,19 @@ class Sidecar:
         Raises:
             StoreFailed: The file cannot be made or locked.
         """
-        with self._named():
+        try:
             _wait_for(self._opened())
+        except OSError as error:
+            raise self._failed(error) from error
 
     def _opened(self) -> int:
         if self._descriptor is None:
             self._descriptor = self._made()
         return self._descriptor
 
-    @contextmanager
-    def _named(self) -> Generator[None]:
-        """Let what the system refuses be told with the path."""
-        try:
-            yield
-        except OSError as error:
-            raise StoreFailed(f"cannot lock {self.path}: {error}", path=str(self.path)) from error
+    def _failed(self, error: OSError) -> StoreFailed:
+        """Return the error for what the system refuses, with the path."""
+        return StoreFailed(f"cannot lock {self.path}: {error}", path=str(self.path))
 
     def _made(self) -> int:
         """Open the file; whoever may write what it locks may lock it, and nobody else."""

@@ -12,8 +12,9 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
+from types import TracebackType
 from typing import Literal, TypeAlias
 
 from eventsourcing.persistence import ConnectionPoolClosedError, ConnectionUnavailableError
@@ -124,6 +125,46 @@ class Pool(SQLiteConnectionPool):
         return SQLiteConnection(connection, max_age=None)
 
 
+class _Transaction(AbstractContextManager[SQLiteCursor]):
+    """A transaction, from its first statement to its end; to be entered once."""
+
+    def __init__(self, pool: SQLiteConnectionPool, *, writes: bool) -> None:
+        self._pool = pool
+        self._writes = writes
+
+    def __enter__(self) -> SQLiteCursor:
+        self._connection = self._pool.get_connection(is_writer=self._writes)
+        try:
+            self._cursor = self._connection.cursor()
+            self._cursor.sqlite_cursor.execute("BEGIN IMMEDIATE" if self._writes else "BEGIN")
+        except BaseException:
+            self._end()
+            raise
+        return self._cursor
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if error is None:
+                self._cursor.sqlite_cursor.execute("COMMIT" if self._writes else "ROLLBACK")
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        """Give the connection back with nothing left on it."""
+        try:
+            self._cursor.sqlite_cursor.close()  # a query left half-way keeps its snapshot
+        finally:
+            try:
+                self._connection.rollback()  # there is nothing to roll back unless something failed
+            finally:
+                self._pool.put_connection(self._connection)
+
+
 class Datastore(SQLiteDatastore):
     """The library's datastore over our pool, with transactions that always end."""
 
@@ -132,20 +173,10 @@ class Datastore(SQLiteDatastore):
         self.path = path
         self.pool = Pool(path, mode=mode, synchronous=synchronous)
 
-    @contextmanager
-    def transaction(self, *, commit: bool) -> Generator[SQLiteCursor]:
+    # The library's is made by a generator, of which two are felt beside every durable write.
+    def transaction(self, *, commit: bool) -> _Transaction:  # type: ignore[override]
         """Run a transaction; a writing one holds SQLite's write lock from its first statement."""
-        connection = self.pool.get_connection(is_writer=commit)
-        try:
-            try:
-                with connection.cursor() as raw:  # closed: a query left half-way keeps its snapshot
-                    raw.execute("BEGIN IMMEDIATE" if commit else "BEGIN")
-                    yield SQLiteCursor(raw)
-                    raw.execute("COMMIT" if commit else "ROLLBACK")
-            finally:
-                connection.rollback()  # nothing is left to roll back unless something failed
-        finally:
-            self.pool.put_connection(connection)
+        return _Transaction(self.pool, writes=commit)
 
     @contextmanager
     def reading(self) -> Generator[sqlite3.Cursor]:

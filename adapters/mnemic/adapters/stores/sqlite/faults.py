@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
+from types import TracebackType
 
 from eventsourcing.persistence import ConnectionPoolClosedError, ConnectionUnavailableError
 
@@ -43,23 +43,55 @@ RECOVERIES = {
 }
 
 
-@contextmanager
-def named(path: Path) -> Generator[None]:
-    """Turn what SQLite, the connection pool and the system raise about *path* into our errors."""
-    try:
-        yield
-    except OSError as error:
-        raise StoreFailed(f"{path}: {error.strerror or error}", path=str(path)) from error
-    except Forked as error:
-        raise StoreFailed(
-            f"the store {path} was opened by another process",
-            recovery="Open it after the fork, in each process for itself.",
-            path=str(path),
-        ) from error
-    except (sqlite3.Error, ConnectionPoolClosedError, ConnectionUnavailableError) as error:
-        raise fault(error, path) from error
-    except UnicodeDecodeError as error:  # what SQLite would say quotes what is damaged
-        raise LogCorrupt(f"{path}: database disk image is malformed", path=str(path)) from error
+class _Naming(AbstractContextManager[None]):
+    """Where whatever is raised about *path* becomes an error of ours.
+
+    It is no generator, since every append passes several, and takes nothing of one entry to the
+    next, so any number of threads may stand in the same one.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        told = None if error is None else _told(error, self._path)
+        if told is not None:
+            raise told from error
+
+
+def named(path: Path) -> AbstractContextManager[None]:
+    """Turn what SQLite, the connection pool and the system raise about *path* into our errors.
+
+    What is returned may be kept, and entered again and again.
+    """
+    return _Naming(path)
+
+
+def _told(error: BaseException, path: Path) -> MnemicError | None:
+    """Return *error* as one of ours; None if it is one, or none that anybody here expects."""
+    match error:
+        case OSError():
+            return StoreFailed(f"{path}: {error.strerror or error}", path=str(path))
+        case Forked():
+            return StoreFailed(
+                f"the store {path} was opened by another process",
+                recovery="Open it after the fork, in each process for itself.",
+                path=str(path),
+            )
+        case sqlite3.Error() | ConnectionPoolClosedError() | ConnectionUnavailableError():
+            return fault(error, path)
+        case UnicodeDecodeError():  # what SQLite would say quotes what is damaged
+            return LogCorrupt(f"{path}: database disk image is malformed", path=str(path))
+        case _:
+            return None
 
 
 def fault(error: Exception, path: Path) -> MnemicError:

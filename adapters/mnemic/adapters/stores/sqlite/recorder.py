@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from eventsourcing.persistence import StoredEvent
-from eventsourcing.sqlite import SQLiteAggregateRecorder, SQLiteCursor, SQLiteFactory
+from eventsourcing.sqlite import SQLiteAggregateRecorder, SQLiteFactory
 
 from mnemic.adapters.stores import chain
 from mnemic.adapters.stores.entry import Entry, moved
@@ -134,47 +132,38 @@ class SpaceRecorder(SQLiteAggregateRecorder):
             CommandIdReused: If the command is remembered already.
             LogCorrupt: If a record stands where the log should end.
         """
-        self.insert_events(entry.stored, space=space, entry=entry)
-
-    def _insert_events(
-        self,
-        c: SQLiteCursor,
-        stored_events: Sequence[StoredEvent],
-        **kwargs: Any,
-    ) -> None:
-        space: int = kwargs["space"]
-        entry: Entry = kwargs["entry"]
-        # A later release may have moved the file to its own format while it was open here.
-        c.execute("PRAGMA user_version")
-        check_version(c.fetchone()[0], self.datastore.path)
-        self._move_head(c, space, entry)
-        try:
-            super()._insert_events(c, stored_events)
-        except sqlite3.IntegrityError as error:
-            raise chain.damage(entry.before.version + 1, reason="the head lags behind") from error
-        for payload in entry.payloads:
-            c.execute(_INSERT_CONTENT, (payload.key, payload.data))
-            owner, other = (*payload.owners, None, None)[:2]
-            place = (space, payload.version, payload.slot)
-            c.execute(_INSERT_PAYLOAD, (*place, payload.id, owner, other, c.lastrowid))
-        if entry.command is not None:
-            self._insert_command(c, space, entry.command)
-        if entry.erase_all or entry.erase:
-            owned = {"space": space, "owners": json.dumps(entry.erase)}
-            for statement in _ERASE_ALL if entry.erase_all else _ERASE_OWNED:
-                c.execute(statement, owned)
+        with self.datastore.transaction(commit=True) as c:
+            run = c.sqlite_cursor.execute
+            # A later release may have moved the file to its own format while it was open here.
+            check_version(run("PRAGMA user_version").fetchone()[0], self.datastore.path)
+            self._move_head(c.sqlite_cursor, space, entry)
+            try:
+                self._insert_events(c, entry.stored)
+            except sqlite3.IntegrityError as error:
+                lagging = chain.damage(entry.before.version + 1, reason="the head lags behind")
+                raise lagging from error
+            for payload in entry.payloads:
+                content = run(_INSERT_CONTENT, (payload.key, payload.data)).lastrowid
+                owner, other = (*payload.owners, None, None)[:2]
+                place = (space, payload.version, payload.slot)
+                run(_INSERT_PAYLOAD, (*place, payload.id, owner, other, content))
+            if entry.command is not None:
+                self._insert_command(c.sqlite_cursor, space, entry.command)
+            if entry.erase_all or entry.erase:
+                owned = {"space": space, "owners": json.dumps(entry.erase)}
+                for statement in _ERASE_ALL if entry.erase_all else _ERASE_OWNED:
+                    run(statement, owned)
 
     @staticmethod
-    def _move_head(c: SQLiteCursor, space: int, entry: Entry) -> None:
+    def _move_head(c: sqlite3.Cursor, space: int, entry: Entry) -> None:
         before, after = entry.before, entry.after
         c.execute(_MOVE_HEAD, (after.version, after.digest, space, before.version, before.digest))
-        if c.sqlite_cursor.rowcount != 1:
-            c.execute(_SELECT_HEAD, (space,))
-            found: tuple[int, bytes] | None = c.fetchone()
+        if c.rowcount != 1:
+            found: tuple[int, bytes] | None = c.execute(_SELECT_HEAD, (space,)).fetchone()
             raise moved(before.version + 1, found[0] if found else None)
 
     @staticmethod
-    def _insert_command(c: SQLiteCursor, space: int, command: CommandRow) -> None:
+    def _insert_command(c: sqlite3.Cursor, space: int, command: CommandRow) -> None:
         row = (space, command.id, command.request, command.first, command.last)
         try:
             c.execute(_INSERT_COMMAND, row)

@@ -58,7 +58,9 @@ class SQLiteStore:
         self._queue = WriterQueue(Path(os.path.realpath(self._place)))
         self._logs: dict[str, SQLiteLog] = {}
         self._opening = Lock()
-        with named(self.path):
+        self.naming = named(self.path)
+        """Where what is raised about the file becomes an error of ours."""
+        with self.naming:
             if read_only:
                 self.recorder = opening.to_read(self._place)
             else:
@@ -68,12 +70,12 @@ class SQLiteStore:
 
     def spaces(self) -> tuple[str, ...]:
         """Return the names of all spaces, sorted."""
-        with named(self.path):
+        with self.naming:
             return tuple(name for name in self.recorder.names() if not is_hidden(name))
 
     def unfinished(self) -> tuple[str, ...]:
         """Return the names of spaces that are being made, or whose maker was killed over it."""
-        with named(self.path):
+        with self.naming:
             return unfinished(self.recorder)
 
     def log(self, space: str, *, create: bool = True) -> SQLiteLog:
@@ -82,7 +84,7 @@ class SQLiteStore:
         Raises:
             PointOutOfRange: If the space does not exist and may not be made.
         """
-        with self._opening, named(self.path):
+        with self._opening, self.naming:
             if space not in self._logs:
                 self._logs[space] = SQLiteLog(self, space, self._number(space, create=create))
             return self._logs[space]
@@ -123,7 +125,7 @@ class SQLiteStore:
         Raises:
             StoreFailed: The file is gone, or another one has taken its place.
         """
-        with named(self.path):
+        with self.naming:
             if _identity(self._place) != self._file:
                 raise StoreFailed(
                     f"{self.path} is not the file that was opened: it has been replaced",
@@ -188,7 +190,7 @@ class SQLiteLog(RecordedLog):
             self._store.recorder.check()
 
     def _named(self) -> AbstractContextManager[None]:
-        return named(self._store.path)
+        return self._store.naming
 
     def _require_writable(self) -> None:
         self._store.require_writable()
