@@ -40,7 +40,7 @@ BITS_MAX = 1000
 BATCHES = frozenset({"lessons", "edges"})
 
 Class = TypeVar("Class", bound=type)
-MANY = (Mapping, list, tuple, set, frozenset)
+MANY = (list, tuple, set, frozenset, Mapping)
 OURS = "mnemic.kernel."
 """Where the values stand that callers may hand in instead of objects; parts of a host's are its
 own business."""
@@ -54,20 +54,22 @@ def admitting(of: Class) -> Class:
         if name.startswith("_"):
             continue
         if inspect.isfunction(found):
-            setattr(of, name, _admitting(found))
+            setattr(of, name, _admitting(found, after=1))  # self is nothing that was handed in
         elif isinstance(found, staticmethod):
-            setattr(of, name, staticmethod(_admitting(found.__func__)))
+            setattr(of, name, staticmethod(_admitting(found.__func__, after=0)))
     return of
 
 
-def _admitting(verb: Callable[..., Any]) -> Callable[..., Any]:
-    names = tuple(inspect.signature(verb).parameters)
+def _admitting(verb: Callable[..., Any], *, after: int) -> Callable[..., Any]:
+    """Return a verb whose arguments are looked at, those *after* so many."""
+    names = tuple(inspect.signature(verb).parameters)[after:]
+    last = after + len(names)
 
     @wraps(verb)
     def admitted(*given: Any, **named: Any) -> Any:
-        placed = [admissible(name, value) for name, value in zip(names, given, strict=False)]
-        told = {name: admissible(name, value) for name, value in named.items()}
-        return verb(*placed, *given[len(names) :], **told)
+        placed = map(admissible, names, given[after:])
+        told = {name: admissible(name, value) for name, value in named.items()} if named else named
+        return verb(*given[:after], *placed, *given[last:], **told)
 
     return admitted
 
@@ -82,8 +84,9 @@ def admissible(name: str, value: Any) -> Any:
     Raises:
         FieldRefused: It is longer, larger or deeper than any verb takes.
     """
-    if type(value) in PLAIN:
-        return value
+    kind = type(value)
+    if kind in PLAIN or (kind is str and len(value) <= TEXT_LENGTH_MAX):
+        return value  # most arguments; what follows would say the same
     value = listed(value)
     if name in BATCHES and isinstance(value, list | tuple):
         _entries(name, value)
