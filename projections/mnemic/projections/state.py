@@ -65,6 +65,10 @@ class State:
 
         Where *log* raises, everything before that is folded.
         """
+        if isinstance(log, list) and len(log) < TOGETHER_LEAST:  # what one command wrote
+            for recorded in log:
+                self.apply(recorded)
+            return self
         rest, stretch, folding = iter(log), list[Recorded](), Folding(self)
         try:
             stretch.extend(islice(rest, STRETCH))
