@@ -1,6 +1,6 @@
 """The program of a host: it serves a store by several workers, with a model that it brings along.
 
-Called with the address of the store, the file of tokens, and how many workers.
+Called with the address of the store, the file of tokens, how many workers, and settings as JSON.
 """
 
 from __future__ import annotations
@@ -8,12 +8,29 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mnemic.adapters.access import Keyring
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.hosting import Spaces
 from mnemic.adapters.http.server import run
 from mnemic.adapters.http.settings import Settings
+
+ENDLESS = "Count to the end."
+"""A text over which the model never lets anybody else run."""
+
+
+class Model(HashEmbedder):
+    """A model with a fault."""
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.floating]:
+        """Embed; one text holds the lock of the interpreter for ever."""
+        if ENDLESS in texts:
+            sum(range(2**62))
+        return super().embed(texts)
 
 
 def announce(url: str) -> None:
@@ -23,12 +40,12 @@ def announce(url: str) -> None:
 
 
 if __name__ == "__main__":
-    address, tokens, workers = sys.argv[1:]
+    address, tokens, workers, settings = sys.argv[1:]
     logging.basicConfig(level=logging.INFO, format="[%(process)d] %(levelname)s %(message)s")
     run(
-        Spaces(address, embedder=HashEmbedder()),
+        Spaces(address, embedder=Model()),
         Keyring.open(tokens),
-        Settings(port=0),
+        Settings(port=0, **json.loads(settings)),
         announce=announce,
         workers=int(workers),
     )

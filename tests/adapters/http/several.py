@@ -94,7 +94,9 @@ def several(folder: Path, *options: str, workers: int = 3) -> Generator[Several]
 
 
 @contextmanager
-def hosted(folder: Path, address: str, *, workers: int = 3) -> Generator[Several]:
+def hosted(
+    folder: Path, address: str, *, workers: int = 3, **settings: float
+) -> Generator[Several]:
     """Let a program of a host serve a store at *address*, with a model of its own."""
     tokens = folder / "host"
     program = [
@@ -103,7 +105,7 @@ def hosted(folder: Path, address: str, *, workers: int = 3) -> Generator[Several
         address,
         f"{tokens}.tokens",
     ]
-    with _begun([*program, str(workers)], tokens, folder / "log") as found:
+    with _begun([*program, str(workers), json.dumps(settings)], tokens, folder / "log") as found:
         yield found
 
 

@@ -8,7 +8,8 @@ from contextlib import closing
 import pytest
 
 from mnemic.adapters.http.accepting import Entrance
-from mnemic.adapters.http.posts import Loads, Post
+from mnemic.adapters.http.board import Board
+from mnemic.adapters.http.posts import Post
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are forked")
 
@@ -34,7 +35,7 @@ def test_whoever_is_let_in_when_the_entrance_closes_is_served_by_then() -> None:
                 listener=listener,
                 rooms=(),
                 room=listener,
-                loads=Loads(1),
+                board=Board(1),
                 lifeline=-1,
                 reports=-1,
             )

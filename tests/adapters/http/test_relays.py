@@ -179,7 +179,7 @@ def hanging_up(folder: Path) -> Generator[Relays]:
             listener=listener,
             rooms=[made.paths[0], str(path)],
             room=made.rooms[0],
-            loads=made.loads,
+            board=made.board,
             lifeline=made.lifeline[0],
             reports=made.lifeline[1],
         )

@@ -65,7 +65,7 @@ def serve(
         make: Begin a new store, though another one stands beside it.
         workers: Processes that serve; auto: as many as there are processors. Each opens the spaces
             it is asked for, so memory grows with them, and has the limits of a server for itself.
-            One that dies is replaced.
+            One that dies or hangs is replaced.
         telemetry: Send a trace of each request where the variables OTEL_* say; no word of a memory
             is in it. It takes the extra: pip install 'mnemic[telemetry]'.
         quiet: Log no requests.

@@ -16,7 +16,8 @@ from collections.abc import Callable
 
 from attrs import define, field
 
-from mnemic.adapters.http.posts import ABSENT, Post
+from mnemic.adapters.http.board import ABSENT
+from mnemic.adapters.http.posts import Post
 
 LOG = logging.getLogger("mnemic.http")
 
@@ -51,7 +52,7 @@ class Entrance:
 
     def tell(self) -> None:
         """Let the others know how many connections this process holds."""
-        self.post.loads.tell(self.post.number, self.held() + len(self._coming))
+        self.post.board.tell(self.post.number, self.held() + len(self._coming))
 
     async def close(self) -> None:
         """Take no more, and wait until what was taken is served; the others do not wait for it to.
@@ -59,7 +60,7 @@ class Entrance:
         Whoever stops tells all connections that are served just then. One that came in a moment
         later would hear nothing, and hold up the end for as long as it goes on asking.
         """
-        self.post.loads.tell(self.post.number, ABSENT)
+        self.post.board.tell(self.post.number, ABSENT)
         if self._later is not None:
             self._later.cancel()
         asyncio.get_running_loop().remove_reader(self.post.listener)
@@ -72,7 +73,7 @@ class Entrance:
     def _knocked(self) -> None:
         """Take a connection, or leave it to somebody who holds less."""
         self.tell()
-        if self.post.loads.lead(self.post.number) > 0:
+        if self.post.board.lead(self.post.number) > 0:
             self._rest(STEP_ASIDE_S, self._take_and_watch)
         else:
             self._take()

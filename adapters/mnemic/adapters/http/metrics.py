@@ -19,7 +19,8 @@ Every application has a registry of its own; nothing is global. Series, all begi
 Where several workers serve one address each answers for all of them: every sample is there once for
 each, with the label ``worker`` (its number, which whoever takes its place goes on with). Prometheus
 adds them up, and sees one that began anew: ``sum by (verb) (rate(mnemic_requests_total[5m]))``, but
-``max by (space) (mnemic_space_version)``.
+``max by (space) (mnemic_space_version)``. Beside them stands, as their parent has counted it,
+``worker_ends_total{worker, reason}``: workers that ``died``, or ``hung`` and were killed.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ for each process a private one that only the others can reach, and a few numbers
 
 from __future__ import annotations
 
-import mmap
 import os
 import shutil
 import socket
@@ -17,41 +16,14 @@ from pathlib import Path
 
 from attrs import frozen
 
+from mnemic.adapters.http.board import Board
 from mnemic.kernel.errors import StoreFailed
 
-ABSENT = 2**62
-"""The load of a process that takes nothing: any other is less."""
-NUMBER_BYTES = 8
 READY = b"+"
 """What a process reports once it serves; anything else is why it could not."""
 REPORT_MAX = 4096
 """Bytes that certainly go into a pipe in one piece. Source: POSIX, PIPE_BUF is 512 at least."""
 ROOM_BACKLOG = 128
-
-
-class Loads:
-    """How many connections each process holds, in memory that all of them share.
-
-    Each writes its own number and reads all of them, without a lock: a number is written in one
-    piece, and one that is a moment old does no harm.
-
-    Args:
-        count: Of processes.
-    """
-
-    def __init__(self, count: int) -> None:
-        # Never closed: it lives as long as the last process that knows of it.
-        self._numbers = memoryview(mmap.mmap(-1, count * NUMBER_BYTES)).cast("q")
-        for number in range(count):
-            self.tell(number, ABSENT)
-
-    def tell(self, number: int, load: int) -> None:
-        """Let all know how much a process holds."""
-        self._numbers[number] = load
-
-    def lead(self, number: int) -> int:
-        """Return how much more a process holds than whoever holds least; 0: it is that one."""
-        return self._numbers[number] - min(self._numbers)
 
 
 @frozen(kw_only=True)
@@ -66,7 +38,7 @@ class Post:
     """Where each process can be asked by the others: paths of sockets that only this user sees."""
     room: socket.socket
     """Listens at the own one of these."""
-    loads: Loads
+    board: Board
     lifeline: int
     """A descriptor that can be read, and has nothing to read, once the parent has gone."""
     reports: int
@@ -99,7 +71,7 @@ class Site:
     """What a parent has made for all its processes."""
 
     listener: socket.socket
-    loads: Loads
+    board: Board
     paths: Sequence[str]
     rooms: Sequence[socket.socket]
     lifeline: tuple[int, int]
@@ -122,7 +94,7 @@ class Site:
             listener=self.listener,
             rooms=self.paths,
             room=self.rooms[number],
-            loads=self.loads,
+            board=self.board,
             lifeline=reading,
             reports=reports,
         )
@@ -149,7 +121,7 @@ def site(listener: socket.socket, count: int) -> Generator[Site]:
         for descriptor in lifeline:
             stack.callback(os.close, descriptor)
         yield Site(
-            listener=listener, loads=Loads(count), paths=paths, rooms=rooms, lifeline=lifeline
+            listener=listener, board=Board(count), paths=paths, rooms=rooms, lifeline=lifeline
         )
 
 

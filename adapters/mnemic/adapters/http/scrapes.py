@@ -12,10 +12,11 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from httptools import HttpParserError
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.metrics_core import Metric
+from prometheus_client.metrics_core import CounterMetricFamily, Metric
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
+from mnemic.adapters.http.board import Board
 from mnemic.adapters.http.relays import Relays
 
 LOG = logging.getLogger("mnemic.http")
@@ -41,7 +42,8 @@ async def of_all(relays: Relays, own: Callable[[], Awaitable[bytes]]) -> bytes:
             return b""
 
     texts = await asyncio.gather(*(of_one(number) for number in range(relays.post.count)))
-    return merged({str(number): text.decode() for number, text in enumerate(texts)})
+    own_words = merged({str(number): text.decode() for number, text in enumerate(texts)})
+    return ends(relays.post.board) + own_words
 
 
 def merged(texts: Mapping[str, str]) -> bytes:
@@ -53,6 +55,36 @@ def merged(texts: Mapping[str, str]) -> bytes:
     registry = CollectorRegistry()
     registry.register(_Merged(texts))
     return generate_latest(registry)
+
+
+def ends(board: Board) -> bytes:
+    """Return how often each process has ended without being told to, and another taken over."""
+    registry = CollectorRegistry()
+    registry.register(_Ends(board))
+    return generate_latest(registry)
+
+
+class _Ends(Collector):
+    """What the parent has counted.
+
+    Args:
+        board: Where it stands.
+    """
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+
+    def collect(self) -> Iterable[Metric]:
+        """Return one family, with a sample for each process and reason."""
+        family = CounterMetricFamily(
+            "mnemic_worker_ends",
+            "Processes that died, or hung and were killed, and were replaced",
+            labels=(WORKER, "reason"),
+        )
+        for number in range(self._board.count):
+            for reason, count in self._board.ends(number).items():
+                family.add_metric((str(number), reason), count)
+        yield family
 
 
 class _Merged(Collector):

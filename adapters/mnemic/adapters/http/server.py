@@ -12,6 +12,7 @@ import gc
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.util import find_spec
@@ -30,6 +31,7 @@ from mnemic.adapters.http.connections import Connection, connection
 from mnemic.adapters.http.front import LOG, Front
 from mnemic.adapters.http.observing import Observer
 from mnemic.adapters.http.posts import Post, site
+from mnemic.adapters.http.pulses import Watch, beating
 from mnemic.adapters.http.settings import Settings
 from mnemic.adapters.http.supervision import Supervisor, check_count
 from mnemic.kernel.errors import FieldRefused, StoreFailed
@@ -155,7 +157,7 @@ async def _serve_at(
 ) -> None:
     """Serve until told to stop, as one of several processes, or until their parent has gone."""
     loop = asyncio.get_running_loop()
-    async with spaces:
+    async with beating(post), spaces:
         door = _with_agents(spaces, keyring, settings, observers=observers, post=post)
         server = Server(door, settings, post)
 
@@ -213,7 +215,7 @@ def run(
         announce: Told the address, once all workers serve.
         observing: Entered in each worker: who watch its requests.
         workers: Processes that serve; 1: this one. More are forked from it, and replaced where one
-            dies; see ``supervision``.
+            dies or hangs; see ``supervision``.
 
     Raises:
         FieldRefused: See ``check_reach`` and ``supervision.check_count``.
@@ -238,7 +240,9 @@ def run(
         gc.freeze()  # what is there by now is never collected, so workers go on sharing its pages
         try:
             # A worker waits for its connections first, and then for its verbs.
-            Supervisor(work, found, 2 * settings.grace_s + STOPPING_S).run(
+            patience_s = 2 * settings.grace_s + STOPPING_S
+            watch = Watch(found.board, settings.silence_max_s, patience_s, time.monotonic())
+            Supervisor(work, found, patience_s, watch).run(
                 lambda: announce(address(listener, settings))
             )
         finally:

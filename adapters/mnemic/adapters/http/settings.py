@@ -57,6 +57,9 @@ class Settings:
     connections_max: int = field(default=1000, validator=ge(1))
     grace_s: float = field(default=30.0, validator=gt(0))
     """How long a server that stops waits for what is under way."""
+    silence_max_s: float = field(default=30.0, validator=ge(2.0))
+    """Of several workers: for how long the event loop of one may stand still before the worker is
+    killed, and another takes its place. Infinite: for ever."""
 
     @property
     def is_on_loopback(self) -> bool:

@@ -6,28 +6,33 @@ Rules of this module:
    begins clean: no handle of a database and no lock is ever carried across a fork.
 2. A worker that ends without having been told to is replaced at the same post: at once if it had
    served for a while, else later and later; after ``DEATHS_MAX`` in a row the parent gives up.
-3. SIGTERM or SIGINT tells every worker to stop, and the parent ends when the last one has.
-4. A worker never outlives its parent for long: it sees the end of a pipe that only the parent
+3. A worker whose event loop stands still for too long is killed, and replaced as one that died; see
+   ``pulses``. Before that it is asked where it stands, which it tells the log if it can.
+4. SIGTERM or SIGINT tells every worker to stop, and the parent ends when the last one has.
+5. A worker never outlives its parent for long: it sees the end of a pipe that only the parent
    holds open, and stops as if it had been told to.
 """
 
 from __future__ import annotations
 
+import faulthandler
 import logging
 import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager
 from selectors import EVENT_READ, SelectSelector
 from typing import Any, NoReturn
 
 from attrs import define, field
 
+from mnemic.adapters.http.board import ABSENT
 from mnemic.adapters.http.failures import WorkersFailed
-from mnemic.adapters.http.posts import ABSENT, READY, REPORT_MAX, Site, Work
+from mnemic.adapters.http.posts import READY, REPORT_MAX, Site, Work
+from mnemic.adapters.http.pulses import Watch
 from mnemic.kernel.errors import FieldRefused, MnemicError, Unavailable
 
 LOG = logging.getLogger("mnemic.http")
@@ -42,6 +47,9 @@ PAUSE_S = 0.1
 """Before a post is taken again for the first time; each further time twice as long."""
 FAILED = 70
 """How a worker ends that met a bug. Source: EX_SOFTWARE of sysexits.h."""
+STDERR = 2
+TELLING_S = 0.5
+"""How long a worker that hangs may take to tell where."""
 
 
 @define(kw_only=True)
@@ -56,6 +64,8 @@ class _Worker:
     is_ready: bool = False
     words: bytes = b""
     """Why it could not serve, as far as it said."""
+    suspected_s: float | None = None
+    """Since when it is taken for one that hangs; None: it is not."""
 
 
 def check_count(count: int) -> None:
@@ -93,11 +103,13 @@ class Supervisor:
         work: What each worker does.
         site: Where.
         patience_s: How long workers may take to stop.
+        watch: Sees which of them hang.
     """
 
     _work: Work
     _site: Site
     _patience_s: float
+    _watch: Watch
     _workers: dict[int, _Worker] = field(factory=dict, init=False)
     """Those that live, by post."""
     _due_s: dict[int, float] = field(factory=dict, init=False)
@@ -141,7 +153,10 @@ class Supervisor:
 
     def _look(self) -> None:
         """Wait for something to happen, and do what it takes."""
-        self._hear(max(0.0, min(self._due_s.values()) - time.monotonic()) if self._due_s else None)
+        now_s = time.monotonic()
+        due_s = min(self._due_s.values(), default=now_s + self._watch.look_s)
+        self._hear(min(max(0.0, due_s - now_s), self._watch.look_s))
+        self._suspect(self._watch.look(time.monotonic()))
         for number, due_s in list(self._due_s.items()):
             if due_s <= time.monotonic() and not self._is_told and self._failure is None:
                 del self._due_s[number]
@@ -160,6 +175,24 @@ class Supervisor:
                 worker.is_ready = worker.is_ready or said.startswith(READY)
                 worker.words += said.removeprefix(READY)
 
+    def _suspect(self, silent: Collection[int]) -> None:
+        """Ask those that are silent where they stand, and kill those that still are after it."""
+        now_s = time.monotonic()
+        for number, worker in self._workers.items():
+            if number not in silent:
+                worker.suspected_s = None
+            elif worker.suspected_s is None:
+                worker.suspected_s = now_s
+                LOG.error(
+                    "worker %d (process %d) gives no sign of life; if it can say where it stands "
+                    "it does, and is killed",
+                    number,
+                    worker.pid,
+                )
+                os.kill(worker.pid, signal.SIGQUIT)
+            elif now_s - worker.suspected_s >= TELLING_S:
+                os.kill(worker.pid, signal.SIGKILL)
+
     # --- beginning and ending -------------------------------------------------------------------
 
     def _start(self, number: int) -> None:
@@ -169,6 +202,7 @@ class Supervisor:
             stream.flush()  # or both processes would say it
         # Until a worker has put away what the parent does about signals, none may reach it.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        self._watch.begin(number)
         pid = os.fork()
         if pid == 0:
             for heard in (reading, *(key.fd for key in self._selector.get_map().values())):
@@ -189,6 +223,7 @@ class Supervisor:
             for each in SIGNALS:
                 signal.signal(each, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            faulthandler.register(signal.SIGQUIT, file=STDERR)
             post = self._site.post(number, reports)
             try:
                 self._work(post)
@@ -205,9 +240,13 @@ class Supervisor:
     def _ended(self, worker: _Worker) -> None:
         """Take note of the end of a worker, and when its post is to be taken again."""
         how = self._buried(worker)
+        lived_s = self._watch.end(worker.number)
         if self._is_told or self._failure is not None:
             return
-        is_soon = time.monotonic() - worker.began_s < SOON_S
+        has_hung = worker.suspected_s is not None
+        self._site.board.count_end(worker.number, has_hung=has_hung)
+        is_soon = (lived_s if has_hung else time.monotonic() - worker.began_s) < SOON_S
+        how = f"hung and {how}" if has_hung else how
         deaths = self._deaths[worker.number] = (
             self._deaths.get(worker.number, 0) + 1 if is_soon else 1
         )
@@ -235,7 +274,7 @@ class Supervisor:
         self._selector.unregister(worker.reports)
         os.close(worker.reports)
         del self._workers[worker.number]
-        self._site.loads.tell(worker.number, ABSENT)
+        self._site.board.tell(worker.number, ABSENT)
         code = os.waitstatus_to_exitcode(os.waitpid(worker.pid, 0)[1])
         return f"ended with {code}" if code >= 0 else f"was ended by {_name(-code)}"
 
