@@ -45,6 +45,15 @@ def test_a_schema_that_is_given_beats_that_of_the_address() -> None:
     assert parsed("postgres://h/db").schema == "mnemic"
 
 
+def test_a_time_that_is_given_beats_that_of_the_address() -> None:
+    found = parsed("postgres://h/db?answer_timeout=2.5&sslmode=prefer")
+    assert (found.answer_timeout_s, found.conninfo) == (2.5, "postgresql://h/db?sslmode=prefer")
+    assert parsed("postgres://h/db?answer_timeout=2.5", answer_timeout_s=5).answer_timeout_s == 5.0
+    assert parsed("postgres://h/db").answer_timeout_s == 60.0
+    with pytest.raises(NotAStore):
+        parsed("postgres://h/db", answer_timeout_s=-1)
+
+
 def test_messages_are_told_without_the_secrets() -> None:
     found = parsed("postgres://u:p%2Fq@h/db?sslpassword=xyz")
     assert found.censored("p/q and\n p%2Fq  and xyz") == "*** and *** and ***"
@@ -60,6 +69,11 @@ def test_messages_are_told_without_the_secrets() -> None:
         "postgresql://ines:geheim@[db/agents",
         "postgresql://ines:geheim@db/agents?schema=" + "x" * 64,
         "postgresql://ines:geheim@db/agents?schema=a%00b",
+        "postgresql://ines:geheim@db/agents?answer_timeout=0",
+        "postgresql://ines:geheim@db/agents?answer_timeout=inf",
+        "postgresql://ines:geheim@db/agents?answer_timeout=nan",
+        "postgresql://ines:geheim@db/agents?answer_timeout=soon",
+        "postgresql://ines:geheim@db/agents?answer_timeout=",
     ],
 )
 def test_what_is_no_address_is_refused_without_telling_it(address: str) -> None:

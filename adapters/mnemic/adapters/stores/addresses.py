@@ -9,6 +9,7 @@ schema. Everything else in an address may be a secret, or lead to one.
 from __future__ import annotations
 
 import re
+from math import inf
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
@@ -23,11 +24,16 @@ IN_MEMORY = ":memory:"
 SCHEMES = ("postgresql", "postgres")
 SCHEMA = "mnemic"
 """Where our tables stand, unless the address says ``schema=``."""
+ANSWER_TIMEOUT = "answer_timeout"
+"""The option that says how long a server may be silent that is asked something."""
+ANSWER_TIMEOUT_S = 60.0
+"""How long, unless the address says. No batch of a log takes a server so long."""
 NAME_BYTES_MAX = 63
 """Of a name in PostgreSQL; a longer one would be cut. Source: its manual, 4.1.1."""
 HIDDEN = "***"
 _HOST = re.compile(r"(\[[^\]]*\]|[^:\[\]]*)(:[0-9]*)?")
 _SECRET = ("password", "sslpassword")
+_OURS = {"schema", ANSWER_TIMEOUT}
 _FORM = "postgresql://user@host/database, with ?schema=… for another schema than mnemic"
 
 
@@ -42,6 +48,8 @@ class ServerAddress:
     """The address as it may be told to anyone."""
     secrets: tuple[str, ...] = field(repr=False)
     """What no message may hold."""
+    answer_timeout_s: float = ANSWER_TIMEOUT_S
+    """How long the server may be silent that is asked something. Range: > 0."""
 
     def __str__(self) -> str:
         return self.shown
@@ -78,16 +86,19 @@ def is_server(address: object) -> bool:
     return isinstance(address, str) and address.partition("://")[0].lower() in SCHEMES
 
 
-def parsed(address: str, *, schema: str | None = None) -> ServerAddress:
+def parsed(
+    address: str, *, schema: str | None = None, answer_timeout_s: float | None = None
+) -> ServerAddress:
     """Return what *address* says.
 
     Args:
         address: ``postgresql://user@host:port/database?option=value``, as libpq takes it. Its
-            option ``schema`` is ours.
+            options ``schema`` and ``answer_timeout`` are ours.
         schema: Where the tables stand; None: as the address says, else ``mnemic``.
+        answer_timeout_s: How long the server may be silent; None: as the address says, else 60.
 
     Raises:
-        NotAStore: It is no such address, or the schema has no possible name.
+        NotAStore: It is no such address, the schema has no possible name, or the time is none.
     """
     try:
         parts = urlsplit(address)
@@ -104,7 +115,7 @@ def parsed(address: str, *, schema: str | None = None) -> ServerAddress:
     if not schema or len(schema.encode()) > NAME_BYTES_MAX or not {"\0", "%"}.isdisjoint(schema):
         raise _misfit(f"names no possible schema: {schema!r:.80}")
     bare = urlencode(
-        [(name, value) for name, value in options if name != "schema"], quote_via=quote
+        [(name, value) for name, value in options if name not in _OURS], quote_via=quote
     )
     login, _, places = parts.netloc.rpartition("@")
     hosts, strays = _hosts(places)
@@ -114,7 +125,24 @@ def parsed(address: str, *, schema: str | None = None) -> ServerAddress:
         schema=schema,
         shown=_shown(named | {"user": named.get("user", unquote(user))}, hosts, parts.path, schema),
         secrets=_secrets(password, *strays, *(named.get(name, "") for name in _SECRET)),
+        answer_timeout_s=_seconds(named.get(ANSWER_TIMEOUT), answer_timeout_s),
     )
+
+
+def _seconds(said: str | None, given: float | None) -> float:
+    """Return for how long a server may be silent.
+
+    Raises:
+        NotAStore: That is no time.
+    """
+    wanted = next(each for each in (given, said, ANSWER_TIMEOUT_S) if each is not None)
+    try:
+        seconds = float(wanted)
+    except ValueError:
+        seconds = 0.0
+    if not 0.0 < seconds < inf:
+        raise _misfit(f"has no possible {ANSWER_TIMEOUT}, in seconds: {wanted!r:.80}")
+    return seconds
 
 
 def _hosts(places: str) -> tuple[str, list[str]]:

@@ -127,8 +127,10 @@ def test_an_append_that_cannot_be_asked_after_is_in_doubt(cable: Line, address: 
 class Interrupted(Datastore):
     """Somebody presses Ctrl-C in the moment in which the server has done what it was asked."""
 
-    def once(self, statement: bytes, values: Sequence[object] = ()) -> list[Row]:
-        super().once(statement, values)
+    def once(
+        self, statement: bytes, values: Sequence[object] = (), *, more_s: float = 0.0
+    ) -> list[Row]:
+        super().once(statement, values, more_s=more_s)
         raise KeyboardInterrupt
 
 

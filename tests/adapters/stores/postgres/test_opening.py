@@ -161,6 +161,13 @@ def test_a_server_that_is_not_there_is_named() -> None:
     assert "geheim" not in str(caught.value.to_dict())
 
 
+def test_an_option_that_no_server_has_is_refused_and_leaves_nothing() -> None:
+    with pytest.raises(NotAStore) as caught:
+        PostgresStore("postgresql://ann@db/agents?answer_tiemout=5")
+    assert "answer_tiemout" in caught.value.message
+    assert caught.value.recovery == "Correct the address."
+
+
 def test_a_database_that_cannot_hold_every_text_is_refused(
     address: str, admin: psycopg.Connection
 ) -> None:

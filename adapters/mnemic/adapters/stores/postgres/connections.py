@@ -7,6 +7,7 @@ shows as a wait in vain, and a statement that failed half-way is tried again una
 2. Each statement is its own transaction. Nothing is held between two of them.
 3. When the server hangs up, every idle connection counts as lost. A read is asked again, on a
    new one. A write is not: whether it was carried out is to be found out, see ``recorder``.
+4. A server that says nothing for too long has hung up, see ``patience``.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from typing import Any, Literal, TypeAlias
 import psycopg
 from eventsourcing.persistence import ConnectionPoolClosedError
 from eventsourcing.postgres import PostgresDatastore
-from psycopg import Connection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
-from psycopg.rows import DictRow, dict_row, tuple_row
+from psycopg.rows import dict_row, tuple_row
 
 from mnemic.adapters.stores.addresses import ServerAddress
+from mnemic.adapters.stores.postgres.patience import PatientConnection, Silent
 
 Synchronous: TypeAlias = Literal["full", "normal"]
 Row: TypeAlias = tuple[Any, ...]
@@ -48,6 +49,8 @@ LOCK_TIMEOUT_S = 30
 """How long a statement waits for another writer. As ``locking.PATIENCE_S``."""
 ATTEMPTS = 4
 """How often the same is sent before a server that keeps hanging up is given up."""
+THROUGHOUT_S = 600.0
+"""Longer than others may a statement be silent that goes through everything of a space."""
 IDLE_MAX = 8
 """Connections that are kept though nobody uses them."""
 
@@ -70,9 +73,26 @@ _SESSION_OF_READERS = "SET default_transaction_read_only = on"
 class Lost(Exception):
     """The server hung up in the middle of a statement, which was carried out or was not."""
 
+    @property
+    def is_silence(self) -> bool:
+        """Whether it only said nothing for too long."""
+        return isinstance(self.__cause__, Silent)
+
 
 class Forked(Exception):
     """The process was forked after the store was opened."""
+
+
+class Attempts:
+    """How often the same may still be sent to a server that did not answer."""
+
+    def __init__(self) -> None:
+        self._left = ATTEMPTS
+
+    def are_over(self, lost: Lost) -> bool:
+        """Return whether one more that failed was the last; after a silence there is one more."""
+        self._left = min(self._left - 1, 1) if lost.is_silence else self._left - 1
+        return self._left <= 0
 
 
 class Datastore(PostgresDatastore):
@@ -94,6 +114,10 @@ class Datastore(PostgresDatastore):
         read_only: bool = False,
         reconnect_s: float = RECONNECT_S,
     ) -> None:
+        # The library's destructor closes what it finds, though it came to nothing.
+        self._process = os.getpid()
+        self._is_closed = False
+        self._idle: list[tuple[int, PatientConnection]] = []
         super().__init__(
             "", "", "", "", "", schema=address.schema, originator_id_type="text"
         )  # its pool is never opened
@@ -104,13 +128,10 @@ class Datastore(PostgresDatastore):
             address.conninfo, **{each: _UNLESS_SAID[each] for each in _UNLESS_SAID.keys() - said}
         )
         self._session = f"{_SESSION};\n{last}"
-        self._idle: list[tuple[int, Connection[DictRow]]] = []
         self._generation = 0
         self._patient_until = 0.0
         self._reconnect_s = reconnect_s
         self._pins = threading.local()
-        self._process = os.getpid()
-        self._is_closed = False
 
     def register_type_adapters(self) -> None:
         """Do nothing: no composite type of the library is used."""
@@ -118,7 +139,7 @@ class Datastore(PostgresDatastore):
     # --- lending ----------------------------------------------------------------------------
 
     @contextmanager
-    def lent(self) -> Generator[Connection[DictRow]]:
+    def lent(self) -> Generator[PatientConnection]:
         """Lend a connection for a ``with`` block: the pinned one of this thread, or any.
 
         Raises:
@@ -126,7 +147,7 @@ class Datastore(PostgresDatastore):
             ConnectionPoolClosedError: The store is closed.
             psycopg.Error: It cannot be reached, or refuses.
         """
-        pinned: Connection[DictRow] | None = getattr(self._pins, "connection", None)
+        pinned: PatientConnection | None = getattr(self._pins, "connection", None)
         if pinned is not None and not pinned.closed:
             with self._watched(pinned):
                 yield pinned
@@ -139,7 +160,7 @@ class Datastore(PostgresDatastore):
             self._give_back(generation, connection)
 
     @contextmanager
-    def pinned(self) -> Generator[Connection[DictRow]]:
+    def pinned(self) -> Generator[PatientConnection]:
         """Lend a connection that this thread uses for everything until the block ends."""
         before = getattr(self._pins, "connection", None)
         generation, connection = self._taken()
@@ -151,7 +172,7 @@ class Datastore(PostgresDatastore):
             self._give_back(generation, connection)
 
     @contextmanager
-    def _watched(self, connection: Connection[DictRow]) -> Generator[None]:
+    def _watched(self, connection: PatientConnection) -> Generator[None]:
         try:
             yield
         except psycopg.Error as error:
@@ -161,36 +182,48 @@ class Datastore(PostgresDatastore):
             raise Lost(self.address.censored(error)) from error
 
     @contextmanager
-    def get_connection(self) -> Generator[Connection[DictRow]]:
+    def get_connection(self) -> Generator[PatientConnection]:
         """Lend a connection to a method of the library."""
         with self.lent() as connection:
             yield connection
 
-    def rows(self, statement: bytes, values: Sequence[object] = ()) -> list[Row]:
+    def rows(
+        self, statement: bytes, values: Sequence[object] = (), *, more_s: float = 0.0
+    ) -> list[Row]:
         """Return what a statement selects that changes nothing; ask again when the server hangs up.
+
+        Args:
+            statement: What is asked.
+            values: Its values.
+            more_s: Seconds that the server may be silent beyond what is usual.
 
         Raises:
             Lost: It did so each time.
             psycopg.Error: It refuses.
         """
-        for _ in range(ATTEMPTS - 1):
-            with suppress(Lost):
-                return self.once(statement, values)
-        return self.once(statement, values)
+        attempts = Attempts()
+        while True:
+            try:
+                return self.once(statement, values, more_s=more_s)
+            except Lost as error:
+                if attempts.are_over(error):
+                    raise
 
-    def once(self, statement: bytes, values: Sequence[object] = ()) -> list[Row]:
-        """Return what a statement brings.
+    def once(
+        self, statement: bytes, values: Sequence[object] = (), *, more_s: float = 0.0
+    ) -> list[Row]:
+        """Return what a statement brings; see ``rows``.
 
         Raises:
             Lost: The server hung up; the statement was carried out, or was not.
             psycopg.Error: It refuses.
         """
-        with self.lent() as connection:
+        with self.lent() as connection, connection.patient(more_s):
             return asked(connection, statement, values)
 
     # --- the idle ones ----------------------------------------------------------------------
 
-    def _taken(self) -> tuple[int, Connection[DictRow]]:
+    def _taken(self) -> tuple[int, PatientConnection]:
         if self._is_closed:
             raise ConnectionPoolClosedError
         if self._process != os.getpid():
@@ -200,7 +233,7 @@ class Datastore(PostgresDatastore):
         generation = self._generation
         return generation, self._connect()
 
-    def _give_back(self, generation: int, connection: Connection[DictRow]) -> None:
+    def _give_back(self, generation: int, connection: PatientConnection) -> None:
         is_ready = connection.pgconn.transaction_status == TransactionStatus.IDLE
         is_wanted = generation == self._generation and len(self._idle) < IDLE_MAX
         if is_ready and is_wanted and not self._is_closed:
@@ -221,7 +254,7 @@ class Datastore(PostgresDatastore):
             while True:
                 self._idle.pop()[1].close()
 
-    def _connect(self) -> Connection[DictRow]:
+    def _connect(self) -> PatientConnection:
         """Return a new connection; wait for a server that was there a moment ago."""
         while True:
             try:
@@ -231,14 +264,15 @@ class Datastore(PostgresDatastore):
                     raise
                 time.sleep(RECONNECT_STEP_S)
 
-    def connect(self) -> Connection[DictRow]:
+    def connect(self) -> PatientConnection:
         """Return a connection that the caller keeps and closes."""
-        connection = Connection[DictRow].connect(
+        connection = PatientConnection.connect(
             self._conninfo,
             autocommit=True,
             row_factory=dict_row,  # the library reads columns by name
             client_encoding="UTF8",
         )
+        connection.patience_s = self.address.answer_timeout_s
         try:
             connection.execute(self._session.encode())
         except BaseException:
@@ -259,7 +293,7 @@ class Datastore(PostgresDatastore):
 
 
 def asked(
-    connection: Connection[DictRow], statement: bytes, values: Sequence[object] = ()
+    connection: PatientConnection, statement: bytes, values: Sequence[object] = ()
 ) -> list[Row]:
     """Return the rows that *statement* brings, as tuples; it is prepared for the next time."""
     with connection.cursor(binary=True, row_factory=tuple_row) as cursor:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import psycopg
 from eventsourcing.persistence import ConnectionPoolClosedError
 
-from mnemic.adapters.stores.addresses import ServerAddress
+from mnemic.adapters.stores.addresses import ANSWER_TIMEOUT, ServerAddress
 from mnemic.adapters.stores.postgres.connections import Forked, Lost
 from mnemic.kernel.errors import (
     Closed,
@@ -35,6 +35,10 @@ _TABLES = "Restore the tables from a backup, or name another schema with ?schema
 _DATABASE = "Make the database (createdb), or name another in the address."
 _SERVER = (
     "Check the host and the port in the address, whether the server runs, and what stands between."
+)
+_SILENCE = (
+    "See whether a process of the server hangs, and what stands between. An answer that takes "
+    f"longer has the time that {ANSWER_TIMEOUT}=… in the address allows, in seconds."
 )
 
 _STATES: dict[str, tuple[type[MnemicError], str | None]] = {
@@ -93,7 +97,9 @@ def fault(error: Exception, address: ServerAddress) -> MnemicError:
         )
     if isinstance(error, Lost):
         return StoreFailed(
-            f"{shown}: the connection was lost: {error}", recovery=_SERVER, path=shown
+            f"{shown}: the connection was lost: {error}",
+            recovery=_SILENCE if error.is_silence else _SERVER,
+            path=shown,
         )
     said = address.censored(error)
     kind, recovery = _meant(error, said)

@@ -3,7 +3,9 @@
 One connection of a store listens, on a thread of its own, from the moment that somebody first wants
 to know. What it hears is never believed: it is a reason to look. Whoever waits looks besides, now
 and then, so that a connection that was killed, or fell silent, or never came about, costs a moment;
-and so does a writer that was killed between its append and the word of it.
+and so does a writer that was killed between its append and the word of it. On a line on which
+nothing was heard for long the server is asked whether it is still there, and if it does not say,
+another is laid.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import psycopg
 from psycopg.sql import SQL, Identifier
 
 from mnemic.adapters.stores.postgres.connections import Datastore
+from mnemic.adapters.stores.postgres.patience import PatientConnection
 
 LOG = logging.getLogger("mnemic.stores")
 
@@ -122,16 +125,23 @@ class Notices:
                     pause_s = PAUSE_MIN_S
                     self._is_hearing = True
                     self._ring(*list(self._count))  # there may have been news before
-                    self._hear(connection.pgconn, ear)
+                    self._hear(connection, ear)
                 self._is_hearing = False
                 _await(ear.fileno(), timeout_s=pause_s)
                 pause_s = min(2 * pause_s, PAUSE_MAX_S)
 
-    def _hear(self, line: psycopg.pq.abc.PGconn, ear: socket.socket) -> None:
+    def _hear(self, connection: PatientConnection, ear: socket.socket) -> None:
+        line = connection.pgconn
         while not self._is_closed:
-            _await(line.socket, ear.fileno())
+            is_quiet = not _await(
+                line.socket, ear.fileno(), timeout_s=self._datastore.address.answer_timeout_s
+            )
             if self._is_closed:
                 return
+            if is_quiet:
+                connection.execute(b"-- are you there?")
+                self._ring(*list(self._count))  # what came along with the answer is not to be had
+                continue
             line.consume_input()
             spaces: set[int] = set()
             while (notice := line.notifies()) is not None:
@@ -154,10 +164,10 @@ class Notices:
                 LOG.exception("somebody could not be told of news")
 
 
-def _await(*descriptors: int, timeout_s: float | None = None) -> None:
-    """Wait until there is something to read, or the time is up."""
+def _await(*descriptors: int, timeout_s: float) -> bool:
+    """Wait until there is something to read, and say so; or until the time is up."""
     # Not `select.select`: it takes no descriptor beyond 1,023, and a busy server has those.
     with selectors.DefaultSelector() as selector:
         for descriptor in descriptors:
             selector.register(descriptor, selectors.EVENT_READ)
-        selector.select(timeout_s)
+        return bool(selector.select(timeout_s))

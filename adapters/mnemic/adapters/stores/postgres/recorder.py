@@ -19,7 +19,14 @@ from eventsourcing.postgres import PostgresAggregateRecorder
 
 from mnemic.adapters.stores import chain
 from mnemic.adapters.stores.entry import Entry, moved
-from mnemic.adapters.stores.postgres.connections import ATTEMPTS, Datastore, Lost, Row, asked
+from mnemic.adapters.stores.postgres.connections import (
+    THROUGHOUT_S,
+    Attempts,
+    Datastore,
+    Lost,
+    Row,
+    asked,
+)
 from mnemic.adapters.stores.postgres.format import STATEMENTS, filled
 from mnemic.kernel.errors import CommandIdReused, MnemicError, StoreFailed, VersionConflict
 from mnemic.kernel.ports import GENESIS_DIGEST, CommandRow, Head, PayloadRow
@@ -122,12 +129,13 @@ class SpaceRecorder(PostgresAggregateRecorder):
 
     def add_space(self, name: str) -> None:
         """Make the space *name* unless it is there."""
-        for attempt in range(ATTEMPTS):
+        attempts = Attempts()
+        while True:
             try:
                 with self.datastore.lent() as connection:
                     connection.execute(self._insert_space, (name, GENESIS_DIGEST))
-            except Lost:
-                if attempt == ATTEMPTS - 1:
+            except Lost as error:
+                if attempts.are_over(error):
                     raise
             else:
                 return
@@ -148,7 +156,8 @@ class SpaceRecorder(PostgresAggregateRecorder):
 
     def clear(self, space: int, head: Head) -> None:
         """Destroy everything of a space, if it ends at *head*."""
-        self.datastore.rows(self._clear, (GENESIS_DIGEST, space, head.version, head.digest))
+        values = (GENESIS_DIGEST, space, head.version, head.digest)
+        self.datastore.rows(self._clear, values, more_s=THROUGHOUT_S)
 
     def insert_entry(self, space: int, entry: Entry) -> None:
         """Write *entry* in one transaction, or nothing of it.
@@ -160,11 +169,14 @@ class SpaceRecorder(PostgresAggregateRecorder):
             StoreFailed: If the server hung up, and it cannot be found out what came of it.
         """
         lost: Exception | None = None
-        for _ in range(ATTEMPTS):
+        attempts = Attempts()
+        while True:
             try:
                 self._send(space, entry)
             except Lost as error:
                 lost = error
+                if attempts.are_over(lost):
+                    raise self._in_doubt(lost) from lost
             except (VersionConflict, CommandIdReused):
                 if lost is None:
                     raise
@@ -177,8 +189,6 @@ class SpaceRecorder(PostgresAggregateRecorder):
                 raise self._in_doubt(error) from error
             else:
                 return
-        assert lost is not None  # noqa: S101 - nothing else goes on to the end
-        raise self._in_doubt(lost) from lost
 
     def _send(self, space: int, entry: Entry) -> None:
         try:

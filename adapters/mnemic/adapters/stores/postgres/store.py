@@ -37,11 +37,15 @@ class PostgresStore:
 
     Args:
         address: ``postgresql://user@host/database``, with any option of libpq. The schema is made
-            if it does not exist, the database is not.
+            if it does not exist, the database is not. Two options are ours: ``schema`` and
+            ``answer_timeout``, in seconds.
         synchronous: ``full`` keeps every acknowledged append through a crash of the server,
             ``normal`` through a killed process of ours only.
         read_only: Never write; the server may be a replica.
         schema: Where the tables stand; None: the option ``schema`` of the address, else ``mnemic``.
+        answer_timeout_s: How long the server may be silent while it is asked something, before the
+            connection counts as lost; a process of it may hang. What is sent again then may take as
+            long once more. None: as the address says, else 60. Range: > 0.
         reconnect_s: How long a server that hung up may take to come back, before what was asked of
             it fails. Range: >= 0.
         recogniser: Says which payloads are vectors. These are kept once more, to be searched by the
@@ -62,11 +66,14 @@ class PostgresStore:
         synchronous: Synchronous = "full",
         read_only: bool = False,
         schema: str | None = None,
+        answer_timeout_s: float | None = None,
         reconnect_s: float = RECONNECT_S,
         recogniser: Recogniser | None = None,
         pgvector: bool = True,
     ) -> None:
-        self.address: ServerAddress = parsed(address, schema=schema)
+        self.address: ServerAddress = parsed(
+            address, schema=schema, answer_timeout_s=answer_timeout_s
+        )
         self.read_only = read_only
         self.is_vacuumed = True
         """False while deleted payloads may be more than dead rows to the server."""
@@ -169,11 +176,15 @@ class PostgresStore:
         """
         self.is_vacuumed = False
         # The erasure is committed: what fails here is tried again with the next one.
-        with suppress(psycopg.Error, Lost):
-            self.recorder.vacuum()
-            if self._vectors is not None:
-                self._vectors.table.vacuum()
-            self.is_vacuumed = True
+        with suppress(psycopg.Error):
+            try:
+                self.recorder.vacuum()
+                if self._vectors is not None:
+                    self._vectors.table.vacuum()
+            except Lost as error:
+                self.is_vacuumed = error.is_silence  # the server may be at it for long
+            else:
+                self.is_vacuumed = True
 
     def close(self) -> None:
         """Close every connection. Closing twice is fine."""

@@ -21,7 +21,13 @@ from threading import Lock
 import psycopg
 
 from mnemic.adapters.stores.locking import PATIENCE_S
-from mnemic.adapters.stores.postgres.connections import ATTEMPTS, Datastore, Lost
+from mnemic.adapters.stores.postgres.connections import (
+    LOCK_TIMEOUT_S,
+    Attempts,
+    Datastore,
+    Lost,
+)
+from mnemic.adapters.stores.postgres.patience import PatientConnection
 from mnemic.kernel.errors import StoreBusy
 
 LOG = logging.getLogger("mnemic.stores")
@@ -87,22 +93,26 @@ class Turns:
             with suppress(Lost, psycopg.Error):
                 self._datastore.once(_TELL, (self._channel, news))
 
-    def _locked(self, stack: ExitStack) -> psycopg.Connection[dict[str, object]]:
-        for _ in range(ATTEMPTS - 1):
-            with suppress(Lost):
+    def _locked(self, stack: ExitStack) -> PatientConnection:
+        attempts = Attempts()
+        while True:
+            try:
                 return self._locked_once(stack)
-        return self._locked_once(stack)
+            except Lost as error:
+                if attempts.are_over(error):
+                    raise
 
-    def _locked_once(self, stack: ExitStack) -> psycopg.Connection[dict[str, object]]:
+    def _locked_once(self, stack: ExitStack) -> PatientConnection:
         connection = stack.enter_context(self._datastore.pinned())
         try:
-            self._datastore.once(_LOCK, (self._key,))
+            # Who stands in a queue hears nothing; the server itself sends away who waits too long.
+            self._datastore.once(_LOCK, (self._key,), more_s=LOCK_TIMEOUT_S)
         except BaseException:  # an interrupt may come in the moment in which it is ours
             connection.close()
             raise
         return connection
 
-    def _give_back(self, connection: psycopg.Connection[dict[str, object]]) -> None:
+    def _give_back(self, connection: PatientConnection) -> None:
         news, self._news = self._news, None
         if connection.closed:
             return  # and with it went the lock
