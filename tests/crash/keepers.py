@@ -27,6 +27,9 @@ from tests.crash.writers import child
 Results: TypeAlias = Callable[..., Iterator[tuple[str, object]]]
 LIFE_MAX_S = 0.05
 """An agent is killed at a random moment within so many seconds: the moment is the test."""
+HALFWAY = 5
+"""Every so manieth agent is killed in the middle of writing a checkpoint, however long that takes
+to happen; all others whenever it comes."""
 
 
 def opened(path: Path, *, read_only: bool = False) -> SyncMemory:
@@ -63,6 +66,18 @@ def is_right(memory: SyncMemory) -> bool:
     return told(memory) == told_by_log(memory)
 
 
+def held_halfway(process: int, path: Path, chance: random.Random) -> None:
+    """Stop an agent in the middle of writing a checkpoint: it stands still when this returns."""
+    while True:
+        os.kill(process, signal.SIGSTOP)
+        _, status = os.waitpid(process, os.WUNTRACED)
+        assert os.WIFSTOPPED(status), "the agent fell by itself"
+        if unfinished(path):
+            return
+        os.kill(process, signal.SIGCONT)
+        time.sleep(chance.uniform(0, LIFE_MAX_S / 10))
+
+
 # --- what the tests ask for ---
 
 
@@ -76,6 +91,8 @@ def kill(folder: Path, seed: int, kills: int) -> Iterator[tuple[str, object]]:
         os.close(mouth)
         os.read(ear, 1)  # it has kept one
         time.sleep(chance.uniform(0, LIFE_MAX_S))
+        if number % HALFWAY == 0:
+            held_halfway(process, path, chance)
         os.kill(process, signal.SIGKILL)
         os.waitpid(process, 0)
         os.close(ear)

@@ -17,7 +17,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
+from itertools import count
 from pathlib import Path
+
+from attrs import define
 
 from mnemic.adapters.exchange import asides
 from mnemic.adapters.exchange.backups import backup, check
@@ -58,10 +61,27 @@ def _done(work: Callable[[], object]) -> None:
     work()
 
 
-def lives(seed: int, kills: int, life_max_s: float) -> Iterator[float]:
-    chance = random.Random(seed)
-    for _ in range(kills):
-        yield chance.uniform(STEP_S, life_max_s)
+@define
+class Hunt:
+    """Kills movers again and again, each after a while that most of them need for longer.
+
+    How long a mover takes is the machine's affair, and may change from one to the next. So whoever
+    came to an end before they were killed has the next ones killed sooner.
+    """
+
+    chance: random.Random
+    life_max_s: float
+    fallen: int = 0
+    """Those who were killed while they were at it."""
+
+    def on(self, work: Callable[[], object]) -> None:
+        """Raise somebody who does *work*, and kill them."""
+        shortest_s = min(STEP_S, self.life_max_s)
+        life_s = self.chance.uniform(shortest_s, self.life_max_s)
+        if killed(work, life_s):
+            self.fallen += 1
+        else:
+            self.life_max_s = life_s
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -85,29 +105,40 @@ def hits(folder: Path, words: str) -> list[str]:
 
 
 def migrating(folder: Path, seed: int, kills: int) -> Iterator[tuple[str, object]]:
-    """Kill migrations into a new file, and then into that file, until one may end."""
+    """Kill migrations into a new file, and then into that file, until one may end.
+
+    The first go on until half of *kills* came in time; the others are tried so often.
+    """
     source, place = folder / "source.db", folder / "place"
     target = place / "target.db"
     place.mkdir()
     begin(source)
     whole_s = timed(partial(migrate, source, folder / "trial.db"))
-    fallen, seen_half = 0, 0
-    for turn, life_s in enumerate(lives(seed, kills, whole_s)):
-        if turn == kills // 2:
-            migrate(source, target)
-        live_on(source, turn)
-        fallen += killed(partial(migrate, source, target), life_s)
+    hunt, turns, seen_half = Hunt(random.Random(seed), whole_s), count(), 0
+
+    def turn() -> None:
+        nonlocal seen_half
+        live_on(source, next(turns))
+        hunt.on(partial(migrate, source, target))
         if target.exists():
             with closing(SQLiteStore(target, read_only=True)) as store:
                 seen_half += store.log("default").head().version < FACTS
-    live_on(source, kills)
+
+    while hunt.fallen < kills // 2:
+        target.unlink(missing_ok=True)  # of one who came to an end
+        turn()
+    migrate(source, target)
+    for _ in range(kills - kills // 2):
+        turn()
+    last = next(turns)
+    live_on(source, last)
     result = migrate(source, target)
-    yield "killed", fallen
+    yield "killed", hunt.fallen
     yield "seen_half", seen_half
     yield "equal", contents(source) == contents(target)
     yield "behind", result.spaces[0].behind
     yield "left", [folder.name for folder in asides.leftovers(place)]
-    yield "erased_hits", [name for turn in range(kills) for name in hits(place, f"of turn {turn}.")]
+    yield "erased_hits", [name for each in range(last) for name in hits(place, f"of turn {each}.")]
     with SyncMemory.open(target, read_only=True) as memory:
         yield "sound", memory.verify().sound
 
@@ -118,18 +149,20 @@ def backing_up(folder: Path, seed: int, kills: int) -> Iterator[tuple[str, objec
     place.mkdir()
     begin(source)
     whole_s = timed(partial(backup, source, folder / "trial.db"))
-    fallen, sound, broken = 0, 0, list[str]()
-    for turn, life_s in enumerate(lives(seed, kills, 1.2 * whole_s)):
+    hunt, sound, broken = Hunt(random.Random(seed), 1.2 * whole_s), 0, list[str]()
+    for turn in count():
+        if turn >= kills and hunt.fallen >= kills // 2:
+            break
         live_on(source, turn)
         path = place / f"{turn}.db"
-        fallen += killed(partial(backup, source, path), life_s)
+        hunt.on(partial(backup, source, path))
         if path.exists():
             sound += check(path).spaces[0].version >= FACTS
         elif [file for file in place.glob("*.db") if not inventory_path(file).exists()]:
             broken.append(path.name)
     backup(source, place / "last.db")
     check(place / "last.db")
-    yield "killed", fallen
+    yield "killed", hunt.fallen
     yield "sound", sound
     yield "broken", broken
     yield "left", [folder.name for folder in asides.leftovers(place)]

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="agents are fork
 def test_whoever_dies_over_a_checkpoint_leaves_the_one_before(tmp_path: Path) -> None:
     report = keepers("kill", tmp_path, 1, 25)
     assert (report["right"], report["from_checkpoint"], report["stayed"]) == (25, 25, 0)
-    assert report["left"] > 0  # some did die in the middle
+    assert report["left"] >= 5  # these did die in the middle
 
 
 def test_two_agents_keep_checkpoints_of_one_file(tmp_path: Path) -> None:
