@@ -14,6 +14,7 @@ from mnemic.kernel.errors import VectorRefused
 from mnemic.kernel.vectors import Vector
 from mnemic.projections.index import ROUGH, VectorIndex
 from mnemic.projections.order import ranked
+from mnemic.projections.rows.held import Held
 
 # Few directions and small numbers, so that equal cosines are the rule.
 COARSE = st.lists(st.integers(-2, 2), min_size=3, max_size=3).map(
@@ -33,7 +34,7 @@ def corpus(count: int, dimension: int) -> list[Vector]:
 
 def index_of(stored: list[Vector], chunk_components: int = 2**20) -> VectorIndex:
     """Return an index in which row and ordinal are the same number."""
-    index = VectorIndex(chunk_components=chunk_components)
+    index = VectorIndex(Held(chunk_components=chunk_components))
     for block, vector in enumerate(stored):
         index.append(block, vector)
     return index

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from mnemic.kernel.ports import NearestRows
 from mnemic.projections.index import VectorIndex
+from mnemic.projections.rows.held import Held
 from mnemic.specs.contracts import VectorIndexContract
 
 
@@ -12,4 +13,4 @@ class TestVectorIndex(VectorIndexContract):
 
 class TestVectorIndexInSmallChunks(VectorIndexContract):
     def index(self) -> NearestRows:
-        return VectorIndex(chunk_components=4)
+        return VectorIndex(Held(chunk_components=4))

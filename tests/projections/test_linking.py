@@ -14,6 +14,7 @@ from mnemic.kernel.arithmetic import MICROS_PER_HOUR, NANO, Integers
 from mnemic.kernel.vectors import Vector
 from mnemic.projections.index import VectorIndex
 from mnemic.projections.linking import LinkRule, best_match, link_candidates, near_matches
+from mnemic.projections.rows.held import Held
 
 Links = list[list[tuple[int, int]]]
 DOMAIN_RULE = LinkRule()
@@ -106,7 +107,7 @@ def plain_links(case: Case) -> Links:
 
 
 def index_of(case: Case) -> VectorIndex:
-    index = VectorIndex(chunk_components=case.chunk_components)
+    index = VectorIndex(Held(chunk_components=case.chunk_components))
     for ordinal in reversed(range(len(case.blocks))):
         vector = case.blocks[ordinal].vector
         if vector is not None:

@@ -14,6 +14,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from mnemic.kernel.errors import MnemicError
 from mnemic.kernel.events import EmbedderIdentity
 from mnemic.kernel.vectors import Vector
 
@@ -123,6 +124,47 @@ class NearestRows(Protocol):
             VectorRefused: The query is of another size.
             IndexError: A row does not exist.
         """
+        ...
+
+
+class FarRows(Protocol):
+    """Where the vectors of one embedder stand, if it is not this process.
+
+    Rows have the numbers that an index gives them. Some of those asked for may not be there: their
+    vectors were erased. Whoever asks knows which should be, and what they should be like.
+    """
+
+    def stretch(self, first: int, end: int) -> tuple[NDArray[np.int64], NDArray[np.int16]]:
+        """Return those of the rows from *first* to before *end* that are there, and their vectors.
+
+        Returns:
+            Row numbers in any order, and the vector of each, shape (rows, dimension).
+        """
+        ...
+
+    def some(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int16]]:
+        """Return those of *rows* that are there, and their vectors, as ``stretch`` does."""
+        ...
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether ``products`` may be asked for."""
+        ...
+
+    def products(self, query: Vector, end: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return those of the rows before *end* that are there, and what each makes with *query*.
+
+        Returns:
+            Row numbers in any order, and exact products.
+        """
+        ...
+
+    def catch_up(self) -> None:
+        """See to it that everything is there that the log has."""
+        ...
+
+    def refusal(self, row: int) -> MnemicError:
+        """Return what to raise since *row* is not there, or not the vector that was appended."""
         ...
 
 

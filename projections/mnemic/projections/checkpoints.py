@@ -21,7 +21,7 @@ from mnemic.projections.ledger import Ledger
 from mnemic.projections.lexicon import Lexicon
 from mnemic.projections.parts import Parts, nested, packed, unpacked, within
 from mnemic.projections.sequence import Sequence
-from mnemic.projections.state import State
+from mnemic.projections.state import FarOf, State
 from mnemic.projections.timeline import Timeline
 
 
@@ -49,14 +49,19 @@ def freeze(state: State) -> Parts:
     )
 
 
-def thaw(parts: Mapping[str, NDArray[Any]]) -> State:
+def thaw(parts: Mapping[str, NDArray[Any]], far_of: FarOf | None = None) -> State:
     """Return the state that ``freeze`` was given.
+
+    Args:
+        parts: Of a state.
+        far_of: Says who has its vectors; None: they are among the parts.
 
     Raises:
         KeyError, ValueError, TypeError, IndexError: They are not the parts of a state of this
-            ``FOLD_VERSION``. Whoever keeps them has to make sure of that, and of every byte.
+            ``FOLD_VERSION``, or its vectors stand elsewhere. Whoever keeps them has to make sure
+            of that, and of every byte.
     """
-    state = State()
+    state = State(far_of)
     state.timeline = Timeline.thawed(within(parts, "timeline"))
     state.catalogue = Catalogue.thawed(within(parts, "catalogue"))
     state.graph = Graph.thawed(within(parts, "graph"))
@@ -69,7 +74,9 @@ def thaw(parts: Mapping[str, NDArray[Any]]) -> State:
         for name, dimension, weights in unpacked(indexes["embedders"])
     ]
     state.indexes = {
-        identity: VectorIndex.thawed(within(indexes, str(at)))
+        identity: VectorIndex.thawed(
+            within(indexes, str(at)), None if far_of is None else far_of(identity)
+        )
         for at, identity in enumerate(identities)
     }
     state.staged_vectors = {identities[at]: dict(rows) for at, rows in unpacked(indexes["staged"])}

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from mnemic.kernel.errors import Refused
 from mnemic.kernel.events import Recorded
-from mnemic.projections.state import State
+from mnemic.projections.state import FarOf, State
 
 NONSENSE = (
     ArithmeticError,
@@ -25,15 +25,16 @@ NONSENSE = (
 
 
 def folded_singly(
-    events: Iterable[Recorded], *, settling: bool = False
+    events: Iterable[Recorded], *, settling: bool = False, far_of: FarOf | None = None
 ) -> tuple[State, int | None]:
     """Fold event by event, and return the state and the version that could not be folded, if any.
 
     Args:
         events: From the first on.
         settling: Whether numbers that no column can hold are found, too; that takes a while.
+        far_of: Says who has the vectors; None: they are held here.
     """
-    state, version = State(), -1
+    state, version = State(far_of), -1
     try:
         for recorded in events:
             version = recorded.version

@@ -6,13 +6,15 @@ to look takes a ``View`` of it at a version.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import islice
+from typing import TypeAlias
 
 import numpy as np
 
 from mnemic.kernel.errors import VectorRefused
 from mnemic.kernel.events import EmbedderIdentity, Recorded
+from mnemic.kernel.ports import FarRows
 from mnemic.kernel.texts import Embedding, Erased
 from mnemic.kernel.vectors import DIMENSION_MAX, unpack
 from mnemic.projections.batches.folding import STRETCH, Folding
@@ -23,6 +25,7 @@ from mnemic.projections.graph import Graph
 from mnemic.projections.index import VectorIndex
 from mnemic.projections.ledger import Ledger
 from mnemic.projections.lexicon import Lexicon
+from mnemic.projections.rows.elsewhere import Elsewhere
 from mnemic.projections.sequence import Sequence
 from mnemic.projections.standing import Past
 from mnemic.projections.timeline import Timeline
@@ -33,10 +36,19 @@ TOGETHER_LEAST = 512
 """Fewer events are folded one by one, which then takes less time."""
 
 
-class State:
-    """All projections at the version last folded."""
+FarOf: TypeAlias = Callable[[EmbedderIdentity], FarRows]
+"""Says who has the vectors of an embedder."""
 
-    def __init__(self) -> None:
+
+class State:
+    """All projections at the version last folded.
+
+    Args:
+        far_of: Says who has the vectors; None: they are held here.
+    """
+
+    def __init__(self, far_of: FarOf | None = None) -> None:
+        self._far_of = far_of
         self.catalogue = Catalogue()
         self.graph = Graph()
         self.timeline = Timeline()
@@ -96,7 +108,12 @@ class State:
 
     def index_of(self, embedder: EmbedderIdentity) -> VectorIndex:
         """Return the vectors of *embedder*; an empty index at first."""
-        return self.indexes.setdefault(embedder, VectorIndex())
+        found = self.indexes.get(embedder)
+        if found is None:
+            far_of = self._far_of
+            found = VectorIndex(None if far_of is None else Elsewhere(far_of(embedder)))
+            self.indexes[embedder] = found
+        return found
 
     def add_vector(
         self, number: int, vector: Embedding | Erased, *, embedder: EmbedderIdentity | None = None

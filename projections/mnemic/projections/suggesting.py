@@ -174,7 +174,7 @@ def _alike(view: View, ends: Sequence[int], floor: int) -> Iterator[tuple[tuple[
     """Yield pairs of one of *ends* and any block by falling cosine, some of them twice."""
     index = view.index
     asking = [number for number in ends if view.life.get("vector", number) >= 0]
-    queries = [index.vector(view.life.get("vector", number)) for number in asking]
+    queries = index.vectors([view.life.get("vector", number) for number in asking])
     rows = view.life.column("vector", _standing(view))
     batches = list(index.pairs(queries, rows[rows >= 0], floor=floor)) if asking else []
     if not batches:

@@ -33,7 +33,7 @@ from mnemic.kernel.errors import CheckpointsOff, LogCorrupt, StoreFailed, StoreF
 from mnemic.kernel.ports import Log, Store
 from mnemic.kernel.results import Checkpoint
 from mnemic.projections.checkpoints import freeze, thaw
-from mnemic.projections.state import FOLD_VERSION, State
+from mnemic.projections.state import FOLD_VERSION, FarOf, State
 
 TAIL_MIN = 5_000
 """Below this folding is quicker than it is worth a file: about 50 ms."""
@@ -53,13 +53,23 @@ class Keeper:
         shelf: Where they stand.
         guard: What is held while the state changes.
         state: Returns the state as it is now.
+        far_of: Says who has its vectors; None: they are in it, and in a checkpoint.
     """
 
-    def __init__(self, log: Log, shelf: Shelf, *, guard: RLock, state: Callable[[], State]) -> None:
+    def __init__(
+        self,
+        log: Log,
+        shelf: Shelf,
+        *,
+        guard: RLock,
+        state: Callable[[], State],
+        far_of: FarOf | None = None,
+    ) -> None:
         self._log = log
         self._shelf = shelf
         self._guard = guard
         self._state = state
+        self._far_of = far_of
         self._found: Folder | None = None
         self._kept = 0
         """How large the state was when it was last kept, or tried to."""
@@ -85,13 +95,14 @@ class Keeper:
             try:
                 manifest = layout.described(file, vault_of(self._log))
                 if misfit(file, manifest, self._log) is None:
-                    state = thaw(layout.loaded(file, vault_of(self._log))[1])
+                    parts = layout.loaded(file, vault_of(self._log))[1]
+                    state = thaw(parts, self._far_of)
                     self._kept, self.restored = _size(state), state.version
                     return state
             except (Torn, FormatUnknown, OSError):
                 continue
             except (KeyError, ValueError, TypeError, IndexError) as error:
-                self.trouble = f"checkpoint {file.name} cannot be read by this release: {error!r}"
+                self.trouble = f"checkpoint {file.name} cannot be taken up here: {error!r}"
         return None
 
     def passed_over(self, error: Exception | None = None) -> None:

@@ -311,15 +311,11 @@ def _relink_chunk(space: Space, numbers: Sequence[int], request: _Request) -> in
 
 def _standing(view: View, numbers: Sequence[int]) -> list[Fresh]:
     """Return those of *numbers* that are active, as if they were about to be promoted."""
+    active = [number for number in numbers if view.status(number) == ACTIVE]
+    vectors = view.index.vectors([view.life.get("vector", number) for number in active])
     return [
-        Fresh(
-            number,
-            view.index.vector(view.life.get("vector", number)),
-            view.category(number),
-            view.tags(number),
-        )
-        for number in numbers
-        if view.status(number) == ACTIVE
+        Fresh(number, vector, view.category(number), view.tags(number))
+        for number, vector in zip(active, vectors, strict=True)
     ]
 
 

@@ -27,7 +27,7 @@ from mnemic.kernel.errors import Closed, Corrupt, LogCorrupt, StoreTooNew, Unava
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import Entropy, Log
 from mnemic.projections.sense import NONSENSE, folded_singly
-from mnemic.projections.state import State
+from mnemic.projections.state import FarOf, State
 
 if TYPE_CHECKING:
     from mnemic.adapters.checkpoints.keeper import Keeper
@@ -65,6 +65,8 @@ class Folded:
         """Who keeps checkpoints of the state; None: nobody."""
         self.graphs: GraphKeeper | None = None
         """Who keeps graphs over the vectors; None: nobody, and every search is exact."""
+        self.far_of: FarOf | None = None
+        """Says who has the vectors; None: the state holds them."""
         self._shared = _Shared(read_only=read_only)
 
     @property
@@ -162,12 +164,12 @@ class Folded:
                 of a newer release, unless the space is read-only: then the state stands before it.
         """
         with self.guard, collector_at_rest():
-            self._shared.state, self._shared.spared = State(), -1
+            self._shared.state, self._shared.spared = State(self.far_of), -1
             try:
                 self._fold_all(self.recorded(-1))
                 self.state.settle()
             except NONSENSE as error:
-                self._shared.state = State()
+                self._shared.state = State(self.far_of)
                 self._fold_sense(error)
         give_back()
 
@@ -184,7 +186,7 @@ class Folded:
             LogCorrupt: With the version of that event, unless the space is read-only.
         """
         for settling in (False, True):
-            _, version = folded_singly(self._readable(), settling=settling)
+            _, version = folded_singly(self._readable(), settling=settling, far_of=self.far_of)
             if version is not None:
                 break
         else:
@@ -194,7 +196,9 @@ class Folded:
         )
         if not self._shared.read_only:
             raise damage from error
-        self._shared.state, _ = folded_singly(self.recorded(-1, version - 1), settling=settling)
+        self._shared.state, _ = folded_singly(
+            self.recorded(-1, version - 1), settling=settling, far_of=self.far_of
+        )
         self._shared.damage = damage
 
     def _readable(self) -> Iterator[Recorded]:
@@ -223,7 +227,7 @@ class Folded:
         except _ENDS:
             raise  # of reading: everything before it is folded
         except BaseException:
-            self._shared.state, self._shared.spared = State(), -1
+            self._shared.state, self._shared.spared = State(self.far_of), -1
             raise
 
     def recorded(self, after: int, upto: int | None = None) -> Iterator[Recorded]:

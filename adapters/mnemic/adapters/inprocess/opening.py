@@ -16,6 +16,7 @@ from mnemic.adapters.exchange.copying import Hands
 from mnemic.adapters.inprocess.analysing import TimedAnalyst
 from mnemic.adapters.inprocess.commands import Command, Written
 from mnemic.adapters.inprocess.space import Space
+from mnemic.adapters.inprocess.whereabouts import Whereabouts, are_on_server, far_of, mend
 from mnemic.adapters.proximity.files import GraphFolder
 from mnemic.adapters.proximity.keeper import GraphKeeper, Graphs, Retriever, wanted_graphs
 from mnemic.adapters.stores.mixing import check_unmixed
@@ -76,6 +77,7 @@ def open_space(  # each argument is one thing that a host may plug in
     checkpoints: Wanted = None,
     retriever: Retriever = "exact",
     keys: str | Path | None = None,
+    vectors: Whereabouts = "process",
 ) -> tuple[Store | None, Space]:
     """Return an open space, and its store if it was opened here and is ours to close.
 
@@ -86,10 +88,13 @@ def open_space(  # each argument is one thing that a host may plug in
     """
     checked_name("space", space)
     checked_name("actor", actor)
-    graphs = wanted_graphs(retriever)
+    are_far = are_on_server(vectors, keys=keys, retriever=retriever)
+    graphs = None if are_far else wanted_graphs(retriever)
     if policy is not None and not isinstance(policy, Policy):
         raise PolicyRefused(f"not a policy: {policy!r:.100}")
-    store, owned = _store(path, synchronous=synchronous, read_only=read_only, keys=keys)
+    store, owned = _store(
+        path, synchronous=synchronous, read_only=read_only, keys=keys, vectors=are_far
+    )
     hands = Hands(clock=clock or SystemClock(), entropy=entropy or SystemEntropy(), actor=actor)
     try:
         if not (read_only or space in store.spaces()):
@@ -102,10 +107,14 @@ def open_space(  # each argument is one thing that a host may plug in
             read_only=read_only,
         )
         opened.store = store
+        if are_far:
+            opened.far_of = far_of(store, space, folded=lambda: opened.state.version)
         place = shelf(store, checkpoints, read_only=read_only)
         _keep_checkpoints(opened, place)
         _keep_graphs(opened, place, graphs)
         opened.restore()
+        if are_far and not read_only:
+            mend(store, space, opened.state)
         if opened.state.version < 0:
             _begin(opened, policy or DEFAULT)
         if opened.keeper is not None:
@@ -118,14 +127,22 @@ def open_space(  # each argument is one thing that a host may plug in
 
 
 def _store(
-    path: Address | Store, *, synchronous: str, read_only: bool, keys: str | Path | None
+    path: Address | Store,
+    *,
+    synchronous: str,
+    read_only: bool,
+    keys: str | Path | None,
+    vectors: bool,
 ) -> tuple[Store, bool]:
     """Return the store, and whether it was opened here."""
     if keys is not None and not isinstance(keys, str | Path):
         raise FieldRefused(f"keys must be the path of a file, got {keys!r:.100}", field="keys")
     if isinstance(path, str | Path):
         file = None if keys is None else Path(keys)
-        return open_store(path, synchronous=synchronous, read_only=read_only, keys=file), True
+        opened = open_store(
+            path, synchronous=synchronous, read_only=read_only, keys=file, vectors=vectors
+        )
+        return opened, True
     if not callable(getattr(path, "log", None)):
         raise FieldRefused(f"neither a path nor a store: {path!r:.100}", field="path")
     if keys is not None:
@@ -149,7 +166,13 @@ def _keep_checkpoints(opened: Space, place: Shelf | None) -> None:
     if place is not None:
         from mnemic.adapters.checkpoints.keeper import Keeper
 
-        opened.keeper = Keeper(opened.log, place, guard=opened.guard, state=lambda: opened.state)
+        opened.keeper = Keeper(
+            opened.log,
+            place,
+            guard=opened.guard,
+            state=lambda: opened.state,
+            far_of=opened.far_of,
+        )
 
 
 def _keep_graphs(opened: Space, place: Shelf | None, wanted: Graphs | None) -> None:

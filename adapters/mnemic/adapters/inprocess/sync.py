@@ -30,6 +30,7 @@ from mnemic.adapters.inprocess.opening import open_space
 from mnemic.adapters.inprocess.recall_verbs import RecallVerbs
 from mnemic.adapters.inprocess.revert_verbs import RevertVerbs
 from mnemic.adapters.inprocess.snapshot import SyncView, view_at
+from mnemic.adapters.inprocess.whereabouts import Whereabouts
 from mnemic.adapters.proximity.keeper import Retriever
 from mnemic.kernel.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.decisions.curating import decide_curate
@@ -100,6 +101,7 @@ class SyncMemory(
         checkpoints: Wanted = None,
         retriever: Retriever = "exact",
         keys: str | Path | None = None,
+        vectors: Whereabouts = "process",
     ) -> Self:
         """Open a space, and make it if it is not there.
 
@@ -131,6 +133,9 @@ class SyncMemory(
             keys: The file of keys that lock all words in the store, made with the first of them;
                 None: words stand open. Without that file nobody can read them any more, and no copy
                 of the store gives back what was erased. A store is one or the other.
+            vectors: Where they are held: in this ``process``, or on the ``server`` of a PostgreSQL
+                store alone. Answers are the same to the last digit, and come more slowly; an open
+                space takes 28 bytes for each vector then, and not four for each component.
 
         Raises:
             NotAStore, StoreTooNew, StoreFailed, LogCorrupt, EmbedderMismatch: See each.
@@ -149,6 +154,7 @@ class SyncMemory(
             checkpoints=checkpoints,
             retriever=retriever,
             keys=keys,
+            vectors=vectors,
         )
         try:
             return cls(

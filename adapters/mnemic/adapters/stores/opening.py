@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias, TypeGuard
 
 from mnemic.adapters.stores.addresses import IN_MEMORY, Address, is_file, is_server
 from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.adapters.stores.sightings import Recogniser
 from mnemic.kernel.errors import FieldRefused, NotAStore, Unavailable
 from mnemic.kernel.ports import Store
 
@@ -23,6 +24,7 @@ def open_store(
     synchronous: str = "full",
     read_only: bool = False,
     keys: Path | None = None,
+    vectors: bool = False,
 ) -> Store:
     """Open the store at *address*; the caller closes it.
 
@@ -34,14 +36,22 @@ def open_store(
         read_only: Never write.
         keys: The file of keys that lock its words, made with the first of them; None: they stand
             open. A store is one or the other, from its first space on.
+        vectors: Whether the server keeps vectors to be searched there.
 
     Raises:
-        FieldRefused: *synchronous* is neither.
+        FieldRefused: *synchronous* is neither, or there is no server that could keep *vectors*.
         NotAStore: There is something else, or no store of ours has such an address.
         StoreTooNew, StoreFailed, StoreBusy: See each.
         Unavailable: The driver of PostgreSQL, or what keys take, is not installed.
     """
-    inner = _opened(address, synchronous=synchronous, read_only=read_only)
+    if vectors and not is_server(address):
+        raise FieldRefused(
+            "vectors can stand on a PostgreSQL server, and this is none",
+            recovery="Give the address of a server, postgresql://user@host/database, or leave "
+            "the vectors in the process.",
+            field="vectors",
+        )
+    inner = _opened(address, synchronous=synchronous, read_only=read_only, vectors=vectors)
     if keys is None:
         return inner
     try:
@@ -71,7 +81,7 @@ def _locked(inner: Store, keys: Path, *, read_only: bool) -> Store:
     return EncryptedStore(inner, KeyTable(keys, read_only=read_only))
 
 
-def _opened(address: Address, *, synchronous: str, read_only: bool) -> Store:
+def _opened(address: Address, *, synchronous: str, read_only: bool, vectors: bool) -> Store:
     if not _is_synchronous(synchronous):
         raise FieldRefused(
             f"synchronous must be full or normal, got {synchronous!r}", field="synchronous"
@@ -79,7 +89,7 @@ def _opened(address: Address, *, synchronous: str, read_only: bool) -> Store:
     if str(address) == IN_MEMORY:
         return MemoryStore()
     if is_server(address):
-        return _open_server(address, synchronous=synchronous, read_only=read_only)
+        return _open_server(address, synchronous=synchronous, read_only=read_only, vectors=vectors)
     if not is_file(address):
         scheme = str(address).partition("://")[0]
         raise NotAStore(
@@ -92,7 +102,9 @@ def _opened(address: Address, *, synchronous: str, read_only: bool) -> Store:
     return SQLiteStore(address, synchronous=synchronous, read_only=read_only)
 
 
-def _open_server(address: Address, *, synchronous: Synchronous, read_only: bool) -> Store:
+def _open_server(
+    address: Address, *, synchronous: Synchronous, read_only: bool, vectors: bool
+) -> Store:
     if find_spec("psycopg") is None:
         raise Unavailable(
             "PostgreSQL is reached by psycopg, and that is not installed",
@@ -101,7 +113,20 @@ def _open_server(address: Address, *, synchronous: Synchronous, read_only: bool)
         )
     from mnemic.adapters.stores.postgres import PostgresStore
 
-    return PostgresStore(str(address), synchronous=synchronous, read_only=read_only)
+    return PostgresStore(
+        str(address),
+        synchronous=synchronous,
+        read_only=read_only,
+        recogniser=_recogniser() if vectors else None,
+    )
+
+
+def _recogniser() -> Recogniser:
+    from mnemic.adapters.codec import Codec
+    from mnemic.adapters.codec.embeddings import Embeddings
+    from mnemic.adapters.entropy import SystemEntropy
+
+    return Embeddings(Codec(SystemEntropy()))
 
 
 def _is_synchronous(given: str) -> TypeGuard[Synchronous]:

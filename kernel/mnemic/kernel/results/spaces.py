@@ -54,10 +54,13 @@ class Search(Result):
     """Vectors that a graph leads through; the others are looked at one by one."""
     stored: int = 0
     """Graphs that stand in files, asked or not."""
+    place: str = "process"
+    """Where the vectors are held: in this ``process``, or on the ``server`` of the store."""
 
     @property
     def summary(self) -> str:
-        vectors = plural(self.vectors, "vector")
+        where = " on the server" if self.place == "server" else ""
+        vectors = f"{plural(self.vectors, 'vector')}{where}"
         if not self.graphs:
             waiting = f"; {plural(self.stored, 'graph')} in files" if self.stored else ""
             return f"exact, over {vectors}{waiting}"

@@ -278,7 +278,7 @@ def _near(view: View, numbers: Ints) -> Ints:
     place_of = np.full(index.rows, -1, dtype=np.int64)
     place_of[rows] = np.arange(count)
     found = [np.empty(0, dtype=np.int64)]
-    queries = [index.vector(row) for row in rows.tolist()]
+    queries = index.vectors(rows)
     for near in index.pairs(queries, rows, floor=nano(view.policy.frontier_band_from)):
         others = place_of[near.rows]
         upper = near.queries < others

@@ -56,7 +56,7 @@ def cosine_band(view: View, numbers: Ints, *, least: int, below: int) -> NDArray
         return cosines
     place_of = np.full(view.index.rows, -1, dtype=np.int64)
     place_of[row[having]] = having
-    queries = [view.index.vector(each) for each in row[having].tolist()]
+    queries = view.index.vectors(row[having])
     for found in view.index.pairs(queries, row[having], floor=least):
         inside = found.cosines < below
         ends = having[found.queries[inside]], place_of[found.rows[inside]]

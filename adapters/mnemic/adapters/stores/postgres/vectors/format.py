@@ -13,6 +13,7 @@ from typing import Any, LiteralString
 import numpy as np
 import psycopg
 from attrs import frozen
+from numpy.typing import NDArray
 from psycopg.sql import SQL, Identifier
 
 from mnemic.adapters.stores.postgres.connections import Datastore, Lost
@@ -28,6 +29,9 @@ _FOUND = b"""SELECT t.typname::text, n.nspname::text FROM pg_attribute a
 _EXTENSION = b"""SELECT n.nspname::text FROM pg_extension e
     JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'"""
 _EXTEND = b"CREATE EXTENSION IF NOT EXISTS vector"
+
+_UNITS = {False: 2, True: 4}
+"""Bytes that make up a vector as it is sent, without the extension and with it."""
 
 _MAKING: tuple[LiteralString, ...] = (
     # How far the vectors of each space go, and how many of each embedder there were.
@@ -81,16 +85,18 @@ class Form:
     def filled(self, statement: LiteralString) -> bytes:
         """Return *statement* with its names, ready to be sent.
 
-        They are ``{schema}``; ``{type}``, of the column; ``{product}``, the operator of pgvector.
+        They are ``{schema}``; ``{type}``, of the column; ``{product}``, the operator of pgvector;
+        and ``{sent}``, the bytes of a vector as ``read_each`` reads them.
         """
-        kind, product = SQL("bytea"), SQL("")
+        kind, product, sent = SQL("bytea"), SQL(""), SQL("embedding")
         if self.extension is not None:
             home = Identifier(self.extension)
             kind = SQL("{}.vector").format(home)  # type: ignore[assignment]
             product = SQL("OPERATOR({}.<#>)").format(home)  # type: ignore[assignment]
+            sent = SQL("{}.vector_send(embedding)").format(home)  # type: ignore[assignment]
         return (
             SQL(statement)
-            .format(schema=Identifier(self.schema), type=kind, product=product)
+            .format(schema=Identifier(self.schema), type=kind, product=product, sent=sent)
             .as_bytes(None)
         )
 
@@ -99,6 +105,22 @@ class Form:
         if self.extension is None:
             return rf"\x{packed.hex()}"
         return f"[{','.join(map(str, vectors.unpack(packed).tolist()))}]"
+
+    def read_each(self, sent: bytes, count: int) -> NDArray[np.int16] | None:
+        """Return *count* vectors of one size that were sent in one go; None if they are not that.
+
+        Args:
+            sent: The bytes of each, as ``{sent}`` has them, one after the other.
+            count: How many, >= 1.
+        """
+        if len(sent) % count or len(sent) // count % _UNITS[self.is_searched_there]:
+            return None
+        if self.extension is None:
+            return np.frombuffer(sent, dtype="<i2").reshape(count, -1)
+        floats: Any = np.frombuffer(sent, dtype=">f4").reshape(count, -1)[:, 1:]
+        with np.errstate(invalid="ignore"):  # whatever is no number is found out by its mark
+            whole: NDArray[np.int16] = floats.astype(np.int16)
+        return whole
 
     def read(self, stored: bytes) -> Vector | None:
         """Return the vector that the column holds, in its binary form; None if that is none."""

@@ -36,6 +36,7 @@ _STRETCH: LiteralString = """SELECT version, slot, number, owner, squared_norm, 
     FROM {schema}.vectors WHERE """
 _IN_ORDER: LiteralString = " AND number > %b ORDER BY number LIMIT %b"
 _STANDING: LiteralString = "SELECT number FROM {schema}.vectors WHERE "
+_COUNT: LiteralString = "SELECT count(*) FROM {schema}.vectors WHERE "
 _SIZE: LiteralString = """SELECT embedding FROM {schema}.vectors
     WHERE space = %b AND embedder = %b ORDER BY number LIMIT 1"""
 
@@ -59,7 +60,7 @@ class Where:
 
     space: int
     embedder: str
-    upto: int
+    upto: int = ENDLESS
     """Version."""
     below: int = ENDLESS
     """Numbers from this one on do not count."""
@@ -135,6 +136,12 @@ class Search:
         condition, values = where.said()
         statement = self._form.filled(_STANDING + condition)
         return {number for (number,) in self._datastore.rows(statement, values)}
+
+    def count(self, where: Where) -> int:
+        """Return how many are there."""
+        condition, values = where.said()
+        statement = self._form.filled(_COUNT + condition)
+        return int(self._datastore.rows(statement, values)[0][0])
 
     def dimension(self, where: Where) -> int | None:
         """Return the size of the first vector; None if there is none."""

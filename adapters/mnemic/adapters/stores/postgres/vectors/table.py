@@ -28,6 +28,7 @@ Parcels: TypeAlias = list[tuple[Record, tuple[PayloadRow, ...]]]
 STRETCH_RECORDS = 1024
 STRETCH_BYTES = 2**20
 """Records, and bytes of payloads, that are taken up at once: whoever writes has to wait so long."""
+REBUILD = "Call rebuild() of the store's vectors for this space; nothing is lost."
 WRONG_MAX = 20
 """Places that are named; with more it is no matter which."""
 

@@ -7,10 +7,12 @@ from contextlib import AbstractContextManager
 from typing import LiteralString
 
 from mnemic.adapters.stores.chain import DIGEST_BYTES
+from mnemic.adapters.stores.postgres.vectors.far import FarVectors
 from mnemic.adapters.stores.postgres.vectors.search import ENDLESS, Near, Search, Where
-from mnemic.adapters.stores.postgres.vectors.table import Checked, VectorTable
+from mnemic.adapters.stores.postgres.vectors.table import REBUILD, Checked, VectorTable
 from mnemic.kernel import vectors
 from mnemic.kernel.errors import LogCorrupt, PointOutOfRange, Unavailable, VectorRefused
+from mnemic.kernel.events import EmbedderIdentity
 from mnemic.kernel.ports import Log, PayloadRow, Record
 from mnemic.kernel.vectors import Vector
 
@@ -20,7 +22,6 @@ _PAYLOADS: LiteralString = """SELECT
     JOIN {schema}.payloads p ON p.space = %b AND p.version = place.version AND p.slot = place.slot
     JOIN {schema}.stored_events e
         ON e.originator_id = %b AND e.originator_version = place.version"""
-_REBUILD = "Call rebuild() of the store's vectors for this space; nothing is lost."
 _ATTEMPTS = 10
 """How often it is looked again, if something is erased just then."""
 
@@ -157,6 +158,31 @@ class Vectors:
                 )
             )
 
+    def count(self, space: str, embedder: EmbedderIdentity, *, below: int) -> int:
+        """Return how many vectors of one embedder stand there, of the first *below* of the log."""
+        number, _ = self._log_of(space)
+        with self._named():
+            return self.search.count(Where(space=number, embedder=embedder.id, below=below))
+
+    def far(
+        self, space: str, embedder: EmbedderIdentity, *, folded: Callable[[], int]
+    ) -> FarVectors:
+        """Return the vectors of one embedder, for an index that holds none itself.
+
+        Args:
+            space: The space's name.
+            embedder: Whose vectors.
+            folded: Returns the version up to which that index has them.
+        """
+        return FarVectors(
+            self.table,
+            embedder,
+            place=lambda: self._log_of(space),
+            named=self._named,
+            reach=lambda: self.reach(space),
+            folded=folded,
+        )
+
     # --- how far ---
 
     def _reach(self, space: str, number: int, log: Log, upto: int | None) -> tuple[int, str]:
@@ -226,5 +252,5 @@ class Vectors:
     def _wrong(space: str, what: str) -> LogCorrupt:
         return LogCorrupt(
             f"the table of vectors of space {space} is not what its log vouches for: {what}",
-            recovery=_REBUILD,
+            recovery=REBUILD,
         )

@@ -1,0 +1,210 @@
+"""Vectors that stand elsewhere, of which a few bytes each are here.
+
+Of each row there is a mark here: eight bytes of a digest of its vector, 0 for a vector of zeros, of
+which nothing stands elsewhere once it is one by an erasure. So:
+
+1. Whatever lends somebody a number that counts was fetched, and is what was appended: it has the
+   mark. What is changed elsewhere ends in a refusal, and never in another answer.
+2. Rough products are taken as they come. Whoever asks for them asks again about those that matter.
+   A vector that was changed elsewhere can be overlooked by that, and no more.
+3. A row that should be there and is not is asked for once more, after whoever has them has caught
+   up with the log. Then it is refused.
+4. Memory is bounded by a chunk, whatever the number of rows; and by one number per row for those
+   who ask for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
+from typing import Final, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.kernel.arithmetic import Integers
+from mnemic.kernel.ports import FarRows
+from mnemic.projections.parts import Parts
+from mnemic.projections.rows.holding import Stored, with_room
+from mnemic.projections.rows.products import CHUNK_COMPONENTS, Matrix, product, product_alone
+
+Marks: TypeAlias = NDArray[np.uint64]
+S = TypeVar("S", Matrix, Stored)
+
+_MARK: Final = np.dtype("<u8")
+_STORED: Final = np.dtype("<i2")
+_FETCHING: Final = 16
+"""What a row costs that is fetched by its number, in rows multiplied where they stand."""
+_PICKING: Final = 4
+"""The same, in rows that are fetched as they stand."""
+
+
+class Elsewhere:
+    """Rows of a port.
+
+    Args:
+        far: Who has them.
+        chunk_components: Fetched or multiplied at a time.
+    """
+
+    def __init__(self, far: FarRows, *, chunk_components: int = 2 * CHUNK_COMPONENTS) -> None:
+        self._far = far
+        self.chunk_components = chunk_components
+        self._dimension = 0
+        self._marks: Marks = np.empty(0, dtype=np.uint64)
+
+    @classmethod
+    def thawed(cls, far: FarRows, marks: Marks, dimension: int, capacity: int) -> Elsewhere:
+        """Return the rows with these *marks*, and room for *capacity*."""
+        rows = cls(far)
+        rows._dimension = dimension
+        rows._marks = with_room(marks, capacity, np.uint64)
+        return rows
+
+    def frozen(self, rows: int) -> Parts:
+        """Return what is here of the first *rows* as arrays."""
+        return {
+            "marks": self._marks[:rows].copy(),
+            "dimension": np.array([self._dimension], dtype=np.int32),
+        }
+
+    # --- growth ------------------------------------------------------------------------------
+
+    def make_room(self, rows: int, capacity: int, dimension: int) -> None:
+        """Have room for the marks of *capacity* rows."""
+        self._dimension = dimension
+        self._marks = with_room(self._marks[:rows], capacity, np.uint64)
+
+    def write(self, first: int, stored: Stored) -> None:
+        """Mark the rows from *first* on, whose vectors came to the port with the log."""
+        self._marks[first : first + len(stored)] = marks_of(stored)
+
+    def standing(self, rows: int) -> int:
+        """Return how many of the first *rows* should stand elsewhere."""
+        return int(np.count_nonzero(self._marks[:rows]))
+
+    # --- fetching ----------------------------------------------------------------------------
+
+    def some(self, rows: Integers) -> Matrix:
+        """Return *rows* as floats."""
+        wanted, places = np.unique(rows, return_inverse=True)
+        found = np.zeros((len(wanted), self._dimension), dtype=np.float32)
+        marks = self._marks[wanted]
+        held = wanted[marks != 0]
+        if len(held):
+            numbers, stored = self._there(held, lambda: self._far.some(held))
+            self._check(numbers, stored)
+            found[np.searchsorted(wanted, numbers)] = stored
+        return found[places]
+
+    def stretch(self, first: int, end: int) -> Matrix:
+        """Return the rows from *first* to before *end* as floats."""
+        found = np.zeros((end - first, self._dimension), dtype=np.float32)
+        held = first + np.flatnonzero(self._marks[first:end])
+        if len(held):
+            numbers, stored = self._there(held, lambda: self._far.stretch(first, end))
+            self._check(numbers, stored)
+            found[numbers - first] = stored
+        return found
+
+    def _there(self, held: Integers, ask: Callable[[], tuple[Integers, S]]) -> tuple[Integers, S]:
+        """Return what is answered, which has each of the rows *held*.
+
+        Raises:
+            MnemicError: One of them is not there, though whoever has them has caught up.
+        """
+        found = ask()
+        if _missing(held, found[0]) is not None:
+            self._far.catch_up()
+            found = ask()
+        missing = _missing(held, found[0])
+        if missing is not None:
+            raise self._far.refusal(missing)
+        return found
+
+    def _check(self, numbers: Integers, stored: Stored) -> None:
+        """Refuse what is not what was appended.
+
+        Raises:
+            MnemicError: As the port says.
+        """
+        if stored.shape != (len(numbers), self._dimension):
+            raise self._far.refusal(int(numbers[0]))
+        wrong = np.flatnonzero(marks_of(stored) != self._marks[numbers])
+        if len(wrong):
+            raise self._far.refusal(int(numbers[wrong[0]]))
+
+    # --- products ----------------------------------------------------------------------------
+
+    def products(self, queries: Matrix, rows: int) -> Matrix:
+        """Return the product of each query with each of the first *rows*."""
+        found = np.empty((len(queries), rows), dtype=np.float32)
+        for start, end in self._steps(rows):
+            found[:, start:end] = product(queries, self.stretch(start, end))
+        return found
+
+    def dots(self, query: Matrix, rows: Integers | None, extent: int) -> Matrix:
+        """Return the product of *query* with each of *rows*; None: the first *extent*."""
+        if rows is None or len(rows) * _PICKING > extent:
+            whole: Matrix = self.products(query[None], extent)[0]
+            return whole if rows is None else whole[rows]
+        found = np.empty(len(rows), dtype=np.float32)
+        for start, end in self._steps(len(rows)):
+            found[start:end] = product(query[None], self.some(rows[start:end]))[0]
+        return found
+
+    def rough_dots(self, query: Matrix, rows: Integers, extent: int) -> Matrix:
+        """Return what ``dots`` does, as whoever has the vectors multiplies them if they do."""
+        if self._far.multiplies and len(rows) * _FETCHING > extent:
+            return self._multiplied(query.astype(np.int16), extent)[rows]
+        return self.dots(query, rows, extent)
+
+    def _multiplied(self, query: Stored, extent: int) -> Matrix:
+        found = np.zeros(extent, dtype=np.float32)
+        held = np.flatnonzero(self._marks[:extent])
+        if len(held):
+            numbers, dots = self._there(held, lambda: self._far.products(query, extent))
+            found[numbers] = dots
+        return found
+
+    def chunks(
+        self, queries: Matrix, alive: NDArray[np.bool_]
+    ) -> Iterator[tuple[Integers, Matrix]]:
+        """Yield rows and their products with all queries, chunk by chunk."""
+        rows = np.flatnonzero(alive)
+        extent = int(rows[-1]) + 1
+        all_come = len(rows) * _PICKING > extent
+        if all_come:
+            rows = np.arange(extent)
+        for start, end in self._steps(len(rows), len(queries)):
+            columns = rows[start:end]
+            chunk = self.stretch(start, end) if all_come else self.some(columns)
+            out = np.empty((len(queries), len(columns)), dtype=np.float32)
+            yield columns, product_alone(queries, chunk, out)
+
+    def _steps(self, rows: int, queries: int = 1) -> Iterator[tuple[int, int]]:
+        """Yield where each chunk of so many rows begins, and ends."""
+        width = max(1, self.chunk_components // max(1, self._dimension, queries))
+        for start in range(0, rows, width):
+            yield start, min(start + width, rows)
+
+
+def marks_of(stored: Stored) -> Marks:
+    """Return the mark of every vector: 0 of zeros, and of no other."""
+    packed = np.ascontiguousarray(stored, dtype=_STORED).reshape(-1).view(np.uint8).data
+    size = _STORED.itemsize * stored.shape[1]
+    digests = [
+        blake2b(packed[start : start + size], digest_size=_MARK.itemsize).digest()
+        for start in range(0, len(packed), size)
+    ]
+    marks = np.maximum(np.frombuffer(b"".join(digests), dtype=_MARK), 1).astype(np.uint64)
+    marks[~stored.any(axis=1)] = 0
+    return marks
+
+
+def _missing(held: Integers, numbers: Integers) -> int | None:
+    """Return one of the rows *held* that is not among *numbers*; None if all are."""
+    if len(numbers) == len(held) and (np.sort(numbers) == held).all():
+        return None
+    missing = np.setdiff1d(held, numbers)
+    return int(missing[0]) if len(missing) else None
