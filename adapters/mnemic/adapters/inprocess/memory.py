@@ -12,7 +12,6 @@ from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from copy import copy
 from functools import partial, update_wrapper
-from math import inf
 from threading import Lock
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
@@ -37,6 +36,33 @@ WORKERS_MAX = 4
 LOOK_AGAIN_S = 0.02
 
 
+class _Unlimited(anyio.CapacityLimiter):
+    """Lets everybody in at once: whoever comes has stood in a queue of ours already.
+
+    One of anyio's, without a limit, gives way to the event loop before it says so.
+    """
+
+    def __new__(cls) -> Self:
+        return object.__new__(cls)
+
+    async def __aenter__(self) -> None:
+        pass
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        pass
+
+    async def acquire_on_behalf_of(self, borrower: object) -> None:
+        pass
+
+    def release_on_behalf_of(self, borrower: object) -> None:
+        pass
+
+
 class _Turns:
     """Turns of one seat at something synchronous, one after the other, each on a worker thread.
 
@@ -49,7 +75,7 @@ class _Turns:
         self.table = table or _Table()
         self.table.turns.add(self)
         self._limiter = anyio.CapacityLimiter(1)
-        self._unlimited = anyio.CapacityLimiter(inf)
+        self._unlimited = _Unlimited()
         self._turn = Lock()
         self._workers: set[object] = set()
 
@@ -65,10 +91,17 @@ class _Turns:
             finally:
                 self._workers.discard(worker)
 
-        async with self._limiter:
+        try:
+            self._limiter.acquire_nowait()
+        except anyio.WouldBlock:
+            await self._limiter.acquire()
+        try:
             while len(self._workers) >= WORKERS_MAX:  # noqa: ASYNC110 - by threads
                 await anyio.sleep(LOOK_AGAIN_S)
+            # Gives way to the event loop before it begins, where a cancellation comes through.
             return await to_thread.run_sync(work, limiter=self._unlimited)
+        finally:
+            self._limiter.release()
 
 
 class _Table:
