@@ -353,8 +353,10 @@ def _unclaimed(folder: Folder, store: Store) -> list[Path]:
 
 def _size(state: State) -> int:
     """Return how much folding a state took: events, and the vectors and edges that many bring."""
-    vectors = sum(index.rows for index in state.indexes.values())
-    return state.version + 1 + vectors + state.graph.rows.count
+    size = state.version + 1 + state.graph.rows.count
+    for index in state.indexes.values():
+        size += index.rows
+    return size
 
 
 def _last_erasure(state: State) -> int:

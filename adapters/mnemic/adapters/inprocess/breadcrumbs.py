@@ -29,7 +29,7 @@ class Breadcrumbs:
         """Note what was learned; what was *known* already is touched, but not learned."""
         if not known:
             self.last_learned = block
-        self.touch((block,))
+        self._touched.setdefault(block)
 
     def recall(self, blocks: Iterable[BlockId]) -> None:
         """Note what a recall returned."""

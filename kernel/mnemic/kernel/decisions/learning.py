@@ -35,6 +35,8 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def _read_once(tags: Iterable[str]) -> Iterable[str]:
     """Return *tags* so that they can be read again: a command may be decided more than once."""
+    if type(tags) is tuple:
+        return tags
     if isinstance(tags, str | bytes | Mapping) or not isinstance(tags, Iterable):
         return tags  # for checked_tags to refuse
     return tuple(tags)
@@ -163,6 +165,8 @@ def checked_tags(tags: Iterable[str], policy: Policy) -> tuple[str, ...]:
     """
     # A door may pass on whatever it was sent, so the annotation proves nothing.
     given: object = tags
+    if given == ():
+        return ()
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
         raise TagsRefused(f"tags must be a list of texts, got {given!r}")
     kept = set()
