@@ -125,6 +125,17 @@ def test_another_handle_loses_the_words_with_its_next_look(opened: Open, path: P
     assert "zanzibar" not in other.recall("vault code", record=False).text
 
 
+def test_a_view_that_is_held_loses_words_that_somebody_else_erases(
+    opened: Open, path: Path
+) -> None:
+    memory, other = opened(path), opened(path)
+    block = memory.learn("the vault code is mellifluous").block_id
+    view = other.as_of(version=other.status().version)
+    assert view.block(block).content == "the vault code is mellifluous"
+    memory.erase(block)
+    assert view.block(block).content is None
+
+
 def test_replay_seals_what_saw_the_words_and_reproduces_the_rest(opened: Open, path: Path) -> None:
     memory = opened(path)
     before = memory.learn("the garden gate squeaks").block_id

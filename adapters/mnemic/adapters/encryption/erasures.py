@@ -17,6 +17,7 @@ from mnemic.adapters.encryption.keyfile import KeyFile
 IS_DESTROYED = """EXISTS (
     SELECT 1 FROM doomed JOIN erasures ON erasures.id = doomed.erasure
     WHERE doomed.key = keys.id AND erasures.done > 0)"""
+GENERATION = "SELECT coalesce(max(done), 0) FROM erasures"
 OVERWRITE = "UPDATE secrets SET secret = zeroblob(length(secret)) WHERE id IN ({})"
 _DOOM_ALL = f"""INSERT INTO doomed SELECT id, :erasure FROM keys
     WHERE space = :space AND NOT {IS_DESTROYED}"""  # noqa: S608 - of constants
@@ -47,6 +48,18 @@ class Erasure:
 
 class Erasures(KeyFile):
     """The part of a table of keys that tells how keys go."""
+
+    def generation(self) -> int:
+        """Return how many erasures were fulfilled: it only grows, and each one shows.
+
+        Raises:
+            StoreFailed: The file is damaged, or is not where it was.
+        """
+        if not self._is_there():
+            return 0
+        with self._reading() as c:
+            generation: int = c.execute(GENERATION).fetchone()[0]
+            return generation
 
     def intend(self, space: int, owners: Collection[str] | None, account: Account) -> int:
         """Take note that keys are to be destroyed, and return the number of the erasure.
@@ -101,20 +114,25 @@ class Erasures(KeyFile):
 
     def intentions(self, space: int) -> tuple[Erasure, ...]:
         """Return the erasures that were begun, and neither fulfilled nor forgotten."""
-        return self._erasures(space, done=False)
+        return self._erasures(space, "done = 0")
 
-    def erasures(self, space: int) -> tuple[Erasure, ...]:
-        """Return the erasures whose keys are destroyed, the newest first."""
-        return self._erasures(space, done=True)
+    def erasures(self, space: int, *, since: int = 0) -> tuple[Erasure, ...]:
+        """Return the erasures whose keys are destroyed, the newest first.
 
-    def _erasures(self, space: int, *, done: bool) -> tuple[Erasure, ...]:
+        Args:
+            space: Whose.
+            since: A generation; only those fulfilled after it.
+        """
+        return self._erasures(space, "done > :since", since=since)
+
+    def _erasures(self, space: int, which: str, **bounds: int) -> tuple[Erasure, ...]:
         found: dict[int, tuple[bool, list[Account]]] = {}
         with self._reading() as c:
             for number, is_whole, version, digest in c.execute(
-                """SELECT id, is_whole, version, digest
+                f"""SELECT id, is_whole, version, digest
                 FROM erasures JOIN accounts ON accounts.erasure = erasures.id
-                WHERE space = ? AND (done > 0) = ? ORDER BY id DESC, accounts.rowid""",
-                (space, done),
+                WHERE space = :space AND {which} ORDER BY id DESC, accounts.rowid""",  # noqa: S608
+                {"space": space, **bounds},
             ):
                 found.setdefault(number, (bool(is_whole), []))[1].append(Account(version, digest))
         return tuple(

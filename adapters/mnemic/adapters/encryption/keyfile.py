@@ -128,8 +128,20 @@ class KeyFile:
                 path=str(self.path),
             )
 
+    def _is_there(self) -> bool:
+        """Say whether the file has been made.
+
+        Raises:
+            StoreFailed: Another file stands there since this one was opened, or none.
+        """
+        if self._data is None:
+            return files.stands(self.path)
+        with self._named():
+            self._check_in_place()
+        return True
+
     def _check_in_place(self) -> None:
-        """Refuse to write keys that nobody would find again.
+        """Refuse to write keys that nobody would find again, or to go by those of another file.
 
         Raises:
             StoreFailed: Another file stands there since this one was opened, or none.

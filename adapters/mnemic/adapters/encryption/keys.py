@@ -21,10 +21,10 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import define, field, frozen
 
 from mnemic.adapters.encryption.cipher import NAME_BYTES, SECRET_BYTES, Key, name_of
-from mnemic.adapters.encryption.erasures import IS_DESTROYED, OVERWRITE, Erasures
+from mnemic.adapters.encryption.erasures import GENERATION, IS_DESTROYED, OVERWRITE, Erasures
 from mnemic.kernel.errors import KeysMissing
 
 _KEYS_OF = """SELECT owner, name, secret FROM keys JOIN secrets USING (id)
@@ -35,7 +35,6 @@ _FOUND = f"""SELECT name, secret, space, owner,
     FROM keys JOIN secrets USING (id)"""  # noqa: S608 - of constants
 _NAMED = f"{_FOUND} WHERE name = ?"
 _ALL_OF = f"{_FOUND} WHERE space = ?"
-_GENERATION = "SELECT coalesce(max(done), 0) FROM erasures"
 _LISTING = f"""SELECT spaces.name, count(keys.id), count(CASE WHEN {IS_DESTROYED} THEN 1 END)
     FROM spaces LEFT JOIN keys ON keys.space = spaces.id
     GROUP BY spaces.id ORDER BY spaces.name, spaces.id"""  # noqa: S608 - of constants
@@ -49,6 +48,21 @@ class Holding:
     """What it was called when it began."""
     live: int
     erased: int
+
+
+@define(kw_only=True)
+class _Known:
+    """What was read since one generation of the keys, and is put aside as a whole with the next.
+
+    So whoever looked before an erasure, and is done after it, puts down what it found where nobody
+    looks any more.
+    """
+
+    generation: int = 0
+    keys: dict[bytes, Key | None] = field(factory=dict)
+    """By name; None: destroyed."""
+    spaces: set[int] = field(factory=set)
+    """All whose keys are among them."""
 
 
 class KeyTable(Erasures):
@@ -65,9 +79,7 @@ class KeyTable(Erasures):
     """
 
     def __init__(self, path: str | Path, *, read_only: bool = False) -> None:
-        self._known: dict[bytes, Key | None] = {}
-        self._loaded: set[int] = set()
-        self._generation = 0
+        self._known = _Known()
         super().__init__(path, read_only=read_only)
 
     # --- looking --------------------------------------------------------------------------------
@@ -80,12 +92,12 @@ class KeyTable(Erasures):
         """
         known = self._known
         try:
-            found = tuple([known[name] for name in names])
+            found = tuple([known.keys[name] for name in names])
         except KeyError:
-            found = tuple([self._looked_up(name) for name in names])
+            found = tuple([self._looked_up(name, known) for name in names])
         return None if None in found else found  # type: ignore[return-value]
 
-    def _looked_up(self, name: bytes) -> Key | None:
+    def _looked_up(self, name: bytes, known: _Known) -> Key | None:
         with self._reading() as c:
             row = c.execute(_NAMED, (name,)).fetchone()
         if row is None:
@@ -95,21 +107,18 @@ class KeyTable(Erasures):
                 "it is an older copy: words that were locked since need the newer one.",
                 path=str(self.path),
             )
-        self._known[name] = found = self._key(*row)
+        known.keys[name] = found = self._key(*row)
         return found
 
     def refresh(self, space: int | None) -> None:
         """Forget what was known if keys were destroyed since; take up all keys of *space*."""
         with self._reading() as c:
-            generation: int = c.execute(_GENERATION).fetchone()[0]
-            if generation != self._generation:
-                self._generation = generation
-                self._unlearn()
-            if space is not None and space not in self._loaded:
-                self._known.update(
-                    (row[0], self._key(*row)) for row in c.execute(_ALL_OF, (space,))
-                )
-                self._loaded.add(space)
+            known, generation = self._known, c.execute(GENERATION).fetchone()[0]
+            if generation != known.generation:
+                self._known = known = _Known(generation=generation)
+            if space is not None and space not in known.spaces:
+                known.keys.update((row[0], self._key(*row)) for row in c.execute(_ALL_OF, (space,)))
+                known.spaces.add(space)
 
     def _key(self, name: bytes, secret: bytes, *rest: Any) -> Key | None:
         """Return a key as it stands; None if an erasure destroyed it.
@@ -124,10 +133,6 @@ class KeyTable(Erasures):
         if name_of(secret, space, owner) != name:
             raise self._damaged("a key is not what was written")
         return Key(name, secret)
-
-    def _unlearn(self) -> None:
-        self._known.clear()
-        self._loaded.clear()
 
     def holdings(self) -> tuple[Holding, ...]:
         """Return how many keys each space has, by name."""
@@ -173,9 +178,7 @@ class KeyTable(Erasures):
             StoreFailed: The file is damaged, or is not where it was.
         """
         asked = {"space": space, "owners": json.dumps(sorted(owners))}
-        if self._data is not None:
-            with self._named():
-                self._check_in_place()
+        self._is_there()
         with self._reading() as c:
             found = _owned(c.execute(_KEYS_OF, asked).fetchall())
         if len(found) < len(owners):
@@ -209,12 +212,12 @@ class KeyTable(Erasures):
     def fulfil(self, number: int) -> None:
         """Destroy the keys of an erasure. Twice is fine."""
         super().fulfil(number)
-        self._unlearn()
+        self._known = _Known()
 
     def close(self) -> None:
         """Close every connection. Closing twice is fine."""
         super().close()
-        self._unlearn()
+        self._known = _Known()
 
 
 def _owned(rows: Iterable[tuple[str, bytes, bytes]]) -> dict[str, Key]:

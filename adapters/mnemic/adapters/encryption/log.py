@@ -8,7 +8,7 @@ Rules of this module:
    owners.
 3. An erasure is one turn at the log; see ``erasing``.
 4. A row whose key is destroyed is not there, whatever a backup says. Where the log does not account
-   for that, ``restoring`` makes it.
+   for that, ``telling`` makes it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, cast
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from mnemic.adapters.encryption import cipher
+from mnemic.adapters.encryption.cipher import Key
 from mnemic.adapters.encryption.erasing import Eraser
 from mnemic.adapters.encryption.keys import KeyTable
 from mnemic.adapters.encryption.owners import CHECKPOINTS, owners_of, require_own_keys
@@ -100,9 +101,15 @@ class EncryptedLog:
         """What locks the checkpoints of this space."""
         return Vault(
             lambda: self.keys.keys(self._number(), {CHECKPOINTS})[CHECKPOINTS],
-            lambda name: (self.keys.find((name,)) or (None,))[0],
+            self._standing,
             lambda: self.keys.newest(self._number()),
         )
+
+    def _standing(self, name: bytes) -> Key | None:
+        """Return the key of a name as it stands now; None: it is destroyed."""
+        self.keys.refresh(None)
+        found = self.keys.find((name,))
+        return None if found is None else found[0]
 
     @property
     def left(self) -> tuple[str, ...]:
@@ -110,15 +117,15 @@ class EncryptedLog:
         return self._eraser.left
 
     def accounted(self, hands: Hands, *, read_only: bool) -> Log:
-        """Return this log with every erasure told in it that its keys know of; see ``restoring``.
+        """Return this log with every erasure told in it that its keys know of; see ``telling``.
 
         Args:
             hands: Who tells.
             read_only: Whether that is told to this reader alone, and nothing is written.
         """
-        from mnemic.adapters.encryption.restoring import accounted, retold
+        from mnemic.adapters.encryption.telling import ToldLog
 
-        return retold(self) if read_only else accounted(self, hands)
+        return ToldLog(self, None if read_only else hands)
 
     def close(self) -> None:
         """Let go of the log."""

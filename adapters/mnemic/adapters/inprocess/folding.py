@@ -48,6 +48,8 @@ class _Shared:
     is_closed: bool = False
     is_still: bool = False
     """Whether nobody looks for what other processes append: one holds the guard, and asks."""
+    recast: int = 0
+    """How often the log had become another one when it was last folded."""
     beginners: dict[int, str] = field(factory=dict)
     """Who began the sessions that were gone on with, by the versions at which they started."""
     read_only: bool
@@ -112,7 +114,12 @@ class Folded:
         """
         with self.guard:
             self.check_open()
-            if self.damage is not None or self.is_still:
+            if self.is_still:
+                return False
+            if self._is_recast():
+                self._erased()
+                return True
+            if self.damage is not None:
                 return False
             if self.log.head().version == self.state.version:
                 return False
@@ -126,6 +133,17 @@ class Folded:
                 self.fold_again()  # says which event it is
             self._advanced()
             return bool(fresh)
+
+    def _is_recast(self) -> bool:
+        """Say whether the log did not only go on since it was last asked: it lost words elsewhere.
+
+        Erasing in a copy under the same keys takes words from all.
+        """
+        recast: int = getattr(self.log, "recast", 0)
+        if recast == self._shared.recast:
+            return False
+        self._shared.recast = recast
+        return True
 
     def restore(self) -> None:
         """Take up the newest checkpoint that fits, and fold what came since; else fold all.

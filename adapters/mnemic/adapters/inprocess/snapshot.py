@@ -41,10 +41,10 @@ class SyncView(Queries):
 
     def _view(self) -> View:
         with self._space.guard:
+            if not self._space.is_closed:
+                self._space.catch_up()  # others may have erased words that this view shows
             if self._fixed.state is not self._space.state:
-                # The space folded again after an erasure: words are gone from every view. Or a
-                # fold was cut short, and there is nothing folded yet.
-                self._space.catch_up()
+                # The space folded again after an erasure: words are gone from every view.
                 point = self._fixed.point
                 self._fixed = views.as_of(
                     self._space.state,
