@@ -8,7 +8,7 @@ from contextlib import closing
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, Semaphore, Thread
 
 import pytest
 from attrs import evolve
@@ -33,6 +33,8 @@ from mnemic.kernel.errors import (
 )
 from tests.adapters.exchange.damage import damage
 from tests.adapters.exchange.test_migrating import SECRET, contents, hits
+
+PATIENCE_S = 20.0
 
 
 @pytest.fixture
@@ -81,12 +83,13 @@ def test_any_store_can_be_backed_up(store: MemoryStore, memory: SyncMemory, tmp_
 
 
 def test_it_is_consistent_while_others_write(path: Path, tmp_path: Path) -> None:
-    stop, told = Event(), list[int]()
+    stop, told, news = Event(), list[int](), Semaphore(0)
 
     def write() -> None:
         with SyncMemory.open(path) as memory:
             for number in count():
                 told.append(memory.learn(f"at full speed {number}").version)
+                news.release()
                 if stop.is_set():
                     return
 
@@ -94,9 +97,11 @@ def test_it_is_consistent_while_others_write(path: Path, tmp_path: Path) -> None
     writer.start()
     try:
         for number in range(5):
-            begun = max(told, default=0)
+            assert news.acquire(timeout=PATIENCE_S)
+            begun = told[-1]
             result = backup(path, tmp_path / f"{number}.db")
-            assert begun <= result.spaces[0].version <= max(told)
+            # Whatever was written by now is told of by the time that the one after it is.
+            assert begun <= result.spaces[0].version <= told[-1] + 1
             assert check(tmp_path / f"{number}.db").spaces == result.spaces
     finally:
         stop.set()

@@ -31,6 +31,7 @@ class Served:
     store: Path
     secret: str
     server: Server
+    loop: asyncio.AbstractEventLoop
     thread: threading.Thread
 
     def client(self) -> httpx.Client:
@@ -42,6 +43,25 @@ class Served:
         """Return a bare connection."""
         port = int(self.url.rpartition(":")[2])
         return socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
+
+    @contextmanager
+    def busy(self) -> Generator[None]:
+        """Keep the server from looking at any connection during a ``with`` block.
+
+        What comes meanwhile it finds all at once, whoever else the machine was busy with.
+        """
+        is_held, go_on = threading.Event(), threading.Event()
+
+        def hold() -> None:
+            is_held.set()
+            go_on.wait(PATIENCE_S)
+
+        self.loop.call_soon_threadsafe(hold)
+        try:
+            assert is_held.wait(PATIENCE_S)
+            yield
+        finally:
+            go_on.set()
 
     def stop(self) -> None:
         """Tell the server to stop, as a signal would, and wait until it has."""
@@ -60,7 +80,7 @@ def served(folder: Path, settings: Settings | None = None, **opening: Any) -> Ge
     found: dict[str, Any] = {}
 
     def announce(url: str) -> None:
-        found["url"] = url
+        found.update(url=url, loop=asyncio.get_running_loop())
         listens.set()
 
     async def run() -> None:

@@ -13,7 +13,7 @@ from mnemic.adapters.access import Keyring
 from mnemic.adapters.client import SyncMemory
 from mnemic.adapters.endpoints.chat import ChatAnalyst
 from mnemic.adapters.endpoints.embeddings import EndpointEmbedder
-from tests.adapters.http.servers import Served, served
+from tests.adapters.http.servers import PATIENCE_S, Served, served
 from tests.fuzz.doors import REQUESTS, SMUGGLED, sent
 
 TEXT = "the harbour is mined at the seventh buoy"
@@ -91,7 +91,10 @@ def test_a_token_that_is_refused_on_every_path_is_refused_in_the_same_words(
         "x" * 100_000,
         "\ud800",
     ]
-    with served(tmp_path, None) as server, httpx.Client(base_url=server.url) as client:
+    with (
+        served(tmp_path, None) as server,
+        httpx.Client(base_url=server.url, timeout=PATIENCE_S) as client,
+    ):
         told = {
             (answer.status_code, answer.json()["detail"], answer.headers["www-authenticate"])
             for each in shown[:4]

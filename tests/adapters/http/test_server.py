@@ -9,9 +9,9 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 import httpx
@@ -22,6 +22,7 @@ from mnemic.adapters.http.server import address, check_reach, listening
 from mnemic.adapters.http.settings import Settings
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.kernel.errors import FieldRefused, StoreFailed
+from mnemic.kernel.results import Block
 from tests.adapters.http.servers import PATIENCE_S, Served, served
 
 MNEMIC = "import sys; from mnemic.adapters.cli import main; sys.exit(main())"
@@ -52,8 +53,10 @@ def test_a_head_that_does_not_come_ends_the_connection(tmp_path: Path) -> None:
 
 
 def test_a_second_head_that_does_not_come_ends_it_too(tmp_path: Path) -> None:
-    with served(tmp_path, Settings(head_timeout_s=0.2)) as it, it.connect() as connection:
-        connection.sendall(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\nGET /hea")
+    with served(tmp_path, Settings(head_timeout_s=0.2)) as it, ExitStack() as stack:
+        with it.busy():
+            connection = stack.enter_context(it.connect())
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\nGET /hea")
         said = answer(connection)
     assert said.startswith(b"HTTP/1.1 200 ")
     assert b"HTTP/1.1 408 " in said
@@ -129,6 +132,15 @@ def learning(it: Served, name: str, begun: Callable[[], object]) -> list[str]:
     return kept
 
 
+def every(memory: SyncMemory) -> Iterator[Block]:
+    """Yield all blocks: a quick server has learned more than a page of them."""
+    after: int | None = -1
+    while after is not None:
+        page = memory.blocks(after=after, limit=1000)
+        yield from page.items
+        after = page.next_after
+
+
 def test_nothing_that_was_acknowledged_is_lost_by_a_stop(tmp_path: Path) -> None:
     """Under load, and in the middle of it."""
     with served(tmp_path) as it, ThreadPoolExecutor(4) as people:
@@ -145,7 +157,7 @@ def test_nothing_that_was_acknowledged_is_lost_by_a_stop(tmp_path: Path) -> None
         told = [people.submit(learning, it, name, begun) for name in ("Ada", "Bo", "Cy", "Di")]
         acknowledged = {content for each in told for content in each.result(PATIENCE_S)}
     with SyncMemory.open(it.store, space="notes") as memory:
-        found = {block.content for block in memory.blocks(limit=1000).items}
+        found = {block.content for block in every(memory)}
         assert memory.verify().sound
     assert len(acknowledged) > 40
     assert acknowledged <= found
@@ -160,7 +172,8 @@ def test_a_signal_ends_the_command_in_good_order(tmp_path: Path, told: signal.Si
     ) as process:
         assert process.stdout is not None
         said = json.loads(process.stdout.readline())
-        learned = httpx.post(f"{said['url']}/v1/spaces/default/blocks", json={"content": "Kept."})
+        blocks = f"{said['url']}/v1/spaces/default/blocks"
+        learned = httpx.post(blocks, json={"content": "Kept."}, timeout=PATIENCE_S)
         os.kill(process.pid, told)
         _, errors = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, learned.status_code) == (0, 201)

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.anyio
 LONG_S = 20.0
 RARELY = 6
 """Looks after which the next one is long in coming."""
+TRIES_MAX = 5
 
 
 class Log:
@@ -124,15 +125,24 @@ async def test_a_log_that_tells_of_itself_is_looked_at_when_it_does() -> None:
         tells.append(tell)
         return tells.clear
 
+    async def heard_after() -> float:
+        """Return how long it takes to hear of something when the log tells of it."""
+        log.looks.clear()
+        while len(log.looks) < RARELY:  # by then it looks once in a second
+            await watch.rest(log.version, 0.01)
+        log.version += 1
+        before = time.monotonic()
+        await to_thread.run_sync(tells[0])
+        await watch.rest(log.version - 1, LONG_S)
+        assert watch.version == log.version
+        return time.monotonic() - before
+
     watch = watches.follow("a", log.head, hear=hear)
-    while len(log.looks) < RARELY:  # by then it looks once in a second
-        await watch.rest(0, 0.01)
-    log.version = 3
-    before = time.monotonic()
-    await to_thread.run_sync(tells[0])
-    await watch.rest(0, LONG_S)
-    assert watch.version == 3
-    assert time.monotonic() - before < LOOK_TOLD_MAX_S / 2
+    for _ in range(TRIES_MAX):  # of which most are as long as the machine is busy elsewhere
+        if await heard_after() < LOOK_TOLD_MAX_S / 2:
+            break
+    else:
+        raise AssertionError("nobody looked when the log told of itself")
     watches.leave("a")
     assert tells == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from threading import Event
 from typing import Any, TypeAlias
@@ -21,15 +22,22 @@ from mnemic.kernel.ports import Analysis, Passage
 
 Open: TypeAlias = Callable[..., SyncMemory]
 
-HASTE_S = 0.2
-"""Long enough to start a thread, and nobody comes in time who never comes."""
+HASTE_S = 0.05
+"""Nobody comes in time who never comes."""
+PATIENCE_S = 20.0
 
 
 @pytest.fixture
 def release() -> Generator[Event]:
-    """Return what slow analysts wait for; whoever still waits at the end is let go."""
-    event = Event()
+    """Return what slow analysts wait for; whoever still waits at the end is let go.
+
+    Until then a thread that was started goes on until it waits for something, and so an analyst has
+    said by the time that others are waiting what it can say at once, however busy the machine is.
+    """
+    event, before = Event(), sys.getswitchinterval()
+    sys.setswitchinterval(PATIENCE_S)
     yield event
+    sys.setswitchinterval(before)
     event.set()
 
 

@@ -28,6 +28,8 @@ INITIALIZE = {
     },
 }
 TAKES = {"Accept": "application/json, text/event-stream"}
+PATIENCE_S = 20.0
+"""How long a test waits for what should be there at once, before it fails."""
 
 
 def run(folder: Path, conversation: Callable[[Served], Awaitable[None]], **serving: Any) -> None:
@@ -157,7 +159,7 @@ def test_a_read_only_server_lets_nobody_write(tmp_path: Path) -> None:
 def test_nobody_is_told_of_a_space_that_they_may_not_see(tmp_path: Path) -> None:
     async def conversation(server: Served) -> None:
         bearer = {"Authorization": f"Bearer {server.token('ines', default='write')}", **TAKES}
-        async with httpx.AsyncClient(headers=bearer) as http:
+        async with httpx.AsyncClient(headers=bearer, timeout=PATIENCE_S) as http:
             hidden = await http.post(f"{server.url}/hidden", json=INITIALIZE)
             absent = await http.post(f"{server.url}/absent", json=INITIALIZE)
         assert hidden.status_code == absent.status_code == 404
@@ -168,7 +170,7 @@ def test_nobody_is_told_of_a_space_that_they_may_not_see(tmp_path: Path) -> None
 
 def test_without_a_token_nobody_comes_in(tmp_path: Path) -> None:
     async def conversation(server: Served) -> None:
-        async with httpx.AsyncClient(headers=TAKES) as http:
+        async with httpx.AsyncClient(headers=TAKES, timeout=PATIENCE_S) as http:
             for headers in ({}, {"Authorization": "Bearer mnemic_00000000_x"}):
                 answer = await http.post(server.url, json=INITIALIZE, headers=headers)
                 assert answer.status_code == 401
@@ -182,7 +184,7 @@ def test_a_revoked_token_is_worth_nothing_at_once(tmp_path: Path) -> None:
     async def conversation(server: Served) -> None:
         token, secret = server.keyring.create("ines", {"default": "write"})
         bearer = {"Authorization": f"Bearer {secret}", **TAKES}
-        async with httpx.AsyncClient(headers=bearer) as http:
+        async with httpx.AsyncClient(headers=bearer, timeout=PATIENCE_S) as http:
             assert (await http.post(server.url, json=INITIALIZE)).status_code == 200
             server.keyring.revoke(token.id)
             assert (await http.post(server.url, json=INITIALIZE)).status_code == 401
@@ -194,7 +196,7 @@ def test_a_session_is_of_no_use_to_another_token(tmp_path: Path) -> None:
     async def conversation(server: Served) -> None:
         secrets = [server.token(name, default="write") for name in ("ines", "tomasz")]
         ines, tomasz = ({"Authorization": f"Bearer {each}", **TAKES} for each in secrets)
-        async with httpx.AsyncClient() as http:
+        async with httpx.AsyncClient(timeout=PATIENCE_S) as http:
             opened = await http.post(server.url, json=INITIALIZE, headers=ines)
             session = {"Mcp-Session-Id": opened.headers["mcp-session-id"]}
             ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
@@ -208,7 +210,7 @@ def test_a_session_is_of_no_use_to_another_token(tmp_path: Path) -> None:
 def test_a_page_that_makes_its_own_name_point_here_is_refused(tmp_path: Path) -> None:
     async def conversation(server: Served) -> None:
         bearer = {"Authorization": f"Bearer {server.token('ines', default='write')}", **TAKES}
-        async with httpx.AsyncClient(headers=bearer) as http:
+        async with httpx.AsyncClient(headers=bearer, timeout=PATIENCE_S) as http:
             named = await http.post(server.url, json=INITIALIZE, headers={"Host": "evil.example"})
             origin = {"Origin": "http://evil.example"}
             paged = await http.post(server.url, json=INITIALIZE, headers=origin)
@@ -220,7 +222,7 @@ def test_a_page_that_makes_its_own_name_point_here_is_refused(tmp_path: Path) ->
 def test_the_address_has_to_name_a_space_where_there_are_several(tmp_path: Path) -> None:
     async def conversation(server: Served) -> None:
         bearer = {"Authorization": f"Bearer {server.token('all', **{'*': 'read'})}", **TAKES}
-        async with httpx.AsyncClient(headers=bearer) as http:
+        async with httpx.AsyncClient(headers=bearer, timeout=PATIENCE_S) as http:
             answer = await http.post(server.url, json=INITIALIZE)
             assert (answer.status_code, answer.json()["field"]) == (422, "space")
             assert "default, my/notes" in answer.json()["recovery"]
@@ -276,13 +278,13 @@ def test_seats_that_nobody_uses_are_given_up_and_so_are_too_many(tmp_path: Path)
 def test_a_server_that_stops_ends_the_streams_that_are_only_listened_to(tmp_path: Path) -> None:
     async def conversation(server: Served) -> None:
         bearer = {"Authorization": f"Bearer {server.token('ines', default='read')}", **TAKES}
-        async with httpx.AsyncClient(headers=bearer) as http:
+        async with httpx.AsyncClient(headers=bearer, timeout=PATIENCE_S) as http:
             opened = await http.post(server.url, json=INITIALIZE)
             session = {"Mcp-Session-Id": opened.headers["mcp-session-id"]}
             async with http.stream("GET", server.url, headers=session) as stream:
                 assert stream.status_code == 200
                 server.door.stop()
-                with anyio.fail_after(10):
+                with anyio.fail_after(PATIENCE_S):
                     async for _ in stream.aiter_bytes():
                         pass
 
@@ -328,7 +330,7 @@ def test_a_path_that_only_begins_like_ours_is_no_space(tmp_path: Path) -> None:
     async def conversation(server: Served) -> None:
         secret = server.token("ines", default="write")
         headers = {**TAKES, "Authorization": f"Bearer {secret}"}
-        async with httpx.AsyncClient(headers=headers) as http:
+        async with httpx.AsyncClient(headers=headers, timeout=PATIENCE_S) as http:
             found = await http.post(f"{server.url}default", json=INITIALIZE)
         assert (found.status_code, found.json()["code"]) == (404, "point-out-of-range")
 

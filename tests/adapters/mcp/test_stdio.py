@@ -18,6 +18,8 @@ from mcp import Client, StdioServerParameters, stdio_client
 from mnemic.adapters.inprocess import SyncMemory
 from tests.adapters.mcp.clients import GATE, learned, text
 
+PATIENCE_S = 60.0
+"""How long a test waits for a process to end, before it fails."""
 RUN = (sys.executable, "-c", "import sys; from mnemic.adapters.cli import main; sys.exit(main())")
 HELLO: Mapping[str, Any] = {
     "jsonrpc": "2.0",
@@ -94,7 +96,7 @@ def test_it_ends_in_order_and_ends_its_session(tmp_path: Path, end: str) -> None
             process.stdin.close()
         else:
             process.send_signal(signal.Signals[end])
-        assert process.wait(timeout=20) == 0
+        assert process.wait(PATIENCE_S) == 0
     kinds = log(tmp_path / "agent.db")
     assert (kinds[0], kinds[-1]) == (
         ("session-started", "aclientofInes's"),
@@ -112,7 +114,7 @@ def test_a_client_that_is_killed_leaves_a_session_that_is_ended(tmp_path: Path) 
         process.stdout.close()
         process.stdin.write(json.dumps({**LEARN, "id": 3}) + "\n")
         process.stdin.close()
-        assert process.wait(timeout=20) == 0
+        assert process.wait(PATIENCE_S) == 0
         assert "error" not in process.stderr.read()
     assert log(tmp_path / "agent.db")[-1][0] == "session-ended"
 
@@ -125,7 +127,7 @@ def test_it_goes_on_with_the_session_of_the_shell_that_it_was_started_from(tmp_p
         assert not asked(process, LEARN)["result"]["isError"]
         assert process.stdin is not None
         process.stdin.close()
-        assert process.wait(timeout=20) == 0
+        assert process.wait(PATIENCE_S) == 0
     assert log(tmp_path / "agent.db") == [("session-started", "cli"), ("block-learned", "cli")]
 
 
@@ -151,7 +153,7 @@ def test_what_is_no_message_is_answered_with_an_error_and_harms_nobody(
         assert (answer["id"], answer["error"]["code"]) == (identifier, code)
         assert asked(process, HELLO)["id"] == 1
         process.stdin.close()
-        assert process.wait(timeout=20) == 0
+        assert process.wait(PATIENCE_S) == 0
 
 
 @pytest.mark.parametrize(
