@@ -29,6 +29,7 @@ TURNS = 60
 """Each of which has one kill coming."""
 KEY = 1709
 """Of a lock that no store has."""
+PATIENCE_S = 30.0
 DELAY_MAX_S = 0.004
 """Longer than a turn takes."""
 TERMINATE = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -222,6 +223,8 @@ def test_sessions_that_are_killed_again_and_again_lose_and_double_nothing(
     address: str, server: str
 ) -> None:
     begun: SimpleQueue[float] = SimpleQueue()
+    struck: SimpleQueue[None] = SimpleQueue()
+    """Waited for: blows that a slow machine has put off would strike one append together."""
     kills = 0
 
     def kill() -> None:
@@ -230,6 +233,7 @@ def test_sessions_that_are_killed_again_and_again_lose_and_double_nothing(
             while (delay_s := begun.get()) >= 0:
                 threading.Event().wait(delay_s)
                 kills += len(killer.execute(TERMINATE).fetchall())
+                struck.put(None)
 
     chance = random.Random(11)  # noqa: S311 - chance, and no secret
     with closing(PostgresStore(address)) as store:
@@ -242,6 +246,7 @@ def test_sessions_that_are_killed_again_and_again_lose_and_double_nothing(
                 with log.writing():
                     assert log.head().version == version - 1
                     assert append(log, version) == version
+                struck.get(timeout=PATIENCE_S)
         finally:
             begun.put(-1)
             killing.join()
