@@ -118,7 +118,7 @@ def lived(path: Path, events: int) -> Path:
 
 def _removed(path: Path) -> None:
     """Remove a store and what stands beside it."""
-    for beside in ("", "-wal", "-shm", ".gate", ".lock"):
+    for beside in ("", "-wal", "-shm", ".gate", ".heads", ".lock"):
         path.with_name(path.name + beside).unlink(missing_ok=True)
 
 

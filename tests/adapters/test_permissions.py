@@ -48,7 +48,7 @@ def live(folder: Path) -> None:
         memory.fork("copy", into=folder / "copy.db")
         SyncMemory.import_space(folder / "all.jsonl", folder / "again.db", space="again")
         kinds = {path.name.removeprefix("agent.db") for path in folder.glob("agent.db*")}
-        assert kinds == {"", "-wal", "-shm", ".checkpoints", ".gate", ".lock"}
+        assert kinds == {"", "-wal", "-shm", ".checkpoints", ".gate", ".heads", ".lock"}
         assert open_to_others(folder) == {}
 
 
@@ -104,9 +104,8 @@ def test_a_store_that_is_shared_on_purpose_is_shared_with_all_that_belongs_to_it
             for path in tmp_path.iterdir()
             if path.is_file()
         }
-    assert modes == dict.fromkeys(
-        ("agent.db", "agent.db-wal", "agent.db-shm", "agent.db.gate", "agent.db.lock"), "0o660"
-    )
+    endings = ("", "-wal", "-shm", ".gate", ".heads", ".lock")
+    assert modes == dict.fromkeys((f"agent.db{ending}" for ending in endings), "0o660")
 
 
 def test_a_store_behind_a_link_to_nowhere_is_made_where_the_link_leads(tmp_path: Path) -> None:

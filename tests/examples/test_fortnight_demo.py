@@ -85,11 +85,12 @@ def test_without_a_terminal_there_are_no_colours(told: str) -> None:
     assert "\x1b" not in told
 
 
-def test_only_the_store_and_its_locks_are_left(told: str, folder: Path) -> None:
+def test_only_the_store_and_what_stands_beside_it_are_left(told: str, folder: Path) -> None:
     assert told
     assert {path.name for path in folder.iterdir()} == {
         "fortnight.db",
         "fortnight.db.gate",
+        "fortnight.db.heads",
         "fortnight.db.lock",
     }
 

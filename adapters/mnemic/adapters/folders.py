@@ -20,6 +20,7 @@ BINARY = getattr(os, "O_BINARY", 0)
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """What the system says of a full disk, a used-up quota, a file that may not grow."""
 
+_READ_AND_WRITE = 0o666
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY
 
 _PLAIN = re.compile(r"[^a-z0-9]+")
@@ -55,6 +56,29 @@ def make(folder: Path, mode: int) -> None:
         folder.chmod(mode | ((mode >> 2) & 0o111))
     if not folder.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, "not a folder", str(folder))
+
+
+def made_like(path: Path, *, of: Path | None) -> int:
+    """Open a file to read and write; if it is not there, make it for those who may write another.
+
+    Args:
+        path: Where it stands, or will.
+        of: The other one. None: the new file is its owner's alone.
+
+    Returns:
+        Its descriptor.
+
+    Raises:
+        OSError: It cannot be made or opened.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, PRIVATE)
+    except FileExistsError:
+        return os.open(path, os.O_RDWR | os.O_CREAT | BINARY, PRIVATE)
+    if of is not None:
+        with suppress(OSError):  # it is empty yet, or the file system has no permissions
+            path.chmod(of.stat().st_mode & _READ_AND_WRITE)
+    return descriptor
 
 
 def draft(file: Path, pieces: Iterable[memoryview | bytes], mode: int) -> None:

@@ -136,6 +136,7 @@ def salvage(damaged: str, to: Path, /, *, gaps: Flag = False, run: Run) -> int:
     run.show(
         result,
         *(Text(f"  {plain(each.summary)}") for each in result.spaces),
+        *([] if result.problem is None else [Text(f"  Lost besides: {plain(result.problem)}.")]),
         Text(plain(f"Salvaged {result.damaged} into {result.into}.")),
     )
     return Exit.OK if result.complete else Exit.CORRUPT

@@ -11,6 +11,7 @@ from mnemic.adapters.embedders.shipped import embedder_named
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.proximity.keeper import Graphs
 from mnemic.adapters.stores.addresses import IN_MEMORY, is_file, told
+from mnemic.adapters.stores.ends import check_end
 from mnemic.adapters.stores.opening import open_store
 from mnemic.adapters.tokens import counter_named
 from mnemic.kernel.errors import (
@@ -127,12 +128,17 @@ def _check_space(run: Invocation, store: Store) -> None:
 
 def _warn_of_damage(run: Invocation, store: Store, memory: SyncMemory) -> None:
     """Say so when the log was readable up to a damaged record only."""
+    version, log = memory.status().version, store.log(run.space)
     try:
-        head = store.log(run.space).head().version
+        head = log.head().version
     except LogCorrupt:
         return  # whoever asked for the memory is told by the error that it meets itself
-    version = memory.status().version
-    if version < head:
+    if version >= head:
+        try:
+            check_end(log)
+        except LogCorrupt as error:
+            run.warn(f"{error.message}. What stands before that is shown.")
+    else:
         run.warn(
             f"the log is damaged at version {version + 1}; what stands before it is shown. "
             "Run `mnemic verify`."

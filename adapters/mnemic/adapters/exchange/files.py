@@ -11,6 +11,7 @@ from typing import IO
 
 from mnemic.adapters.exchange.asides import aside
 from mnemic.adapters.folders import BINARY, NO_ROOM, PRIVATE, sync
+from mnemic.adapters.stores.sqlite.heads import forget
 from mnemic.kernel.errors import FieldRefused, StoreFailed, StoreFull
 
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY
@@ -106,9 +107,14 @@ def _new(draft: Path) -> IO[bytes]:
 def settle(aside: Path, path: Path) -> None:
     """Move a finished file into its place, for good.
 
+    A store that was removed from there leaves a file beside it that says how far it went. That is
+    no word about this one.
+
     Raises:
         FileExistsError: Another one stands there; it stays.
     """
+    if not path.exists():
+        forget(path)
     try:
         path.hardlink_to(aside)  # the only move that never overwrites
     except FileExistsError:

@@ -21,6 +21,7 @@ from mnemic.adapters.codec import Codec
 from mnemic.adapters.exchange.copying import Parcel, Sealed, fill, none_sealed, parcels
 from mnemic.adapters.exchange.soundness import Tally
 from mnemic.adapters.stores.chain import EMPTY
+from mnemic.adapters.stores.ends import check_end
 from mnemic.adapters.stores.mixing import check_carried
 from mnemic.kernel.errors import LogCorrupt, SpaceExists
 from mnemic.kernel.events import BlockErased, Recorded, SpaceErased
@@ -119,6 +120,7 @@ def caught_up(
         if seen.erases and ours.version >= 0:
             _forget_checkpoints(store, own)
     head = own.head()
+    check_end(source)
     if not _stands_in(source, head):
         raise LogCorrupt(
             f"the copy {own.name!r} does not end in the chain of its original",

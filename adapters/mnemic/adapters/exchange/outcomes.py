@@ -176,11 +176,13 @@ class SalvageResult(Result):
     damaged: str
     into: str
     spaces: tuple[SpaceSalvaged, ...]
+    problem: str | None = None
+    """What is lost besides: whole spaces; None: nothing that is known of."""
 
     @property
     def complete(self) -> bool:
         """Whether nothing is known to be lost."""
-        return not any(
+        return self.problem is None and not any(
             each.lost or each.problem or each.payloads_lost or each.commands_lost
             for each in self.spaces
         )
@@ -188,7 +190,8 @@ class SalvageResult(Result):
     @property
     def summary(self) -> str:
         told = " ".join(each.summary for each in self.spaces)
-        return f"Salvaged {self.damaged} into {self.into}. {told}"
+        lost = "" if self.problem is None else f" Lost besides: {self.problem}."
+        return f"Salvaged {self.damaged} into {self.into}. {told}{lost}"
 
 
 def _listed(spaces: Sequence[Result]) -> str:

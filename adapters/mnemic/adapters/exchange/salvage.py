@@ -112,7 +112,18 @@ def salvage(
             files.settle(draft, path)
         except FileExistsError as error:
             raise SpaceExists(f"{path} was made meanwhile", path=str(path)) from error
-    return SalvageResult(damaged=shown(damaged), into=str(path), spaces=saved)
+        problem = _lost_besides(kept)
+    return SalvageResult(damaged=shown(damaged), into=str(path), spaces=saved, problem=problem)
+
+
+def _lost_besides(store: Store) -> str | None:
+    """Return which spaces a store is known to have had, and has no trace of."""
+    try:
+        if isinstance(store, SQLiteStore):
+            store.check_spaces()
+    except LogCorrupt as error:
+        return error.message
+    return None
 
 
 def unlocking(store: Store) -> Unlock:
@@ -156,6 +167,8 @@ class _Salvage:
         self._losses = Losses()
         self._problem: str | None = None
         """Why nothing can be read behind what was."""
+        self._acknowledged = -1
+        """The last version that is known to be missing at the end."""
         self._commands_lost = 0
         self._last: Recorded | None = None
         """The last event that was copied."""
@@ -181,7 +194,7 @@ class _Salvage:
             space=copy.name,
             version=head.version,
             chain=head.digest.hex(),
-            lost=max(read, _length(self._log) - 1) - verdict.kept,
+            lost=max(read, _length(self._log) - 1, self._acknowledged) - verdict.kept,
             problem=self._problem,
             payloads=sum(len(rows) for _, rows in copy.read()),
             payloads_lost=verdict.lost,
@@ -201,6 +214,7 @@ class _Salvage:
                 self._tally.add()
         except (LogCorrupt, StoreTooNew) as error:
             self._problem = error.message
+            self._acknowledged = int(str(error.facts.get("acknowledged", -1)))
         return kept
 
     def _sensible(self, read: int) -> int:

@@ -13,21 +13,20 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
 
 from filelock import lock_descriptor, unlock_descriptor
 
-from mnemic.adapters.folders import PRIVATE
+from mnemic.adapters.folders import made_like
 from mnemic.adapters.stores.waiting import StandIn
 from mnemic.kernel.errors import Closed, StoreBusy, StoreFailed
 
 PATIENCE_S = 30.0
 STEP_S = 0.0002
 """Between two looks at a lock that is taken: about the time of one durable append."""
-_READ_AND_WRITE = 0o666
 
 
 class WriterQueue:
@@ -189,23 +188,13 @@ class Sidecar:
 
     def _opened(self) -> int:
         if self._descriptor is None:
-            self._descriptor = self._made()
+            # Whoever may write what it locks may lock it, and nobody else.
+            self._descriptor = made_like(self.path, of=self._of)
         return self._descriptor
 
     def _failed(self, error: OSError) -> StoreFailed:
         """Return the error for what the system refuses, with the path."""
         return StoreFailed(f"cannot lock {self.path}: {error}", path=str(self.path))
-
-    def _made(self) -> int:
-        """Open the file; whoever may write what it locks may lock it, and nobody else."""
-        try:
-            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE)
-        except FileExistsError:
-            return os.open(self.path, os.O_RDWR | os.O_CREAT, PRIVATE)
-        if self._of is not None:
-            with suppress(OSError):  # it locks nothing yet, or the file system has no permissions
-                self.path.chmod(self._of.stat().st_mode & _READ_AND_WRITE)
-        return descriptor
 
     def give_back(self) -> None:
         """Let the next one in."""

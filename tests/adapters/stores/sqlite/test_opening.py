@@ -70,12 +70,17 @@ def test_the_header_says_whose_file_it_is(written: Path) -> None:
     assert (header[60:64], header[68:72]) == (b"\0\0\0\1", b"mnem")
 
 
-def test_a_closed_store_leaves_its_file_and_two_lock_files(path: Path) -> None:
+def test_a_closed_store_leaves_its_file_and_three_small_ones(path: Path) -> None:
     with closing(SQLiteStore(path)) as store:
         log = store.log("home")
         with log.writing():
             log.append(records(0, 1), ())
-    assert names(path.parent) == {"agent.db", "agent.db.gate", "agent.db.lock"}
+    assert names(path.parent) == {
+        "agent.db",
+        "agent.db.gate",
+        "agent.db.heads",
+        "agent.db.lock",
+    }
 
 
 @pytest.mark.parametrize(("synchronous", "level"), [("full", 2), ("normal", 1)])

@@ -87,6 +87,10 @@ def tables(store: SQLiteStore) -> Iterator[Finding]:
             f"mode {journal}; readers and writers wait for each other",
             remedy="Write something: whoever opens the store to write sets it right.",
         )
+    try:
+        store.check_spaces()
+    except MnemicError as error:
+        yield ABOUT.failure("lost", error)
 
 
 def _modes(path: Path, mode: int) -> Finding:

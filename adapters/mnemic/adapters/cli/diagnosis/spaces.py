@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from mnemic.adapters.cli.diagnosis.findings import About, Finding
 from mnemic.adapters.cli.failures import READ_ON
-from mnemic.kernel.errors import MnemicError
+from mnemic.adapters.stores.ends import check_end
+from mnemic.kernel.errors import LogCorrupt, MnemicError
 from mnemic.kernel.results import plural
 
 if TYPE_CHECKING:
     from mnemic.adapters.inprocess import SyncMemory
     from mnemic.kernel.events import EmbedderIdentity
-    from mnemic.kernel.ports import Store
+    from mnemic.kernel.ports import Log, Store
     from mnemic.kernel.results import Checkpoint
 
 DIGEST_SHOWN = 12
@@ -35,7 +36,7 @@ def space(store: Store, name: str, progress: Callable[[int, int], None]) -> Iter
     try:
         with SyncMemory.open(store, space=name, read_only=True) as memory:
             yield from _contents(about, memory)
-            yield _chain(about, memory, progress)
+            yield _chain(about, memory, store.log(name, create=False), progress)
             yield from _checkpoints(about, memory.checkpoints())
             yield from _graphs(about, memory)
             yield _embedder(about, memory)
@@ -69,7 +70,9 @@ def _contents(about: About, memory: SyncMemory) -> Iterator[Finding]:
         yield about.warning("alert", alert, remedy="`mnemic status` shows it too.")
 
 
-def _chain(about: About, memory: SyncMemory, progress: Callable[[int, int], None]) -> Finding:
+def _chain(
+    about: About, memory: SyncMemory, log: Log, progress: Callable[[int, int], None]
+) -> Finding:
     found = memory.verify(progress)
     if found.sound:
         head = found.head[:DIGEST_SHOWN]
@@ -77,8 +80,18 @@ def _chain(about: About, memory: SyncMemory, progress: Callable[[int, int], None
     return about.problem(
         "log",
         f"damaged at version {found.first_bad_version}: {found.problem}",
-        remedy=READ_ON,
+        remedy=_remedy(log),
     )
+
+
+def _remedy(log: Log) -> str:
+    """Return what to do about a damaged log; whose end is missing, that says so itself."""
+    try:
+        check_end(log)
+    except LogCorrupt as error:
+        if error.recovery != error.default_recovery:
+            return error.recovery
+    return READ_ON
 
 
 def _checkpoints(about: About, found: tuple[Checkpoint, ...]) -> Iterator[Finding]:

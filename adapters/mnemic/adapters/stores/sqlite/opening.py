@@ -12,6 +12,7 @@ from mnemic.adapters.stores.locking import WriterQueue
 from mnemic.adapters.stores.sqlite.connections import Mode, Synchronous
 from mnemic.adapters.stores.sqlite.faults import RECOVERIES, family
 from mnemic.adapters.stores.sqlite.format import is_new
+from mnemic.adapters.stores.sqlite.heads import Heads, forget
 from mnemic.adapters.stores.sqlite.recorder import SpaceFactory, SpaceRecorder
 from mnemic.kernel.errors import NotAStore, StoreFailed
 
@@ -54,10 +55,11 @@ def _make_private(path: Path) -> None:
     SQLite would make it as the umask says, for everybody to read in most places. What it makes
     beside it later has the permissions of the file, and so have checkpoints and locks.
     """
+    place = Path(os.path.realpath(path))
     with suppress(OSError):  # it is there; or SQLite says what is wrong
-        os.close(
-            os.open(os.path.realpath(path), os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, PRIVATE)
-        )
+        if not place.exists():
+            forget(place)
+        os.close(os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, PRIVATE))
 
 
 def _require_rights(path: Path) -> None:
@@ -75,8 +77,12 @@ def _require_rights(path: Path) -> None:
         )
 
 
-def to_read(path: Path) -> SpaceRecorder:
+def to_read(path: Path, heads: Heads) -> SpaceRecorder:
     """Open *path* for reading only.
+
+    Args:
+        path: The file.
+        heads: What is known of its logs. They are held if the file has to be taken as it stands.
 
     Raises:
         NotAStore, StoreTooNew: If it is not ours, or not yet.
@@ -92,6 +98,7 @@ def to_read(path: Path) -> SpaceRecorder:
     try:
         recorder, new = _connected(path, "ro")
     except sqlite3.OperationalError as error:
+        heads.hold()  # first: what comes later is not seen in the file
         if family(error) not in _NO_PLACE or not _is_settled(path):
             raise
         recorder, new = _connected(path, "ro&immutable=1")

@@ -31,6 +31,7 @@ _CLEAR = (
     "DELETE FROM commands WHERE space = :space",
     "DELETE FROM stored_events WHERE originator_id = CAST(:space AS TEXT)",
 )
+_SELECT_NEWEST = "SELECT max(id) FROM spaces"
 _SELECT_HEAD = "SELECT version, digest FROM spaces WHERE id = ?"
 _SELECT_STRAYS = """SELECT EXISTS (SELECT 1 FROM stored_events
     WHERE originator_id = ? AND originator_version > version) FROM spaces WHERE id = ?"""
@@ -220,6 +221,12 @@ class SpaceRecorder(SQLiteAggregateRecorder):
             if c.execute(_SELECT_NAME, row).fetchone() != (name,):
                 raise chain.damage(0, reason=f"the space called {name!r} has another name")
             return row[0]
+
+    def newest(self) -> int:
+        """Return the highest number that a space has; 0: there is none."""
+        with self.datastore.reading() as c:
+            found: tuple[int | None] = c.execute(_SELECT_NEWEST).fetchone()
+            return found[0] or 0
 
     def head(self, space: int) -> Head:
         """Return where the log of *space* ends by its head row.

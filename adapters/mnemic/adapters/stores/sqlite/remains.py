@@ -31,11 +31,14 @@ def remains(store: SQLiteStore, space: str) -> Iterator[tuple[Record, tuple[Payl
     head = said if last is None or (said and said.version == last.version) else last
     if head is None:
         raise chain.damage(0, reason="neither its head row nor its end can be read")
+    log = store.log(space, create=False)
     if head.version >= 0:
-        log = store.log(space, create=False)
         yield from log.read_under(head, after=-1, upto=head.version)
     if said is not None and said.version > head.version:
         raise chain.damage(head.version + 1)
+    lost = log.shortfall()
+    if lost is not None:
+        raise lost.error
 
 
 def _said(recorder: SpaceRecorder, number: int) -> Head | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -16,11 +16,13 @@ from mnemic.adapters.stores.drafts import drafted, is_hidden, unfinished
 from mnemic.adapters.stores.entry import Entry
 from mnemic.adapters.stores.locking import WriterQueue
 from mnemic.adapters.stores.recorded import RecordedLog
-from mnemic.adapters.stores.sqlite import opening
+from mnemic.adapters.stores.sqlite import opening, shortfalls
 from mnemic.adapters.stores.sqlite.connections import Synchronous
 from mnemic.adapters.stores.sqlite.faults import named
-from mnemic.kernel.errors import PointOutOfRange, StoreFailed, ViewReadOnly
-from mnemic.kernel.ports import Log
+from mnemic.adapters.stores.sqlite.heads import Acknowledged, Heads
+from mnemic.adapters.stores.sqlite.shortfalls import Shortfall
+from mnemic.kernel.errors import MnemicError, PointOutOfRange, StoreFailed, ViewReadOnly
+from mnemic.kernel.ports import Log, PayloadRow, Record
 
 SCRUB_PATIENCE_S = 0.5
 """How long an erasure waits for readers of the write-ahead log; later ones try without waiting."""
@@ -29,8 +31,8 @@ SCRUB_PATIENCE_S = 0.5
 class SQLiteStore:
     """Many spaces in one SQLite file, in WAL mode, for any number of threads and processes.
 
-    Beside the file stand its ``-wal`` and ``-shm`` while it is open, and two small lock files,
-    ``.gate`` and ``.lock``, that stay.
+    Beside the file stand its ``-wal`` and ``-shm`` while it is open, and three small files that
+    stay: ``.gate`` and ``.lock`` are locks, ``.heads`` says how far each log was acknowledged.
 
     Args:
         path: The file; it is made if it does not exist, its folder is not.
@@ -55,18 +57,20 @@ class SQLiteStore:
         self.is_scrubbed = True
         """False while a reader elsewhere may keep erased bytes in the write-ahead log."""
         # One queue for all paths to the file, as SQLite has one write-ahead log for them.
-        self._queue = WriterQueue(Path(os.path.realpath(self._place)))
+        file = Path(os.path.realpath(self._place))
+        self._queue = WriterQueue(file)
+        self.heads = Heads(file, synchronous=synchronous, read_only=read_only)
         self._logs: dict[str, SQLiteLog] = {}
         self._opening = Lock()
         self.naming = named(self.path)
         """Where what is raised about the file becomes an error of ours."""
         with self.naming:
             if read_only:
-                self.recorder = opening.to_read(self._place)
+                self.recorder = opening.to_read(self._place, self.heads)
             else:
                 self.recorder = opening.to_write(self._place, synchronous, self._queue)
-                self._file = _identity(self._place)
                 self.scrub()  # the last writer may have died over an erasure
+            self._file = _identity(self._place)
 
     def spaces(self) -> tuple[str, ...]:
         """Return the names of all spaces, sorted."""
@@ -98,11 +102,17 @@ class SQLiteStore:
             VersionConflict: Somebody else has begun to make it since.
         """
         self.require_writable()
+        self.check_spaces()
+        made: list[SQLiteLog] = []
+
+        def making(name: str, number: int) -> SQLiteLog:
+            made.append(SQLiteLog(self, name, number, is_draft=True))
+            return made[-1]
+
         try:
-            with drafted(
-                self.recorder, space, partial(SQLiteLog, self), partial(named, self.path)
-            ) as log:
+            with drafted(self.recorder, space, making, partial(named, self.path)) as log:
                 yield log
+            made[-1].settle()
         finally:
             self.scrub()  # what was given up, or left by somebody who was killed, was erased
 
@@ -133,6 +143,21 @@ class SQLiteStore:
                     path=str(self.path),
                 )
 
+    @property
+    def inode(self) -> int:
+        """The number by which the file system knows the file that was opened."""
+        return self._file[1]
+
+    def check_spaces(self) -> None:
+        """Refuse a file that has lost whole spaces.
+
+        Raises:
+            LogCorrupt: Events of theirs were acknowledged.
+        """
+        lost = shortfalls.of_spaces(self)
+        if lost is not None:
+            raise lost
+
     def scrub(self, *, patience_s: float = 0.0) -> None:
         """Try to leave no erased byte in the write-ahead log; ``is_scrubbed`` says how it went."""
         self.is_scrubbed = False
@@ -146,9 +171,12 @@ class SQLiteStore:
             self.scrub()
         self.recorder.datastore.close()
         self._queue.close()
+        self.heads.close()
 
     def _number(self, space: str, *, create: bool) -> int:
         number = self.recorder.space(space, salvaging=self.read_only)
+        if number is None:
+            self.check_spaces()  # it may be one of those; and no new one takes their number
         if number is None and create and not self.read_only:
             self.recorder.add_space(space)
             number = self.recorder.space(space)
@@ -168,17 +196,49 @@ def _identity(path: Path) -> tuple[int, int]:
 
 
 class SQLiteLog(RecordedLog):
-    """One space of a SQLite store."""
+    """One space of a SQLite store.
+
+    Args:
+        store: Which.
+        name: The space's name.
+        number: Its number in the tables.
+        is_draft: Whether it is in the making, and nothing of it is acknowledged yet.
+    """
 
     batch_versions = 512
 
-    def __init__(self, store: SQLiteStore, name: str, number: int) -> None:
+    def __init__(
+        self, store: SQLiteStore, name: str, number: int, *, is_draft: bool = False
+    ) -> None:
         super().__init__(store.recorder, name, number)
         self._store = store
+        self._is_draft = is_draft
+        self._first: bytes | None = None
+        """Chain digest of the first event, once it is known."""
 
     def writing(self) -> AbstractContextManager[None]:
         """Hold the right to append, fairly among processes. Not re-entrant."""
         return self._store.writing()
+
+    def read(
+        self, after: int = -1, upto: int | None = None
+    ) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
+        """Yield records as every log does, and then miss those that should be behind them.
+
+        Raises:
+            LogCorrupt: With the fact ``version``, where events are damaged or missing.
+        """
+        lost = self.shortfall()
+        yield from super().read(after, upto)
+        if lost is not None and (upto is None or upto > lost.end):
+            raise lost.error
+
+    def shortfall(self) -> Shortfall | None:
+        """Return what the log lacks of what was acknowledged; None: nothing that is known of.
+
+        A log whose head row cannot be read is damaged otherwise.
+        """
+        return shortfalls.of_log(self._store, self, self._number)
 
     def check(self) -> None:
         """Check what the chain does not cover: which spaces there are, and which commands.
@@ -188,6 +248,32 @@ class SQLiteLog(RecordedLog):
         """
         with self._named():
             self._store.recorder.check()
+        self._store.check_spaces()
+
+    def settle(self) -> None:
+        """Note down how far a log goes that was in the making, unless somebody went on since."""
+        if self._store.heads.of(self._number) is None:
+            self._acknowledge()
+
+    def _acknowledge(self) -> None:
+        """Note down how far the log goes now: what stands there is committed.
+
+        Nothing that fails here is worth an append.
+        """
+        if self._first is None:
+            with suppress(MnemicError):
+                self._first = self.digest_at(0)
+            known = self._store.heads.of(self._number)
+            if known is not None and known.genesis != self._first:
+                self._store.heads.forget()  # all of it is of another store that had this name
+        if self._first is not None and self.tip.version >= 0:
+            known = Acknowledged(
+                space=self._number,
+                head=self.tip,
+                genesis=self._first,
+                inode=self._store.inode,
+            )
+            self._store.heads.note(known)
 
     def _named(self) -> AbstractContextManager[None]:
         return self._store.naming
@@ -195,8 +281,13 @@ class SQLiteLog(RecordedLog):
     def _require_writable(self) -> None:
         self._store.require_writable()
         self._store.check_place()
+        lost = self.shortfall()
+        if lost is not None:
+            raise lost.error
 
     def _appended(self, entry: Entry) -> None:
+        if not self._is_draft:
+            self._acknowledge()
         if entry.erase or entry.erase_all:
             self._store.scrub(patience_s=SCRUB_PATIENCE_S)
         elif not self._store.is_scrubbed:

@@ -1,0 +1,216 @@
+"""How far each log was last acknowledged: a small file beside the database, for when it loses some.
+
+SQLite passes over everything in a write-ahead log from its first bad frame on: what is left ends
+earlier and is perfectly sound. Only somebody who knows how far it went can tell.
+
+Rules of this module:
+
+1. A slot is written after the commit that it tells of, and never before: a kill or a power cut
+   leaves it behind the log. Nothing waits for the disk, and no append fails over it.
+2. A slot that is torn, or was written over another file, says nothing. No file, no slot: nothing is
+   known, and nothing is wrong.
+3. What was promised through a killed process only (``normal``) is held against a log until the
+   machine starts anew, and no longer.
+4. Nothing is taken back: a log never gets shorter, and one in the making has no slot yet.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from struct import Struct
+from threading import Lock
+from typing import Final
+from uuid import UUID
+from zlib import crc32
+
+from attrs import frozen
+
+from mnemic.adapters.folders import BINARY, made_like
+from mnemic.adapters.stores.sqlite.connections import Synchronous
+from mnemic.kernel.ports import Head
+
+ENDING: Final = ".heads"
+SLOT_BYTES: Final = 128
+"""Divides a disk's sector and a page, so that no slot stands in two of them."""
+SPACES_MAX: Final = 2**20
+"""Slots that a file may have; spaces with higher numbers have none. 128 MB, holes included."""
+MAGIC: Final = b"mnh1"
+_SLOT = Struct("<4sIQQ32s32s16sQ16x")
+_SUMMED = slice(8, None)
+_FOR_GOOD = bytes(16)
+_INODE_MAX = 2**64 - 1
+_STARTS = Path("/proc/sys/kernel/random/boot_id")
+
+
+@frozen(kw_only=True)
+class Acknowledged:
+    """How far one log was acknowledged."""
+
+    space: int
+    """Its number in the tables."""
+    head: Head
+    """Where it ended then."""
+    genesis: bytes
+    """Chain digest of its first event: tells it from a log of another store."""
+    inode: int
+    """Of the database file that held it."""
+
+
+class Heads:
+    """The slots beside one database file.
+
+    Args:
+        database: The file, links followed.
+        synchronous: What is promised of what is written here.
+        read_only: Never write.
+    """
+
+    def __init__(self, database: Path, *, synchronous: Synchronous, read_only: bool) -> None:
+        self.path = beside(database)
+        self._database = database
+        self._read_only = read_only
+        self._start = _FOR_GOOD if synchronous == "full" else this_start()
+        self._guard = Lock()
+        self._descriptor: int | None = None
+        self._is_closed = False
+        self._kept: bytes | None = None
+        """All slots as they were at one moment, if nothing later counts."""
+
+    def of(self, space: int) -> Acknowledged | None:
+        """Return how far the log of *space* was acknowledged, if that is known.
+
+        Whoever compares asks this first, and then where the log ends: by then it is that far.
+        """
+        data = self._read(space * SLOT_BYTES, SLOT_BYTES) if 0 < space < SPACES_MAX else b""
+        return _acknowledged(data, space)
+
+    def behind(self, space: int) -> Iterator[Acknowledged]:
+        """Yield what is known of spaces with a higher number than *space*."""
+        data = self._read((space + 1) * SLOT_BYTES, SPACES_MAX * SLOT_BYTES)
+        for number, start in enumerate(range(0, len(data), SLOT_BYTES), start=space + 1):
+            found = _acknowledged(data[start : start + SLOT_BYTES], number)
+            if found is not None:
+                yield found
+
+    def note(self, known: Acknowledged) -> None:
+        """Write down how far a log has been acknowledged. What cannot be written is not known."""
+        if self._read_only or self._start is None or not 0 < known.space < SPACES_MAX:
+            return
+        data = _slot(known, self._start)
+        with (
+            suppress(OSError),
+            self._guard,
+        ):  # it is not closed, nor its number given away, meanwhile
+            descriptor = self._opened()
+            if descriptor is not None:
+                _write(descriptor, data, known.space * SLOT_BYTES)
+
+    def forget(self) -> None:
+        """Let nothing be known of any log."""
+        forget(self._database)
+
+    def hold(self) -> None:
+        """Let nothing count that is written from now on: the file is read as it is now."""
+        self._kept = self._read(0, SPACES_MAX * SLOT_BYTES)
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; it stays on the disk."""
+        with self._guard:
+            self._is_closed = True
+            if self._descriptor is not None:
+                os.close(self._descriptor)
+                self._descriptor = None
+
+    def _read(self, offset: int, size: int) -> bytes:
+        if self._kept is not None:
+            return self._kept[offset : offset + size]
+        try:
+            descriptor = self._descriptor
+            if descriptor is None:
+                with self._guard:
+                    descriptor = self._opened(making=False)
+            if descriptor is None:
+                return b""
+            if size > SLOT_BYTES:
+                size = max(0, min(size, os.fstat(descriptor).st_size - offset))
+            return _read(descriptor, size, offset)
+        except OSError:
+            return b""
+
+    def _opened(self, *, making: bool = True) -> int | None:
+        """Return the descriptor; None: the store is closed, or there is no file. Guarded."""
+        if self._descriptor is None and not self._is_closed:
+            if self._read_only:
+                self._descriptor = os.open(self.path, os.O_RDONLY | BINARY)
+            elif making:
+                self._descriptor = made_like(self.path, of=self._database)
+            else:
+                self._descriptor = os.open(self.path, os.O_RDWR | BINARY)
+        return self._descriptor
+
+
+def beside(database: Path) -> Path:
+    """Return where the slots of a database file stand."""
+    return database.with_name(f"{database.name}{ENDING}")
+
+
+def forget(database: Path) -> None:
+    """Let nothing be known of the logs in a file: another one had its name before."""
+    path = beside(database)
+    with suppress(OSError):
+        os.truncate(path, 0)  # not removed: somebody who is faster may have it open
+
+
+@cache
+def this_start() -> bytes | None:
+    """Return what tells this start of the machine from all others; None: it does not say."""
+    try:
+        return UUID(_STARTS.read_text("ascii").strip()).bytes
+    except (OSError, ValueError):
+        return None
+
+
+def _slot(known: Acknowledged, start: bytes) -> bytes:
+    fields = (known.space, known.head.version, known.head.digest, known.genesis, start)
+    inode = known.inode & _INODE_MAX
+    bare = _SLOT.pack(MAGIC, 0, *fields, inode)
+    return _SLOT.pack(MAGIC, crc32(bare[_SUMMED]), *fields, inode)
+
+
+def _acknowledged(data: bytes, space: int) -> Acknowledged | None:
+    """Return what a slot says, if it is whole, of that space, and still to be held against it."""
+    if len(data) != SLOT_BYTES or data[: len(MAGIC)] != MAGIC:
+        return None
+    _, checked, number, version, digest, genesis, start, inode = _SLOT.unpack(data)
+    if checked != crc32(data[_SUMMED]) or number != space or start not in {_FOR_GOOD, this_start()}:
+        return None
+    return Acknowledged(space=space, head=Head(version, digest), genesis=genesis, inode=inode)
+
+
+if sys.platform == "win32":  # where files are not written at a place, but one after the other
+
+    def _read(descriptor: int, size: int, offset: int) -> bytes:
+        with _SEEKING:
+            os.lseek(descriptor, offset, os.SEEK_SET)
+            return os.read(descriptor, size)
+
+    def _write(descriptor: int, data: bytes, offset: int) -> None:
+        with _SEEKING:
+            os.lseek(descriptor, offset, os.SEEK_SET)
+            os.write(descriptor, data)
+
+    _SEEKING = Lock()
+
+else:
+
+    def _read(descriptor: int, size: int, offset: int) -> bytes:
+        return os.pread(descriptor, size, offset)
+
+    def _write(descriptor: int, data: bytes, offset: int) -> None:
+        os.pwrite(descriptor, data, offset)

@@ -1,0 +1,181 @@
+"""What is known of how far logs were acknowledged, slot by slot."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Generator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemic.adapters.stores.sqlite import heads
+from mnemic.adapters.stores.sqlite.heads import SLOT_BYTES, Acknowledged, Heads
+from mnemic.kernel.ports import Head
+
+KNOWN = Acknowledged(space=2, head=Head(7, bytes(range(32))), genesis=b"g" * 32, inode=9)
+OTHER = evolve(KNOWN, space=5, head=Head(0, b"d" * 32))
+Opener = Callable[..., Heads]
+
+
+@pytest.fixture
+def opened(path: Path) -> Generator[Opener]:
+    """Open the slots beside the file, to be closed in the end."""
+    made: list[Heads] = []
+
+    def opener(synchronous: str = "full", *, read_only: bool = False) -> Heads:
+        made.append(Heads(path, synchronous=synchronous, read_only=read_only))  # type: ignore[arg-type]
+        return made[-1]
+
+    yield opener
+    for each in made:
+        each.close()
+
+
+def test_what_is_noted_is_read_by_everybody(opened: Opener) -> None:
+    written = opened()
+    written.note(KNOWN)
+    written.note(OTHER)
+    for reader in (written, opened(), opened(read_only=True)):
+        assert [reader.of(space) for space in range(7)] == [
+            None, None, KNOWN, None, None, OTHER, None,
+        ]  # fmt: skip
+        assert list(reader.behind(1)) == [KNOWN, OTHER]
+        assert list(reader.behind(2)) == [OTHER]
+        assert list(reader.behind(5)) == []
+
+
+def test_without_a_file_nothing_is_known_and_reading_makes_none(path: Path, opened: Opener) -> None:
+    for each in (opened(), opened(read_only=True)):
+        assert each.of(2) is None
+        assert list(each.behind(0)) == []
+    opened(read_only=True).note(KNOWN)
+    assert list(path.parent.iterdir()) == []
+
+
+def test_a_reader_finds_a_file_that_is_made_later(opened: Opener) -> None:
+    reader = opened(read_only=True)
+    assert reader.of(2) is None
+    opened().note(KNOWN)
+    assert reader.of(2) == KNOWN
+
+
+def test_a_slot_is_written_over_by_the_next(opened: Opener) -> None:
+    written = opened()
+    written.note(KNOWN)
+    further = evolve(KNOWN, head=Head(8, b"e" * 32))
+    written.note(further)
+    assert opened().of(2) == further
+    assert written.path.stat().st_size == 3 * SLOT_BYTES
+
+
+@given(
+    place=st.integers(0, SLOT_BYTES - 1), mask=st.integers(1, 255), size=st.integers(0, SLOT_BYTES)
+)
+def test_a_torn_or_changed_slot_says_nothing(
+    tmp_path_factory: pytest.TempPathFactory, place: int, mask: int, size: int
+) -> None:
+    path = tmp_path_factory.mktemp("slots") / "agent.db"
+    with closing(Heads(path, synchronous="full", read_only=False)) as written:
+        written.note(evolve(KNOWN, space=1))
+        whole = bytearray(written.path.read_bytes())
+        whole[SLOT_BYTES + place] ^= mask
+        written.path.write_bytes(whole)
+        assert written.of(1) in {None, evolve(KNOWN, space=1)}  # the last bytes mean nothing
+        assert written.of(1) is None or place >= SLOT_BYTES - 16
+        os.truncate(written.path, SLOT_BYTES + size)
+        assert (written.of(1) is None) or size == SLOT_BYTES
+
+
+def test_a_slot_in_the_place_of_another_says_nothing(opened: Opener) -> None:
+    written = opened()
+    written.note(KNOWN)
+    data = written.path.read_bytes()
+    written.path.write_bytes(data + data[-SLOT_BYTES:])
+    assert [written.of(space) for space in (2, 3)] == [KNOWN, None]
+
+
+def test_what_holds_until_the_next_start_says_nothing_after_it(opened: Opener) -> None:
+    written = opened("normal")
+    written.note(KNOWN)
+    start = heads.this_start()
+    assert written.of(2) == (None if start is None else KNOWN)
+    if start is not None:
+        data = written.path.read_bytes()
+        written.path.write_bytes(
+            data[:-SLOT_BYTES] + _slot_of_another_start(data[-SLOT_BYTES:], start)
+        )
+    assert written.of(2) is None
+
+
+def _slot_of_another_start(slot: bytes, start: bytes) -> bytes:
+    """Return a slot as it was written before the machine started anew."""
+    assert slot.count(start) == 1
+    again = heads._slot(KNOWN, bytes(reversed(start)))  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    assert len(again) == len(slot)
+    return again
+
+
+@pytest.mark.parametrize("space", [-1, 0, heads.SPACES_MAX, 2**62])
+def test_a_number_out_of_all_proportion_has_no_slot(opened: Opener, space: int) -> None:
+    written = opened()
+    written.note(evolve(KNOWN, space=space))
+    assert written.of(space) is None
+    assert not written.path.exists()
+
+
+def test_a_file_that_cannot_be_written_is_left_behind(opened: Opener) -> None:
+    written = opened()
+    written.path.mkdir()  # stands in the way
+    written.note(KNOWN)
+    assert written.of(2) is None
+    assert list(written.behind(0)) == []
+
+
+def test_nothing_is_written_once_it_is_closed(opened: Opener) -> None:
+    written = opened()
+    written.note(KNOWN)
+    written.close()
+    written.close()
+    written.note(OTHER)
+    assert [opened().of(space) for space in (2, 5)] == [KNOWN, None]
+
+
+def test_what_is_held_does_not_see_what_comes_later(opened: Opener) -> None:
+    written, held = opened(), opened(read_only=True)
+    written.note(KNOWN)
+    held.hold()
+    written.note(OTHER)
+    written.note(evolve(KNOWN, head=Head(8, b"e" * 32)))
+    assert (held.of(2), held.of(5), list(held.behind(0))) == (KNOWN, None, [KNOWN])
+
+
+def test_what_is_forgotten_is_known_again_from_the_next_note_on(path: Path, opened: Opener) -> None:
+    written = opened()
+    written.note(KNOWN)
+    written.note(OTHER)
+    heads.forget(path)
+    assert list(written.behind(0)) == []
+    written.note(KNOWN)
+    assert list(opened().behind(0)) == [KNOWN]
+
+
+def test_threads_that_write_at_once_leave_whole_slots(opened: Opener) -> None:
+    written = opened()
+
+    def write(space: int) -> None:
+        for version in range(200):
+            written.note(evolve(KNOWN, space=space, head=Head(version, bytes([space] * 32))))
+
+    threads = [threading.Thread(target=write, args=(space,)) for space in range(1, 5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [each.head for each in opened().behind(0)] == [
+        Head(199, bytes([space] * 32)) for space in range(1, 5)
+    ]
