@@ -32,6 +32,11 @@ SAVED_EVERY: Final = 10
 SPEED: Final = Path("/dev/shm")  # noqa: S108 - a folder in memory, where there is one
 
 
+STORE: Final = (NAME, f"{NAME}-wal")
+HEADS: Final = f"{NAME}.heads"
+"""Says how far each log was acknowledged; without it only a receipt shows that commits are lost."""
+
+
 @frozen(kw_only=True)
 class Region:
     """One file of the sample, and how its damage shows."""
@@ -44,7 +49,7 @@ class Region:
     look: Look = witness.store
     opens: str = NAME
     """What is opened then."""
-    needs: tuple[str, ...] = (NAME, f"{NAME}-wal")
+    needs: tuple[str, ...] = (*STORE, HEADS)
     """The files that have to be there; may hold stars."""
     flips: int
     cuts: int
@@ -54,6 +59,15 @@ REGIONS: Final = (
     Region(name="database", file=NAME, flips=11_000, cuts=250),
     Region(name="database of the killed", live=True, file=NAME, flips=2_000, cuts=100),
     Region(name="write-ahead log", live=True, file=f"{NAME}-wal", flips=3_000, cuts=300),
+    Region(
+        name="write-ahead log without heads",
+        live=True,
+        file=f"{NAME}-wal",
+        needs=STORE,
+        flips=500,
+        cuts=50,
+    ),
+    Region(name="heads", live=True, file=HEADS, flips=300, cuts=50),
     Region(
         name="checkpoint",
         file=f"{NAME}.checkpoints/*.checkpoint",
@@ -157,7 +171,7 @@ def campaign(folder: Path, effort: Effort) -> Figures:
             "refused in other words": total["refused"],
             "derived files passed over": total["passed over"],
             "harmless": total["harmless"],
-            "commits in a torn write-ahead log lost": cut,
+            "commits lost where no heads stood beside": cut,
             "of these shown by a receipt": total["receipt shows it"],
             "undetected": total["undetected"],
             "prefixes looked for": total["prefix tried"],
@@ -266,7 +280,7 @@ class _Victim:
             return ["harmless"]
         if "taken up" in seen and seen["state"] == self._whole["state"]:
             return ["passed over"]
-        if self._region.live and witness.is_earlier(seen, self._whole):
+        if self._region.needs == STORE and witness.is_earlier(seen, self._whole):
             return ["tail lost", *self._shown(self._receipt)]
         return ["undetected"]
 

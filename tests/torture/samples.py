@@ -42,7 +42,7 @@ class Sample:
     """A folder with a store that was closed, and all files beside it."""
     live: Path
     """A folder with the same store as its next writer left it when it was killed: a database and
-    its write-ahead log."""
+    its write-ahead log, and what was acknowledged."""
     receipt: Receipt
     """Of the last decision, which only the write-ahead log holds."""
 
@@ -147,7 +147,7 @@ def _left_open(path: Path, live: Path) -> Receipt:
             memory.learn(f"the last word but {3 - number}", command_id=f"late-{number}")
             memory.recall(QUESTION)
         receipt = memory.receipt(f"d{memory.status().version}")
-        for name in (NAME, f"{NAME}-wal"):
+        for name in (NAME, f"{NAME}-wal", f"{NAME}.heads"):
             shutil.copy(work / name, live / name)
     shutil.rmtree(work)
     return receipt

@@ -43,7 +43,8 @@ def of_log(store: SQLiteStore, log: SQLiteLog, number: int) -> Shortfall | None:
     if known is None or known.head == log.tip:
         return None
     try:
-        return _shortfall(store, log, known)
+        with store.naming:
+            return _shortfall(store, log, known)
     except LogCorrupt:
         return None  # the head row cannot be read, and whoever reads is told that
 

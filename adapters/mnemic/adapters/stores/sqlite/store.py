@@ -154,7 +154,8 @@ class SQLiteStore:
         Raises:
             LogCorrupt: Events of theirs were acknowledged.
         """
-        lost = shortfalls.of_spaces(self)
+        with self.naming:
+            lost = shortfalls.of_spaces(self)
         if lost is not None:
             raise lost
 
