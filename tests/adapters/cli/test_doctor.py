@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,8 @@ from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.locking import WriterQueue
 from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.kernel.errors import VersionConflict
-from mnemic.specs.contracts.entries import payload, records
+from mnemic.kernel.ports import Log
+from mnemic.specs.contracts.entries import bare, contents, payload, records
 from tests.adapters.cli.conftest import Shell
 
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
@@ -179,6 +182,56 @@ def test_a_space_whose_import_was_killed_is_a_warning_until_it_is_made(
         log.append(records(0, 1), [payload(0)])
         raise OSError("and who fails clears it away")
     assert ("store", "unfinished") not in examined(told)
+
+
+def test_what_a_killed_import_left_is_swept_away_on_demand(told: Shell, store: Path) -> None:
+    with (
+        closing(SQLiteStore(store)) as opened,
+        suppress(VersionConflict),
+        opened.draft("half") as log,
+    ):
+        log.append(records(0, 1), [payload(0)._replace(data=b"never to be seen")])
+        raise VersionConflict("as if somebody else had it")  # who is killed leaves it too
+    assert troubles(told) == [("store", "unfinished", "warning")]
+    assert "--sweep" in examined(told)["store", "unfinished"]["remedy"]
+    found = examined(told, "--sweep")
+    assert ("store", "unfinished") not in found
+    assert found["store", "sweep"]["detail"] == "what was there of the space 'half' is gone"
+    assert b"never to be" not in b"".join(each.read_bytes() for each in store.parent.iterdir())
+    found = examined(told, "--sweep")
+    assert found["store", "sweep"]["detail"] == "nothing was left by an import that was killed"
+    assert ("space default", "log") in found
+
+
+def test_an_import_that_goes_on_is_not_swept_away(told: Shell, store: Path) -> None:
+    over = threading.Event()
+    with (
+        closing(SQLiteStore(store)) as opened,
+        ThreadPoolExecutor(1) as pool,
+        opened.draft("home") as log,
+    ):
+        log.append(records(0, 1), ())
+        going_on = pool.submit(go_on, log, over)
+        try:
+            assert examined(told, "--sweep")["store", "sweep"]["state"] == "warning"
+        finally:
+            over.set()
+        count = going_on.result()
+    with closing(SQLiteStore(store)) as opened:
+        assert contents(opened.log("home", create=False)) == bare(records(0, count))
+
+
+def go_on(log: Log, over: threading.Event) -> int:
+    """Append until it is over, and return how many records there are."""
+    version = log.head().version
+    while not over.wait(0.01):
+        version = log.append(records(version + 1, 1), ()).version
+    return version + 1
+
+
+def test_nothing_is_made_in_order_to_be_swept(shell: Shell, store: Path) -> None:
+    assert examined(shell, "--sweep")["store", "file"]["state"] == "problem"
+    assert not store.exists()
 
 
 def test_every_finding_is_drawn_with_its_remedy(told: Shell, store: Path) -> None:

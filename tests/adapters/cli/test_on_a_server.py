@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,8 @@ import pytest
 from mnemic.adapters.cli import main
 from mnemic.adapters.cli.failures import Exit
 from mnemic.adapters.stores.postgres import PostgresStore
+from mnemic.kernel.errors import VersionConflict
+from mnemic.specs.contracts.entries import payload, records
 from tests.adapters.cli.conftest import Ran, Shell
 from tests.adapters.stores.postgres import server as servers
 
@@ -91,6 +93,23 @@ def test_the_doctor_looks_at_the_server(shell: Shell) -> None:
     }
     assert found["path"].startswith("postgresql://postgres@/postgres?host=")
     assert any(each["about"] == "space default" for each in found["findings"])
+
+
+def test_the_doctor_sweeps_a_server(shell: Shell, address: str) -> None:
+    missing = shell("--json", "doctor", "--sweep").document["findings"]
+    assert [(each["what"], each["state"]) for each in missing[-2:]] == [
+        ("server", "problem"),
+        ("sweep", "problem"),
+    ]
+    with (
+        closing(PostgresStore(address)) as store,
+        suppress(VersionConflict),
+        store.draft("half") as log,
+    ):
+        log.append(records(0, 1), [payload(0)])
+        raise VersionConflict("as if somebody else had it")  # who is killed leaves it too
+    last = shell("--json", "doctor", "--sweep").document["findings"][-1]
+    assert last["detail"] == "what was there of the space 'half' is gone"
 
 
 def test_tokens_need_a_file_that_is_named(shell: Shell, tmp_path: Path) -> None:

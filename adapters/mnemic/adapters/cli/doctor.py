@@ -1,4 +1,4 @@
-"""The command that looks at everything and changes nothing: doctor."""
+"""The command that looks at everything, and changes nothing unless it is asked to: doctor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mnemic.adapters.cli.failures import Exit
-from mnemic.adapters.cli.invocation import Invocation, Run, plain
+from mnemic.adapters.cli.invocation import Flag, Invocation, Run, plain
 from mnemic.kernel.errors import MnemicError
 
 if TYPE_CHECKING:
@@ -26,24 +26,36 @@ if TYPE_CHECKING:
 STYLES = {"ok": "green", "warning": "yellow", "problem": "bold red"}
 
 
-def doctor(*, run: Run) -> int:
+def doctor(*, sweep: Flag = False, run: Run) -> int:
     """Look at the installation, the store and every space of it; change nothing.
 
     Each line is ok, a warning or a problem, and says what to do. The chain of every space is
     verified, so a long log takes a while. Exit code 1 if there is a problem.
 
     Args:
+        sweep: First remove what imports that were killed have left in the store, unseen. One that
+            still goes on is left alone; one that stood still meanwhile ends as a conflict.
         run: This invocation.
     """
     from mnemic.adapters.cli.diagnosis.findings import Diagnosis
 
+    swept = tuple(_swept(run)) if sweep else ()
     if isinstance(run.path, Path):
         path = Path(os.path.realpath(run.path))
-        found = Diagnosis.of(str(path), tuple(_examined(run, path)))
+        found = Diagnosis.of(str(path), (*_examined(run, path), *swept))
     else:
-        found = Diagnosis.of(run.store, tuple(_examined_server(run, run.path)))
+        found = Diagnosis.of(run.store, (*_examined_server(run, run.path), *swept))
     run.show(found, *_drawn(found.findings), Text(found.summary, style="bold"))
     return Exit.REFUSED if found.problems else Exit.OK
+
+
+def _swept(run: Invocation) -> Iterator[Finding]:
+    """Remove what is in the making in a store that is there, and with which nobody goes on."""
+    from mnemic.adapters.cli.diagnosis.sweeping import swept
+
+    if run.is_there():
+        with run.progress("looking whether somebody goes on"):
+            yield from swept(run.path)
 
 
 def _examined(run: Invocation, path: Path) -> Iterator[Finding]:
@@ -152,7 +164,8 @@ def _spaces(run: Invocation, store: Store) -> Iterator[Finding]:
             "unfinished",
             f"the space {name!r} is being imported, or was begun by somebody who was killed, whose "
             "words stand here unseen",
-            remedy="If nobody is importing it, import something under this name: that goes first.",
+            remedy="If nobody is importing it, remove them: `mnemic doctor --sweep`. They also go "
+            "when something is imported under this name.",
         )
     for name in names:
         with run.progress(f"verifying {name}") as progress:

@@ -7,7 +7,11 @@ written it takes its own, in one transaction. Rules of this module:
    clears away what stands there, be that maker dead or alive, and a live one meets a conflict, as
    every append says where the log ended.
 2. Who fails clears away its own beginning, and never what somebody else has begun since.
-3. A row is never deleted, for its number could be given out again while an old handle writes to it.
+3. Nothing is cleared away that is whole: what was in the making a moment ago may be there now.
+4. A row is never deleted, for its number could be given out again while an old handle writes to it.
+5. What killed makers left is swept away on demand. Nobody can tell a maker who was killed from one
+   who sleeps, so one who goes on while one looks is left alone, and one who slept finds, as in 1,
+   that the log ends elsewhere, and leaves nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +20,8 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
+
+from attrs import frozen
 
 from mnemic.adapters.stores import chain
 from mnemic.kernel.errors import MnemicError, SpaceExists, VersionConflict
@@ -56,9 +62,19 @@ class Rows(Protocol):
         """
         ...
 
-    def clear(self, space: int, head: Head) -> None:
-        """Destroy everything of a space, if it ends at *head*."""
+    def clear(self, space: int, name: str, head: Head) -> None:
+        """Destroy everything of a space, if it is called *name* and ends at *head*."""
         ...
+
+
+@frozen(kw_only=True)
+class Swept:
+    """What came of spaces that were in the making."""
+
+    gone: tuple[str, ...]
+    """Nobody had gone on with these, and nothing is left of them."""
+    kept: tuple[str, ...]
+    """Somebody went on with these, or has ended."""
 
 
 def hidden(space: str) -> str:
@@ -73,12 +89,46 @@ def is_hidden(name: str) -> bool:
 
 def unfinished(rows: Rows) -> tuple[str, ...]:
     """Return the names of spaces that are being made, or whose maker was killed over it."""
+    return tuple(name for name, _, _ in _begun(rows))
+
+
+def _begun(rows: Rows) -> list[tuple[str, int, Head]]:
+    """Return the name of each space in the making, its number, and where it ends."""
     numbers = {name: rows.space(name) for name in rows.names() if is_hidden(name)}
-    return tuple(
-        name.removeprefix(MARK)
+    found = [
+        (name.removeprefix(MARK), number, rows.head(number))
         for name, number in numbers.items()
-        if number is not None and rows.head(number) != chain.EMPTY  # what was given up is empty
-    )
+        if number is not None
+    ]
+    return [each for each in found if each[2] != chain.EMPTY]  # as what was given up
+
+
+def sweep(
+    rows: Rows,
+    watch: Callable[[], None],
+    log: Callable[[str, int], RecordedLog],
+    named: Callable[[], AbstractContextManager[None]],
+) -> Swept:
+    """Clear away what is in the making, and with which nobody goes on.
+
+    Args:
+        rows: Of the store; they may be written.
+        watch: Called between two looks, if there is anything to look at.
+        log: Returns the log of a name and a number.
+        named: Turns what the database raises into our errors.
+    """
+    with named():
+        begun = _begun(rows)
+    if begun:
+        watch()
+    gone: list[str] = []
+    for space, number, head in begun:
+        with log(space, number).writing(), named():
+            rows.clear(number, hidden(space), head)
+            if rows.space(hidden(space)) == number and rows.head(number) == chain.EMPTY:
+                gone.append(space)
+    kept = tuple(space for space, _, _ in begun if space not in gone)
+    return Swept(gone=tuple(gone), kept=kept)
 
 
 @contextmanager
@@ -117,7 +167,9 @@ def drafted(
     making = log(space, number)
     if making.head() != chain.EMPTY:
         with making.writing(), named():
-            rows.clear(number, making.head())
+            rows.clear(number, hidden(space), making.head())
+            if rows.space(space) is not None:  # it has ended while one looked
+                raise _made_meanwhile(space)
     try:
         yield making
         with making.writing(), named():
@@ -126,7 +178,7 @@ def drafted(
         raise  # what stands there is somebody else's
     except BaseException:
         with suppress(MnemicError), making.writing(), named():
-            rows.clear(number, making.tip)
+            rows.clear(number, hidden(space), making.tip)
         raise
 
 

@@ -39,7 +39,7 @@ _RENAME_SPACE = """UPDATE {schema}.spaces SET name = %b
     WHERE id = %b AND name = %b AND version = %b AND digest = %b RETURNING id"""
 _CLEAR = """WITH
     cleared AS (UPDATE {schema}.spaces SET version = -1, digest = %b
-        WHERE id = %b AND version = %b AND digest = %b RETURNING id),
+        WHERE id = %b AND name = %b AND version = %b AND digest = %b RETURNING id),
     parcels AS (DELETE FROM {schema}.payloads WHERE space = (SELECT id FROM cleared)),
     commands AS (DELETE FROM {schema}.commands WHERE space = (SELECT id FROM cleared)),
     events AS (DELETE FROM {schema}.stored_events
@@ -154,9 +154,9 @@ class SpaceRecorder(PostgresAggregateRecorder):
         except psycopg.errors.UniqueViolation:
             return False
 
-    def clear(self, space: int, head: Head) -> None:
-        """Destroy everything of a space, if it ends at *head*."""
-        values = (GENESIS_DIGEST, space, head.version, head.digest)
+    def clear(self, space: int, name: str, head: Head) -> None:
+        """Destroy everything of a space, if it is called *name* and ends at *head*."""
+        values = (GENESIS_DIGEST, space, name, head.version, head.digest)
         self.datastore.rows(self._clear, values, more_s=THROUGHOUT_S)
 
     def insert_entry(self, space: int, entry: Entry) -> None:

@@ -12,7 +12,7 @@ from threading import Lock
 import psycopg
 
 from mnemic.adapters.stores.addresses import ServerAddress, parsed
-from mnemic.adapters.stores.drafts import drafted, is_hidden, unfinished
+from mnemic.adapters.stores.drafts import Swept, drafted, is_hidden, sweep, unfinished
 from mnemic.adapters.stores.entry import Entry
 from mnemic.adapters.stores.postgres import opening
 from mnemic.adapters.stores.postgres.connections import RECONNECT_S, Datastore, Lost, Synchronous
@@ -106,6 +106,22 @@ class PostgresStore:
         """Return the names of spaces that are being made, or whose maker was killed over it."""
         with named(self.address):
             return unfinished(self.recorder)
+
+    def sweep(self, watch: Callable[[], None]) -> Swept:
+        """Clear away what makers who were killed have left of the spaces that they made.
+
+        A maker who slept all the while fails afterwards, with ``VersionConflict``.
+
+        Args:
+            watch: Called between two looks; who goes on meanwhile is left alone.
+        """
+        self.require_writable()
+        try:
+            return sweep(
+                self.recorder, watch, partial(PostgresLog, self), partial(named, self.address)
+            )
+        finally:
+            self.vacuum()
 
     def log(self, space: str, *, create: bool = True) -> PostgresLog:
         """Return the log of *space*; twice the same.

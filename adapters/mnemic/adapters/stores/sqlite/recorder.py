@@ -26,7 +26,7 @@ _SELECT_NAMES = "SELECT name FROM spaces NOT INDEXED ORDER BY name"
 _RENAME_SPACE = """UPDATE spaces SET name = :name
     WHERE id = :space AND name = :before AND version = :version AND digest = :digest"""
 _CLEAR_HEAD = """UPDATE spaces SET version = -1, digest = :empty
-    WHERE id = :space AND version = :version AND digest = :digest"""
+    WHERE id = :space AND name = :name AND version = :version AND digest = :digest"""
 _CLEAR = (
     "DELETE FROM commands WHERE space = :space",
     "DELETE FROM stored_events WHERE originator_id = CAST(:space AS TEXT)",
@@ -116,11 +116,11 @@ class SpaceRecorder(SQLiteAggregateRecorder):
         except sqlite3.IntegrityError:
             return False
 
-    def clear(self, space: int, head: Head) -> None:
-        """Destroy everything of a space, if it ends at *head*."""
+    def clear(self, space: int, name: str, head: Head) -> None:
+        """Destroy everything of a space, if it is called *name* and ends at *head*."""
         place = {"space": space, "version": head.version, "digest": head.digest}
         with self.datastore.transaction(commit=True) as c:
-            c.execute(_CLEAR_HEAD, {**place, "empty": GENESIS_DIGEST})
+            c.execute(_CLEAR_HEAD, {**place, "name": name, "empty": GENESIS_DIGEST})
             if c.sqlite_cursor.rowcount == 1:
                 for statement in (*_ERASE_ALL, *_CLEAR):
                     c.execute(statement, {"space": space})

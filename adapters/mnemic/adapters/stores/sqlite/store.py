@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from threading import Lock
 
 from eventsourcing.persistence import ConnectionUnavailableError
 
-from mnemic.adapters.stores.drafts import drafted, is_hidden, unfinished
+from mnemic.adapters.stores.drafts import Swept, drafted, is_hidden, sweep, unfinished
 from mnemic.adapters.stores.entry import Entry
 from mnemic.adapters.stores.locking import WriterQueue
 from mnemic.adapters.stores.recorded import RecordedLog
@@ -81,6 +81,20 @@ class SQLiteStore:
         """Return the names of spaces that are being made, or whose maker was killed over it."""
         with self.naming:
             return unfinished(self.recorder)
+
+    def sweep(self, watch: Callable[[], None]) -> Swept:
+        """Clear away what makers who were killed have left of the spaces that they made.
+
+        A maker who slept all the while fails afterwards, with ``VersionConflict``.
+
+        Args:
+            watch: Called between two looks; who goes on meanwhile is left alone.
+        """
+        self.require_writable()
+        try:
+            return sweep(self.recorder, watch, partial(SQLiteLog, self), partial(named, self.path))
+        finally:
+            self.scrub()
 
     def log(self, space: str, *, create: bool = True) -> SQLiteLog:
         """Return the log of *space*; twice the same.
