@@ -19,7 +19,7 @@ from hashlib import blake2b
 from typing import Final
 
 import orjson
-from attrs import frozen
+from attrs import field, frozen
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -49,7 +49,7 @@ class Key:
     name: bytes
     """A digest of the secret, and of whose it is: it tells nothing of 256 random bits, and vouches
     for both."""
-    secret: bytes
+    secret: bytes = field(repr=False)
 
     @classmethod
     def fresh(cls, space: int, owner: str) -> Key:
@@ -88,12 +88,15 @@ def locked(row: PayloadRow, keys: Sequence[Key]) -> PayloadRow:
 
 
 def names(row: PayloadRow) -> tuple[bytes, ...]:
-    """Return which keys it takes to open a locked row.
+    """Return which keys it takes to open a locked row: one of each owner, in their order.
 
     Raises:
         Damaged: The label is not what was written.
     """
-    return _named(row.key, _about(row))
+    found = _named(row.key, _about(row))
+    if len(found) != max(1, len(row.owners)):
+        raise Damaged("a label names keys of others")
+    return found
 
 
 def unlocked(row: PayloadRow, cipher: AESGCM) -> PayloadRow:

@@ -16,11 +16,12 @@ import tempfile
 from collections.abc import Generator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from threading import Lock
 
 from mnemic.adapters.encryption.format import STATEMENTS, check_format, not_ours
 from mnemic.adapters.exchange import files
 from mnemic.adapters.stores.sqlite.connections import BUSY_TIMEOUT_S, Datastore, Mode
-from mnemic.adapters.stores.sqlite.faults import family, fault, is_damage
+from mnemic.adapters.stores.sqlite.faults import family, fault, is_damage, named
 from mnemic.kernel.errors import LogCorrupt, MnemicError, NotAStore, StoreFailed, ViewReadOnly
 
 OTHERS = 0o077
@@ -48,6 +49,7 @@ class KeyFile:
         self._data: Datastore | None = None
         self._identity: tuple[int, int] | None = None
         self._is_scrubbed = True
+        self._opening = Lock()
         if files.stands(self.path):
             self._open()
             self.scrub()  # the last one may have died over an erasure
@@ -74,7 +76,11 @@ class KeyFile:
         if self._data is None or self.read_only:
             return
         self._is_scrubbed = False
-        with suppress(sqlite3.Error, MnemicError), self._data.get_connection(commit=True) as lent:
+        with (
+            suppress(sqlite3.Error, MnemicError),
+            self._named(),
+            self._data.get_connection(commit=True) as lent,
+        ):
             cursor = lent.cursor()
             cursor.execute(f"PRAGMA busy_timeout = {round(SCRUB_PATIENCE_S * 1000)}")
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -96,7 +102,9 @@ class KeyFile:
     # --- opening ---------------------------------------------------------------------------------
 
     def _open(self) -> None:
-        with self._named():
+        with self._opening, self._named():
+            if self._data is not None:
+                return  # another thread was faster
             self._check_private()
             self._identity = _identity(self.path)
             try:
@@ -210,6 +218,12 @@ class KeyFile:
 
     @contextmanager
     def _named(self) -> Generator[None]:
+        with named(self.path), self._sound():
+            yield
+
+    @contextmanager
+    def _sound(self) -> Generator[None]:
+        """Tell damage of this file from that of a store."""
         try:
             yield
         except sqlite3.Error as error:
