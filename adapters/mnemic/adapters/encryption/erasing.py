@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from typing import Final
 
 from mnemic.adapters.encryption.erasures import Account
 from mnemic.adapters.encryption.keys import KeyTable
 from mnemic.adapters.encryption.owners import CHECKPOINTS
 from mnemic.adapters.stores import chain
-from mnemic.kernel.errors import CommandIdReused, MnemicError, VersionConflict
+from mnemic.kernel.errors import CommandIdReused, FieldRefused, MnemicError, VersionConflict
 from mnemic.kernel.ports import Head, Log, Record
+
+REFUSALS: Final = (VersionConflict, CommandIdReused, FieldRefused)
+"""What says for certain that nothing was appended. After anything else it may stand there yet."""
 
 
 class Eraser:
@@ -31,6 +35,8 @@ class Eraser:
         self.keys = keys
         self.pending: set[int] = set()
         """Erasures that stand in the log and whose keys could not be destroyed yet."""
+        self.is_unsure = False
+        """Whether one may stand there though its append has failed: the word of it was lost."""
 
     @property
     def left(self) -> tuple[str, ...]:
@@ -57,14 +63,17 @@ class Eraser:
             number = self.keys.intend(space, _doomed(blocks), _after(self.log.head(), records))
         try:
             head = append()
-        except (VersionConflict, CommandIdReused):  # after anything else it may stand there yet
+        except REFUSALS:
             if number is not None:
                 with suppress(MnemicError):
                     self.keys.forget(number)
             raise
+        except BaseException:
+            self.is_unsure = True
+            raise
         if number is not None:
             self.pending.add(number)
-            self.settle_pending()
+            self.settle_pending(space)
         return head
 
     def erase_again(self, space: int | None, blocks: Sequence[str] | None) -> None:
@@ -79,8 +88,12 @@ class Eraser:
             account = Account(head.version, head.digest)
             self.keys.fulfil(self.keys.intend(space, _doomed(blocks), account))
 
-    def settle_pending(self) -> None:
+    def settle_pending(self, space: int | None) -> None:
         """Destroy the keys of what is erased. What fails here is tried again with every append."""
+        if self.is_unsure:
+            with suppress(MnemicError):
+                self.settle(space)
+                self.is_unsure = False
         for number in tuple(self.pending):
             with suppress(MnemicError):  # the erasure stands in the log; ``left`` tells of this
                 self.keys.fulfil(number)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +33,10 @@ _KEYS_OF = """SELECT owner, name, secret FROM keys JOIN secrets USING (id)
 _FOUND = f"""SELECT name, secret, space, owner,
     secret = zeroblob({SECRET_BYTES}) AND {IS_DESTROYED}
     FROM keys JOIN secrets USING (id)"""  # noqa: S608 - of constants
+_BEGUN = "SELECT max(id) FROM spaces WHERE name = ? AND genesis = ?"
 _NAMED = f"{_FOUND} WHERE name = ?"
 _ALL_OF = f"{_FOUND} WHERE space = ?"
+_WHOSE = "SELECT space, owner FROM keys WHERE name = ?"
 _LISTING = f"""SELECT spaces.name, count(keys.id), count(CASE WHEN {IS_DESTROYED} THEN 1 END)
     FROM spaces LEFT JOIN keys ON keys.space = spaces.id
     GROUP BY spaces.id ORDER BY spaces.name, spaces.id"""  # noqa: S608 - of constants
@@ -134,6 +136,12 @@ class KeyTable(Erasures):
             raise self._damaged("a key is not what was written")
         return Key(name, secret)
 
+    def are_of(self, names: Sequence[bytes], space: int | None, owners: Sequence[str]) -> bool:
+        """Say whether keys are those of *owners* in *space*, in this order; destroyed ones too."""
+        with self._reading() as c:
+            found = [c.execute(_WHOSE, (name,)).fetchone() for name in names]
+        return found == [(space, owner) for owner in owners]
+
     def holdings(self) -> tuple[Holding, ...]:
         """Return how many keys each space has, by name."""
         with self._reading() as c:
@@ -151,16 +159,19 @@ class KeyTable(Erasures):
     def space_begun(self, name: str, genesis: bytes) -> int | None:
         """Return the last space that was begun with this name and first event."""
         with self._reading() as c:
-            row = c.execute(
-                "SELECT max(id) FROM spaces WHERE name = ? AND genesis = ?", (name, genesis)
-            ).fetchone()
-            return None if row is None else row[0]
+            begun: int | None = c.execute(_BEGUN, (name, genesis)).fetchone()[0]
+            return begun
 
     def begin(self, name: str, genesis: bytes) -> int:
         """Begin a space, and return its number."""
         with self._writing() as c:
-            c.execute("INSERT INTO spaces (name, genesis) VALUES (?, ?)", (name, genesis))
-            return int(c.lastrowid or 0)
+            return self._begun(c, name, genesis)
+
+    def take_up(self, name: str, genesis: bytes) -> int:
+        """Return the last space that was begun so; if there is none, begin it."""
+        with self._writing() as c:
+            (begun,) = c.execute(_BEGUN, (name, genesis)).fetchone()
+            return int(begun) if begun is not None else self._begun(c, name, genesis)
 
     def discard(self, space: int) -> None:
         """Let go of a space that came to nothing, keys and all."""
@@ -198,6 +209,11 @@ class KeyTable(Erasures):
                 "SELECT name FROM keys WHERE space = ? ORDER BY id DESC LIMIT 1", (space,)
             ).fetchone()
             return bytes(NAME_BYTES) if row is None else row[0]
+
+    @staticmethod
+    def _begun(c: sqlite3.Cursor, name: str, genesis: bytes) -> int:
+        c.execute("INSERT INTO spaces (name, genesis) VALUES (?, ?)", (name, genesis))
+        return int(c.lastrowid or 0)
 
     @staticmethod
     def _made(c: sqlite3.Cursor, space: int, owner: str) -> Key:

@@ -18,13 +18,12 @@ from contextlib import contextmanager, suppress
 from threading import get_ident
 from typing import TYPE_CHECKING, cast
 
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
 from mnemic.adapters.encryption import cipher
 from mnemic.adapters.encryption.cipher import Key
-from mnemic.adapters.encryption.erasing import Eraser
+from mnemic.adapters.encryption.erasing import REFUSALS, Eraser
 from mnemic.adapters.encryption.keys import KeyTable
 from mnemic.adapters.encryption.owners import CHECKPOINTS, owners_of, require_own_keys
+from mnemic.adapters.encryption.unlocking import Unlocker
 from mnemic.adapters.encryption.vault import Vault
 from mnemic.adapters.exchange.copying import Hands
 from mnemic.adapters.stores import chain
@@ -34,9 +33,6 @@ from mnemic.kernel.ports import CommandRow, Head, Log, PayloadRow, Record
 if TYPE_CHECKING:
     from mnemic.adapters.encryption.erasures import Account
     from mnemic.kernel.ports import Telling
-
-CIPHERS_KEPT = 4096
-"""Derived keys that a reader keeps: those of the blocks it meets again soon."""
 
 
 class EncryptedLog:
@@ -145,28 +141,10 @@ class EncryptedLog:
         if self.space is None:
             self.space = self._identified()
         self.keys.refresh(self.space)
-        ciphers: dict[tuple[bytes, ...], AESGCM] = {}
+        unlocker = Unlocker(self.keys, self.space)
         for record, rows in self.inner.read(after, upto):
-            yield record, self._unlocked(rows, ciphers) if rows else ()
-            if len(ciphers) > CIPHERS_KEPT:
-                ciphers.clear()
-
-    def _unlocked(
-        self, rows: Sequence[PayloadRow], ciphers: dict[tuple[bytes, ...], AESGCM]
-    ) -> tuple[PayloadRow, ...]:
-        found: list[PayloadRow] = []
-        for row in rows:
-            try:
-                names = cipher.names(row)
-                if names not in ciphers:
-                    keys = self.keys.find(names)
-                    if keys is None:
-                        continue  # erased
-                    ciphers[names] = cipher.opened_by(keys)
-                found.append(cipher.unlocked(row, ciphers[names]))
-            except cipher.Damaged as error:
-                raise chain.damage(row.version, reason=str(error)) from error
-        return tuple(found)
+            found = map(unlocker.unlocked, rows)
+            yield record, tuple([row for row in found if row is not None])
 
     def _identified(self) -> int | None:
         """Return the number of this space; None if nothing was ever locked in it.
@@ -242,7 +220,7 @@ class EncryptedLog:
             blocks = None if erase_all else erase
             with self._turn():
                 return self._erased(records, payloads, command, blocks)
-        self._eraser.settle_pending()
+        self._eraser.settle_pending(self.space)
         return self.inner.append(records, self._locked(payloads, None), command=command)
 
     def _begun(
@@ -262,9 +240,8 @@ class EncryptedLog:
             head = self.inner.append(
                 records, rows, command=command, erase=erase, erase_all=erase_all
             )
-        except BaseException:
-            if self.inner.digest_at(0) != genesis:
-                self.keys.discard(begun)
+        except REFUSALS:  # after anything else it may stand there yet
+            self.keys.discard(begun)
             raise
         self.space = begun
         return head
@@ -298,7 +275,7 @@ class EncryptedLog:
         if self.space is None:
             self.space = self._identified()
         if self.space is None:
-            self.space = self.keys.begin(self.name, self.inner.digest_at(0) or b"")
+            self.space = self.keys.take_up(self.name, self.inner.digest_at(0) or b"")
         return self.space
 
     # --- erasing --------------------------------------------------------------------------------

@@ -91,7 +91,8 @@ def untold(log: EncryptedLog, *, since: int = 0) -> Untold | None:
         for row in rows:
             with suppress(cipher.Damaged):  # whoever folds it finds out
                 for owner, name in zip(owners_of(row), cipher.names(row), strict=True):
-                    if log.keys.find((name,)) is None:
+                    is_gone = log.keys.find((name,)) is None
+                    if is_gone and log.keys.are_of((name,), log.space, (owner,)):
                         gone[owner] = None
     is_whole = THE_SPACE in gone
     return Untold(

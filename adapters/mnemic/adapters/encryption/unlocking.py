@@ -1,0 +1,63 @@
+"""Rows as they come out of a locked log: unlocked, erased, or not what was written."""
+
+from __future__ import annotations
+
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from mnemic.adapters.encryption import cipher
+from mnemic.adapters.encryption.keys import KeyTable
+from mnemic.adapters.encryption.owners import owners_of
+from mnemic.adapters.stores import chain
+from mnemic.kernel.ports import PayloadRow
+
+CIPHERS_KEPT = 4096
+"""Derived keys that a reader keeps: those of the blocks it meets again soon."""
+
+
+class Unlocker:
+    """Unlocks the rows of one space while somebody reads them.
+
+    Args:
+        keys: What opens them.
+        space: Its number in the table of keys.
+    """
+
+    def __init__(self, keys: KeyTable, space: int | None) -> None:
+        self._keys = keys
+        self._space = space
+        self._ciphers: dict[tuple[bytes, ...], AESGCM] = {}
+
+    def unlocked(self, row: PayloadRow) -> PayloadRow | None:
+        """Return what stands locked in *row*; None: an erasure destroyed its key.
+
+        Raises:
+            LogCorrupt: It is not what was written.
+            KeysMissing: The table of keys is older than the row.
+        """
+        try:
+            names = cipher.names(row)
+            opener = self._ciphers.get(names) or self._derived(names)
+            if opener is None:
+                self._check_erased(row, names)
+                return None
+            return cipher.unlocked(row, opener)
+        except cipher.Damaged as error:
+            raise chain.damage(row.version, reason=str(error)) from error
+
+    def _check_erased(self, row: PayloadRow, names: tuple[bytes, ...]) -> None:
+        """Refuse a row that goes by destroyed keys of others: none vouches for its label any more.
+
+        Raises:
+            Damaged: Somebody has put that label there.
+        """
+        if not self._keys.are_of(names, self._space, owners_of(row)):
+            raise cipher.Damaged("a label names keys of others")
+
+    def _derived(self, names: tuple[bytes, ...]) -> AESGCM | None:
+        keys = self._keys.find(names)
+        if keys is None:
+            return None
+        if len(self._ciphers) >= CIPHERS_KEPT:
+            self._ciphers.clear()
+        self._ciphers[names] = opener = cipher.opened_by(keys)
+        return opener

@@ -1,0 +1,95 @@
+"""Labels by somebody who has the store and no keys: none makes a payload pass for erased."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from hashlib import blake2b
+from itertools import product
+from pathlib import Path
+from typing import TypeAlias
+
+import orjson
+import pytest
+
+from mnemic.adapters.codec.sealing import LOCKED
+from mnemic.adapters.encryption.cipher import CHECK_BYTES
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.stores.sqlite import SQLiteStore
+from mnemic.kernel.errors import LogCorrupt
+from mnemic.kernel.ports import PayloadRow
+
+Open: TypeAlias = Callable[..., SyncMemory]
+
+
+def names_of(keys: Path) -> dict[tuple[str, str], bytes]:
+    """Return what labels call each key, by space and owner."""
+    with closing(sqlite3.connect(keys)) as connection:
+        rows = connection.execute(
+            "SELECT spaces.name, owner, keys.name FROM keys JOIN spaces ON spaces.id = keys.space"
+        )
+        return {(space, owner): name for space, owner, name in rows}
+
+
+def row_of(path: Path, owner: str) -> PayloadRow:
+    """Return the first row of a block, as it stands in the store."""
+    with closing(SQLiteStore(path, read_only=True)) as store:
+        rows = (row for _, rows in store.log("default").read() for row in rows)
+        return next(row for row in rows if row.owners == (owner,))
+
+
+def relabel(path: Path, owner: str, names: Sequence[bytes]) -> None:
+    """Have the first row of a block name other keys, with a checksum that fits."""
+    row = row_of(path, owner)
+    about = orjson.dumps((row.id, row.version, row.slot, *row.owners))
+    label = LOCKED + b"".join(names)
+    label += blake2b(label + about, digest_size=CHECK_BYTES).digest()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        changed = connection.execute(
+            "UPDATE contents SET key = ? WHERE id IN (SELECT content FROM payloads "
+            "WHERE version = ? AND owner = ?)",
+            (label, row.version, owner),
+        )
+        assert changed.rowcount == 1
+
+
+def copied(path: Path) -> Path:
+    copy = path.with_name("backup.db")
+    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(copy)) as target:
+        source.backup(target)
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("whose", "is_copy"),
+    [*product(["another block", "another space", "too many"], [False, True])],
+)
+def test_no_label_makes_a_payload_pass_for_erased(
+    opened: Open,
+    path: Path,
+    keys: Path,
+    *,
+    whose: str,
+    is_copy: bool,
+) -> None:
+    """In a copy either, where the erasure of something else is to be told of."""
+    memory, other = opened(checkpoints=False), opened(space="other")
+    hit, gone = memory.learn("to be hidden").block_id, memory.learn("to be erased").block_id
+    far = other.learn("of another space").block_id
+    backup = copied(path)
+    memory.erase(gone)
+    other.erase(far)
+    memory.close()
+    names = names_of(keys)
+    erased = {
+        "another block": [names["default", gone]],
+        "another space": [names["other", far]],
+        "too many": [names["default", gone], names["default", hit]],
+    }
+    place = backup if is_copy else path
+    version = row_of(place, hit).version
+    relabel(place, hit, erased[whose])
+    with pytest.raises(LogCorrupt) as caught:
+        opened(place, checkpoints=False)
+    assert caught.value.facts["version"] == version
