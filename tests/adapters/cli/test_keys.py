@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mnemic.adapters.cli.exchanging import IN_THE_OPEN
 from tests.adapters.cli.conftest import Ran, Shell
 
 STORY = "the vault code is mellifluous zanzibar"
@@ -119,6 +120,22 @@ def test_the_doctor_looks_at_the_keys(locked: Shell, shell: Shell, tmp_path: Pat
 
 def _about_keys(ran: Ran) -> list[dict[str, str]]:
     return [each for each in ran.document["findings"] if each["about"] == "keys"]
+
+
+def test_an_export_says_that_its_words_stand_in_the_open(
+    locked: Shell, shell: Shell, tmp_path: Path
+) -> None:
+    locked("learn", STORY)
+    shell("--db", str(tmp_path / "plain.db"), "learn", STORY)
+    names = iter(str(tmp_path / f"{number}.jsonl") for number in range(4))
+    told = [
+        locked("export", next(names)).err,
+        locked("export", next(names), "--json").err,
+        locked("export", next(names), "--no-words").err,
+        shell("--db", str(tmp_path / "plain.db"), "export", next(names)).err,
+    ]
+    assert [line.count("stand in the open") for line in told] == [1, 1, 0, 0]
+    assert json.loads(told[1]) == {"warning": IN_THE_OPEN}
 
 
 def test_an_export_is_brought_back_under_lock(locked: Shell, store: Path, tmp_path: Path) -> None:

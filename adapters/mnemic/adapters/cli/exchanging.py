@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 IMPORTER = "import"
 """Who copies, as the log names it, if nobody else is named."""
+IN_THE_OPEN = "the exported words stand in the open: --keys lock the store, and no export"
 RECEIPT_MAX = 2**24
 """Longer than any receipt, in bytes."""
 
@@ -98,7 +99,8 @@ def _read(path: Path) -> Receipt:
 def export(file: Path, /, *, upto: VersionOption = None, no_words: Flag = False, run: Run) -> int:
     """Write the log as CloudEvents, one to a line, and its vectors to FILE.vectors beside it.
 
-    The files hold all words, and the keys that vouch for them: keep them as safe as the store.
+    The files hold all words, in the open even where --keys lock them in the store, and the keys
+    that vouch for them: keep them as safe as the store and its keys.
 
     Args:
         file: Where to; it must not exist.
@@ -112,6 +114,8 @@ def export(file: Path, /, *, upto: VersionOption = None, no_words: Flag = False,
         run.progress("exporting") as progress,
     ):
         result = memory.export(file, upto=upto, words=not no_words, progress=progress)
+    if run.keys is not None and not no_words:
+        run.warn(IN_THE_OPEN)
     run.show(result)
     return Exit.OK
 

@@ -110,7 +110,8 @@ class ExchangeVerbs(Host):
     ) -> ExportResult:
         """Write the log to a file of CloudEvents, one to a line, and its vectors beside it.
 
-        The files hold the words and the keys that vouch for them; keep them as safe as the store.
+        The files hold the words, in the open even where keys lock them in the store, and the keys
+        that vouch for them; keep them as safe as both.
 
         Args:
             path: A file that does not exist; the vectors go to the same name and ``.vectors``.
