@@ -7,7 +7,7 @@ import shutil
 import signal
 import sqlite3
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import TypeAlias
@@ -47,6 +47,11 @@ class DeadlyTable(KeyTable):
             die()
         return number
 
+    def account(self, numbers: Iterable[int], account: Account) -> None:
+        if self.step == "told":
+            die()
+        super().account(numbers, account)
+
     def fulfil(self, number: int) -> None:
         if self.step == "appended":
             die()
@@ -66,10 +71,10 @@ def erase_and_die(path: Path, keys: Path, step: str, block: str | None) -> None:
         return
     try:
         table = DeadlyTable(keys)
+        table.step = step
         memory = SyncMemory.open(
             EncryptedStore(SQLiteStore(path), table), embedder=HashEmbedder(16)
         )
-        table.step = step
         if block is None:
             memory.erase_space()
         else:
@@ -144,6 +149,23 @@ def test_words_learned_after_an_intention_that_came_to_nothing_are_kept(
     assert again.recall("vault", record=False).block_ids == (block,)
     again.erase(block)
     assert again.block(block).content is None
+
+
+def test_a_copy_that_was_killed_while_it_wrote_an_erasure_down_tells_of_it_once(
+    opened: Open, path: Path, keys: Path
+) -> None:
+    memory = opened()
+    block, other = memory.learn(STORY).block_id, memory.learn("stays").block_id
+    backup, before = path.with_name("backup.db"), memory.status().version
+    memory.close()
+    shutil.copy(path, backup)
+    copy = opened(backup, checkpoints=False)
+    opened().erase(block)
+    erase_and_die(backup, keys, "told", other)
+    assert (copy.block(block).archive_reason, copy.block(other).content) == ("erased", "stays")
+    assert copy.learn("later").action == "created"
+    assert (copy.status().version, copy.verify().sound) == (before + 2, True)
+    assert opened(backup).status().version == before + 2
 
 
 def test_a_copy_that_is_opened_in_between_does_not_call_an_erasure_off(
