@@ -7,7 +7,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from mnemic.adapters.encryption.erasures import Account
 from mnemic.kernel.errors import Closed, KeysMissing, MnemicError, NotAStore, StoreFailed
 
 HOME = b"genesis"
+NOBODY = 65534
 
 
 @pytest.fixture
@@ -28,6 +29,32 @@ def file(tmp_path: Path) -> Path:
 def table(file: Path) -> Generator[KeyTable]:
     with closing(KeyTable(file)) as opened:
         yield opened
+
+
+@contextmanager
+def rights_of_a_reader(file: Path) -> Generator[None]:
+    """Be somebody who may read the file, and write nothing beside it: root may write everything."""
+    user = os.geteuid()
+    for folder in file.parents[:3]:
+        folder.chmod(folder.stat().st_mode | 0o055)
+    if user == 0:
+        os.chown(file, NOBODY, NOBODY)
+    file.parent.chmod(0o555)
+    os.seteuid(NOBODY if user == 0 else user)
+    yield
+    os.seteuid(user)
+    file.parent.chmod(0o755)
+
+
+@contextmanager
+def rights_of_its_owner(file: Path) -> Generator[None]:
+    """Be the one again who may, for the time of another block."""
+    user = os.geteuid()
+    os.seteuid(os.getuid())
+    file.parent.chmod(0o755)
+    yield
+    file.parent.chmod(0o555)
+    os.seteuid(user)
 
 
 CALLS: dict[str, Callable[[KeyTable], object]] = {
@@ -104,6 +131,21 @@ def test_a_file_that_was_cut_says_so_or_has_every_key(file: Path, left: int) -> 
     except (StoreFailed, NotAStore, KeysMissing):
         return
     assert found == kept
+
+
+@pytest.mark.skipif(os.name != "posix", reason="rights are others there")
+def test_a_reader_that_may_make_no_file_notices_what_others_destroy(file: Path) -> None:
+    """SQLite believes then that nobody writes, and would never look again."""
+    with closing(KeyTable(file)) as table:
+        space = table.begin("home", HOME)
+        made = table.keys(space, {"a", "b"})
+    with rights_of_a_reader(file), closing(KeyTable(file, read_only=True)) as reader:
+        assert reader.find([made["a"].name]) == (made["a"],)
+        with rights_of_its_owner(file), closing(KeyTable(file)) as table:
+            table.fulfil(table.intend(space, {"a"}, Account(1, b"digest")))
+        reader.refresh(space)
+        assert reader.find([made["a"].name]) is None
+        assert reader.find([made["b"].name]) == (made["b"],)
 
 
 def test_a_folder_that_may_not_be_entered_any_more_is_named(table: KeyTable) -> None:

@@ -48,6 +48,8 @@ class KeyFile:
         self.read_only = read_only
         self._data: Datastore | None = None
         self._identity: tuple[int, int] | None = None
+        self._unwatched: tuple[int, ...] | None = None
+        """What the file looked like when it was opened where SQLite cannot see others write."""
         self._is_scrubbed = True
         self._opening = Lock()
         if files.stands(self.path):
@@ -112,7 +114,23 @@ class KeyFile:
             except sqlite3.OperationalError:
                 if not self.read_only or self.path.with_name(f"{self.path.name}-wal").exists():
                     raise
+                self._unwatched = self._looks()
                 self._data = self._connected("ro&immutable=1")
+
+    def _watch(self) -> None:
+        """Open the file anew if others wrote it where SQLite cannot see that.
+
+        That is so in a folder where this process may make no file, for as long as nobody writes.
+        """
+        if self._data is not None and self._unwatched not in {None, self._looks()}:
+            seen, self._data, self._unwatched = self._data, None, None
+            seen.close()
+            self._open()
+
+    def _looks(self) -> tuple[int, ...]:
+        status = self.path.stat()
+        is_written = self.path.with_name(f"{self.path.name}-wal").exists()
+        return *_identity(self.path), status.st_size, status.st_mtime_ns, is_written
 
     def _connected(self, mode: Mode) -> Datastore:
         data = Datastore(self.path, mode=mode, synchronous="full")
@@ -198,8 +216,10 @@ class KeyFile:
                     nothing.execute(statement)
                 yield nothing.cursor()
             return
-        with self._named(), self._data.reading() as c:
-            yield c
+        with self._named():
+            self._watch()
+            with self._data.reading() as c:
+                yield c
 
     @contextmanager
     def _writing(self) -> Generator[sqlite3.Cursor]:
@@ -239,7 +259,8 @@ class KeyFile:
     def _damaged(self, detail: str) -> StoreFailed:
         return StoreFailed(
             f"{self.path} is no sound file of keys: {detail}",
-            recovery="Put your copy of it in its place, and erase again what was erased since.",
+            recovery="Put your copy of it in its place, without the files beside it whose names go "
+            f"on in -wal and -shm ({self.path.name}-wal), and erase again what was erased since.",
             path=str(self.path),
         )
 
