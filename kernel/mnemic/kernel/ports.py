@@ -304,6 +304,17 @@ class Log(Protocol):
         ...
 
 
+class Prompt(Protocol):
+    """What a log may offer besides: the right to append at once, or not at all."""
+
+    def writing_if_free(self) -> AbstractContextManager[bool]:
+        """Hold the right to append if nobody has it or waits for it; say whether it is held.
+
+        It is never waited for. Re-entrant: no.
+        """
+        ...
+
+
 class Telling(Protocol):
     """What a log may offer besides: word of what is written, by whatever process."""
 

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from threading import RLock
 from types import FrameType
 from typing import Any, TypeAlias
 
 import pytest
 
 from mnemic.adapters.embedders.hashing import HashEmbedder
-from mnemic.adapters.inprocess import SyncMemory, space
+from mnemic.adapters.inprocess import SyncMemory, folding
+from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.kernel.policy import DEFAULT, Policy
+from mnemic.kernel.ports import Log
 from mnemic.projections import columns
 from tests.adapters.inprocess.conftest import Open
 
 Verb: TypeAlias = Callable[[SyncMemory], object]
 
-LOOKS = {("_settle", columns.__file__), ("state", space.__file__)}
+LOOKS = {("_settle", columns.__file__), ("state", folding.__file__)}
 
 
 @contextmanager
@@ -47,6 +51,59 @@ def unguarded(memory: SyncMemory) -> Generator[list[str]]:
             yield found
         finally:
             sys.setprofile(None)
+
+
+class Taken:
+    """A log whose turn is always somebody else's, so that everybody has to wait for it."""
+
+    def __init__(self, behind: Log, waits: Callable[[], None]) -> None:
+        self._behind = behind
+        self._waits = waits
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._behind, name)
+
+    @contextmanager
+    def writing(self) -> Generator[None]:
+        self._waits()
+        with self._behind.writing():
+            yield
+
+    @contextmanager
+    def writing_if_free(self) -> Generator[bool]:
+        yield False
+
+
+class Queues(MemoryStore):
+    """A store of such logs, which notes by what way anybody came to wait with the guard in hand."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.guard: RLock | None = None
+        self.waits = 0
+        self.found: list[str] = []
+
+    def log(self, space: str, *, create: bool = True) -> Any:
+        return Taken(super().log(space, create=create), self._note)
+
+    def _note(self) -> None:
+        self.waits += 1
+        if self.guard is not None and not is_free(self.guard):
+            frames = traceback.extract_stack()
+            self.found.append(" < ".join(frame.name for frame in reversed(frames[-8:-2])))
+
+
+def is_free(guard: RLock) -> bool:
+    """Say whether another thread could have the guard."""
+
+    def take() -> bool:
+        taken = guard.acquire(blocking=False)
+        if taken:
+            guard.release()
+        return taken
+
+    with ThreadPoolExecutor(1) as other:
+        return other.submit(take).result()
 
 
 def session(memory: SyncMemory) -> None:
@@ -160,3 +217,18 @@ def test_nobody_looks_at_the_state_without_the_guard(opened: Open, verb: Verb) -
     with unguarded(memory) as found:
         verb(memory)
     assert found == []
+
+
+@pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
+def test_nobody_waits_for_the_turn_with_the_guard_in_hand(opened: Open, verb: Verb) -> None:
+    store = Queues()
+    memory = opened(store, actor="ines")
+    for number in range(6):
+        memory.learn(f"bees sleep on porch {number}")
+    memory.consolidate(command_id="asked before")
+    memory.deep_reference("bees", command_id="asked before too")
+    store.guard = memory._space.guard  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    before = store.waits
+    memory.learn("bees that wait")
+    verb(memory)
+    assert (store.waits > before, store.found) == (True, [])

@@ -20,9 +20,9 @@ from mnemic.kernel.ports import Log
 class Crowded:
     """A log where somebody else always writes while one waits for the turn."""
 
-    def __init__(self, behind: Log, other: SyncMemory) -> None:
+    def __init__(self, behind: Log, meanwhile: Callable[[int], object]) -> None:
         self._behind = behind
-        self._other = other
+        self._meanwhile = meanwhile
         self.turns = 0
 
     def __getattr__(self, name: str) -> Any:
@@ -31,9 +31,20 @@ class Crowded:
     @contextmanager
     def writing(self) -> Generator[None]:
         self.turns += 1
-        self._other.learn(f"something else {self.turns}")
+        self._meanwhile(self.turns)
         with self._behind.writing():
             yield
+
+    @contextmanager
+    def writing_if_free(self) -> Generator[bool]:
+        yield False
+
+
+def late(log: Any, clock: ManualClock) -> SyncMemory:
+    """Return another memory on the same log, for whom it is always somebody else's turn."""
+    space = Space(log, clock=clock, entropy=SeededEntropy("late"), actor="late", read_only=False)
+    space.restore()
+    return SyncMemory(space, embedder=HashEmbedder())
 
 
 VERBS: list[Callable[[SyncMemory], int]] = [
@@ -54,10 +65,18 @@ def test_a_command_that_is_decided_quickly_waits_for_one_turn(
         other.consolidate(limit=2)
         clock.advance(hours=1)
     other.learn("what everybody knows by now")
-    log: Any = Crowded(store.log("default"), other)
-    space = Space(log, clock=clock, entropy=SeededEntropy("late"), actor="late", read_only=False)
-    space.restore()
-    memory = SyncMemory(space, embedder=HashEmbedder())
+    log = Crowded(store.log("default"), lambda turn: other.learn(f"something else {turn}"))
+    memory = late(log, clock)
     assert verb(memory) > 0
     assert log.turns == 1
+    assert memory.verify().sound
+
+
+def test_what_was_decided_before_the_wait_is_decided_afresh_after_it() -> None:
+    store, clock = MemoryStore(), ManualClock()
+    other = SyncMemory.open(store, embedder=HashEmbedder(), clock=clock)
+    wasps = other.learn("wasps never sleep").block_id
+    memory = late(Crowded(store.log("default"), lambda _: other.forget(wasps)), clock)
+    assert memory.consolidate().promoted == 0
+    assert memory.block(wasps).status == other.block(wasps).status == "archived"
     assert memory.verify().sound

@@ -14,7 +14,8 @@ Rules of this module:
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from threading import get_ident
 from typing import TYPE_CHECKING, cast
 
@@ -32,7 +33,7 @@ from mnemic.kernel.ports import CommandRow, Head, Log, PayloadRow, Record
 
 if TYPE_CHECKING:
     from mnemic.adapters.encryption.erasures import Account
-    from mnemic.kernel.ports import Telling
+    from mnemic.kernel.ports import Prompt, Telling
 
 
 class EncryptedLog:
@@ -179,12 +180,36 @@ class EncryptedLog:
     @contextmanager
     def writing(self) -> Generator[None]:
         """Hold the right to append, fairly among processes. Not re-entrant."""
-        with self.inner.writing():
-            self._holder = get_ident()
-            try:
-                yield
-            finally:
-                self._holder = None
+        with self.inner.writing(), self._held():
+            yield
+
+    @property
+    def writing_if_free(self) -> Callable[[], AbstractContextManager[bool]]:
+        """What holds the right to append if it is free; see ``mnemic.kernel.ports.Prompt``.
+
+        Raises:
+            AttributeError: The log inside does not offer it.
+        """
+        return partial(self._writing_if_free, cast("Prompt", self.inner).writing_if_free)
+
+    @contextmanager
+    def _writing_if_free(
+        self, writing_if_free: Callable[[], AbstractContextManager[bool]]
+    ) -> Generator[bool]:
+        with writing_if_free() as is_ours:
+            if is_ours:
+                with self._held():
+                    yield True
+            else:
+                yield False
+
+    @contextmanager
+    def _held(self) -> Generator[None]:
+        self._holder = get_ident()
+        try:
+            yield
+        finally:
+            self._holder = None
 
     @contextmanager
     def _turn(self) -> Generator[None]:

@@ -8,14 +8,18 @@ Rules of this module:
    in files alone.
 4. Tables move what has gathered into their arrays when they are read, so whoever looks at the state
    holds the guard, as whoever folds does.
+5. Nobody who holds the guard waits for other processes, and so for the turn to write: whoever needs
+   both waits for the turn first. Who has it holds up all who write, here and elsewhere, so it does
+   not stand in line for the guard as well.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from itertools import starmap
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from attrs import define, field
@@ -62,7 +66,13 @@ class Folded:
     def __init__(self, log: Log, *, entropy: Entropy, read_only: bool) -> None:
         self.log = log
         self.codec = Codec(entropy)
-        self.guard = threading.RLock()
+        self._guard = threading.RLock()
+        self._is_mine: Callable[[], bool] = attrgetter("_is_owned")(self._guard)  # as conditions do
+        self._ahead = threading.Lock()
+        """Held by whoever has the turn to write, from when it wants the guard until it is done."""
+        self._turn_if_free: Callable[[], AbstractContextManager[bool]] = getattr(
+            log, "writing_if_free", _no_turn
+        )
         self.keeper: Keeper | None = None
         """Who keeps checkpoints of the state; None: nobody."""
         self.graphs: GraphKeeper | None = None
@@ -70,6 +80,36 @@ class Folded:
         self.far_of: FarOf | None = None
         """Says who has the vectors; None: the state holds them."""
         self._shared = _Shared(read_only=read_only)
+
+    @property
+    def guard(self) -> threading.RLock:
+        """What whoever looks at the state holds; taken after whoever has the turn to write."""
+        if self._ahead.locked() and not self._is_mine():
+            with self._ahead:  # and nothing more: it has come by then
+                pass
+        return self._guard
+
+    @contextmanager
+    def turn(self) -> Generator[None]:
+        """Wait for the turn to write, and hold it and the guard. The guard is not held yet.
+
+        Raises:
+            Closed: The space was closed meanwhile.
+            StoreBusy, StoreFailed: There is no turn to be had.
+        """
+        with self.log.writing(), self._ahead, self._guard:
+            self.check_open()
+            yield
+
+    def turn_if_free(self) -> AbstractContextManager[bool]:
+        """Hold the turn to write if nobody has it or waits for it; the guard is held.
+
+        See ``mnemic.kernel.ports.Prompt``; a log that does not offer it has none that is free.
+
+        Returns:
+            What says whether the turn is held.
+        """
+        return self._turn_if_free()
 
     @property
     def state(self) -> State:
@@ -313,6 +353,10 @@ class Folded:
 
 class _WordsErased(Exception):
     """Words that a checkpoint may hold are erased since. Never leaves this module."""
+
+
+def _no_turn() -> AbstractContextManager[bool]:
+    return nullcontext(enter_result=False)
 
 
 def _erases(recorded: Recorded) -> bool:

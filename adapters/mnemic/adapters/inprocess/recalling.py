@@ -127,9 +127,9 @@ def _recorded(space: Space, models: Models, found: _Found, command_id: str | Non
         before = _answered_before(space, models, decision_id(row.last))
         return Outcome(before, row.first, row.last, ())
 
+    outcome = space.execute(_command(request, command_id), decide, again=again)
+    result = answering.decided(outcome.extra, decision_id(outcome.last))
     with space.guard:
-        outcome = space.execute(_command(request, command_id), decide, again=again)
-        result = answering.decided(outcome.extra, decision_id(outcome.last))
         return _as_recorded(space, request, outcome.last, result)
 
 

@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from copy import copy
 from typing import Protocol, TypeVar, runtime_checkable
 
+from attrs import frozen
+
 from mnemic.adapters.inprocess import repeats
 from mnemic.adapters.inprocess.commands import (
     AFTER_ERASURE,
@@ -55,6 +57,20 @@ SHORT_S = 0.02
 has lost a race. That is a few durable appends; at the end of a queue it would lose the next too."""
 CONFLICTS_MAX = 100
 """Lost races after which a command gives up; under the writing lock none is lost at all."""
+
+
+@frozen(kw_only=True)
+class _Draft:
+    """What was decided without the turn to write it."""
+
+    command: Command
+    decide: Decide
+    written: Written
+    moment: Moment
+    head: int
+    """Version of the state that it was decided on."""
+    took_s: float
+    """What it took the processor."""
 
 
 @runtime_checkable
@@ -181,6 +197,16 @@ class Space(Folded):
     def session(self, session: SessionId | None) -> None:
         self._session = session
 
+    def check_no_session(self) -> None:
+        """Refuse to start a second session on one seat.
+
+        Raises:
+            SessionState: One is open.
+        """
+        session = self.session
+        if session is not None:
+            raise SessionState(f"session {session} is open", session_id=session)
+
     # --- now --------------------------------------------------------------------------------
 
     def moment(self) -> Moment:
@@ -220,8 +246,11 @@ class Space(Folded):
         self.check_writable()
         with self.guard:
             self.check_open()
-            with self.log.writing():
-                return self._executed(command, decide, again)
+            with self.turn_if_free() as is_ours:
+                if is_ours:
+                    return self._executed(command, decide, again)
+        with self.turn():
+            return self._executed(command, decide, again)
 
     def _executed(self, command: Command, decide: Decide, again: Again | None) -> Outcome:
         repeated = self.remembered(command)
@@ -248,7 +277,7 @@ class Space(Folded):
         """Like ``execute`` for decisions that take long: decide off the lock, then append.
 
         When the log has moved meanwhile the decision is made afresh: under the lock if it took no
-        time to speak of, and after a few lost races in any case.
+        time to speak of, and after a few lost races in any case. What writes nothing needs no turn.
         """
         self.check_writable()
         for _ in range(PREPARED_MAX):
@@ -262,18 +291,44 @@ class Space(Folded):
                 self.check_stands()
                 self.check_kept()
                 self.check_clear(command)
-                moment, begun = self.moment(), time.thread_time()
-                written = decide(self.live(moment), moment)
-                took_s = time.thread_time() - begun
-                with self.log.writing():
-                    if self.log.head().version == self.state.version:
-                        try:
-                            return self.append(command, written, moment)
-                        except VersionConflict:
-                            continue
-                    if took_s <= SHORT_S:
-                        return self._executed(command, decide, again)
+                draft = self._drafted(command, decide)
+                if not draft.written.events:
+                    return self.append(command, draft.written, draft.moment)
+                with self.turn_if_free() as is_ours:
+                    landed = self._landed(draft, again) if is_ours else None
+            if not is_ours:
+                with self.turn():
+                    landed = self._landed(draft, again)
+            if landed is not None:
+                return landed
         return self.execute(command, decide, again=again)
+
+    def _drafted(self, command: Command, decide: Decide) -> _Draft:
+        moment, begun = self.moment(), time.thread_time()
+        written = decide(self.live(moment), moment)
+        return _Draft(
+            command=command,
+            decide=decide,
+            written=written,
+            moment=moment,
+            head=self.state.version,
+            took_s=time.thread_time() - begun,
+        )
+
+    def _landed(self, draft: _Draft, again: Again | None) -> Outcome | None:
+        """Append a draft if the log stands where it was made, or decide afresh if that is quick.
+
+        Returns:
+            None if it is neither. The turn and the guard are held.
+        """
+        if self.log.head().version == self.state.version == draft.head:
+            try:
+                return self.append(draft.command, draft.written, draft.moment)
+            except VersionConflict:
+                return None
+        if draft.took_s <= SHORT_S:
+            return self._executed(draft.command, draft.decide, again)
+        return None
 
     def append(self, command: Command, written: Written, moment: Moment) -> Outcome:
         """Append events that were decided on the head, and fold them.
@@ -311,6 +366,9 @@ class Space(Folded):
         else:
             self._fold(stamped)
             self._advanced()
+        begun = written.events[0]
+        if isinstance(begun, happened.SessionStarted):
+            self._session = begun.session_id
         self.answered = last
         if self.stands is not None:
             self.stands = last

@@ -194,21 +194,24 @@ class SyncMemory(
         command = Command("start_session", {}, command_id)
 
         def decide(_view: View, _at: Moment) -> Written:
+            space.check_no_session()  # another caller on this seat may have been first
             session = SessionId(space.entropy.token(8).hex())
             return Written((SessionStarted(session_id=session),), extra=session)
 
-        with space.guard:
-            before = space.remembered(command)
-            if before is not None:
-                outcome = self._session_of(before)
-            elif space.session is not None:
-                raise SessionState(f"session {space.session} is open", session_id=space.session)
-            else:
-                outcome = space.execute(command, decide, again=self._session_of)
+        def again(row: CommandRow) -> Outcome:
             # Whoever did not hear the answer goes on with the session of the first time.
-            space.session = space.session or outcome.extra
-            if outcome.events:
-                self._crumbs = Breadcrumbs()
+            before = self._session_of(row)
+            space.session = space.session or before.extra
+            return before
+
+        with space.guard:
+            repeated = space.remembered(command)
+            before = None if repeated is None else again(repeated)
+            if before is None:
+                space.check_no_session()
+        outcome = before or space.execute(command, decide, again=again)
+        if outcome.events:
+            self._crumbs = Breadcrumbs()
         return self._session_result(outcome.extra, "started", outcome.last)
 
     def end_session(self, *, command_id: str | None = None) -> SessionResult:

@@ -57,13 +57,16 @@ class WriterQueue:
         """
         return self._held
 
+    def turn_if_free(self) -> AbstractContextManager[bool]:
+        """Hold the right to write if it is to be had at once; say whether it is held.
+
+        Raises:
+            Closed, StoreFailed: As ``turn``.
+        """
+        return _Chance(self._begin_if_free, self._end)
+
     def _begin(self) -> None:
-        if self._process != os.getpid():  # a lock that is carried along is held by both at once
-            raise StoreFailed(
-                f"the queue at {self._turn.path} was made by another process",
-                recovery="Open the store after the fork, in each process for itself.",
-                path=str(self._turn.path),
-            )
+        self._check_process()
         deadline = time.monotonic() + self._patience_s
         if not self._threads.acquire(timeout=self._patience_s):
             raise self._turn.busy()
@@ -74,13 +77,29 @@ class WriterQueue:
             raise
 
     def _take(self, deadline: float) -> None:
-        """Take the turn from other processes; among the threads it is ours."""
-        if self._is_closed:
-            raise Closed(f"the queue at {self._turn.path} is closed")
-        # Where an earlier wait goes on, a lock taken here would be shared with it.
-        is_ours = not self._stand_in.stands and self._is_free()
-        if not is_ours and not self._stand_in.wait(deadline - time.monotonic()):
+        """Wait for the turn until the clock ``time.monotonic`` shows *deadline*."""
+        if not self._is_free() and not self._stand_in.wait(deadline - time.monotonic()):
             raise self._turn.busy()
+
+    def _begin_if_free(self) -> bool:
+        self._check_process()
+        if not self._threads.acquire(blocking=False):
+            return False
+        is_ours = False
+        try:
+            is_ours = self._is_free()
+        finally:
+            if not is_ours:
+                self._threads.release()
+        return is_ours
+
+    def _check_process(self) -> None:
+        if self._process != os.getpid():  # a lock that is carried along is held by both at once
+            raise StoreFailed(
+                f"the queue at {self._turn.path} was made by another process",
+                recovery="Open the store after the fork, in each process for itself.",
+                path=str(self._turn.path),
+            )
 
     def _end(self) -> None:
         try:
@@ -89,8 +108,11 @@ class WriterQueue:
             self._threads.release()
 
     def _is_free(self) -> bool:
-        """Take the turn, if there is nobody before us."""
-        if not self._gate.taken():
+        """Take the turn, if no other process is before us; among the threads it is ours."""
+        if self._is_closed:
+            raise Closed(f"the queue at {self._turn.path} is closed")
+        # Where an earlier wait goes on, a lock taken here would be shared with it.
+        if self._stand_in.stands or not self._gate.taken():
             return False
         try:
             return self._turn.taken()
@@ -134,6 +156,28 @@ class _Turn(AbstractContextManager[None]):
         trace: TracebackType | None,
     ) -> None:
         self._end()
+
+
+class _Chance(AbstractContextManager[bool]):
+    """A turn that is had at once or not at all; to be entered once."""
+
+    def __init__(self, begin: Callable[[], bool], end: Callable[[], None]) -> None:
+        self._begin = begin
+        self._end = end
+        self._is_ours = False
+
+    def __enter__(self) -> bool:
+        self._is_ours = self._begin()
+        return self._is_ours
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._is_ours:
+            self._end()
 
 
 class Sidecar:

@@ -183,6 +183,16 @@ class MemoryLog:
         with self._turn:
             yield
 
+    @contextmanager
+    def writing_if_free(self) -> Generator[bool]:
+        """Hold the right to append if nobody has it; say whether it is held. Not re-entrant."""
+        is_ours = self._turn.acquire(blocking=False)
+        try:
+            yield is_ours
+        finally:
+            if is_ours:
+                self._turn.release()
+
     def append(
         self,
         records: Sequence[Record],

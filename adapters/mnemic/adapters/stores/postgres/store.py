@@ -276,6 +276,15 @@ class PostgresLog(RecordedLog):
         if not self._store.is_vacuumed:  # which takes time, and nobody else's
             self._store.vacuum()
 
+    @contextmanager
+    def writing_if_free(self) -> Generator[bool]:
+        """Hold the right to append if nobody has it or waits for it. Not re-entrant."""
+        self._store.require_writable()
+        with named(self._store.address), self._turns.turn_if_free() as is_ours:
+            yield is_ours
+        if is_ours and not self._store.is_vacuumed:
+            self._store.vacuum()
+
     def wait(self, after: int, timeout_s: float) -> bool:
         """Wait until the log goes on beyond version *after*, whoever writes it.
 

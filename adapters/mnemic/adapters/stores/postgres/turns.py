@@ -33,6 +33,8 @@ from mnemic.kernel.errors import StoreBusy
 LOG = logging.getLogger("mnemic.stores")
 
 _LOCK = b"SELECT pg_advisory_lock(%b)"
+_LOCK_IF_FREE = b"SELECT pg_try_advisory_lock(%b)"
+"""It is not free either while somebody waits for it."""
 _UNLOCK = b"SELECT pg_advisory_unlock(%b)"
 _UNLOCK_AND_TELL = b"SELECT pg_advisory_unlock(%b), pg_notify(%b, %b)"
 _TELL = b"SELECT pg_notify(%b, %b)"
@@ -72,13 +74,29 @@ class Turns:
             raise StoreBusy(f"another thread has held {shown} for too long", path=shown)
         try:
             with ExitStack() as stack:
-                connection = self._locked(stack)
-                self.is_taken = True
-                try:
+                # Who stands in a queue hears nothing; the server sends away who waits too long.
+                connection, _ = self._asked(stack, _LOCK, more_s=LOCK_TIMEOUT_S)
+                with self._held(connection):
                     yield
-                finally:
-                    self.is_taken = False
-                    self._give_back(connection)
+        finally:
+            self._threads.release()
+
+    @contextmanager
+    def turn_if_free(self) -> Generator[bool]:
+        """Hold the right to write if it is to be had at once; say whether it is held.
+
+        Raises:
+            Lost, psycopg.Error: As ``turn``.
+        """
+        if not self._threads.acquire(blocking=False):
+            yield False
+            return
+        try:
+            with ExitStack() as stack:
+                connection, is_ours = self._asked(stack, _LOCK_IF_FREE)
+                if is_ours:
+                    stack.enter_context(self._held(connection))
+                yield is_ours
         finally:
             self._threads.release()
 
@@ -93,24 +111,37 @@ class Turns:
             with suppress(Lost, psycopg.Error):
                 self._datastore.once(_TELL, (self._channel, news))
 
-    def _locked(self, stack: ExitStack) -> PatientConnection:
+    def _asked(
+        self, stack: ExitStack, statement: bytes, *, more_s: float = 0.0
+    ) -> tuple[PatientConnection, bool]:
+        """Return a connection that was asked for the lock, and whether it said so."""
         attempts = Attempts()
         while True:
             try:
-                return self._locked_once(stack)
+                return self._asked_once(stack, statement, more_s)
             except Lost as error:
                 if attempts.are_over(error):
                     raise
 
-    def _locked_once(self, stack: ExitStack) -> PatientConnection:
+    def _asked_once(
+        self, stack: ExitStack, statement: bytes, more_s: float
+    ) -> tuple[PatientConnection, bool]:
         connection = stack.enter_context(self._datastore.pinned())
         try:
-            # Who stands in a queue hears nothing; the server itself sends away who waits too long.
-            self._datastore.once(_LOCK, (self._key,), more_s=LOCK_TIMEOUT_S)
+            rows = self._datastore.once(statement, (self._key,), more_s=more_s)
         except BaseException:  # an interrupt may come in the moment in which it is ours
             connection.close()
             raise
-        return connection
+        return connection, bool(rows[0][0])
+
+    @contextmanager
+    def _held(self, connection: PatientConnection) -> Generator[None]:
+        self.is_taken = True
+        try:
+            yield
+        finally:
+            self.is_taken = False
+            self._give_back(connection)
 
     def _give_back(self, connection: PatientConnection) -> None:
         news, self._news = self._news, None

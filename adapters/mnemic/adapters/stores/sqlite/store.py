@@ -135,6 +135,11 @@ class SQLiteStore:
         self.require_writable()
         return self._queue.turn()
 
+    def writing_if_free(self) -> AbstractContextManager[bool]:
+        """Hold the right to append to this file if nobody has it or waits for it."""
+        self.require_writable()
+        return self._queue.turn_if_free()
+
     def require_writable(self) -> None:
         """Refuse to write to a store opened with ``read_only``."""
         if self.read_only:
@@ -254,6 +259,10 @@ class SQLiteLog(RecordedLog):
         A log whose head row cannot be read is damaged otherwise.
         """
         return shortfalls.of_log(self._store, self, self._number)
+
+    def writing_if_free(self) -> AbstractContextManager[bool]:
+        """Hold the right to append if nobody has it or waits for it. Not re-entrant."""
+        return self._store.writing_if_free()
 
     def check(self) -> None:
         """Check what the chain does not cover: which spaces there are, and which commands.
