@@ -40,11 +40,22 @@ SLOT_BYTES: Final = 128
 SPACES_MAX: Final = 2**20
 """Slots that a file may have; spaces with higher numbers have none. 128 MB, holes included."""
 MAGIC: Final = b"mnh1"
-_SLOT = Struct("<4sIQQ32s32s16sQ16x")
-_SUMMED = slice(8, None)
+INODE_MAX: Final = 2**64 - 1
+"""Some file systems have longer ones; their last 64 bits do."""
+_SEAL = Struct("<4sI")
+_BODY = Struct("<QQ32s32s16sQ16x")
 _FOR_GOOD = bytes(16)
-_INODE_MAX = 2**64 - 1
 _STARTS = Path("/proc/sys/kernel/random/boot_id")
+
+
+@frozen(kw_only=True)
+class Origin:
+    """What tells a log from all others that may have its number in a file of that name."""
+
+    genesis: bytes
+    """Chain digest of its first event."""
+    inode: int
+    """Of the database file that held it."""
 
 
 @frozen(kw_only=True)
@@ -55,10 +66,7 @@ class Acknowledged:
     """Its number in the tables."""
     head: Head
     """Where it ended then."""
-    genesis: bytes
-    """Chain digest of its first event: tells it from a log of another store."""
-    inode: int
-    """Of the database file that held it."""
+    origin: Origin
 
 
 class Heads:
@@ -97,18 +105,22 @@ class Heads:
             if found is not None:
                 yield found
 
-    def note(self, known: Acknowledged) -> None:
-        """Write down how far a log has been acknowledged. What cannot be written is not known."""
-        if self._read_only or self._start is None or not 0 < known.space < SPACES_MAX:
+    def note(self, space: int, head: Head, origin: Origin) -> None:
+        """Write down how far a log has been acknowledged. What cannot be written is not known.
+
+        Every append does this, so each microsecond counts.
+        """
+        start = self._start
+        if self._read_only or start is None or not 0 < space < SPACES_MAX:
             return
-        data = _slot(known, self._start)
-        with (
-            suppress(OSError),
-            self._guard,
-        ):  # it is not closed, nor its number given away, meanwhile
-            descriptor = self._opened()
-            if descriptor is not None:
-                _write(descriptor, data, known.space * SLOT_BYTES)
+        body = _BODY.pack(space, head.version, head.digest, origin.genesis, start, origin.inode)
+        with self._guard:  # or else the descriptor could be closed, and given to another file
+            try:
+                descriptor = self._descriptor or self._opened()
+                if descriptor is not None:
+                    _write(descriptor, _SEAL.pack(MAGIC, crc32(body)) + body, space * SLOT_BYTES)
+            except OSError:
+                pass
 
     def forget(self) -> None:
         """Let nothing be known of any log."""
@@ -176,21 +188,16 @@ def this_start() -> bytes | None:
         return None
 
 
-def _slot(known: Acknowledged, start: bytes) -> bytes:
-    fields = (known.space, known.head.version, known.head.digest, known.genesis, start)
-    inode = known.inode & _INODE_MAX
-    bare = _SLOT.pack(MAGIC, 0, *fields, inode)
-    return _SLOT.pack(MAGIC, crc32(bare[_SUMMED]), *fields, inode)
-
-
 def _acknowledged(data: bytes, space: int) -> Acknowledged | None:
     """Return what a slot says, if it is whole, of that space, and still to be held against it."""
-    if len(data) != SLOT_BYTES or data[: len(MAGIC)] != MAGIC:
+    body = data[_SEAL.size :]
+    if len(data) != SLOT_BYTES or _SEAL.unpack_from(data) != (MAGIC, crc32(body)):
         return None
-    _, checked, number, version, digest, genesis, start, inode = _SLOT.unpack(data)
-    if checked != crc32(data[_SUMMED]) or number != space or start not in {_FOR_GOOD, this_start()}:
+    number, version, digest, genesis, start, inode = _BODY.unpack(body)
+    if number != space or start not in {_FOR_GOOD, this_start()}:
         return None
-    return Acknowledged(space=space, head=Head(version, digest), genesis=genesis, inode=inode)
+    origin = Origin(genesis=genesis, inode=inode)
+    return Acknowledged(space=space, head=Head(version, digest), origin=origin)
 
 
 if sys.platform == "win32":  # where files are not written at a place, but one after the other

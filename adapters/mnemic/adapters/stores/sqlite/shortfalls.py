@@ -52,7 +52,7 @@ def of_log(store: SQLiteStore, log: SQLiteLog, number: int) -> Shortfall | None:
 def _shortfall(store: SQLiteStore, log: SQLiteLog, known: Acknowledged) -> Shortfall | None:
     head, version = log.head(), known.head.version
     if version > head.version:
-        is_same = known.inode in _files(store) if head.version < 0 else _is_of(log, known)
+        is_same = known.origin.inode in _files(store) if head.version < 0 else _is_of(log, known)
         if not is_same:
             return None  # another store had this name
         missing = plural(version - head.version, "event")
@@ -75,7 +75,7 @@ def _shortfall(store: SQLiteStore, log: SQLiteLog, known: Acknowledged) -> Short
 
 
 def _is_of(log: SQLiteLog, known: Acknowledged) -> bool:
-    return log.digest_at(0) == known.genesis
+    return log.digest_at(0) == known.origin.genesis
 
 
 def _files(store: SQLiteStore) -> set[int]:
@@ -87,7 +87,7 @@ def _files(store: SQLiteStore) -> set[int]:
     for known in store.heads.behind(0):
         first = chain.digest_of(next(iter(store.recorder.records(known.space, 0, 0)), None))
         if first is not None:
-            (ours if first == known.genesis else others).add(known.inode)
+            (ours if first == known.origin.genesis else others).add(known.origin.inode)
     return ours - others
 
 
@@ -113,7 +113,7 @@ def of_spaces(store: SQLiteStore) -> LogCorrupt | None:
     found = list(store.heads.behind(newest))
     if found:
         files, newest = _files(store), store.recorder.newest()  # somebody may have made one since
-        found = [known for known in found if known.space > newest and known.inode in files]
+        found = [known for known in found if known.space > newest and known.origin.inode in files]
     if not found:
         return None
     events = sum(known.head.version + 1 for known in found)

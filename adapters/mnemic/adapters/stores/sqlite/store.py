@@ -19,7 +19,7 @@ from mnemic.adapters.stores.recorded import RecordedLog
 from mnemic.adapters.stores.sqlite import opening, shortfalls
 from mnemic.adapters.stores.sqlite.connections import Synchronous
 from mnemic.adapters.stores.sqlite.faults import named
-from mnemic.adapters.stores.sqlite.heads import Acknowledged, Heads
+from mnemic.adapters.stores.sqlite.heads import INODE_MAX, Heads, Origin
 from mnemic.adapters.stores.sqlite.shortfalls import Shortfall
 from mnemic.kernel.errors import MnemicError, PointOutOfRange, StoreFailed, ViewReadOnly
 from mnemic.kernel.ports import Log, PayloadRow, Record
@@ -165,7 +165,7 @@ class SQLiteStore:
     @property
     def inode(self) -> int:
         """The number by which the file system knows the file that was opened."""
-        return self._file[1]
+        return self._file[1] & INODE_MAX
 
     def check_spaces(self) -> None:
         """Refuse a file that has lost whole spaces.
@@ -233,8 +233,10 @@ class SQLiteLog(RecordedLog):
         super().__init__(store.recorder, name, number)
         self._store = store
         self._is_draft = is_draft
-        self._first: bytes | None = None
-        """Chain digest of the first event, once it is known."""
+        self._origin: Origin | None = None
+        """What its slot has to say of it, once it has a first event."""
+        self._is_checked = False
+        """Whether it was held against its slot: nobody can make it shorter while it is open."""
 
     def writing(self) -> AbstractContextManager[None]:
         """Hold the right to append, fairly among processes. Not re-entrant."""
@@ -284,20 +286,21 @@ class SQLiteLog(RecordedLog):
 
         Nothing that fails here is worth an append.
         """
-        if self._first is None:
+        if self._origin is None:
             with suppress(MnemicError):
-                self._first = self.digest_at(0)
-            known = self._store.heads.of(self._number)
-            if known is not None and known.genesis != self._first:
-                self._store.heads.forget()  # all of it is of another store that had this name
-        if self._first is not None and self.tip.version >= 0:
-            known = Acknowledged(
-                space=self._number,
-                head=self.tip,
-                genesis=self._first,
-                inode=self._store.inode,
-            )
-            self._store.heads.note(known)
+                self._origin = self._looked_up()
+        if self._origin is not None and self._tip.version >= 0:
+            self._store.heads.note(self._number, self._tip, self._origin)
+
+    def _looked_up(self) -> Origin | None:
+        """Return what tells this log from others; None: it has no event that can be read."""
+        genesis = self.digest_at(0)
+        if genesis is None:
+            return None
+        known = self._store.heads.of(self._number)
+        if known is not None and known.origin.genesis != genesis:
+            self._store.heads.forget()  # all of it is of another store that had this name
+        return Origin(genesis=genesis, inode=self._store.inode)
 
     def _named(self) -> AbstractContextManager[None]:
         return self._store.naming
@@ -305,9 +308,11 @@ class SQLiteLog(RecordedLog):
     def _require_writable(self) -> None:
         self._store.require_writable()
         self._store.check_place()
-        lost = self.shortfall()
-        if lost is not None:
-            raise lost.error
+        if not self._is_checked:
+            lost = self.shortfall()
+            if lost is not None:
+                raise lost.error
+            self._is_checked = True
 
     def _appended(self, entry: Entry) -> None:
         if not self._is_draft:
