@@ -17,7 +17,11 @@ def files_of(bytes_max: int) -> Generator[None]:
 
 @contextmanager
 def descriptors(count: int) -> Generator[None]:
-    """Let this process open no file with a number from *count* on; lift the limit in the end."""
+    """Let this process open no file with a number from *count* on, or up to it; undo it in the end.
+
+    Raises:
+        ValueError: The system does not let anybody have so many.
+    """
     import resource  # noqa: PLC0415 - there is none on Windows
 
     with _limited(resource.RLIMIT_NOFILE, count):

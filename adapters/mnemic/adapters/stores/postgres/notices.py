@@ -65,13 +65,14 @@ class Notices:
     def count(self, space: int) -> int:
         """Return a number that changes with the news of *space*. From now on there are some."""
         with self._news:
+            count = self._count[space]  # known before the thread tells everybody that it hears
             if self._thread is None and not self._is_closed:
                 self._bell, ear = socket.socketpair()
                 self._thread = threading.Thread(
                     target=self._run, args=(ear,), name="mnemic notices", daemon=True
                 )
                 self._thread.start()
-            return self._count[space]
+            return count
 
     def rest(self, space: int, count: int, timeout_s: float) -> None:
         """Wait until the number of *space* is another than *count*, or it is time to look."""
@@ -88,9 +89,9 @@ class Notices:
         Returns:
             What ends it.
         """
-        self.count(space)
         with self._news:
             self._told[space].append(tell)
+        self.count(space)
 
         def end() -> None:
             with self._news, suppress(ValueError):
