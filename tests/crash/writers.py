@@ -27,8 +27,10 @@ from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.sqlite import SQLiteLog, SQLiteStore
 from mnemic.kernel.errors import Refused
 
-LIFE_MAX_S = 0.12
-"""An agent is killed at a random moment within so many seconds: the moment is the test."""
+COMMANDS_MAX = 24
+"""An agent is killed after one of so many commands were acknowledged, however long that takes..."""
+LIFE_MAX_S = 0.02
+"""... and at a random moment within so many seconds of it: the moment is the test."""
 WORDS = "amber birch cedar delta ember fjord grove heron inlet jetty kelp lagoon moor north".split()
 TOPICS = {
     "learn": ("block-learned.1",),
@@ -172,9 +174,11 @@ class Doomed:
 
         Every fifth one is young, and may not have opened the file yet.
         """
+        chance = random.Random(seed)
         with self.lines:
-            first = self.lines.readline() if seed % 5 else ""
-            time.sleep(random.Random(seed).uniform(0, LIFE_MAX_S))
+            heard = chance.randint(1, COMMANDS_MAX) if seed % 5 else 0
+            first = "".join(self.lines.readline() for _ in range(heard))
+            time.sleep(chance.uniform(0, LIFE_MAX_S))
             os.kill(self.process, signal.SIGKILL)
             _, status = os.waitpid(self.process, 0)
             assert os.WIFSIGNALED(status), "the agent fell by itself"

@@ -171,7 +171,7 @@ def _filled(folder: Path, room_bytes: int) -> Generator[None]:
 def _disk(lot: Lot, found: Findings) -> Generator[bool]:
     """Put a small disk into the folder if that is asked for, and say whether there is one."""
     mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(lot.folder)]
-    if not lot.is_disk or subprocess.run(mount, check=False, capture_output=True).returncode:
+    if not lot.is_disk or not _is_mounted(mount):
         found.counts["not tried"] += lot.is_disk
         yield False
         return
@@ -180,6 +180,14 @@ def _disk(lot: Lot, found: Findings) -> Generator[bool]:
         yield True
     finally:
         subprocess.run(["umount", str(lot.folder)], check=True)  # noqa: S607
+
+
+def _is_mounted(command: list[str]) -> bool:
+    """Mount something, and say whether one may, and can, here."""
+    try:
+        return not subprocess.run(command, check=False, capture_output=True).returncode
+    except OSError:  # no such program
+        return False
 
 
 # --- no rights ----------------------------------------------------------------------------------

@@ -135,6 +135,7 @@ class Interrupted(Datastore):
         raise KeyboardInterrupt
 
 
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # of a fork beside threads
 def test_a_forked_process_that_closes_the_store_leaves_its_parent_connected(
     store: PostgresStore,
 ) -> None:
@@ -265,7 +266,7 @@ def terminate(server: str) -> None:
 def test_a_server_that_starts_again_is_waited_for_and_one_that_does_not_is_told_of() -> None:
     with servers.folder() as folder:
         with servers.running(folder) as address:
-            store = PostgresStore(address, reconnect_s=10)
+            store = PostgresStore(address, reconnect_s=60)
             hasty = PostgresStore(address, reconnect_s=0.2)
             log, other = store.log("home"), hasty.log("home")
             append(log, 0)
