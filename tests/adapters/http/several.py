@@ -132,12 +132,14 @@ def _begun(command: list[str], store: Path, log: Path) -> Generator[Several]:
 def asked_again(client: httpx.Client, content: str, key: str) -> str:
     """Learn something, asking again until there is an answer, and return its id."""
     headers = {"idempotency-key": key}
-    while True:
+    deadline = time.monotonic() + 2 * PATIENCE_S  # one of its requests may end in none
+    while time.monotonic() < deadline:
         with suppress(httpx.TransportError):
             answer = client.post(BLOCKS, json={"content": content}, headers=headers)
             if answer.status_code in DONE:
                 return str(answer.json()["block_id"])
             assert answer.status_code == 503, answer.text
+    raise AssertionError(f"nobody answers {key}")
 
 
 def eventually(holds: Callable[[], bool]) -> None:

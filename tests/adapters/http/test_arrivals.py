@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
-from collections.abc import Iterator
+import time
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from threading import Event as Flag
 
@@ -17,11 +18,12 @@ import pytest
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.exchange.archive import Packed
 from mnemic.adapters.inprocess import SyncMemory
-from tests.adapters.http.running import Event, stream
+from mnemic.adapters.stores.locking import WriterQueue
+from tests.adapters.http.running import stream
 from tests.adapters.http.several import PATIENCE_S, several
 
-BLOCKS = 4000
-"""As many remembered commands, and so as many transactions of an import: a second or two."""
+BLOCKS = 2000
+"""As many remembered commands, and so as many transactions of an import, each of them in turn."""
 EXPORT = "export"
 BROUGHT = "/v1/spaces/brought"
 OFFER = {
@@ -43,10 +45,28 @@ def export(tmp_path_factory: pytest.TempPathFactory) -> bytes:
         return b"".join(packed)
 
 
-def until_partly_written(told: Iterator[Event]) -> None:
-    """Read on until some of what is brought is written; all was looked at once before."""
-    event = next(each for each in told if each.data["done"] > each.data["todo"] / 2)
-    assert event.data["done"] < event.data["todo"] * 0.9, "nothing is left that could be cut off"
+def events_in(store: Path) -> int:
+    """Return how many events there are in all spaces, those that nobody sees included."""
+    with closing(sqlite3.connect(store)) as connection:
+        (found,) = connection.execute("SELECT count(*) FROM stored_events").fetchone()
+    return int(found)
+
+
+@contextmanager
+def held_halfway(queue: WriterQueue, store: Path, before: int) -> Generator[None]:
+    """Let who brings a memory write some of it and no more, for a ``with`` block.
+
+    Writers take turns. Who has just written stands behind whoever waits for one; so to ask for it
+    again and again lets the other go on by few transactions at a time.
+    """
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        with queue.turn():
+            if events_in(store) > before:
+                assert events_in(store) < before + BLOCKS, "nothing is left that could be cut off"
+                yield
+                return
+        assert time.monotonic() < deadline
 
 
 def test_nobody_sees_a_space_that_comes_before_it_is_whole(tmp_path: Path, export: bytes) -> None:
@@ -81,10 +101,14 @@ def test_an_import_whose_worker_is_killed_leaves_no_space_and_can_be_repeated(
 ) -> None:
     with several(tmp_path, workers=2) as server, ExitStack() as stack:
         bringing, other = server.one_at_each(stack)
-        path = f"{BROUGHT}/import"
-        with stream(bringing, path, method="POST", content=export, headers=OFFER) as told:
-            until_partly_written(told)
-            os.kill(server.workers[0], signal.SIGKILL)
+        path, before = f"{BROUGHT}/import", events_in(server.store)
+        with closing(WriterQueue(server.store)) as queue, ExitStack() as coming:
+            with queue.turn():  # nothing is written as yet
+                told = coming.enter_context(
+                    stream(bringing, path, method="POST", content=export, headers=OFFER)
+                )
+            with held_halfway(queue, server.store, before):
+                os.kill(server.workers[0], signal.SIGKILL)
             with pytest.raises(httpx.TransportError):
                 list(told)
         assert "brought" not in other.get("/v1/spaces").text

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import stat
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import pytest
@@ -27,6 +27,7 @@ from tests.adapters.http.running import PATIENCE_S, Running, events, running
 TAR = {"content-type": "application/x-tar"}
 NAMES = (f"space-{number}" for number in count())
 LIMIT = 300_000
+T = TypeVar("T")
 
 
 @pytest.fixture(scope="module")
@@ -147,13 +148,16 @@ def test_while_it_comes_only_its_owner_may_read_it(
     assert modes == [0o700]
 
 
-def coming(spool: Path) -> Path:
-    """Return the folder of what comes in, once the server has seen that something does."""
+def soon(ask: Callable[[], T]) -> Generator[T]:
+    """Ask again and again, for as long as it may take until the answer is another."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
-        for found in spool.iterdir():
-            return found
-    raise AssertionError("nothing came")
+        yield ask()
+
+
+def coming(spool: Path) -> Path:
+    """Return the folder of what comes in, once the server has seen that something does."""
+    return next(found for found in soon(lambda: next(spool.iterdir(), None)) if found is not None)
 
 
 def test_a_sender_who_goes_away_leaves_neither_files_nor_a_space(
@@ -168,7 +172,7 @@ def test_a_sender_who_goes_away_leaves_neither_files_nor_a_space(
     with server.client() as leaving, pytest.raises(KeyboardInterrupt):
         bring(leaving, half(), space)
     with server.client() as root:
-        answers = (bring(root, body, space).status_code for _ in range(1000))
+        answers = soon(lambda: bring(root, body, space).status_code)
         assert next(each for each in answers if each not in {409, 503}) == 201
     assert list(spool.iterdir()) == []
 
@@ -192,7 +196,7 @@ def test_more_than_may_be_under_way_come_again(tmp_path: Path) -> None:
         # The place is free again, though whoever took it goes away in the middle.
         with client.stream("GET", "export") as answer:
             assert answer.status_code == 200
-        assert any(client.get("export").status_code == 200 for _ in range(1000))
+        assert any(each == 200 for each in soon(lambda: client.get("export").status_code))
 
 
 def test_a_space_that_is_there_is_not_touched(client: httpx.Client, root: httpx.Client) -> None:
