@@ -1,0 +1,380 @@
+"""Spaces whose vectors stay on the server: what goes wrong there, and what goes with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mnemic.adapters.clocks import ManualClock
+from mnemic.adapters.codec import Codec
+from mnemic.adapters.codec.embeddings import Embeddings
+from mnemic.adapters.embedders.hashing import HashEmbedder
+from mnemic.adapters.encryption import EncryptedStore, KeyTable
+from mnemic.adapters.entropy import SeededEntropy
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.proximity.keeper import Graphs
+from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.adapters.stores.postgres import PostgresStore
+from mnemic.adapters.stores.sightings import Sightings
+from mnemic.kernel.arithmetic import Integers
+from mnemic.kernel.errors import FieldRefused, LogCorrupt, NotAStore, StoreBusy, Unavailable
+from mnemic.kernel.events import EmbedderIdentity
+from mnemic.kernel.ports import PayloadRow, Record, Store
+from mnemic.kernel.results import RecallResult, Search
+from mnemic.kernel.vectors import Vector, pack
+from mnemic.projections.index import VectorIndex
+from mnemic.projections.rows.elsewhere import Elsewhere
+from mnemic.specs.contracts.indexes import spread
+from tests.adapters.checkpoints.states import keeper_of, restored, space_of, told, told_by_log
+from tests.adapters.stores.postgres.line import line
+from tests.adapters.stores.postgres.test_vector_rows import EveryPayload
+
+Edit = Callable[..., None]
+EMBEDDER = HashEmbedder(dimension=32)
+THINGS = 40
+
+
+@pytest.fixture(params=[True, False], ids=["pgvector", "bytea"])
+def kept(request: pytest.FixtureRequest, address: str) -> Generator[PostgresStore]:
+    """Return a store that keeps vectors."""
+    with closing(opened_store(address, pgvector=request.param)) as opened:
+        yield opened
+
+
+def opened_store(address: str, **options: Any) -> PostgresStore:
+    recogniser = Embeddings(Codec(SeededEntropy("seen")))
+    return PostgresStore(address, synchronous="normal", recogniser=recogniser, **options)
+
+
+def far(store: Store | str, **options: Any) -> SyncMemory:
+    return near(store, vectors="server", **options)
+
+
+def near(store: Store | str, **options: Any) -> SyncMemory:
+    # Time stands still, so that two answers may be compared.
+    return SyncMemory.open(store, space="home", embedder=EMBEDDER, clock=ManualClock(), **options)
+
+
+def learn(memory: SyncMemory, first: int = 0) -> list[str]:
+    ids = [memory.learn(f"thing {n} is {n * n}").block_id for n in range(first, first + THINGS)]
+    memory.consolidate()
+    return list(ids)
+
+
+def asked(memory: SyncMemory) -> RecallResult:
+    return memory.recall("thing 7", record=False)
+
+
+def index_of(memory: SyncMemory) -> VectorIndex:
+    space = space_of(memory)
+    with space.guard:
+        return space.state.indexes[EMBEDDER.identity]
+
+
+def size_of(index: VectorIndex) -> int:
+    """Return how many bytes of arrays an index takes when it is frozen."""
+    return sum(part.nbytes for part in index.frozen().values())
+
+
+# --- opening -------------------------------------------------------------------------------------
+
+
+def test_an_address_is_enough_and_no_vector_is_held(address: str) -> None:
+    with (
+        far(address, entropy=SeededEntropy("life")) as memory,
+        near(MemoryStore(), entropy=SeededEntropy("life")) as other,
+    ):
+        learn(memory)
+        learn(other)
+        expected = Search(retriever="exact", vectors=THINGS, place="server")
+        assert memory.status().search == expected
+        assert expected.summary == f"exact, over {THINGS} vectors on the server"
+        assert asked(memory) == asked(other)
+        assert size_of(index_of(memory)) == THINGS * 16 + 4
+        assert size_of(index_of(other)) == THINGS * (8 + 2 * 32)
+
+
+@pytest.mark.parametrize("retriever", ["exact", "auto"])
+def test_every_search_is_exact(kept: PostgresStore, retriever: str) -> None:
+    with far(kept, retriever=retriever) as memory:
+        learn(memory)
+        assert asked(memory).retriever == "exact"
+
+
+@pytest.mark.parametrize(
+    ("options", "field", "remedy"),
+    [
+        ({"vectors": "elsewhere"}, "vectors", ""),
+        ({"vectors": "server", "retriever": "ann"}, "retriever", "Let retriever be exact"),
+        ({"vectors": "server", "retriever": Graphs()}, "retriever", "Let retriever be exact"),
+        ({"vectors": "server", "keys": Path("keys")}, "vectors", "Leave out keys"),
+    ],
+)
+def test_what_does_not_go_with_it_is_refused_before_anything_is_opened(
+    options: dict[str, Any], field: str, remedy: str
+) -> None:
+    with pytest.raises(FieldRefused) as caught:
+        SyncMemory.open("postgresql:///nowhere", **options)
+    assert caught.value.facts["field"] == field
+    assert remedy in caught.value.recovery
+
+
+def test_a_store_that_is_no_server_is_refused(tmp_path: Path) -> None:
+    for path in (tmp_path / "agent.db", ":memory:", MemoryStore()):
+        with pytest.raises(FieldRefused, match="PostgreSQL server"):
+            SyncMemory.open(path, vectors="server")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_that_keeps_no_vectors_says_how_it_would(store: PostgresStore) -> None:
+    with pytest.raises(Unavailable) as caught:
+        far(store)
+    assert "with a recogniser" in caught.value.recovery
+
+
+def test_locked_words_have_none(kept: PostgresStore, tmp_path: Path) -> None:
+    locked = EncryptedStore(kept, KeyTable(tmp_path / "keys"))
+    with pytest.raises(FieldRefused, match="PostgreSQL server"):
+        far(locked)
+
+
+# --- others --------------------------------------------------------------------------------------
+
+
+def test_what_others_promote_who_keep_no_vectors_there_is_found(
+    kept: PostgresStore, address: str
+) -> None:
+    with far(kept) as memory, near(address) as other:
+        learn(memory)
+        learn(other, first=THINGS)
+        assert asked(memory) == asked(other)
+        assert memory.consolidate(relink=True).to_dict() != {}
+        assert asked(memory) == asked(other)
+
+
+def test_what_another_erases_between_two_looks_is_asked_for_again(kept: PostgresStore) -> None:
+    with far(kept) as memory, far(kept) as other:
+        blocks = learn(memory)
+        index = index_of(memory)
+        other.erase(blocks[7])
+        with pytest.raises(StoreBusy) as caught:
+            index.vector(7)
+        assert caught.value.recovery == "Ask again."
+        assert asked(memory) == asked(other)
+        assert index_of(memory).vector(7).tolist() == [0] * 32
+
+
+# --- damage --------------------------------------------------------------------------------------
+
+
+def test_a_vector_that_was_changed_lends_nobody_a_score(kept: PostgresStore, edit: Edit) -> None:
+    changed = (
+        "embedding = (SELECT embedding FROM vectors WHERE number = 8)",
+        "embedding = (SELECT embedding FROM vectors WHERE number = 9), owner = 'x'",
+    )
+    with far(kept) as memory:
+        learn(memory)
+        expected = asked(memory)
+        for change in changed:
+            edit(f"UPDATE vectors SET {change} WHERE number = 7")  # noqa: S608
+            with pytest.raises(LogCorrupt, match="not what its log vouches for") as caught:
+                memory.consolidate(relink=True)
+            assert "rebuild()" in caught.value.recovery
+        version = memory.status().version
+        kept.vectors.rebuild("home")
+        assert asked(memory) == expected
+        assert memory.status().version == version
+
+
+def test_what_is_no_vector_of_that_size_is_refused(kept: PostgresStore, edit: Edit) -> None:
+    with far(kept) as memory:
+        learn(memory)
+        short = "'[1,2]'" if kept.vectors.is_searched_there else r"'\x01000200'"
+        edit(f"UPDATE vectors SET embedding = {short} WHERE number = 7")  # noqa: S608
+        index = index_of(memory)
+        with pytest.raises(LogCorrupt, match="vector 7 of hash"):
+            index.vector(7)
+        with pytest.raises(LogCorrupt):
+            index.products([index.vector(8)], THINGS)
+
+
+def test_a_row_that_is_gone_is_missed_and_comes_back_at_the_next_opening(
+    kept: PostgresStore, edit: Edit
+) -> None:
+    with far(kept) as memory:
+        learn(memory)
+        expected = asked(memory)
+        edit("DELETE FROM vectors WHERE number = 7")
+        with pytest.raises(LogCorrupt, match="vector 7 of hash"):
+            asked(memory)
+    with far(kept) as memory:
+        assert asked(memory) == expected
+
+
+def test_a_table_that_was_emptied_is_made_anew_while_the_space_is_open(
+    kept: PostgresStore, edit: Edit
+) -> None:
+    with far(kept) as memory:
+        learn(memory)
+        expected = asked(memory)
+        edit("DELETE FROM vectors", "DELETE FROM vector_heads")
+        assert asked(memory) == expected
+
+
+def test_a_reader_of_a_table_that_is_behind_is_told_what_to_do(
+    kept: PostgresStore, address: str
+) -> None:
+    with far(kept) as memory:
+        learn(memory)
+    with near(address) as other:
+        learn(other, first=THINGS)
+    with closing(opened_store(address, read_only=True)) as reading:
+        with far(reading, read_only=True) as reader, pytest.raises(Unavailable) as caught:
+            asked(reader)
+        assert "vectors.reach()" in caught.value.recovery
+        kept.vectors.reach("home")
+        with far(reading, read_only=True) as reader, near(address) as other:
+            assert asked(reader) == asked(other)
+
+
+def test_a_recall_that_fails_half_way_records_nothing_and_blocks_nobody(
+    kept: PostgresStore, edit: Edit
+) -> None:
+    with far(kept) as memory:
+        learn(memory)
+        expected, version = asked(memory), memory.status().version
+        edit("ALTER TABLE vectors RENAME TO away")
+        with pytest.raises(NotAStore):
+            memory.recall("thing 7")
+        edit("ALTER TABLE away RENAME TO vectors")
+        with ThreadPoolExecutor(1) as another:
+            assert another.submit(asked, memory).result(timeout=30) == expected
+        assert memory.status().version == version
+
+
+def test_a_server_that_hangs_up_over_a_question_is_asked_again(address: str) -> None:
+    with (
+        line(address) as cable,
+        closing(opened_store(cable.address)) as store,
+        far(store) as memory,
+    ):
+        learn(memory)
+        index = index_of(memory)
+        query, every = index.vector(7), np.arange(THINGS)
+        expected = index.rough_cosines(query, every).tolist()
+        cable.cut_before_the_next_answer()
+        assert index.rough_cosines(query, every).tolist() == expected
+        cable.cut_before_the_next_question()
+        assert index.vector(7).tolist() == query.tolist()
+
+
+# --- checkpoints ---------------------------------------------------------------------------------
+
+
+def test_a_checkpoint_holds_no_vectors_and_is_gone_on_from(
+    kept: PostgresStore, tmp_path: Path
+) -> None:
+    with far(kept, checkpoints=tmp_path) as memory:
+        blocks = learn(memory)
+        memory.checkpoint()
+        version = memory.status().version
+        learn(memory, first=THINGS)
+        expected = asked(memory)
+    with far(kept, checkpoints=tmp_path) as memory:
+        assert restored(memory) == version
+        assert asked(memory) == expected
+        memory.erase(blocks[7])
+        memory.checkpoint()
+        expected = asked(memory)
+    with far(kept, checkpoints=tmp_path) as memory, near(kept) as other:
+        assert asked(memory) == asked(other) == expected
+
+
+def test_a_checkpoint_of_one_who_holds_them_is_gone_on_from(
+    kept: PostgresStore, tmp_path: Path
+) -> None:
+    with near(kept, checkpoints=tmp_path) as memory:
+        learn(memory)
+        memory.checkpoint()
+        version, expected = memory.status().version, asked(memory)
+    with far(kept, checkpoints=tmp_path) as memory:
+        assert restored(memory) == version
+        assert index_of(memory).is_elsewhere
+        assert asked(memory) == expected
+
+
+def test_a_checkpoint_without_vectors_is_passed_over_by_whoever_holds_them(
+    kept: PostgresStore, tmp_path: Path
+) -> None:
+    with far(kept, checkpoints=tmp_path) as memory:
+        learn(memory)
+        memory.checkpoint()
+        expected = asked(memory)
+    with near(kept, checkpoints=tmp_path) as memory:
+        assert restored(memory) is None
+        assert "its vectors stand elsewhere" in str(keeper_of(memory).trouble)
+        assert told(memory) == told_by_log(memory)
+        assert asked(memory) == expected
+
+
+# --- the port ------------------------------------------------------------------------------------
+
+
+class Named(EveryPayload):
+    """Takes each payload for a vector of one embedder."""
+
+    def __init__(self, embedder: EmbedderIdentity) -> None:
+        self._embedder = embedder
+
+    def sightings(self, records: Sequence[Record], payloads: Sequence[PayloadRow]) -> Sightings:
+        seen = super().sightings(records, payloads)
+        return Sightings(
+            vectors=tuple(each._replace(embedder=self._embedder.id) for each in seen.vectors)
+        )
+
+
+@pytest.mark.parametrize("pgvector", [True, False], ids=["pgvector", "bytea"])
+@pytest.mark.parametrize(("dimension", "count"), [(3, 50), (256, 5000), (4096, 300)])
+def test_an_index_over_the_server_answers_as_one_in_memory(
+    address: str, dimension: int, count: int, *, pgvector: bool
+) -> None:
+    embedder = EmbedderIdentity(name="none", dimension=dimension)
+    stored = spread(count, dimension)
+    with closing(
+        PostgresStore(address, synchronous="normal", recogniser=Named(embedder), pgvector=pgvector)
+    ) as store:
+        log = store.log("home")
+        log.append(
+            [Record(row, "thing-noted.1", b"{}") for row in range(count)],
+            [
+                PayloadRow(row, 0, f"{row}", b"key", (f"{row}",), pack(vector))
+                for row, vector in enumerate(stored)
+            ],
+        )
+        port = store.vectors.far("home", embedder, folded=lambda: count - 1)
+        ours, index = VectorIndex(Elsewhere(port)), VectorIndex()
+        for each in (ours, index):
+            each.extend(range(count), list(map(pack, stored)))
+        rows, few = np.arange(count), np.array([count - 1, 3, 7])
+        assert (port.multiplies, ours.standing) == (pgvector, count)
+        for query in stored[:2]:
+            assert ours.cosines(query).tolist() == index.cosines(query).tolist()
+            assert ours.cosines(query, few).tolist() == index.cosines(query, few).tolist()
+            rough = ours.rough_cosines(query, rows)
+            assert rough.tolist() == index.rough_cosines(query, rows).tolist()
+        assert pairs(ours, stored[:9], rows) == pairs(index, stored[:9], rows)
+        assert pairs(ours, stored[:9], few) == pairs(index, stored[:9], few)
+
+
+def pairs(index: VectorIndex, queries: list[Vector], rows: Integers) -> list[tuple[int, ...]]:
+    return sorted(
+        (int(query), int(row), int(cosine))
+        for found in index.pairs(queries, rows, floor=200_000_000)
+        for query, row, cosine in zip(found.queries, found.rows, found.cosines, strict=True)
+    )
