@@ -123,7 +123,8 @@ def rank(view: View, inquiry: Inquiry) -> Ranking:
 
     Source: DOMAIN section 6.
     """
-    everything, apart = _ranked(view, inquiry), view.unlimited()
+    apart = view.unlimited()
+    everything = _ranked(view, inquiry)
     if apart is None:
         return everything
     # Whoever is near is asked about all; of some, every vector is looked at.

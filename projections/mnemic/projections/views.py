@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import define, frozen
 from numpy.typing import NDArray
 
 from mnemic.kernel.arithmetic import MICROS_PER_HOUR, NANO, nano
@@ -78,6 +78,22 @@ class Products:
     """By the bytes of a question's vector."""
 
 
+@define(eq=False)
+class _Nearness:
+    """How near something is roughly: what was worked out last, for views of one moment."""
+
+    last: tuple[bytes, Ints, NDArray[np.float32]] | None = None
+    """The vector asked about, numbers of blocks, rising, and a fraction for each."""
+
+    def of(self, vector: Vector, numbers: Ints) -> NDArray[np.float32] | None:
+        """Return the fractions of some blocks, if they are all known."""
+        last = self.last
+        if last is None or last[0] != vector.tobytes():
+            return None
+        at = places(last[1], numbers)
+        return None if at.min(initial=0) < 0 else last[2][at]
+
+
 class View:
     """The read side of a space at a point. Implements ``mnemic.kernel.reading.Reading``."""
 
@@ -102,6 +118,8 @@ class View:
         """The zone of whoever commands on what this view shows; None: they reach all."""
         self._alone: Present | None = None
         """Who is left, where some are looked at as though there were no others."""
+        self._nearness: _Nearness | None = None
+        """What is shared with a view of some blocks: what is near to a question is so in both."""
         self.policy: Policy = self._in_force("policies", "policy") or DEFAULT
         self.embedder: EmbedderIdentity | None = self._in_force("embedders", "embedder")
 
@@ -184,6 +202,8 @@ class View:
     def unlimited(self) -> View | None:
         """Return this view as though no blocks were active but those that may take every place.
 
+        What the two are asked about the same vector, they work out once.
+
         Returns:
             None where all active blocks may, or none.
         """
@@ -192,7 +212,10 @@ class View:
             return None
         numbers = self.with_status(ACTIVE)
         free = numbers[self.shares(numbers) == NANO]
-        return self.among(free) if 0 < len(free) < len(numbers) else None
+        if not 0 < len(free) < len(numbers):
+            return None
+        self._nearness = _Nearness()
+        return self.among(free)
 
     def _by_zone(self, number_of: Callable[[str], int]) -> Ints:
         words = self._state.catalogue.zones.words
@@ -589,11 +612,22 @@ class View:
     def rough_cosines(self, vector: Vector, numbers: Ints) -> NDArray[np.float32]:
         """Return what ``cosines`` does, as a fraction that is almost right and quickly found.
 
+        Args:
+            vector: What is asked about.
+            numbers: Of active blocks, rising.
+
         Returns:
-            At most ``index.ROUGH`` away; above 0 exactly where the cosine is.
+            At most ``index.ROUGH`` away; above 0 exactly where the cosine is. The caller's own.
         """
+        nearness = self._nearness
+        known = None if nearness is None else nearness.of(vector, numbers)
+        if known is not None:
+            return known
         rows = self.vectors_of(numbers)
-        return self.index.rough_cosines(vector, rows, products=self._products_of(vector))
+        found = self.index.rough_cosines(vector, rows, products=self._products_of(vector))
+        if nearness is not None:
+            nearness.last = vector.tobytes(), numbers, found.copy()
+        return found
 
     def _products_of(self, vector: Vector) -> NDArray[np.float32] | None:
         products = self.products
