@@ -18,6 +18,7 @@ from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import Memory
 from mnemic.adapters.mcp.server import server
 from mnemic.adapters.mcp.stdio import reception
+from mnemic.kernel.ports import Embedder
 
 GATE = "Ines opens the gate at six every morning."
 OIL = "The gate squeaks at night and needs oil."
@@ -25,12 +26,14 @@ TEA = "Tomasz prefers black tea to green tea."
 
 
 @asynccontextmanager
-async def client(path: Path | str = ":memory:", **serving: Any) -> AsyncGenerator[Client]:
+async def client(
+    path: Path | str = ":memory:", *, embedder: Embedder | None = None, **serving: Any
+) -> AsyncGenerator[Client]:
     """Connect a client; *serving* is what ``reception`` takes besides the memory."""
     memory = partial(
         Memory.open,
         path,
-        embedder=HashEmbedder(),
+        embedder=embedder or HashEmbedder(),
         clock=ManualClock(),
         entropy=SeededEntropy("mcp"),
         read_only=serving.get("read_only", False),

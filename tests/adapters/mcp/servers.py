@@ -22,6 +22,7 @@ from mnemic.adapters.hosting import Spaces
 from mnemic.adapters.http.security import authentication
 from mnemic.adapters.http.settings import Settings
 from mnemic.adapters.mcp.mounting import Mounted, asgi
+from mnemic.kernel.ports import Embedder
 
 
 @frozen(kw_only=True)
@@ -40,11 +41,15 @@ class Served:
 
 @asynccontextmanager
 async def served(
-    folder: Path, *, spaces: tuple[str, ...] = ("default",), **door: Any
+    folder: Path,
+    *,
+    spaces: tuple[str, ...] = ("default",),
+    embedder: Embedder | None = None,
+    **door: Any,
 ) -> AsyncGenerator[Served]:
     """Serve spaces of a store in a folder."""
     keyring = Keyring.open(folder / "tokens")
-    opened = Spaces(folder / "agent.db", embedder=HashEmbedder(), clock=ManualClock())
+    opened = Spaces(folder / "agent.db", embedder=embedder or HashEmbedder(), clock=ManualClock())
     async with opened as known:
         for space in spaces:
             await known.make(space)

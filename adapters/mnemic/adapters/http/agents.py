@@ -15,6 +15,7 @@ from litestar.types import ControllerRouterHandler
 from mnemic.adapters.http import reading
 from mnemic.adapters.http.calling import Desk
 from mnemic.adapters.http.front import LOG
+from mnemic.adapters.http.observing import AGENTS
 from mnemic.adapters.http.relays import Application, Relays
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class Agents:
 
     def handlers(self, desk: Desk) -> Sequence[ControllerRouterHandler]:
         """Return the handler of everything under ``/mcp``; see ``application``."""
+        from mnemic.adapters.mcp.limits import Limits
         from mnemic.adapters.mcp.mounting import LOOPBACK, PATH, asgi
 
         settings = desk.settings
@@ -49,8 +51,16 @@ class Agents:
             # its own has none to show.
             hosts=LOOPBACK if settings.is_on_loopback else None,
             origins=settings.origins,
-            body_max=settings.body_max_bytes,
-            workers=settings.threads,
+            limits=Limits(
+                body_max_bytes=settings.body_max_bytes,
+                body_timeout_s=settings.body_timeout_s,
+                calls_max=settings.threads,
+                waiting_max=settings.waiting_max,
+                call_timeout_s=settings.call_timeout_s,
+                long_timeout_s=settings.long_timeout_s,
+                listeners_max=settings.streams_max,
+                retry_after_s=settings.retry_after_s,
+            ),
             elsewhere=None if desk.relays is None else partial(_elsewhere, desk, desk.relays),
         )
         self._stopping = desk.stopping
@@ -58,7 +68,7 @@ class Agents:
         async def served(scope: Any, receive: Any, send: Any) -> None:
             await door(scope, receive, send)
 
-        return [ASGIRouteHandler(PATH, is_mount=True, copy_scope=True)(served)]
+        return [ASGIRouteHandler(PATH, is_mount=True, copy_scope=True, name=AGENTS)(served)]
 
     @asynccontextmanager
     async def running(self, _: Litestar) -> AsyncGenerator[None]:

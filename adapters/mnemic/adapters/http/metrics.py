@@ -8,7 +8,7 @@ So a token of some spaces gets nothing (403), rather than less.
 Every application has a registry of its own; nothing is global. Series, all beginning ``mnemic_``:
 
 - ``requests_total{verb, status}``, ``request_duration_seconds{verb}`` (histogram, up to the last
-  byte; streams of events aside), ``requests_in_flight``;
+  byte; streams of events, and those on which agents only listen, aside), ``requests_in_flight``;
 - ``calls_running`` and ``calls_waiting`` (verbs on their threads, and in front of them),
   ``streams_open``, ``spaces_open``;
 - of each space that is open: ``space_version``, ``space_active_hours``, ``space_edges``,
@@ -101,7 +101,7 @@ class Metrics:
             verb = seen.verb
             if seen.status:
                 self._requests.labels(verb, str(seen.status)).inc()
-            if verb != streams.NAME:
+            if verb != streams.NAME and not seen.is_listening:
                 self._durations.labels(verb).observe(seen.duration_s)
 
     async def text(self) -> bytes:

@@ -18,6 +18,8 @@ from mnemic.kernel.errors import MnemicError
 OTHER = "other"
 """What is called a request that no route is for."""
 OPTIONS = "options"
+AGENTS = "mcp"
+"""What is called a request of an agent, whatever it asks for."""
 VERSION = b"mnemic-version"
 
 
@@ -39,6 +41,11 @@ class Seen:
         if self.scope["method"] == "OPTIONS":
             return OPTIONS
         return getattr(self.scope.get("route_handler"), "name", None) or OTHER
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether it is one of an agent that only listens: it lasts as long as the agent likes."""
+        return self.verb == AGENTS and self.scope["method"] == "GET"
 
     @property
     def space(self) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import types
 import typing
@@ -14,14 +13,13 @@ from urllib.parse import parse_qsl, unquote_to_bytes, urlencode
 import orjson
 from attrs import frozen
 
+from mnemic.adapters.http import bodies
 from mnemic.adapters.http.answers import JSON
 from mnemic.adapters.http.failures import (
-    BodyTooLarge,
     BodyUnreadable,
     MediaTypeRefused,
     NotAcceptable,
     PathUnknown,
-    RequestTooSlow,
     RequestUnreadable,
 )
 from mnemic.adapters.http.security import header
@@ -167,35 +165,8 @@ async def body(scope: Any, receive: Any, settings: Settings) -> bytes:
         RequestTooSlow: It was not there in time.
         RequestUnreadable: Whoever sent it has gone.
     """
-    announced = header(scope, b"content-length")
-    if announced is not None and announced.isdigit() and int(announced) > settings.body_max_bytes:
-        raise _too_large(settings)
-    parts: list[bytes] = []
-    size = 0
-    try:
-        async with asyncio.timeout(settings.body_timeout_s):
-            while True:
-                message = await receive()
-                if message["type"] != "http.request":
-                    raise RequestUnreadable("the connection ended before the body did")
-                part: bytes = message.get("body", b"")
-                size += len(part)
-                if size > settings.body_max_bytes:
-                    raise _too_large(settings)
-                parts.append(part)
-                if not message.get("more_body", False):
-                    return b"".join(parts) if len(parts) > 1 else part
-    except TimeoutError:
-        raise RequestTooSlow(
-            f"the body was not there after {settings.body_timeout_s:g} seconds",
-            timeout_s=settings.body_timeout_s,
-        ) from None
-
-
-def _too_large(settings: Settings) -> BodyTooLarge:
-    return BodyTooLarge(
-        f"the body is longer than {settings.body_max_bytes} bytes",
-        limit_bytes=settings.body_max_bytes,
+    return await bodies.whole(
+        scope, receive, max_bytes=settings.body_max_bytes, timeout_s=settings.body_timeout_s
     )
 
 

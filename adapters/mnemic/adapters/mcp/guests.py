@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
 from typing import Any, Protocol, Self
 
 import anyio
@@ -19,12 +18,13 @@ from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 
 from mnemic.adapters.access import Token
 from mnemic.adapters.hosting import Spaces
+from mnemic.adapters.mcp.crew import Crew
+from mnemic.adapters.mcp.limits import Limits
 from mnemic.adapters.mcp.seats import Seat, Sessions
 from mnemic.adapters.mcp.server import Context
 from mnemic.adapters.wire.verbs import Scope
 
 SEATS_MAX = 1000
-WORKERS = 16
 IDLE_S = 30 * 60.0
 """How long a seat is kept that nobody uses; the SDK keeps sessions of the protocol as long."""
 LOOK_AGAIN_S = 60.0
@@ -100,8 +100,8 @@ class Guests:
     sessions: Sessions = "auto"
     seats_max: int = SEATS_MAX
     idle_s: float = IDLE_S
-    workers: anyio.CapacityLimiter = field(factory=partial(anyio.CapacityLimiter, WORKERS))
-    """Calls that run at once; the others wait."""
+    crew: Crew = field(factory=lambda: Crew(Limits()))
+    """Makes the calls of all of them."""
     _places: dict[tuple[str, str, str], _Place] = field(factory=dict, init=False)
     """The one that nobody has used for longest stands first."""
 
@@ -111,7 +111,8 @@ class Guests:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._tidy)
             try:
-                yield self
+                async with self.crew.working():
+                    yield self
             finally:
                 tasks.cancel_scope.cancel()
                 with anyio.CancelScope(shield=True):
@@ -157,7 +158,7 @@ class Guests:
                     allows_in=visit.caller.allows,
                     sessions=self.sessions,
                     read_only=visit.read_only,
-                    workers=self.workers,
+                    crew=self.crew,
                 )
                 stack.push_async_callback(place.seat.leave)
                 place.leaving = stack.pop_all()

@@ -14,8 +14,6 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 import anyio
-import orjson
-from anyio import CapacityLimiter
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.lowlevel import Server
@@ -24,14 +22,21 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
 from mnemic.adapters.hosting import Spaces
-from mnemic.adapters.mcp.guests import VISIT, WORKERS, Caller, Guests, Visit
+from mnemic.adapters.http import bodies
+from mnemic.adapters.http.failures import Overloaded
+from mnemic.adapters.mcp import rejections
+from mnemic.adapters.mcp.crew import Crew
+from mnemic.adapters.mcp.guests import VISIT, Caller, Guests, Visit
+from mnemic.adapters.mcp.limits import Limits
 from mnemic.adapters.mcp.seats import Sessions
 from mnemic.adapters.mcp.server import server
-from mnemic.adapters.wire import problems
-from mnemic.kernel.errors import FieldRefused, MnemicError, PointOutOfRange, Unauthenticated
+from mnemic.kernel.errors import (
+    FieldRefused,
+    MnemicError,
+    PointOutOfRange,
+)
 
 PATH = "/mcp"
-BODY_MAX = 4 * 1024 * 1024
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 SHOWN_MAX = 20
 """Spaces that a refusal names."""
@@ -51,10 +56,12 @@ class Mounted:
         manager: StreamableHTTPSessionManager,
         authenticate: Authenticate,
         *,
+        limits: Limits,
         read_only: bool,
         elsewhere: Elsewhere | None = None,
     ) -> None:
         self.guests = guests
+        self._limits = limits
         self._manager = manager
         self._authenticate = authenticate
         self._read_only = read_only
@@ -84,7 +91,7 @@ class Mounted:
         try:
             visit = await self._visit(scope)
         except MnemicError as error:
-            await _refuse(error, send)
+            await rejections.problem(error, send)
             return
         other = None if self._elsewhere is None else self._elsewhere(visit)
         if other is not None:
@@ -97,10 +104,48 @@ class Mounted:
         match scope["method"]:
             case "GET":
                 await self._listen(self._manager.handle_request, scope, receive, send)
+            case "POST":
+                await self._take(scope, receive, send)
             case "DELETE":
                 await self._manager.handle_request(scope, receive, self._leaving(scope, send))
             case _:
                 await self._manager.handle_request(scope, receive, send)
+
+    async def _take(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve a message of a client."""
+        try:
+            body = await bodies.whole(
+                scope,
+                receive,
+                max_bytes=self._limits.body_max_bytes,
+                timeout_s=self._limits.body_timeout_s,
+            )
+        except MnemicError as error:
+            await self._send_away(error, send)
+            return
+        try:
+            self.guests.crew.check_room()
+        except Overloaded as error:
+            asked = rejections.asked(body)
+            if asked is not None:
+                await self._send_away(error, send, asked=asked)
+                return
+        await self._manager.handle_request(scope, _again(body, receive), self._hinting(send))
+
+    async def _send_away(self, error: MnemicError, send: Any, *, asked: Any = None) -> None:
+        retry_after_s = self._limits.retry_after_s
+        await rejections.message(error, send, asked=asked, retry_after_s=retry_after_s)
+
+    def _hinting(self, send: Any) -> Any:
+        """Return *send* for what the SDK answers: where it has no room, it says not until when."""
+
+        async def sending(message: Any) -> None:
+            if message.get("status") == HTTPStatus.SERVICE_UNAVAILABLE:
+                hint = rejections.retry_after(self._limits.retry_after_s)
+                message = {**message, "headers": [*message["headers"], hint]}
+            await send(message)
+
+        return sending
 
     def _leaving(self, scope: Any, send: Any) -> Any:
         """Return *send* for a client that ends its session.
@@ -125,6 +170,10 @@ class Mounted:
 
     async def _listen(self, serve: Application, scope: Any, receive: Any, send: Any) -> None:
         """Serve a stream on which a client only listens; it never ends by itself."""
+        if len(self._listening) >= self._limits.listeners_max:
+            full = Overloaded(f"{len(self._listening)} streams are open already")
+            await self._send_away(full, send)
+            return
         is_open = False
 
         async def noting(message: Any) -> None:
@@ -172,8 +221,7 @@ def asgi(
     hosts: Sequence[str] | None = LOOPBACK,
     origins: Iterable[str] = (),
     stateless: bool = False,
-    body_max: int = BODY_MAX,
-    workers: int = WORKERS,
+    limits: Limits | None = None,
     elsewhere: Elsewhere | None = None,
 ) -> Mounted:
     """Return the MCP door to *spaces*.
@@ -188,22 +236,23 @@ def asgi(
             any, which is safe only where nobody comes in without a token.
         origins: Web origins whose pages may ask, besides those of *hosts*.
         stateless: Whether clients from before 2026-07-28 get no session of the protocol.
-        body_max: Bytes of a request.
-        workers: Calls that run at once; the others wait.
+        limits: How much it takes on; None: as by default.
         elsewhere: Where several processes serve one address: which of them a visit belongs to, as
             an application that passes it on; None: to this one.
     """
-    limiter = CapacityLimiter(workers)
-    guests = Guests(spaces=spaces, sessions=sessions, workers=limiter)
+    limits = limits or Limits()
+    guests = Guests(spaces=spaces, sessions=sessions, crew=Crew(limits))
     manager = StreamableHTTPSessionManager(
         server(guests.opened),
         stateless=stateless,
         security_settings=_security(hosts, origins),
         session_idle_timeout=None if stateless else guests.idle_s,
         max_sessions=guests.seats_max,
-        max_request_body_size=body_max,
+        max_request_body_size=limits.body_max_bytes,
     )
-    return Mounted(guests, manager, authenticate, read_only=read_only, elsewhere=elsewhere)
+    return Mounted(
+        guests, manager, authenticate, limits=limits, read_only=read_only, elsewhere=elsewhere
+    )
 
 
 def _security(hosts: Sequence[str] | None, origins: Iterable[str]) -> TransportSecuritySettings:
@@ -251,6 +300,16 @@ def _only(names: Sequence[str]) -> str:
     )
 
 
+def _again(body: bytes, receive: Any) -> Any:
+    """Return what gives a body that was read once more, and then what comes after it."""
+    messages = iter(({"type": "http.request", "body": body, "more_body": False},))
+
+    async def receiving() -> Any:
+        return next(messages, None) or await receive()
+
+    return receiving
+
+
 def _user(visit: Visit) -> AuthenticatedUser:
     """Return a caller in the words of the SDK: one's sessions are of no use to another."""
     token = AccessToken(token="", client_id=visit.owner, scopes=[], subject=visit.space)
@@ -261,21 +320,3 @@ def _header(scope: Any, name: str) -> str | None:
     wanted = name.lower().encode()
     found = (value for each, value in scope["headers"] if each == wanted)
     return next((value.decode("latin-1") for value in found), None)
-
-
-async def _refuse(error: MnemicError, send: Any) -> None:
-    """Answer a request that never reached the server, as a problem. Source: RFC 9457."""
-    status = error.status
-    body = {
-        **problems.document_of(error),
-        "type": f"urn:mnemic:error:{error.code}",
-        "title": HTTPStatus(status).phrase,
-        "status": status,
-    }
-    challenge = isinstance(error, Unauthenticated)
-    headers = [
-        (b"content-type", b"application/problem+json"),
-        *([(b"www-authenticate", b'Bearer realm="mnemic"')] if challenge else []),
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": orjson.dumps(body)})

@@ -10,15 +10,15 @@ open when the client goes is ended, which consolidates what is pending.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from contextlib import nullcontext
-from typing import Any, Literal, TypeAlias
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import anyio
 from attrs import define, evolve, field
 
 from mnemic.adapters.inprocess.memory import Memory
 from mnemic.adapters.mcp.addresses import expanded
+from mnemic.adapters.mcp.crew import Crew
 from mnemic.adapters.mcp.tools import Allows, least_scope
 from mnemic.adapters.wire.calls import RECORDERS, Call, perform
 from mnemic.adapters.wire.verbs import Scope
@@ -33,6 +33,7 @@ from mnemic.kernel.errors import (
 Sessions: TypeAlias = Literal["auto", "manual"]
 """Who begins sessions: the door, or whoever calls ``start_session``."""
 Progress = Callable[[int, int], None]
+T = TypeVar("T")
 SESSION_VERBS = frozenset({"start_session", "end_session"})
 
 logger = logging.getLogger(__name__)
@@ -59,16 +60,17 @@ class Seat:
 
     memory: Memory
     """A handle of its own: actor, session and breadcrumbs are this client's."""
+    crew: Crew
+    """Makes the calls, those of other seats among them."""
     allows: Allows = everything
     allows_in: Callable[[str, Scope], bool] = everywhere
     """What this client may do in a space that it names: a fork makes another one."""
     sessions: Sessions = "auto"
     read_only: bool = False
     """Whether nobody may write here, whatever they are allowed."""
-    workers: anyio.CapacityLimiter | None = None
-    """How many calls may run at once, those of other seats among them; None: any number."""
     _has_session: bool = field(default=False, init=False)
     _beginning: anyio.Lock = field(factory=anyio.Lock, init=False)
+    _turn: anyio.Lock = field(factory=anyio.Lock, init=False)
 
     async def perform(self, call: Call, progress: Progress | None = None) -> Any:
         """Make a call, in a session if it writes, and return what the verb answers.
@@ -83,13 +85,24 @@ class Seat:
             MnemicError: Whatever the verb refuses or fails at.
         """
         call = self._checked(call)
-        async with self.workers or nullcontext():
-            if call.scope != "read" and call.verb not in SESSION_VERBS:
-                await self._begin()
-            answer = await perform(self.memory, await expanded(self.memory, call), progress)
+        if call.scope != "read" and call.verb not in SESSION_VERBS:
+            await self._begin()
+        answer = await perform(self.memory, await expanded(self.memory, call), progress)
         if call.verb in SESSION_VERBS:
             self._has_session = call.verb == "start_session"
         return answer
+
+    async def take(self, work: Callable[[], Awaitable[T]], *, is_long: bool = False) -> T:
+        """Do what a client asks for, in turn and within the limits of the door. See ``Crew.make``.
+
+        Args:
+            work: Calls of this seat.
+            is_long: Whether one of them is of those that take long.
+
+        Raises:
+            Overloaded, Overdue, Stopping: It was not done, or not in time.
+        """
+        return await self.crew.make(work, turn=self._turn, is_long=is_long)
 
     def may(self, verb: str) -> bool:
         """Return whether this client may use a verb, if need be without leaving a trace."""

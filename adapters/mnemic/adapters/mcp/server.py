@@ -25,11 +25,11 @@ from mnemic.adapters.mcp.completion import completed
 from mnemic.adapters.mcp.offers import listed
 from mnemic.adapters.mcp.progress import reported
 from mnemic.adapters.mcp.prompts import PROMPTS
-from mnemic.adapters.mcp.seats import Seat
+from mnemic.adapters.mcp.seats import Progress, Seat
 from mnemic.adapters.mcp.tools import tools
 from mnemic.adapters.wire import problems
 from mnemic.adapters.wire.verbs import SCOPES, Scope
-from mnemic.kernel.errors import MnemicError
+from mnemic.kernel.errors import MnemicError, Unavailable
 
 NAME = "mnemic"
 INSTRUCTIONS = """\
@@ -117,9 +117,12 @@ async def _call_tool(context: Context, params: types.CallToolRequestParams) -> t
         seat = await context.lifespan_context.seat(context)
         call = tool.call(params.arguments or {})
         if not call.spec.long:
-            return answered(call.verb, await seat.perform(call))
-        answer = await reported(context.session, lambda progress: seat.perform(call, progress))
-        return answered(call.verb, answer)
+            return answered(call.verb, await seat.take(lambda: seat.perform(call)))
+
+        async def work(progress: Progress) -> Any:
+            return await seat.take(lambda: seat.perform(call, progress), is_long=True)
+
+        return answered(call.verb, await reported(context.session, work))
     except MnemicError as error:
         return refused(error)
     except Exception as error:
@@ -147,7 +150,7 @@ async def _read_resource(
 ) -> types.ReadResourceResult:
     seat = await _seat(context)
     try:
-        found = await resources.read(seat, params.uri)
+        found = await seat.take(lambda: resources.read(seat, params.uri))
     except MnemicError as error:
         raise _protocol_error(error, uri=params.uri) from error
     return types.ReadResourceResult(contents=[found])
@@ -167,7 +170,7 @@ async def _get_prompt(
         raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name:.80}")
     seat = await _seat(context)
     try:
-        return await prompt.filled(seat, params.arguments or {})
+        return await seat.take(lambda: prompt.filled(seat, params.arguments or {}))
     except MnemicError as error:
         raise _protocol_error(error) from error
 
@@ -176,7 +179,8 @@ async def _complete(context: Context, params: types.CompleteRequestParams) -> ty
     seat = await _seat(context)
     asked = params.argument
     try:
-        return types.CompleteResult(completion=await completed(seat, asked.name, asked.value))
+        found = await seat.take(lambda: completed(seat, asked.name, asked.value))
+        return types.CompleteResult(completion=found)
     except MnemicError as error:
         raise _protocol_error(error) from error
 
@@ -184,4 +188,5 @@ async def _complete(context: Context, params: types.CompleteRequestParams) -> ty
 def _protocol_error(error: MnemicError, **facts: Any) -> MCPError:
     """Return a refusal outside of a tool call, which has no place for it but a protocol error."""
     document = problems.document_of(error)
-    return MCPError(types.INVALID_PARAMS, document["detail"], data={**facts, **document})
+    code = types.INTERNAL_ERROR if isinstance(error, Unavailable) else types.INVALID_PARAMS
+    return MCPError(code, document["detail"], data={**facts, **document})

@@ -20,7 +20,9 @@ from attrs import define, field
 from mcp.server.stdio import stdio_server
 
 from mnemic.adapters.inprocess.memory import Memory
+from mnemic.adapters.mcp.crew import Crew
 from mnemic.adapters.mcp.garbled import answering
+from mnemic.adapters.mcp.limits import OF_A_PIPE
 from mnemic.adapters.mcp.seats import Seat, Sessions, everything, reading
 from mnemic.adapters.mcp.server import Context, server
 
@@ -38,6 +40,7 @@ class OneClient:
     """A reception for a single client, whose name is known with its first request."""
 
     memory: Memory
+    crew: Crew
     actor: str | None
     session: str | None
     sessions: Sessions
@@ -52,6 +55,7 @@ class OneClient:
                 actor = self.actor or name_of(context)
                 self._seat = Seat(
                     memory=await self.memory.seat(actor=actor, session=self.session),
+                    crew=self.crew,
                     allows=reading if self.read_only else everything,
                     sessions="manual" if self.session else self.sessions,
                     read_only=self.read_only,
@@ -98,13 +102,15 @@ def reception(
         async with memory() as found:
             client = OneClient(
                 memory=found,
+                crew=Crew(OF_A_PIPE),
                 actor=actor,
                 session=session,
                 sessions=sessions,
                 read_only=read_only,
             )
             try:
-                yield client
+                async with client.crew.working():
+                    yield client
             finally:
                 await client.leave()
 

@@ -1,0 +1,60 @@
+"""The MCP door under the HTTP door: what the log and the numbers say of its requests."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.adapters.http.running import running
+from tests.adapters.http.several import eventually
+
+TAKES = {"accept": "application/json, text/event-stream"}
+INITIALIZE: dict[str, Any] = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "x", "version": "1"},
+    },
+}
+
+
+def test_requests_of_agents_stand_in_the_log_and_the_numbers_under_their_own_name(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "mnemic.http.access")
+    with running(tmp_path) as server, server.client() as client:
+        client.put("/v1/spaces/my%2Fnotes").raise_for_status()
+        opened = client.post("/mcp/my%2Fnotes?words=secret", json=INITIALIZE, headers=TAKES)
+        session = {**TAKES, "mcp-session-id": opened.headers["mcp-session-id"]}
+        with client.stream("GET", "/mcp/my%2Fnotes", headers=session) as listening:
+            client.get("/mcp/absent")
+            client.delete("/mcp", headers=session)
+            client.get("/mcpx")
+            listening.read()
+        eventually(partial(_are_counted, client))
+    lines = sorted(record.getMessage().split()[1:4] for record in caplog.records)
+    assert [line for line in lines if "mcp" in line[1]] == [
+        ["DELETE", "/mcp", "200"],
+        ["GET", "/mcp/absent", "404"],
+        ["GET", "/mcp/my%2Fnotes", "200"],
+        ["GET", "/mcpx", "404"],
+        ["POST", "/mcp/my%2Fnotes", "200"],
+    ]
+
+
+def _are_counted(client: httpx.Client) -> bool:
+    """Return whether the numbers tell of three answers and two refusals, two of them timed."""
+    page = client.get("/metrics").text.splitlines()
+    return {
+        'mnemic_requests_total{status="200",verb="mcp"} 3.0',
+        'mnemic_requests_total{status="404",verb="mcp"} 2.0',
+        'mnemic_request_duration_seconds_count{verb="mcp"} 2.0',
+    } <= set(page)
