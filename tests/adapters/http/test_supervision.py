@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -40,6 +41,9 @@ from tests.adapters.http.several import (
 
 COMMANDS = 40
 """Of each client that goes on while workers die."""
+MODEL_BYTES = 31 << 20
+"""The vectors of the bundled model alone; with its tokeniser and its libraries it is 76 MB."""
+_PRIVATE = re.compile(r"^Private_\w+: +(\d+) kB$", re.MULTILINE)
 
 
 @pytest.fixture
@@ -204,6 +208,26 @@ def test_a_store_that_others_cannot_open_is_served_by_one(
     keyring, settings = Keyring.open(tmp_path / "tokens"), Settings(port=0, open_loopback=True)
     with pytest.raises(FieldRefused, match="cannot share a store"):
         run(Spaces(store), keyring, settings, announce=lambda _: None, workers=2)
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="of Linux")
+def test_the_bundled_model_is_loaded_once_and_shared(server: Several) -> None:
+    workers = server.workers.values()
+    before = [private_bytes(pid) for pid in workers]
+    with ExitStack() as stack:
+        clients = server.one_at_each(stack)
+        clients[0].post(BLOCKS, json={"content": "Ines opens the gate."}).raise_for_status()
+        clients[0].post("/v1/spaces/default/consolidate").raise_for_status()
+        found = [each.post("/v1/spaces/default/recall", json={"query": "gate"}) for each in clients]
+    assert [len(each.json()["block_ids"]) for each in found] == [1] * 3
+    grown = [private_bytes(pid) - then for pid, then in zip(workers, before, strict=True)]
+    assert max(grown) < MODEL_BYTES
+
+
+def private_bytes(pid: int) -> int:
+    """Return how much memory a process shares with no other."""
+    told = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    return sum(int(each) for each in _PRIVATE.findall(told)) * 1024
 
 
 def test_the_store_is_left_as_after_any_other_end(server: Several) -> None:

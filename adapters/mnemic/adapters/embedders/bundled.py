@@ -53,6 +53,14 @@ class BundledEmbedder:
         """
         return EmbedderIdentity(name=NAME, dimension=DIMENSION, weights=_digest())
 
+    def load(self) -> None:
+        """Load the model now, and start no thread of ours: processes forked later share it.
+
+        Raises:
+            Unavailable: The package or a file of it is missing.
+        """
+        _model()
+
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row per text, shape (len(texts), 256), not normalised.
 

@@ -11,7 +11,7 @@ Rules of this module:
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -22,12 +22,13 @@ import anyio
 from anyio import to_thread
 from attrs import define, field, frozen
 
+from mnemic.adapters.embedders.bundled import BundledEmbedder
 from mnemic.adapters.exchange import files
 from mnemic.adapters.inprocess.memory import Memory
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.stores.opening import IN_MEMORY, Address, open_store
 from mnemic.kernel.decisions.learning import checked_name
-from mnemic.kernel.errors import Closed, FieldRefused, PointOutOfRange, SpaceExists
+from mnemic.kernel.errors import Closed, FieldRefused, PointOutOfRange, SpaceExists, Unavailable
 from mnemic.kernel.ports import Store
 from mnemic.kernel.results import ImportResult
 
@@ -141,6 +142,16 @@ class Spaces:
                 recovery="Name a store by its address, or serve with one worker.",
                 field="workers",
             )
+
+    def load_shared(self) -> None:
+        """Load what processes that are forked from this one can share: the bundled model.
+
+        Another one may hold threads, which no fork takes along; each process loads it for itself.
+        """
+        embedder = self._opening.get("embedder") or BundledEmbedder()
+        if isinstance(embedder, BundledEmbedder):
+            with suppress(Unavailable):  # whoever asks for it is told
+                embedder.load()
 
     async def __aenter__(self) -> Self:
         self._store = await to_thread.run_sync(

@@ -231,6 +231,7 @@ def run(
     spaces.check_shared()
     if find_spec("mcp") is not None:
         load()  # once, instead of once in each worker
+    spaces.load_shared()
 
     def work(post: Post) -> None:
         with observing() as observers:

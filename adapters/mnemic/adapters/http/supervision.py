@@ -3,7 +3,9 @@
 Rules of this module:
 
 1. The parent opens no store, runs no event loop and starts no thread, so that whatever it forks
-   begins clean: no handle of a database and no lock is ever carried across a fork.
+   begins clean: no handle of a database and no lock is ever carried across a fork. What it has
+   loaded is there for all: code, and the bundled model. (numpy has threads, and puts them away and
+   begins them anew around a fork by itself.)
 2. A worker that ends without having been told to is replaced at the same post: at once if it had
    served for a while, else later and later; after ``DEATHS_MAX`` in a row the parent gives up.
 3. A worker whose event loop stands still for too long is killed, and replaced as one that died; see
