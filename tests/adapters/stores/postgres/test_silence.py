@@ -80,6 +80,16 @@ def test_a_turn_whose_session_hangs_does_not_hold_up_what_is_done_in_it(
     assert contents(log) == whole(KNOWN + 2)
 
 
+def test_a_turn_that_is_asked_of_a_session_that_hangs_comes_from_another(
+    log: PostgresLog, server: str
+) -> None:
+    began = time.monotonic()
+    with stopped(sessions(server)), log.writing():
+        assert append(log, KNOWN) == KNOWN
+    assert time.monotonic() - began < SLACK_S  # and not after what others may wait in a queue
+    assert contents(log) == whole(KNOWN + 1)
+
+
 def test_a_server_that_hangs_altogether_is_told_of(log: PostgresLog, server: str) -> None:
     began = time.monotonic()
     with stopped([postmaster(server), *sessions(server)]):

@@ -32,9 +32,9 @@ from mnemic.kernel.errors import StoreBusy
 
 LOG = logging.getLogger("mnemic.stores")
 
+_TRY = b"SELECT pg_try_advisory_lock(%b)"
+"""It is not to be had either while somebody waits for it."""
 _LOCK = b"SELECT pg_advisory_lock(%b)"
-_LOCK_IF_FREE = b"SELECT pg_try_advisory_lock(%b)"
-"""It is not free either while somebody waits for it."""
 _UNLOCK = b"SELECT pg_advisory_unlock(%b)"
 _UNLOCK_AND_TELL = b"SELECT pg_advisory_unlock(%b), pg_notify(%b, %b)"
 _TELL = b"SELECT pg_notify(%b, %b)"
@@ -74,8 +74,7 @@ class Turns:
             raise StoreBusy(f"another thread has held {shown} for too long", path=shown)
         try:
             with ExitStack() as stack:
-                # Who stands in a queue hears nothing; the server sends away who waits too long.
-                connection, _ = self._asked(stack, _LOCK, more_s=LOCK_TIMEOUT_S)
+                connection, _ = self._asked(stack, is_patient=True)
                 with self._held(connection):
                     yield
         finally:
@@ -93,7 +92,7 @@ class Turns:
             return
         try:
             with ExitStack() as stack:
-                connection, is_ours = self._asked(stack, _LOCK_IF_FREE)
+                connection, is_ours = self._asked(stack, is_patient=False)
                 if is_ours:
                     stack.enter_context(self._held(connection))
                 yield is_ours
@@ -111,28 +110,28 @@ class Turns:
             with suppress(Lost, psycopg.Error):
                 self._datastore.once(_TELL, (self._channel, news))
 
-    def _asked(
-        self, stack: ExitStack, statement: bytes, *, more_s: float = 0.0
-    ) -> tuple[PatientConnection, bool]:
-        """Return a connection that was asked for the lock, and whether it said so."""
+    def _asked(self, stack: ExitStack, *, is_patient: bool) -> tuple[PatientConnection, bool]:
+        """Return a connection that was asked for the lock, and whether it has it."""
         attempts = Attempts()
         while True:
             try:
-                return self._asked_once(stack, statement, more_s)
+                return self._asked_once(stack, is_patient=is_patient)
             except Lost as error:
                 if attempts.are_over(error):
                     raise
 
-    def _asked_once(
-        self, stack: ExitStack, statement: bytes, more_s: float
-    ) -> tuple[PatientConnection, bool]:
+    def _asked_once(self, stack: ExitStack, *, is_patient: bool) -> tuple[PatientConnection, bool]:
         connection = stack.enter_context(self._datastore.pinned())
         try:
-            rows = self._datastore.once(statement, (self._key,), more_s=more_s)
+            is_ours = self._datastore.once(_TRY, (self._key,)) == [(True,)]
+            if is_patient and not is_ours:  # tried first: a server that hangs is no queue
+                # Who waits hears nothing; the server itself sends away who waits too long.
+                self._datastore.once(_LOCK, (self._key,), more_s=LOCK_TIMEOUT_S)
+                is_ours = True
         except BaseException:  # an interrupt may come in the moment in which it is ours
             connection.close()
             raise
-        return connection, bool(rows[0][0])
+        return connection, is_ours
 
     @contextmanager
     def _held(self, connection: PatientConnection) -> Generator[None]:
