@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from contextlib import closing
@@ -223,6 +224,27 @@ def test_a_file_that_cannot_be_made_holds_up_nobody(path: Path) -> None:
     write(path, 3, 1)
     with closing(SQLiteStore(path)) as store:
         assert read(store.log("home")) == ([0, 1, 2, 3], None)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may do anything")
+def test_a_reader_of_a_file_as_it_stands_does_not_miss_what_comes_later(
+    path: Path, tmp_path: Path
+) -> None:
+    write(path, 0, 3)
+    stored, before = path.read_bytes(), beside(path, ".heads").read_bytes()
+    write(path, 3, 1)
+    later = beside(path, ".heads").read_bytes()
+    path.write_bytes(stored)
+    beside(path, ".heads").write_bytes(before)
+    tmp_path.chmod(0o500)  # so that SQLite takes the file as it stands
+    try:
+        with closing(SQLiteStore(path, read_only=True)) as store:
+            beside(path, ".heads").write_bytes(later)  # somebody elsewhere has written meanwhile
+            assert read(store.log("home")) == ([0, 1, 2], None)
+        with closing(SQLiteStore(path, read_only=True)) as store:
+            assert read(store.log("home")) == ([0, 1, 2], 3)
+    finally:
+        tmp_path.chmod(0o700)
 
 
 # --- spaces that are lost as a whole --------------------------------------------------------

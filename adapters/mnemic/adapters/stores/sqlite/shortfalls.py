@@ -63,6 +63,8 @@ def _shortfall(store: SQLiteStore, log: SQLiteLog, known: Acknowledged) -> Short
             problem=f"it ends before, and {missing} cannot be found that {_had(store)}",
             acknowledged=version,
         )
+    if head == known.head:
+        return None
     if log.digest_at(version) in {None, known.head.digest} or not _is_of(log, known):
         return None
     return _told(

@@ -250,7 +250,8 @@ class SQLiteLog(RecordedLog):
         Raises:
             LogCorrupt: With the fact ``version``, where events are damaged or missing.
         """
-        lost = self.shortfall()
+        is_known = upto is not None and upto <= self._tip.version
+        lost = None if is_known else self.shortfall()
         yield from super().read(after, upto)
         if lost is not None and (upto is None or upto > lost.end):
             raise lost.error
