@@ -42,6 +42,7 @@ from mnemic.adapters.cli.invocation import (
     STANDARD_INPUT,
     Invocation,
     RetrieverName,
+    VectorsName,
     invocation,
     wants_traceback,
 )
@@ -81,7 +82,17 @@ Errors stand on standard error and say what to do next.
 """
 
 VALUED = frozenset(
-    {"--db", "--keys", "--space", "--actor", "--session", "--embedder", "--tokens", "--retriever"}
+    {
+        "--db",
+        "--keys",
+        "--space",
+        "--actor",
+        "--session",
+        "--embedder",
+        "--tokens",
+        "--retriever",
+        "--vectors",
+    }
 )
 FLAGS = frozenset({"--json"})
 """Options of every command, with and without a value; see ``launch``."""
@@ -232,6 +243,7 @@ def launch(
         CounterName, Parameter(name="--tokens", env_var="MNEMIC_TOKENS")
     ] = "estimate",
     retriever: Annotated[RetrieverName, Parameter(env_var="MNEMIC_RETRIEVER")] = "exact",
+    vectors: Annotated[VectorsName, Parameter(env_var="MNEMIC_VECTORS")] = "process",
     as_json: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
     """Run one command.
@@ -251,6 +263,8 @@ def launch(
             o200k_base or another encoding (an extra). A replay needs the counter of its decision.
         retriever: How near vectors are found: exact, by looking at all; or ann, by the graphs that
             a host has left beside the store. For a single question that is the slower way.
+        vectors: Where the vectors of open spaces are held: in this process; or on the server of a
+            PostgreSQL store alone, which is slower and takes less memory. Answers are the same.
         as_json: Print one JSON document (log, history: one per line), errors too.
     """
     run = invocation(
@@ -262,6 +276,7 @@ def launch(
         embedder=embedder,
         counter=counter,
         retriever=retriever,
+        vectors=vectors,
         as_json=as_json,
     )
     called, bound, injected = app.parse_args(tokens)

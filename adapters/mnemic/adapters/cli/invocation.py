@@ -39,6 +39,7 @@ STANDARD_INPUT = "-"
 SPACE = "default"
 """The space that is meant if none is named."""
 RetrieverName = Literal["exact", "ann"]
+VectorsName = Literal["process", "server"]
 """How near vectors are found. ``auto`` would always be exact here: a process that asks a single
 question never gets back the time that taking up graphs takes."""
 
@@ -82,6 +83,8 @@ class Invocation:
     """How tokens are counted."""
     retriever: RetrieverName = "exact"
     """``ann``: by the graphs that stand beside the file. None is ever built."""
+    vectors: VectorsName = "process"
+    """``server``: on that of the store, and not in this process."""
     as_json: bool = False
     point: Point | None = None
     """From where one looks; None: from now."""
@@ -272,6 +275,7 @@ def invocation(
     embedder: EmbedderName | None = None,
     counter: CounterName = "estimate",
     retriever: RetrieverName = "exact",
+    vectors: VectorsName = "process",
     as_json: bool,
 ) -> Invocation:
     """Return an invocation on the streams of this process; what they cannot encode is replaced."""
@@ -287,6 +291,7 @@ def invocation(
         embedder=embedder,
         counter=counter,
         retriever=retriever,
+        vectors=vectors,
         as_json=as_json,
     )
 

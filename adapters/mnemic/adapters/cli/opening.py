@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mnemic.adapters.embedders.shipped import embedder_named
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.inprocess.whereabouts import are_on_server
 from mnemic.adapters.proximity.keeper import Graphs
 from mnemic.adapters.stores.addresses import IN_MEMORY, is_file, told
 from mnemic.adapters.stores.ends import check_end
@@ -68,7 +69,8 @@ def opened(
     wanted = None if run.embedder is None or read_only else embedder_named(run.embedder)
     if not (making or read_only or is_file(run.path)):
         open_store(run.path, read_only=True).close()  # it is there, or nothing is made
-    store = open_store(run.path, read_only=read_only, keys=run.keys)
+    are_far = are_on_server(run.vectors, retriever=run.retriever)
+    store = open_store(run.path, read_only=read_only, keys=run.keys, vectors=are_far)
     try:
         if not making:
             _check_space(run, store)
@@ -80,6 +82,7 @@ def opened(
             actor=actor_of(run),
             read_only=read_only,
             retriever=ASKED_ONCE if run.retriever == "ann" else "exact",
+            vectors=run.vectors,
         ) as memory:
             if read_only and warning:
                 _warn_of_damage(run, store, memory)

@@ -88,7 +88,7 @@ def open_space(  # each argument is one thing that a host may plug in
     """
     checked_name("space", space)
     checked_name("actor", actor)
-    are_far = are_on_server(vectors, keys=keys, retriever=retriever)
+    are_far = are_on_server(vectors, retriever=retriever)
     graphs = None if are_far else wanted_graphs(retriever)
     if policy is not None and not isinstance(policy, Policy):
         raise PolicyRefused(f"not a policy: {policy!r:.100}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final, Literal, Protocol, TypeAlias
 
 from mnemic.adapters.proximity.keeper import Graphs
@@ -31,11 +30,11 @@ class _Vectors(Protocol):
     def rebuild(self, space: str) -> None: ...
 
 
-def are_on_server(vectors: object, *, keys: str | Path | None, retriever: object) -> bool:
+def are_on_server(vectors: object, *, retriever: object) -> bool:
     """Say whether the vectors are to stay on the server, and refuse what does not go with that.
 
     Raises:
-        FieldRefused: It is nowhere, or the words are locked, or graphs are asked for.
+        FieldRefused: They are to be nowhere, or graphs are asked for.
     """
     if vectors not in WHEREABOUTS:
         raise FieldRefused(
@@ -43,12 +42,6 @@ def are_on_server(vectors: object, *, keys: str | Path | None, retriever: object
         )
     if vectors == "process":
         return False
-    if keys is not None:
-        raise FieldRefused(
-            "locked words have no vectors on a server: those tell what a text is about",
-            recovery="Leave out keys, or keep the vectors in the process.",
-            field="vectors",
-        )
     if retriever == "ann" or isinstance(retriever, Graphs):
         raise FieldRefused(
             "graphs are made of vectors in the process, and these are on the server",

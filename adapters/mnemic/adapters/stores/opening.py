@@ -39,7 +39,8 @@ def open_store(
         vectors: Whether the server keeps vectors to be searched there.
 
     Raises:
-        FieldRefused: *synchronous* is neither, or there is no server that could keep *vectors*.
+        FieldRefused: *synchronous* is neither, or there is no server that could keep *vectors*,
+            or the words are locked.
         NotAStore: There is something else, or no store of ours has such an address.
         StoreTooNew, StoreFailed, StoreBusy: See each.
         Unavailable: The driver of PostgreSQL, or what keys take, is not installed.
@@ -49,6 +50,12 @@ def open_store(
             "vectors can stand on a PostgreSQL server, and this is none",
             recovery="Give the address of a server, postgresql://user@host/database, or leave "
             "the vectors in the process.",
+            field="vectors",
+        )
+    if vectors and keys is not None:
+        raise FieldRefused(
+            "locked words have no vectors on a server: those tell what a text is about",
+            recovery="Leave out keys, or keep the vectors in the process.",
             field="vectors",
         )
     inner = _opened(address, synchronous=synchronous, read_only=read_only, vectors=vectors)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from attrs import evolve
 
 from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.codec import Codec
@@ -25,6 +26,7 @@ from mnemic.adapters.stores.sightings import Sightings
 from mnemic.kernel.arithmetic import Integers
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, NotAStore, StoreBusy, Unavailable
 from mnemic.kernel.events import EmbedderIdentity
+from mnemic.kernel.policy import DEFAULT
 from mnemic.kernel.ports import PayloadRow, Record, Store
 from mnemic.kernel.results import RecallResult, Search
 from mnemic.kernel.vectors import Vector, pack
@@ -38,6 +40,24 @@ from tests.adapters.stores.postgres.test_vector_rows import EveryPayload
 Edit = Callable[..., None]
 EMBEDDER = HashEmbedder(dimension=32)
 THINGS = 40
+MANY = 900
+"""Of more than 512 not all are looked at closely."""
+FEW = evolve(DEFAULT, name="few", candidates=3, expansions=2, runners_up=3)
+"""So few are looked at closely that rough products decide who they are."""
+ONE = ("anchor", "birch", "cable", "drum", "ember", "flint", "gravel")
+OTHER = (
+    "holds",
+    "turns",
+    "meets",
+    "keeps",
+    "lifts",
+    "parts",
+    "sees",
+    "nears",
+    "rings",
+    "is",
+    "has",
+)
 
 
 @pytest.fixture(params=[True, False], ids=["pgvector", "bytea"])
@@ -142,6 +162,26 @@ def test_locked_words_have_none(kept: PostgresStore, tmp_path: Path) -> None:
     locked = EncryptedStore(kept, KeyTable(tmp_path / "keys"))
     with pytest.raises(FieldRefused, match="PostgreSQL server"):
         far(locked)
+
+
+def test_many_blocks_are_recalled_alike_at_any_hour(kept: PostgresStore) -> None:
+    lessons = [f"{ONE[n % 7]} {n} {OTHER[n % 9]} the {ONE[n % 5]}" for n in range(MANY)]
+    with (
+        far(kept, policy=FEW, entropy=SeededEntropy("life")) as memory,
+        near(MemoryStore(), policy=FEW, entropy=SeededEntropy("life")) as other,
+    ):
+        for each in (memory, other):
+            each.learn_many(lessons[:600])
+            each.consolidate()
+            middle = each.status().version
+            each.learn_many(lessons[600:])
+            each.consolidate()
+        for question in lessons[::90]:
+            assert memory.recall(question, top_k=3) == other.recall(question, top_k=3)
+            past, then = (each.as_of(version=middle) for each in (memory, other))
+            assert past.recall(question) == then.recall(question)
+        assert memory.replay_all().to_dict() == other.replay_all().to_dict()
+        assert list(kept.log("home").read()) == list(space_of(other).log.read())
 
 
 # --- others --------------------------------------------------------------------------------------
