@@ -7,6 +7,7 @@ a trusted text make its own less rare.
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from mnemic.kernel.errors import Refused
 from mnemic.kernel.events import AnswerRow
 from mnemic.kernel.policy import LEGACY
 from mnemic.projections.answering import Limits, pack
+from mnemic.projections.recipes.context import WHOLE
 from mnemic.projections.retrieval import Ranking
 from mnemic.projections.views import View, as_of
 from tests.agreement.conversations import Ask, Say, questions, turns
@@ -94,6 +96,19 @@ def test_no_flood_from_below_moves_what_is_trusted_by_a_nano_unit(
         ours = {*chosen} & {*free}
         assert ours == {*free[: len(ours)]}
         assert len(chosen) - len(ours) <= max(places * 4 // 5, places - len(free))
+
+
+def test_nor_does_one_among_more_than_are_all_looked_at() -> None:
+    chance = Random("flood")  # noqa: S311 - the same in every run
+    said = [f"{n} {' '.join(chance.sample(UNLIKE, 4))}" for n in range(2 * WHOLE)]
+    trusted = [Say(content=f"the gate {text}", zone="trusted") for text in said[: WHOLE + 50]]
+    flood = [Say(content=f"gate opens {text}", zone="untrusted") for text in said[WHOLE + 50 :]]
+    _, before, after = flooded(trusted, flood, [(n, n, "supports") for n in range(8)])
+    for query in ("the gate opens twice", "north wide", "slowly inward early"):
+        alone = ranked_by_columns(before, Ask(query=query))[1]
+        among = ranked_by_columns(after, Ask(query=query))[1]
+        assert rows(among) == rows(alone)
+        assert rows(alone)
 
 
 @given(trusted=TRUSTED, asked=st.lists(questions(), min_size=2, max_size=4))
