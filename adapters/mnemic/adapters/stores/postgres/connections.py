@@ -266,12 +266,16 @@ class Datastore(PostgresDatastore):
 
     def connect(self) -> PatientConnection:
         """Return a connection that the caller keeps and closes."""
-        connection = PatientConnection.connect(
-            self._conninfo,
-            autocommit=True,
-            row_factory=dict_row,  # the library reads columns by name
-            client_encoding="UTF8",
-        )
+        try:
+            connection = PatientConnection.connect(
+                self._conninfo,
+                autocommit=True,
+                row_factory=dict_row,  # the library reads columns by name
+                client_encoding="UTF8",
+            )
+        except psycopg.Error as error:
+            # The driver's own frames hold on to the line: a session of a server that hangs.
+            raise error.with_traceback(None) from None
         connection.patience_s = self.address.answer_timeout_s
         try:
             connection.execute(self._session.encode())
