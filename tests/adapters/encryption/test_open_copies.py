@@ -6,13 +6,13 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import pytest
 
 from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.codec import Codec
-from mnemic.adapters.encryption import KeyTable
+from mnemic.adapters.encryption import EncryptedLog, KeyTable
 from mnemic.adapters.encryption.cipher import Key
 from mnemic.adapters.encryption.erasures import Account
 from mnemic.adapters.entropy import SeededEntropy
@@ -22,6 +22,7 @@ from mnemic.adapters.stores.opening import open_store
 from mnemic.kernel.errors import SpaceErased
 from mnemic.kernel.events import SessionStarted
 from mnemic.kernel.identity import SessionId
+from mnemic.kernel.ports import Prompt
 
 Open: TypeAlias = Callable[..., SyncMemory]
 
@@ -130,6 +131,18 @@ def test_the_next_command_of_a_copy_writes_it_down_once(opened: Open, path: Path
         assert each.verify().sound
     event = next(each for each in one.log() if each.version == before + 1)
     assert (event.kind, event.actor) == ("block-erased", "one")
+
+
+def test_a_copy_asks_for_the_turn_as_its_store_does(path: Path, keys: Path) -> None:
+    hands = Hands(clock=ManualClock(0), entropy=SeededEntropy("x"), actor="x")
+    with closing(open_store(path, keys=keys)) as store, closing(open_store(path)) as other:
+        log = store.log("default")
+        assert isinstance(log, EncryptedLog)
+        told = cast("Prompt", log.accounted(hands, read_only=False))
+        with told.writing_if_free() as is_ours:
+            assert is_ours
+        with other.log("default").writing(), told.writing_if_free() as is_ours:
+            assert not is_ours
 
 
 def test_a_reader_follows_a_copy_that_goes_on_otherwise(

@@ -14,7 +14,7 @@ Rules of this module:
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from threading import get_ident
 from typing import TYPE_CHECKING, cast
@@ -22,13 +22,14 @@ from typing import TYPE_CHECKING, cast
 from mnemic.adapters.encryption import cipher
 from mnemic.adapters.encryption.cipher import Key
 from mnemic.adapters.encryption.erasing import REFUSALS, Eraser
+from mnemic.adapters.encryption.identity import identified
 from mnemic.adapters.encryption.keys import KeyTable
 from mnemic.adapters.encryption.owners import CHECKPOINTS, owners_of, require_own_keys
 from mnemic.adapters.encryption.unlocking import Unlocker
 from mnemic.adapters.encryption.vault import Vault
 from mnemic.adapters.exchange.copying import Hands
 from mnemic.adapters.stores import chain
-from mnemic.kernel.errors import KeysMissing, LogCorrupt, NotEncrypted
+from mnemic.kernel.errors import KeysMissing
 from mnemic.kernel.ports import CommandRow, Head, Log, PayloadRow, Record
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class EncryptedLog:
         self._holder: int | None = None
         """The thread that holds the right to append."""
         self._eraser = Eraser(inner, keys)
-        self.space = self._identified()
+        self.space = identified(self.inner, self.keys)
         """Its number in the table of keys; None: it has none there yet."""
 
     @property
@@ -140,40 +141,12 @@ class EncryptedLog:
             KeysMissing: The table of keys is older than a payload.
         """
         if self.space is None:
-            self.space = self._identified()
+            self.space = identified(self.inner, self.keys)
         self.keys.refresh(self.space)
         unlocker = Unlocker(self.keys, self.space)
         for record, rows in self.inner.read(after, upto):
             found = map(unlocker.unlocked, rows)
             yield record, tuple([row for row in found if row is not None])
-
-    def _identified(self) -> int | None:
-        """Return the number of this space; None if nothing was ever locked in it.
-
-        Raises:
-            KeysMissing, NotEncrypted: See ``EncryptedStore.log``.
-        """
-        genesis = self.inner.digest_at(0)
-        if genesis is None:
-            return None
-        begun = self.keys.space_begun(self.name, genesis)
-        with suppress(LogCorrupt):  # whoever reads finds out how far it goes
-            # The first event of a space has its salt, and only an erasure of all takes that away.
-            row = self._first_row(upto=0)
-            if row is None and begun is None:
-                row = self._first_row(upto=None)
-            if row is None:
-                return begun
-            if not cipher.is_locked(row.key) and begun is None:
-                raise NotEncrypted(f"the words of space {self.name!r} stand open", space=self.name)
-            with suppress(cipher.Damaged):
-                names = cipher.names(row)
-                self.keys.find(names)
-                return self.keys.space_with(names[0])
-        return begun
-
-    def _first_row(self, *, upto: int | None) -> PayloadRow | None:
-        return next((rows[0] for _, rows in self.inner.read(-1, upto) if rows), None)
 
     # --- writing --------------------------------------------------------------------------------
 
@@ -298,7 +271,7 @@ class EncryptedLog:
     def _number(self) -> int:
         """Return the number of this space, whose log has a first event."""
         if self.space is None:
-            self.space = self._identified()
+            self.space = identified(self.inner, self.keys)
         if self.space is None:
             self.space = self.keys.take_up(self.name, self.inner.digest_at(0) or b"")
         return self.space

@@ -13,7 +13,8 @@ Rules of this module:
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -153,6 +154,24 @@ class ToldLog:
         with self._log.writing():
             self._write_down(self._hands)
             yield
+
+    @property
+    def writing_if_free(self) -> Callable[[], AbstractContextManager[bool]]:
+        """What holds the right to append if it is free; see ``mnemic.kernel.ports.Prompt``.
+
+        Raises:
+            AttributeError: The log inside does not offer it.
+        """
+        return partial(self._writing_if_free, self._log.writing_if_free)
+
+    @contextmanager
+    def _writing_if_free(
+        self, writing_if_free: Callable[[], AbstractContextManager[bool]]
+    ) -> Generator[bool]:
+        with writing_if_free() as is_ours:
+            if is_ours and self._hands is not None:
+                self._write_down(self._hands)
+            yield is_ours and self._hands is not None
 
     def append(
         self,

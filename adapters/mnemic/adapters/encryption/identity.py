@@ -1,0 +1,44 @@
+"""Which space of the table of keys a log is: the one whose keys its rows name."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from mnemic.adapters.encryption import cipher
+from mnemic.adapters.encryption.keys import KeyTable
+from mnemic.kernel.errors import LogCorrupt, NotEncrypted
+from mnemic.kernel.ports import Log, PayloadRow
+
+
+def identified(log: Log, keys: KeyTable) -> int | None:
+    """Return the number of a space; None if nothing was ever locked in it.
+
+    Args:
+        log: Of the space, as the store inside has it.
+        keys: Where it may stand.
+
+    Raises:
+        KeysMissing, NotEncrypted: See ``EncryptedStore.log``.
+    """
+    genesis = log.digest_at(0)
+    if genesis is None:
+        return None
+    begun = keys.space_begun(log.name, genesis)
+    with suppress(LogCorrupt):  # whoever reads finds out how far it goes
+        # The first event of a space has its salt, and only an erasure of all takes that away.
+        row = _first_row(log, upto=0)
+        if row is None and begun is None:
+            row = _first_row(log, upto=None)
+        if row is None:
+            return begun
+        if not cipher.is_locked(row.key) and begun is None:
+            raise NotEncrypted(f"the words of space {log.name!r} stand open", space=log.name)
+        with suppress(cipher.Damaged):
+            names = cipher.names(row)
+            keys.find(names)
+            return keys.space_with(names[0])
+    return begun
+
+
+def _first_row(log: Log, *, upto: int | None) -> PayloadRow | None:
+    return next((rows[0] for _, rows in log.read(-1, upto) if rows), None)
