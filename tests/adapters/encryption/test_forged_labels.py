@@ -13,12 +13,14 @@ from typing import TypeAlias
 import orjson
 import pytest
 
-from mnemic.adapters.codec.sealing import LOCKED
+from mnemic.adapters.codec.sealing import LOCKED, itself
+from mnemic.adapters.encryption import EncryptedLog
 from mnemic.adapters.encryption.cipher import CHECK_BYTES
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.stores.opening import open_store
 from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.kernel.errors import LogCorrupt
-from mnemic.kernel.ports import PayloadRow
+from mnemic.kernel.ports import PayloadRow, Store
 
 Open: TypeAlias = Callable[..., SyncMemory]
 
@@ -39,19 +41,45 @@ def row_of(path: Path, owner: str) -> PayloadRow:
         return next(row for row in rows if row.owners == (owner,))
 
 
-def relabel(path: Path, owner: str, names: Sequence[bytes]) -> None:
-    """Have the first row of a block name other keys, with a checksum that fits."""
-    row = row_of(path, owner)
+def relabel(path: Path, row: PayloadRow, names: Sequence[bytes]) -> None:
+    """Have a row name other keys, with a checksum that fits."""
     about = orjson.dumps((row.id, row.version, row.slot, *row.owners))
     label = LOCKED + b"".join(names)
     label += blake2b(label + about, digest_size=CHECK_BYTES).digest()
     with closing(sqlite3.connect(path)) as connection, connection:
-        changed = connection.execute(
-            "UPDATE contents SET key = ? WHERE id IN (SELECT content FROM payloads "
-            "WHERE version = ? AND owner = ?)",
-            (label, row.version, owner),
-        )
+        changed = connection.execute("UPDATE contents SET key = ? WHERE key = ?", (label, row.key))
         assert changed.rowcount == 1
+
+
+@pytest.mark.parametrize("is_erased", [False, True])
+def test_no_label_makes_a_space_pass_for_another(
+    opened: Open,
+    path: Path,
+    keys: Path,
+    is_erased: bool,  # noqa: FBT001
+) -> None:
+    """Or what is learned goes under keys of the other, and what is erased keeps its own."""
+    with opened() as memory, opened(space="other") as other:
+        block = memory.learn("to be erased").block_id
+        other.learn("of another space")
+        memory.checkpoint()
+        if is_erased:
+            other.erase_space()
+    with closing(open_store(path, keys=keys)) as store:
+        number = space_of(store)
+    first = row_of(path, itself(0))
+    relabel(path, first, [names_of(keys)["other", ""]])
+    with closing(open_store(path, keys=keys)) as store:
+        assert space_of(store) == number
+    with pytest.raises(LogCorrupt) as caught:
+        opened().erase(block)
+    assert caught.value.facts["version"] == 0
+
+
+def space_of(store: Store) -> int | None:
+    log = store.log("default")
+    assert isinstance(log, EncryptedLog)
+    return log.space
 
 
 def copied(path: Path) -> Path:
@@ -88,8 +116,8 @@ def test_no_label_makes_a_payload_pass_for_erased(
         "too many": [names["default", gone], names["default", hit]],
     }
     place = backup if is_copy else path
-    version = row_of(place, hit).version
-    relabel(place, hit, erased[whose])
+    row = row_of(place, hit)
+    relabel(place, row, erased[whose])
     with pytest.raises(LogCorrupt) as caught:
         opened(place, checkpoints=False)
-    assert caught.value.facts["version"] == version
+    assert caught.value.facts["version"] == row.version

@@ -1,4 +1,9 @@
-"""Which space of the table of keys a log is: the one whose keys its rows name."""
+"""Which space of the table of keys a log is: the one whose keys its rows name.
+
+A label can be forged by whoever may write the store. So the row has to open with the keys that it
+names, and they have to be of a space that began with the same event: otherwise new words would go
+under keys of another space, and an erasure would leave those of this one.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +40,11 @@ def identified(log: Log, keys: KeyTable) -> int | None:
             raise NotEncrypted(f"the words of space {log.name!r} stand open", space=log.name)
         with suppress(cipher.Damaged):
             names = cipher.names(row)
-            keys.find(names)
-            return keys.space_with(names[0])
+            found = keys.find(names)
+            if found is not None:
+                cipher.unlocked(row, cipher.opened_by(found))  # nothing else vouches for a label
+            locked = keys.space_with(names[0], genesis)
+            return begun if locked is None else locked
     return begun
 
 

@@ -36,6 +36,8 @@ _FOUND = f"""SELECT name, secret, space, owner,
 _BEGUN = "SELECT max(id) FROM spaces WHERE name = ? AND genesis = ?"
 _NAMED = f"{_FOUND} WHERE name = ?"
 _ALL_OF = f"{_FOUND} WHERE space = ?"
+_LOCKED = """SELECT space FROM keys JOIN spaces ON spaces.id = keys.space
+    WHERE keys.name = ? AND spaces.genesis = ?"""
 _WHOSE = "SELECT space, owner FROM keys WHERE name = ?"
 _LISTING = f"""SELECT spaces.name, count(keys.id), count(CASE WHEN {IS_DESTROYED} THEN 1 END)
     FROM spaces LEFT JOIN keys ON keys.space = spaces.id
@@ -150,10 +152,10 @@ class KeyTable(Erasures):
 
     # --- spaces ---------------------------------------------------------------------------------
 
-    def space_with(self, name: bytes) -> int | None:
-        """Return the space that the key called *name* belongs to."""
+    def space_with(self, name: bytes, genesis: bytes) -> int | None:
+        """Return the space with this first event that the key called *name* belongs to."""
         with self._reading() as c:
-            row = c.execute("SELECT space FROM keys WHERE name = ?", (name,)).fetchone()
+            row = c.execute(_LOCKED, (name, genesis)).fetchone()
             return None if row is None else int(row[0])
 
     def space_begun(self, name: str, genesis: bytes) -> int | None:
