@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable
 from attrs import frozen
 
 from mnemic.adapters.encryption.keyfile import KeyFile
+from mnemic.adapters.exchange import files
 
 IS_DESTROYED = """EXISTS (
     SELECT 1 FROM doomed JOIN erasures ON erasures.id = doomed.erasure
@@ -55,7 +56,7 @@ class Erasures(KeyFile):
         Raises:
             StoreFailed: The file is damaged, or is not where it was.
         """
-        if not self._is_there():
+        if self._data is None and not files.stands(self.path):
             return 0
         with self._reading() as c:
             generation: int = c.execute(GENERATION).fetchone()[0]

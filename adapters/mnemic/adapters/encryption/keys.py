@@ -191,7 +191,6 @@ class KeyTable(Erasures):
             StoreFailed: The file is damaged, or is not where it was.
         """
         asked = {"space": space, "owners": json.dumps(sorted(owners))}
-        self._is_there()
         with self._reading() as c:
             found = _owned(c.execute(_KEYS_OF, asked).fetchall())
         if len(found) < len(owners):
