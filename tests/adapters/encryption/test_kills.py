@@ -168,6 +168,20 @@ def test_a_copy_that_was_killed_while_it_wrote_an_erasure_down_tells_of_it_once(
     assert opened(backup).status().version == before + 2
 
 
+def test_an_open_copy_learns_of_an_erasure_that_others_were_killed_in_once_it_is_finished(
+    opened: Open, path: Path, keys: Path
+) -> None:
+    memory = opened()
+    block, backup = memory.learn(STORY).block_id, path.with_name("backup.db")
+    memory.close()
+    shutil.copy(path, backup)
+    copy = opened(backup)
+    erase_and_die(path, keys, "appended", block)
+    assert copy.block(block).content == STORY
+    opened().close()
+    assert (copy.block(block).content, copy.block(block).archive_reason) == (None, "erased")
+
+
 def test_a_copy_that_is_opened_in_between_does_not_call_an_erasure_off(
     opened: Open, path: Path, keys: Path
 ) -> None:
