@@ -30,8 +30,8 @@ ENVIRONMENT = {
     "PYTHONPATH": os.pathsep.join(str(Path(each).resolve()) for each in sys.path),
     "OPENBLAS_NUM_THREADS": "1",  # several processes share the machine
 }
-PATIENCE_S = 30.0
-"""How long a test waits for a process to end, before it fails."""
+PATIENCE_S = 120.0
+"""How long a test waits for a process to end, before it fails: a second or two if all is well."""
 SESSIONS = {"start_session": "session start", "end_session": "session end"}
 """Verbs whose command has two words."""
 

@@ -16,12 +16,16 @@ import signal
 import sys
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
+from itertools import pairwise
 from typing import NoReturn
 
 from mnemic.adapters.stores.opening import open_store
 from mnemic.kernel.ports import CommandRow, Log, PayloadRow, Record
+from tests.torture.crowds.gate import Gate, together
 
 LIFE_MAX_S = 0.03
 """A writer is killed at a random moment within so many seconds: the moment is the test."""
@@ -113,35 +117,26 @@ def kill(stores: str, seed: int, kills: int) -> Iterator[tuple[str, object]]:
 # --- racing ---
 
 
-def race_along(address: str, appends: int, report: int) -> None:
-    """Append without a pause and report the longest wait for one append, in seconds."""
-    worst_s = 0.0
+def race_along(address: str, appends: int, gate: Gate) -> None:
+    """Append without a pause, as soon as all others can too."""
     with closing(open_store(address)) as store:
         log = store.log("home")
+        gate.wait()
         for _ in range(appends):
-            start = time.perf_counter()
             with log.writing():
                 version = log.head().version + 1
                 log.append([Record(version, "thing-noted.1", b"{%d}" % os.getpid())], ())
-            worst_s = max(worst_s, time.perf_counter() - start)
-    os.write(report, b"%f\n" % worst_s)
 
 
 def race(stores: str, writers: int, appends: int) -> Iterator[tuple[str, object]]:
     """Let *writers* processes append to one new space at once."""
     address = named(stores, "race")
-    mouth, ear = os.pipe()[::-1]
-    processes = [child(lambda: race_along(address, appends, mouth)) for _ in range(writers)]
-    os.close(mouth)
-    statuses = [os.waitpid(process, 0)[1] for process in processes]
-    with os.fdopen(ear, "rb") as lines:
-        waits_s = [float(line) for line in lines]
+    statuses = together([partial(race_along, address, appends)] * writers)
     with closing(open_store(address)) as store:
-        log = store.log("home")
-        authors = [record.body for record, _ in log.read()]
+        authors = [record.body for record, _ in store.log("home").read()]
     yield "statuses", statuses
-    yield "shares", sorted(authors.count(b"{%d}" % process) for process in processes)
-    yield "worst_wait_s", max(waits_s)
+    yield "shares", sorted(Counter(authors).values())
+    yield "turns", 1 + sum(one != next_one for one, next_one in pairwise(authors))
 
 
 if __name__ == "__main__":

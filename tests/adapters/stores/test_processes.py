@@ -38,4 +38,4 @@ def test_four_processes_share_one_space_without_a_gap(stores: str) -> None:
     report = nursery("race", stores, 4, 100)
     assert report["statuses"] == [0, 0, 0, 0]
     assert report["shares"] == [100, 100, 100, 100]
-    assert report["worst_wait_s"] < 5  # generous: a starved writer would wait for all the others
+    assert report["turns"] > 200  # of 400; who is not made to wait takes a hundred at once
