@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from attrs import frozen
 
 from mnemic.adapters.cli import main
+from mnemic.adapters.cli.serving import LOGGERS
 
 Shell = Callable[..., "Ran"]
 
@@ -38,6 +40,18 @@ class Ran:
     def error(self) -> Any:
         """What it reported with --json."""
         return json.loads(self.err)
+
+
+@pytest.fixture(autouse=True)
+def _as_before(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
+    """Print as wide as everywhere, and leave the loggers of a server as others will want them."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    loggers = [logging.getLogger(name) for name in LOGGERS]
+    before = [(each.handlers, each.propagate, each.level) for each in loggers]
+    yield
+    for logger, (handlers, propagate, level) in zip(loggers, before, strict=True):
+        logger.handlers, logger.propagate = handlers, propagate
+        logger.setLevel(level)
 
 
 @pytest.fixture

@@ -18,8 +18,10 @@ from attrs import frozen
 
 from mnemic.adapters.access import Keyring
 
-PATIENCE_S = 30.0
-"""How long a test waits for what should be there soon, before it fails."""
+PATIENCE_S = 120.0
+"""How long a test waits for what should be there soon, before it fails, however busy all is."""
+STOPPED_WITHIN_S = 30.0
+"""A server that is held up while it stops takes the whole grace of its workers, which is longer."""
 LOOK_S = 0.02
 SERVE = "import sys; from mnemic.adapters.cli import main; sys.exit(main(sys.argv[1:]))"
 DONE = (200, 201)
@@ -81,7 +83,7 @@ class Several:
     def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
         """Tell the parent to stop, and return what it ends with."""
         self.process.send_signal(how)
-        return self.process.wait(PATIENCE_S)
+        return self.process.wait(STOPPED_WITHIN_S)
 
 
 @contextmanager

@@ -102,7 +102,10 @@ def test_an_import_whose_worker_is_killed_leaves_no_space_and_can_be_repeated(
     with several(tmp_path, workers=2) as server, ExitStack() as stack:
         bringing, other = server.one_at_each(stack)
         path, before = f"{BROUGHT}/import", events_in(server.store)
-        with closing(WriterQueue(server.store)) as queue, ExitStack() as coming:
+        with (
+            closing(WriterQueue(server.store, patience_s=PATIENCE_S)) as queue,
+            ExitStack() as coming,
+        ):
             with queue.turn():  # nothing is written as yet
                 told = coming.enter_context(
                     stream(bringing, path, method="POST", content=export, headers=OFFER)
