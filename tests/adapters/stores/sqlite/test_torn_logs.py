@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from attrs import define, field, frozen
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.adapters.stores.sqlite import SQLiteStore
@@ -132,6 +132,7 @@ def found(path: Path) -> dict[str, tuple[int, bool]]:
     return counted
 
 
+@settings(max_examples=50)
 @given(history=st.lists(steps, min_size=1, max_size=12), crash=crashes)
 def test_a_torn_log_is_whole_or_says_that_it_is_not(history: list[Step], crash: Crash) -> None:
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
