@@ -14,7 +14,7 @@ from mnemic.adapters.inprocess.commands import Command, Outcome, Written
 from mnemic.adapters.inprocess.opening import Models, check_embedder
 from mnemic.adapters.inprocess.space import Space
 from mnemic.kernel.decisions.promotion import Candidate, decide_promotion, decide_relink
-from mnemic.kernel.errors import MnemicError, VectorRefused
+from mnemic.kernel.errors import MnemicError, StoreBusy, VectorRefused
 from mnemic.kernel.events import (
     BlocksPromoted,
     BlocksRelinked,
@@ -242,7 +242,7 @@ class _Chunks:
             view = self._space.live()
             check_embedder(view.embedder, identity)
             search = view.meeting(vectors)
-        return search()
+        return _met(self._space, search, lambda: self._space.live().meeting(vectors))
 
     def _passages(self, blocks: Sequence[tuple[int, BlockText]]) -> list[Passage]:
         """Return what an analyst is shown."""
@@ -294,7 +294,12 @@ def _relink_chunk(space: Space, numbers: Sequence[int], request: _Request) -> in
     with space.guard:
         view = space.live()
         search = view.meeting([each.vector for each in _standing(view, numbers)])
-    met = search()
+
+    def again() -> Callable[[], Meeting]:
+        view = space.live()
+        return view.meeting([each.vector for each in _standing(view, numbers)])
+
+    met = _met(space, search, again)
 
     def decide(view: View, at: Moment) -> Written:
         fresh = _standing(view, numbers)
@@ -307,6 +312,22 @@ def _relink_chunk(space: Space, numbers: Sequence[int], request: _Request) -> in
         return 0
     request.commit(outcome)
     return len(event.links)
+
+
+def _met(
+    space: Space, search: Callable[[], Meeting], again: Callable[[], Callable[[], Meeting]]
+) -> Meeting:
+    """Return what a search finds that holds up nobody.
+
+    Vectors that stand elsewhere may be erased while it runs. Then it runs once more, and whoever
+    would erase has to wait.
+    """
+    try:
+        return search()
+    except StoreBusy:
+        with space.guard:
+            space.catch_up()
+            return again()()
 
 
 def _standing(view: View, numbers: Sequence[int]) -> list[Fresh]:

@@ -49,6 +49,8 @@ class _Shared:
     damage: LogCorrupt | StoreTooNew | None = None
     spared: int = -1
     """The last version that a checkpoint spared the reading of."""
+    erasures: int = 0
+    """How often words that were folded have been erased since."""
     is_closed: bool = False
     is_still: bool = False
     """Whether nobody looks for what other processes append: one holds the guard, and asks."""
@@ -120,6 +122,11 @@ class Folded:
     def damage(self) -> LogCorrupt | StoreTooNew | None:
         """What ended the fold early, when opened read-only over a log that ends in it for us."""
         return self._shared.damage
+
+    @property
+    def erasures(self) -> int:
+        """How often words that were folded have been erased since, and all was folded again."""
+        return self._shared.erasures
 
     @property
     def is_closed(self) -> bool:
@@ -309,6 +316,7 @@ class Folded:
 
     def _erased(self) -> None:
         """Let go of everything that may hold erased words."""
+        self._shared.erasures += 1
         if self.keeper is not None:
             self.keeper.erased()
         if self.graphs is not None:

@@ -108,7 +108,12 @@ def open_space(  # each argument is one thing that a host may plug in
         )
         opened.store = store
         if are_far:
-            opened.far_of = far_of(store, space, folded=lambda: opened.state.version)
+            opened.far_of = far_of(
+                store,
+                space,
+                folded=lambda: opened.state.version,
+                erasures=lambda: opened.erasures,
+            )
         place = shelf(store, checkpoints, read_only=read_only)
         _keep_checkpoints(opened, place)
         _keep_graphs(opened, place, graphs)

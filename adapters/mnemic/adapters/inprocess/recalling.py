@@ -21,6 +21,7 @@ from mnemic.adapters.inprocess.space import Space
 from mnemic.kernel.arithmetic import nano
 from mnemic.kernel.decisions import exploring
 from mnemic.kernel.decisions.coretrieval import decide_effects
+from mnemic.kernel.errors import StoreBusy
 from mnemic.kernel.events import RecallRecorded
 from mnemic.kernel.identity import DecisionId, decision_id
 from mnemic.kernel.ports import CommandRow
@@ -71,9 +72,16 @@ def recall(
         with space.guard:
             if adopted is not None:
                 check_embedder(space.live().embedder, adopted)
-            found = _found(space, models, request, vector)
-            if not record:
-                return suggested(found.view, request, found.packed.result)
+            try:
+                found = _found(space, models, request, vector)
+                if not record:
+                    return suggested(found.view, request, found.packed.result)
+            except StoreBusy:
+                # Of vectors that stand elsewhere some may have been erased, by somebody whose
+                # word is in the log by now.
+                if not space.catch_up():
+                    raise
+                continue
         try:
             return _recorded(space, models, found, command_id)
         except _SessionOver:

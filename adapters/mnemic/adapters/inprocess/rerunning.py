@@ -21,7 +21,7 @@ from mnemic.adapters.inprocess import records
 from mnemic.adapters.inprocess.asking import inquiry, limits
 from mnemic.adapters.inprocess.opening import Models
 from mnemic.adapters.inprocess.space import Space
-from mnemic.kernel.errors import FrameUnknown, RecipeRetired
+from mnemic.kernel.errors import FrameUnknown, RecipeRetired, StoreBusy
 from mnemic.kernel.events import Answer, Event, RecallRecorded, Recorded
 from mnemic.kernel.identity import DecisionId, decision_id
 from mnemic.kernel.policy import Policy
@@ -208,8 +208,11 @@ def _multiplication(space: Space, together: Sequence[Decision]) -> Callable[[], 
     if not fitting or not rows:
         return lambda: None
 
-    def multiply() -> Products:
-        dots = index.products(list(fitting.values()), rows)
+    def multiply() -> Products | None:
+        try:
+            dots = index.products(list(fitting.values()), rows)
+        except StoreBusy:
+            return None  # vectors that stand elsewhere were erased meanwhile
         return Products(view.embedder, dict(zip(fitting, dots, strict=True)))
 
     return multiply

@@ -14,6 +14,8 @@ from mnemic.projections.state import FarOf, State
 Whereabouts: TypeAlias = Literal["process", "server"]
 
 WHEREABOUTS: Final = ("process", "server")
+BEFORE: Final = -2
+"""No log ends here: of the version of an index that was given up, since words were erased."""
 
 
 class _Vectors(Protocol):
@@ -51,20 +53,32 @@ def are_on_server(vectors: object, *, retriever: object) -> bool:
     return True
 
 
-def far_of(store: Store, space: str, *, folded: Callable[[], int]) -> FarOf:
+def far_of(
+    store: Store, space: str, *, folded: Callable[[], int], erasures: Callable[[], int]
+) -> FarOf:
     """Return who has the vectors of each embedder of a space.
 
     Args:
         store: Of the space.
         space: Its name.
         folded: Returns the version up to which its state is folded.
+        erasures: Returns how often that was begun again, since words were erased.
 
     Raises:
         FieldRefused: The store keeps none.
         Unavailable: It was opened without them.
     """
     vectors = _vectors_of(store)
-    return lambda embedder: vectors.far(space, embedder, folded=folded)
+
+    def of(embedder: EmbedderIdentity) -> FarRows:
+        known = erasures()
+
+        def reached() -> int:
+            return folded() if erasures() == known else BEFORE
+
+        return vectors.far(space, embedder, folded=reached)
+
+    return of
 
 
 def mend(store: Store, space: str, state: State) -> None:

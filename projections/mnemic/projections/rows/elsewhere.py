@@ -93,17 +93,21 @@ class Elsewhere:
         held = wanted[marks != 0]
         if len(held):
             numbers, stored = self._there(held, lambda: self._far.some(held))
-            self._check(numbers, stored)
+            self._check_marks(numbers, stored)
             found[np.searchsorted(wanted, numbers)] = stored
         return found[places]
 
     def stretch(self, first: int, end: int) -> Matrix:
         """Return the rows from *first* to before *end* as floats."""
+        return self._stretch(first, end, checked=True)
+
+    def _stretch(self, first: int, end: int, *, checked: bool) -> Matrix:
         found = np.zeros((end - first, self._dimension), dtype=np.float32)
         held = first + np.flatnonzero(self._marks[first:end])
         if len(held):
             numbers, stored = self._there(held, lambda: self._far.stretch(first, end))
-            self._check(numbers, stored)
+            if checked:
+                self._check_marks(numbers, stored)
             found[numbers - first] = stored
         return found
 
@@ -122,14 +126,12 @@ class Elsewhere:
             raise self._far.refusal(missing)
         return found
 
-    def _check(self, numbers: Integers, stored: Stored) -> None:
+    def _check_marks(self, numbers: Integers, stored: Stored) -> None:
         """Refuse what is not what was appended.
 
         Raises:
             MnemicError: As the port says.
         """
-        if stored.shape != (len(numbers), self._dimension):
-            raise self._far.refusal(int(numbers[0]))
         wrong = np.flatnonzero(marks_of(stored) != self._marks[numbers])
         if len(wrong):
             raise self._far.refusal(int(numbers[wrong[0]]))
@@ -138,9 +140,12 @@ class Elsewhere:
 
     def products(self, queries: Matrix, rows: int) -> Matrix:
         """Return the product of each query with each of the first *rows*."""
+        return self._fetched(queries, rows, checked=True)
+
+    def _fetched(self, queries: Matrix, rows: int, *, checked: bool) -> Matrix:
         found = np.empty((len(queries), rows), dtype=np.float32)
-        for start, end in self._steps(rows):
-            found[:, start:end] = product(queries, self.stretch(start, end))
+        for start, end in self._steps(0, rows):
+            found[:, start:end] = product(queries, self._stretch(start, end, checked=checked))
         return found
 
     def dots(self, query: Matrix, rows: Integers | None, extent: int) -> Matrix:
@@ -149,15 +154,18 @@ class Elsewhere:
             whole: Matrix = self.products(query[None], extent)[0]
             return whole if rows is None else whole[rows]
         found = np.empty(len(rows), dtype=np.float32)
-        for start, end in self._steps(len(rows)):
+        for start, end in self._steps(0, len(rows)):
             found[start:end] = product(query[None], self.some(rows[start:end]))[0]
         return found
 
     def rough_dots(self, query: Matrix, rows: Integers, extent: int) -> Matrix:
         """Return what ``dots`` does, as whoever has the vectors multiplies them if they do."""
-        if self._far.multiplies and len(rows) * _FETCHING > extent:
+        if len(rows) * _FETCHING <= extent:
+            return self.dots(query, rows, extent)
+        if self._far.multiplies:
             return self._multiplied(query.astype(np.int16), extent)[rows]
-        return self.dots(query, rows, extent)
+        whole: Matrix = self._fetched(query[None], extent, checked=False)[0]
+        return whole[rows]
 
     def _multiplied(self, query: Stored, extent: int) -> Matrix:
         found = np.zeros(extent, dtype=np.float32)
@@ -172,21 +180,26 @@ class Elsewhere:
     ) -> Iterator[tuple[Integers, Matrix]]:
         """Yield rows and their products with all queries, chunk by chunk."""
         rows = np.flatnonzero(alive)
-        extent = int(rows[-1]) + 1
-        all_come = len(rows) * _PICKING > extent
-        if all_come:
-            rows = np.arange(extent)
-        for start, end in self._steps(len(rows), len(queries)):
-            columns = rows[start:end]
-            chunk = self.stretch(start, end) if all_come else self.some(columns)
-            out = np.empty((len(queries), len(columns)), dtype=np.float32)
-            yield columns, product_alone(queries, chunk, out)
+        first, end = int(rows[0]), int(rows[-1]) + 1
+        if len(rows) * _PICKING > end - first:
+            for start, stop in self._steps(first, end, len(queries)):
+                columns, chunk = np.arange(start, stop), self.stretch(start, stop)
+                yield columns, _product(queries, chunk)
+        else:
+            for start, stop in self._steps(0, len(rows), len(queries)):
+                columns = rows[start:stop]
+                yield columns, _product(queries, self.some(columns))
 
-    def _steps(self, rows: int, queries: int = 1) -> Iterator[tuple[int, int]]:
-        """Yield where each chunk of so many rows begins, and ends."""
+    def _steps(self, first: int, end: int, queries: int = 1) -> Iterator[tuple[int, int]]:
+        """Yield where each chunk from *first* to before *end* begins, and ends."""
         width = max(1, self.chunk_components // max(1, self._dimension, queries))
-        for start in range(0, rows, width):
-            yield start, min(start + width, rows)
+        for start in range(first, end, width):
+            yield start, min(start + width, end)
+
+
+def _product(queries: Matrix, rows: Matrix) -> Matrix:
+    out = np.empty((len(queries), len(rows)), dtype=np.float32)
+    return product_alone(queries, rows, out)
 
 
 def marks_of(stored: Stored) -> Marks:
@@ -203,8 +216,8 @@ def marks_of(stored: Stored) -> Marks:
 
 
 def _missing(held: Integers, numbers: Integers) -> int | None:
-    """Return one of the rows *held* that is not among *numbers*; None if all are."""
-    if len(numbers) == len(held) and (np.sort(numbers) == held).all():
-        return None
-    missing = np.setdiff1d(held, numbers)
+    """Return one of the rows *held*, which rise, that is not among *numbers*; None if all are."""
+    there = np.zeros(held[-1] + 1, dtype=np.bool_)
+    there[numbers[numbers < len(there)]] = True
+    missing = held[~there[held]]
     return int(missing[0]) if len(missing) else None

@@ -210,6 +210,94 @@ def test_what_another_erases_between_two_looks_is_asked_for_again(kept: Postgres
         assert index_of(memory).vector(7).tolist() == [0] * 32
 
 
+def test_what_a_seat_erases_is_asked_for_in_vain_by_whoever_looked_before(
+    kept: PostgresStore,
+) -> None:
+    with far(kept) as memory:
+        blocks = learn(memory)
+        index = index_of(memory)
+        memory.erase(blocks[7])
+        with pytest.raises(StoreBusy):
+            index.vector(7)
+        assert index_of(memory).vector(7).tolist() == [0] * 32
+
+
+class Interrupted:
+    """Something of which one verb is told of before it is carried out, once."""
+
+    def __init__(self, behind: Any, verb: str, then: Callable[[], object]) -> None:
+        self._behind = behind
+        self._verb = verb
+        self._then = [then]
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._behind, name)
+        if name == self._verb and self._then:
+            self._then.pop()()
+        return found
+
+
+class Watched:
+    """A store whose ports are interrupted once something is to happen."""
+
+    def __init__(self, store: PostgresStore) -> None:
+        self._store = store
+        self.coming: list[Callable[[], object]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    @property
+    def vectors(self) -> Watched:
+        return self
+
+    def far(self, *place: Any, **known: Any) -> Any:
+        return Interrupted(
+            self._store.vectors.far(*place, **known),
+            "stretch",
+            lambda: self.coming and self.coming.pop()(),
+        )
+
+    def reach(self, space: str) -> None:
+        self._store.vectors.reach(space)
+
+    def count(self, space: str, embedder: EmbedderIdentity, *, below: int) -> int:
+        return self._store.vectors.count(space, embedder, below=below)
+
+
+@pytest.mark.parametrize("relink", [True, False])
+def test_what_is_erased_in_the_midst_of_a_consolidation_does_not_end_it(
+    kept: PostgresStore, *, relink: bool
+) -> None:
+    watched: Any = Watched(kept)
+    with far(kept) as other:
+        blocks = learn(other)
+        with far(watched) as memory:
+            if not relink:
+                memory.learn("thing 7 is 49 again")
+            watched.coming.append(lambda: other.erase(blocks[7]))
+            memory.consolidate(relink=relink)
+            assert watched.coming == []
+            assert memory.block(blocks[7]).content is None
+            assert memory.verify().sound
+            assert asked(memory) == asked(other)
+
+
+@pytest.mark.parametrize("record", [True, False])
+def test_what_is_erased_in_the_midst_of_a_recall_does_not_end_it(
+    kept: PostgresStore, *, record: bool
+) -> None:
+    watched: Any = Watched(kept)
+    with far(kept) as other:
+        blocks = learn(other)
+        with far(watched) as memory:
+            watched.coming.append(lambda: other.erase(blocks[7]))
+            found = memory.recall("thing 7", record=record)
+            assert watched.coming == []
+            assert blocks[7] not in found.block_ids
+            assert asked(memory) == asked(other)
+
+
 # --- damage --------------------------------------------------------------------------------------
 
 
