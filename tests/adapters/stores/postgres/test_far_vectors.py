@@ -173,7 +173,8 @@ def test_many_blocks_are_recalled_alike_at_any_hour(kept: PostgresStore) -> None
         for each in (memory, other):
             each.learn_many(lessons[:600])
             each.consolidate()
-            middle = each.status().version
+        middle = memory.status().version
+        for each in (memory, other):
             each.learn_many(lessons[600:])
             each.consolidate()
         for question in lessons[::90]:
