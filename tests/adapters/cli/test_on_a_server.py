@@ -53,6 +53,34 @@ def test_what_is_learned_on_a_server_is_recalled_from_it(shell: Shell) -> None:
     assert shell("--json", "status").document["space"] == "default"
 
 
+def test_vectors_stay_on_the_server_where_that_is_asked_for(shell: Shell, tmp_path: Path) -> None:
+    far = ("--vectors", "server")
+    assert shell(*far, "learn", "Ines moved the demo to Thursday.").exit == 0
+    assert shell(*far, "consolidate").exit == 0
+    status = shell("--json", *far, "status").document["search"]
+    assert (status["vectors"], status["place"]) == (1, "server")
+    assert shell("--json", "status").document["search"]["place"] == "process"
+    asked = [
+        shell("--json", *where, "recall", "When is the demo?", "--no-record").document
+        for where in (far, ())
+    ]
+    assert [each["blocks"][0]["cosine_score"] for each in asked] == [
+        asked[0]["blocks"][0]["cosine_score"]
+    ] * 2
+    assert shell("--json", *far, "--retriever", "ann", "status").error["field"] == "retriever"
+    locked = shell("--json", *far, "--keys", str(tmp_path / "keys"), "status").error
+    assert (locked["field"], "Leave out keys" in locked["recovery"]) == ("vectors", True)
+
+
+def test_vectors_stay_on_no_server_that_is_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "agent.db"
+    assert main(["--db", str(file), "--vectors", "server", "learn", "One."]) == Exit.REFUSED
+    assert "Give the address of a server" in capsys.readouterr().err
+    assert not file.exists()
+
+
 def test_a_schema_is_not_made_by_a_command_that_needs_one(shell: Shell, address: str) -> None:
     for command in (["status"], ["curate"], ["recall", "demo"]):
         ran = shell("--json", *command)
