@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from attrs import frozen
 
@@ -30,6 +30,8 @@ from mnemic.kernel.ports import DraftingStore, Head, Log, Store
 if TYPE_CHECKING:
     from mnemic.adapters.stores.recorded import RecordedLog
 
+Making = TypeVar("Making", bound="RecordedLog")
+"""The logs of a store."""
 MARK = "\x1f"
 """Begins the name of a space in the making. No name begins so: names are stripped of it."""
 
@@ -135,9 +137,9 @@ def sweep(
 def drafted(
     rows: Rows,
     space: str,
-    log: Callable[[str, int], RecordedLog],
+    log: Callable[[str, int], Making],
     named: Callable[[], AbstractContextManager[None]],
-) -> Generator[Log]:
+) -> Generator[Making]:
     """Give the log of a space that nobody sees before the ``with`` block has ended well.
 
     A space that is there and empty is filled as it is: others may have opened it.

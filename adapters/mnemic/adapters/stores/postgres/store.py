@@ -7,12 +7,10 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from hashlib import sha256
-from threading import Lock
 
 import psycopg
 
 from mnemic.adapters.stores.addresses import ServerAddress, parsed
-from mnemic.adapters.stores.drafts import Swept, drafted, is_hidden, sweep, unfinished
 from mnemic.adapters.stores.entry import Entry
 from mnemic.adapters.stores.postgres import opening
 from mnemic.adapters.stores.postgres.connections import RECONNECT_S, Datastore, Lost, Synchronous
@@ -23,14 +21,15 @@ from mnemic.adapters.stores.postgres.vectors.format import found, made
 from mnemic.adapters.stores.postgres.vectors.table import VectorTable
 from mnemic.adapters.stores.postgres.vectors.vectors import Vectors
 from mnemic.adapters.stores.recorded import RecordedLog
+from mnemic.adapters.stores.recorded_store import RecordedStore
 from mnemic.adapters.stores.sightings import Recogniser
-from mnemic.kernel.errors import PointOutOfRange, StoreFailed, Unavailable, ViewReadOnly
+from mnemic.kernel.errors import StoreFailed, Unavailable
 from mnemic.kernel.ports import Log
 
 _IS_STANDBY = b"SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::bool"
 
 
-class PostgresStore:
+class PostgresStore(RecordedStore["PostgresLog"]):
     """Many spaces in one schema of a PostgreSQL database, for any number of threads and processes.
 
     Do not carry it across a fork: open it in each process.
@@ -74,11 +73,8 @@ class PostgresStore:
         self.address: ServerAddress = parsed(
             address, schema=schema, answer_timeout_s=answer_timeout_s
         )
-        self.read_only = read_only
         self.is_vacuumed = True
         """False while deleted payloads may be more than dead rows to the server."""
-        self._logs: dict[str, PostgresLog] = {}
-        self._opening = Lock()
         with named(self.address):
             datastore = Datastore(
                 self.address,
@@ -87,6 +83,7 @@ class PostgresStore:
                 reconnect_s=reconnect_s,
             )
             self.recorder = opening.opened(datastore, read_only=read_only)
+        super().__init__(self.recorder, shown=self.address.shown, read_only=read_only)
         # A name of its own for each schema, however long that is called.
         self.channel = "mnemic_" + sha256(self.address.schema.encode()).hexdigest()[:16]
         self.notices = Notices(self.recorder.datastore, self.channel)
@@ -96,43 +93,6 @@ class PostgresStore:
 
     def __repr__(self) -> str:
         return f"PostgresStore({self.address.shown!r})"
-
-    def spaces(self) -> tuple[str, ...]:
-        """Return the names of all spaces, sorted."""
-        with named(self.address):
-            return tuple(name for name in self.recorder.names() if not is_hidden(name))
-
-    def unfinished(self) -> tuple[str, ...]:
-        """Return the names of spaces that are being made, or whose maker was killed over it."""
-        with named(self.address):
-            return unfinished(self.recorder)
-
-    def sweep(self, watch: Callable[[], None]) -> Swept:
-        """Clear away what makers who were killed have left of the spaces that they made.
-
-        A maker who slept all the while fails afterwards, with ``VersionConflict``.
-
-        Args:
-            watch: Called between two looks; who goes on meanwhile is left alone.
-        """
-        self.require_writable()
-        try:
-            return sweep(
-                self.recorder, watch, partial(PostgresLog, self), partial(named, self.address)
-            )
-        finally:
-            self.vacuum()
-
-    def log(self, space: str, *, create: bool = True) -> PostgresLog:
-        """Return the log of *space*; twice the same.
-
-        Raises:
-            PointOutOfRange: If the space does not exist and may not be made.
-        """
-        with self._opening, named(self.address):
-            if space not in self._logs:
-                self._logs[space] = self._log(space, self._number(space, create=create))
-            return self._logs[space]
 
     @property
     def vectors(self) -> Vectors:
@@ -148,27 +108,6 @@ class PostgresStore:
                 path=self.address.shown,
             )
         return self._vectors
-
-    @contextmanager
-    def draft(self, space: str) -> Generator[Log]:
-        """Give the log of a space that nobody sees before the ``with`` block has ended well.
-
-        Raises:
-            SpaceExists: The space has events, or was made meanwhile.
-            VersionConflict: Somebody else has begun to make it since.
-        """
-        self.require_writable()
-        try:
-            with drafted(self.recorder, space, self._log, partial(named, self.address)) as log:
-                yield log
-        finally:
-            self.vacuum()  # what was given up, or left by somebody who was killed, was deleted
-
-    def require_writable(self) -> None:
-        """Refuse to write to a store opened with ``read_only``."""
-        if self.read_only:
-            shown = self.address.shown
-            raise ViewReadOnly(f"{shown} is open to read only", path=shown)
 
     def probe(self) -> None:
         """See whether the server answers, and takes what is written unless this store only reads.
@@ -207,10 +146,17 @@ class PostgresStore:
         self.notices.close()
         self.recorder.datastore.close()
 
+    def _named(self) -> AbstractContextManager[None]:
+        return named(self.address)
+
+    def _tidy(self) -> None:
+        self.vacuum()
+
     def _log(self, space: str, number: int) -> PostgresLog:
         """Return a new log; its vectors are kept from its first record on, if any are."""
         if self._vectors is not None and not self.read_only:
-            self._vectors.table.begin(number)
+            with self._named():
+                self._vectors.table.begin(number)
         return PostgresLog(self, space, number)
 
     def _opened_vectors(self, recogniser: Recogniser, *, pgvector: bool) -> Vectors | None:
@@ -233,19 +179,6 @@ class PostgresStore:
             return log.number, log
 
         return Vectors(table, log_of, partial(named, self.address), read_only=self.read_only)
-
-    def _number(self, space: str, *, create: bool) -> int:
-        number = self.recorder.space(space)
-        if number is None and create and not self.read_only:
-            self.recorder.add_space(space)
-            number = self.recorder.space(space)
-        if number is None:
-            raise PointOutOfRange(
-                f"{self.address.shown} has no space {space!r}",
-                recovery="Name one of the store's spaces, or let it be made.",
-                space=space,
-            )
-        return number
 
 
 class PostgresLog(RecordedLog):

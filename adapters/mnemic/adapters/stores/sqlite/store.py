@@ -4,31 +4,29 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import partial
 from pathlib import Path
-from threading import Lock
 
 from eventsourcing.persistence import ConnectionUnavailableError
 
-from mnemic.adapters.stores.drafts import Swept, drafted, is_hidden, sweep, unfinished
 from mnemic.adapters.stores.entry import Entry
 from mnemic.adapters.stores.locking import WriterQueue
 from mnemic.adapters.stores.recorded import RecordedLog
+from mnemic.adapters.stores.recorded_store import RecordedStore
 from mnemic.adapters.stores.sqlite import opening, shortfalls
 from mnemic.adapters.stores.sqlite.connections import Synchronous
 from mnemic.adapters.stores.sqlite.faults import named
 from mnemic.adapters.stores.sqlite.heads import INODE_MAX, Heads, Origin
 from mnemic.adapters.stores.sqlite.shortfalls import Shortfall
-from mnemic.kernel.errors import MnemicError, PointOutOfRange, StoreFailed, ViewReadOnly
-from mnemic.kernel.ports import Log, PayloadRow, Record
+from mnemic.kernel.errors import MnemicError, StoreFailed
+from mnemic.kernel.ports import PayloadRow, Record
 
 SCRUB_PATIENCE_S = 0.5
 """How long an erasure waits for readers of the write-ahead log; later ones try without waiting."""
 
 
-class SQLiteStore:
+class SQLiteStore(RecordedStore["SQLiteLog"]):
     """Many spaces in one SQLite file, in WAL mode, for any number of threads and processes.
 
     Beside the file stand its ``-wal`` and ``-shm`` while it is open, and three small files that
@@ -53,15 +51,12 @@ class SQLiteStore:
         self.path = Path(path)
         """As it was given; errors say it so."""
         self._place = self.path.absolute()  # wherever the process goes next
-        self.read_only = read_only
         self.is_scrubbed = True
         """False while a reader elsewhere may keep erased bytes in the write-ahead log."""
         # One queue for all paths to the file, as SQLite has one write-ahead log for them.
         file = Path(os.path.realpath(self._place))
         self._queue = WriterQueue(file)
         self.heads = Heads(file, synchronous=synchronous, read_only=read_only)
-        self._logs: dict[str, SQLiteLog] = {}
-        self._opening = Lock()
         self.naming = named(self.path)
         """Where what is raised about the file becomes an error of ours."""
         with self.naming:
@@ -71,64 +66,21 @@ class SQLiteStore:
                 self.recorder = opening.to_write(self._place, synchronous, self._queue)
                 self.scrub()  # the last writer may have died over an erasure
             self._file = _identity(self._place)
-
-    def spaces(self) -> tuple[str, ...]:
-        """Return the names of all spaces, sorted."""
-        with self.naming:
-            return tuple(name for name in self.recorder.names() if not is_hidden(name))
-
-    def unfinished(self) -> tuple[str, ...]:
-        """Return the names of spaces that are being made, or whose maker was killed over it."""
-        with self.naming:
-            return unfinished(self.recorder)
-
-    def sweep(self, watch: Callable[[], None]) -> Swept:
-        """Clear away what makers who were killed have left of the spaces that they made.
-
-        A maker who slept all the while fails afterwards, with ``VersionConflict``.
-
-        Args:
-            watch: Called between two looks; who goes on meanwhile is left alone.
-        """
-        self.require_writable()
-        try:
-            return sweep(self.recorder, watch, partial(SQLiteLog, self), partial(named, self.path))
-        finally:
-            self.scrub()
-
-    def log(self, space: str, *, create: bool = True) -> SQLiteLog:
-        """Return the log of *space*; twice the same.
-
-        Raises:
-            PointOutOfRange: If the space does not exist and may not be made.
-        """
-        with self._opening, self.naming:
-            if space not in self._logs:
-                self._logs[space] = SQLiteLog(self, space, self._number(space, create=create))
-            return self._logs[space]
+        super().__init__(self.recorder, shown=str(self.path), read_only=read_only)
 
     @contextmanager
-    def draft(self, space: str) -> Generator[Log]:
+    def draft(self, space: str) -> Generator[SQLiteLog]:
         """Give the log of a space that nobody sees before the ``with`` block has ended well.
 
         Raises:
             SpaceExists: The space has events, or was made meanwhile.
             VersionConflict: Somebody else has begun to make it since.
+            LogCorrupt: The file has lost whole spaces, and this may be one of them.
         """
-        self.require_writable()
         self.check_spaces()
-        made: list[SQLiteLog] = []
-
-        def making(name: str, number: int) -> SQLiteLog:
-            made.append(SQLiteLog(self, name, number, is_draft=True))
-            return made[-1]
-
-        try:
-            with drafted(self.recorder, space, making, partial(named, self.path)) as log:
-                yield log
-            made[-1].settle()
-        finally:
-            self.scrub()  # what was given up, or left by somebody who was killed, was erased
+        with super().draft(space) as log:
+            yield log
+        log.settle()
 
     def writing(self) -> AbstractContextManager[None]:
         """Hold the right to append to this file. Not re-entrant."""
@@ -139,11 +91,6 @@ class SQLiteStore:
         """Hold the right to append to this file if nobody has it or waits for it."""
         self.require_writable()
         return self._queue.turn_if_free()
-
-    def require_writable(self) -> None:
-        """Refuse to write to a store opened with ``read_only``."""
-        if self.read_only:
-            raise ViewReadOnly(f"{self.path} is open to read only", path=str(self.path))
 
     def check_place(self) -> None:
         """Refuse to write to a file that nobody could find again.
@@ -193,19 +140,22 @@ class SQLiteStore:
         self._queue.close()
         self.heads.close()
 
-    def _number(self, space: str, *, create: bool) -> int:
+    def _named(self) -> AbstractContextManager[None]:
+        return self.naming
+
+    def _tidy(self) -> None:
+        self.scrub()
+
+    def _log(self, space: str, number: int) -> SQLiteLog:
+        return SQLiteLog(self, space, number)
+
+    def _draft(self, space: str, number: int) -> SQLiteLog:
+        return SQLiteLog(self, space, number, is_draft=True)
+
+    def _found(self, space: str) -> int | None:
         number = self.recorder.space(space, salvaging=self.read_only)
         if number is None:
             self.check_spaces()  # it may be one of those; and no new one takes their number
-        if number is None and create and not self.read_only:
-            self.recorder.add_space(space)
-            number = self.recorder.space(space)
-        if number is None:
-            raise PointOutOfRange(
-                f"{self.path} has no space {space!r}",
-                recovery="Name one of the store's spaces, or let it be made.",
-                space=space,
-            )
         return number
 
 
