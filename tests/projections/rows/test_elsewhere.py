@@ -123,13 +123,24 @@ def test_a_question_about_many_is_multiplied_there_and_one_about_few_is_not() ->
     index, shelf = shelved(spread(400))
     index.rough_cosines(QUERY, np.arange(400))
     assert (shelf.multiplied, shelf.fetched) == (1, 0)
-    index.rough_cosines(QUERY, rows(3, 5))
+    index.rough_cosines(QUERY, rows(3, 305))
     assert (shelf.multiplied, shelf.fetched) == (1, 2)
+
+
+def test_what_came_after_the_rows_that_are_asked_for_is_left_alone() -> None:
+    index, shelf = shelved(spread(400), multiplies=False)
+    early = np.arange(30)
+    assert (
+        index.rough_cosines(QUERY, early).tolist()
+        == held(spread(30)).rough_cosines(QUERY, early).tolist()
+    )
+    index.cosines(QUERY, early)
+    assert shelf.fetched == 60
 
 
 def test_what_counts_is_fetched_and_no_more() -> None:
     index, shelf = shelved(spread(400))
-    index.cosines(QUERY, rows(3, 5))
+    index.cosines(QUERY, rows(3, 305))
     list(index.pairs([QUERY], rows(7, 300), floor=0))
     assert (shelf.multiplied, shelf.fetched) == (0, 4)
 

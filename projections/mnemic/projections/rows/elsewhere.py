@@ -150,21 +150,25 @@ class Elsewhere:
 
     def dots(self, query: Matrix, rows: Integers | None, extent: int) -> Matrix:
         """Return the product of *query* with each of *rows*; None: the first *extent*."""
-        if rows is None or len(rows) * _PICKING > extent:
+        if rows is None:
             whole: Matrix = self.products(query[None], extent)[0]
-            return whole if rows is None else whole[rows]
+            return whole
+        end = _end(rows)  # whoever asks of the past needs no more of what came since
+        if len(rows) * _PICKING > end:
+            return self.dots(query, None, end)[rows]
         found = np.empty(len(rows), dtype=np.float32)
-        for start, end in self._steps(0, len(rows)):
-            found[start:end] = product(query[None], self.some(rows[start:end]))[0]
+        for start, stop in self._steps(0, len(rows)):
+            found[start:stop] = product(query[None], self.some(rows[start:stop]))[0]
         return found
 
     def rough_dots(self, query: Matrix, rows: Integers, extent: int) -> Matrix:
         """Return what ``dots`` does, as whoever has the vectors multiplies them if they do."""
-        if len(rows) * _FETCHING <= extent:
+        end = _end(rows)
+        if len(rows) * _FETCHING <= end:
             return self.dots(query, rows, extent)
         if self._far.multiplies:
-            return self._multiplied(query.astype(np.int16), extent)[rows]
-        whole: Matrix = self._fetched(query[None], extent, checked=False)[0]
+            return self._multiplied(query.astype(np.int16), end)[rows]
+        whole: Matrix = self._fetched(query[None], end, checked=False)[0]
         return whole[rows]
 
     def _multiplied(self, query: Stored, extent: int) -> Matrix:
@@ -195,6 +199,11 @@ class Elsewhere:
         width = max(1, self.chunk_components // max(1, self._dimension, queries))
         for start in range(first, end, width):
             yield start, min(start + width, end)
+
+
+def _end(rows: Integers) -> int:
+    """Return the number behind that of the last of *rows*."""
+    return int(rows.max(initial=-1)) + 1
 
 
 def _product(queries: Matrix, rows: Matrix) -> Matrix:
