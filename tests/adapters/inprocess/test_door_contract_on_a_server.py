@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -22,6 +22,8 @@ def server() -> Generator[str]:
 
 
 class TestSyncMemoryOnAServer(DoorContract):
+    opening: ClassVar[dict[str, Any]] = {}
+
     @pytest.fixture(autouse=True)
     def reach(self, server: str) -> Generator[None]:
         with ExitStack() as self.schemas:
@@ -44,7 +46,12 @@ class TestSyncMemoryOnAServer(DoorContract):
             read_only=setting.read_only,
             synchronous="normal",
             checkpoints=setting.folder / "checkpoints",
+            **self.opening,
         )
+
+
+class TestSyncMemoryWhoseVectorsStayOnTheServer(TestSyncMemoryOnAServer):
+    opening: ClassVar[dict[str, Any]] = {"vectors": "server"}
 
 
 def test_checkpoints_are_kept_only_in_a_folder_that_a_host_names(
