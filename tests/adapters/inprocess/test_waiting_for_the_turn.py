@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -163,6 +164,20 @@ def test_whoever_has_the_turn_is_let_in_before_all_who_read() -> None:
     for thread in (writer, *readers):
         thread.join()
     assert order == ["holder", "writer", *["reader"] * 4]
+
+
+def test_whoever_writes_is_let_in_before_all_who_read(
+    memory: SyncMemory, threads: ThreadPoolExecutor
+) -> None:
+    space = memory._space  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    deadline = time.monotonic() + SOON_S
+    with space.guard:
+        learning = threads.submit(memory.learn, "wasps do not")
+        while not space._ahead.locked():  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+            assert time.monotonic() < deadline
+        looking = [threads.submit(memory.status) for _ in range(4)]
+    learned = learning.result(SOON_S)
+    assert [each.result(SOON_S).version for each in looking] == [learned.version] * 4
 
 
 @pytest.mark.usefixtures("memory")

@@ -10,7 +10,7 @@ Rules of this module:
    holds the guard, as whoever folds does.
 5. Nobody who holds the guard waits for other processes, and so for the turn to write: whoever needs
    both waits for the turn first. Who has it holds up all who write, here and elsewhere, so it does
-   not stand in line for the guard as well.
+   not stand in line for the guard as well; nor does who would write at once if the turn is free.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Folded:
         self._guard = threading.RLock()
         self._is_mine: Callable[[], bool] = attrgetter("_is_owned")(self._guard)  # as conditions do
         self._ahead = threading.Lock()
-        """Held by whoever has the turn to write, from when it wants the guard until it is done."""
+        """Held by whoever writes, from when it wants the guard until it is done with that."""
         self._turn_if_free: Callable[[], AbstractContextManager[bool]] = getattr(
             log, "writing_if_free", _no_turn
         )
@@ -85,7 +85,7 @@ class Folded:
 
     @property
     def guard(self) -> threading.RLock:
-        """What whoever looks at the state holds; taken after whoever has the turn to write."""
+        """What whoever looks at the state holds; taken after whoever wants to write."""
         if self._ahead.locked() and not self._is_mine():
             with self._ahead:  # and nothing more: it has come by then
                 pass

@@ -72,7 +72,7 @@ class Space(Seat):
     """One space, open, and everything that is done to it."""
 
     def execute(self, command: Command, decide: Decide, *, again: Again | None = None) -> Outcome:
-        """Decide on the head of the log and append what was decided.
+        """Decide on the head of the log and append what was decided. The guard is not held yet.
 
         The state is first taken for the head: the append itself finds out if it is not. Only an
         answer that writes nothing has to look before it may be given.
@@ -90,7 +90,7 @@ class Space(Seat):
             Closed: Another seat's thread closed the space meanwhile.
         """
         self.check_writable()
-        with self.guard:
+        with self._ahead, self._guard:  # those who only read stand aside, and do not outnumber it
             self.check_open()
             with self.turn_if_free() as is_ours:
                 if is_ours:
