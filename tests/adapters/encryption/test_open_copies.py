@@ -5,11 +5,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias, cast
 
 import pytest
 
+from mnemic.adapters.checkpoints.keeper import TAIL_MIN
 from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.encryption import EncryptedLog, KeyTable
@@ -49,6 +51,10 @@ def story(memory: SyncMemory) -> tuple[str, str]:
 def says_zanzibar(memory: SyncMemory) -> bool:
     found = memory.recall("vault code", record=False).text
     return "zanzibar" in f"{found} {memory.history()} {memory.blocks(status=None)}"
+
+
+def date(clock: ManualClock) -> datetime:
+    return datetime.fromtimestamp(clock.now_us() / 1e6, tz=UTC)
 
 
 def go_on(path: Path, keys: Path) -> None:
@@ -111,6 +117,28 @@ def test_whatever_is_asked_first_knows_of_it(
     }
     assert asked[first]()
     assert copy.verify().sound
+
+
+def test_what_a_copy_keeps_of_its_next_command_is_what_its_log_tells(
+    opened: Open, path: Path
+) -> None:
+    """Though it was told of the erasure as of another time, and a checkpoint is due at once."""
+    clock = ManualClock()
+    memory = opened(clock=clock)
+    secret, _ = story(memory)
+    for _ in range(0, TAIL_MIN, 100):
+        memory.learn_many([f"{clock.advance(seconds=1)} garden {each}" for each in range(100)])
+    backup = copied(path, "backup.db")
+    copy = opened(backup, clock=clock)
+    learned, at = copy.status().version, date(clock)
+    clock.advance(hours=1)
+    memory.erase(secret)
+    assert copy.status().version == learned + 1
+    copy.learn("a copy goes on as a memory")
+    copy.close()
+    again = opened(backup)
+    assert [each.version for each in again.checkpoints()] == [learned + 2]
+    assert again.as_of(at=at).status().version == learned
 
 
 def test_the_next_command_of_a_copy_writes_it_down_once(opened: Open, path: Path) -> None:

@@ -27,7 +27,14 @@ from attrs import define, field
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.heap import collector_at_rest, give_back
 from mnemic.kernel import events as happened
-from mnemic.kernel.errors import Closed, Corrupt, LogCorrupt, StoreTooNew, Unavailable
+from mnemic.kernel.errors import (
+    Closed,
+    Corrupt,
+    LogCorrupt,
+    StoreTooNew,
+    Unavailable,
+    VersionConflict,
+)
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import Entropy, Log
 from mnemic.projections.sense import NONSENSE, folded_singly
@@ -191,6 +198,21 @@ class Folded:
             return False
         self._shared.recast = recast
         return True
+
+    def check_as_folded(self) -> None:
+        """Refuse to append to another log than was folded, though it be as long; the turn is held.
+
+        What was told behind its end may have been written down since, under other ids and at
+        another time. A state that went on from the former would hold a past that the log does not.
+
+        Raises:
+            VersionConflict: It became another one. All of it is folded again by now.
+        """
+        if self._is_recast():
+            self._erased()
+            raise VersionConflict(
+                "words were erased elsewhere meanwhile", version=self.state.version
+            )
 
     def restore(self) -> None:
         """Take up the newest checkpoint that fits, and fold what came since; else fold all.

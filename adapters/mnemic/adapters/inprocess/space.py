@@ -188,6 +188,7 @@ class Space(Seat):
                 self.log.erased_before(written.erase, erase_all=written.erase_all)
             self.answered = head
             return Outcome(written.extra, head, head, ())
+        self.check_as_folded()
         stamped = self._stamped(command, written.events, moment)
         records: list[Record] = []
         payloads: list[PayloadRow] = []
