@@ -103,8 +103,9 @@ def _vectors_of(store: Store) -> _Vectors:
     vectors: _Vectors | None = getattr(store, "vectors", None)
     if vectors is None:
         raise FieldRefused(
-            "vectors can stand on a PostgreSQL server, and this store is none",
-            recovery="Give the address of a server, or leave the vectors in the process.",
+            "this store keeps no vectors on a server",
+            recovery="Give the address of a PostgreSQL server, and no keys, or leave the vectors "
+            "in the process.",
             field="vectors",
         )
     return vectors

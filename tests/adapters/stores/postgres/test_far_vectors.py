@@ -147,8 +147,9 @@ def test_what_does_not_go_with_it_is_refused_before_anything_is_opened(
 
 def test_a_store_that_is_no_server_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "agent.db", ":memory:", MemoryStore()):
-        with pytest.raises(FieldRefused, match="PostgreSQL server"):
+        with pytest.raises(FieldRefused, match="on a (PostgreSQL )?server") as caught:
             SyncMemory.open(path, vectors="server")
+        assert "Give the address of a" in caught.value.recovery
     assert list(tmp_path.iterdir()) == []
 
 
@@ -160,7 +161,7 @@ def test_a_store_that_keeps_no_vectors_says_how_it_would(store: PostgresStore) -
 
 def test_locked_words_have_none(kept: PostgresStore, tmp_path: Path) -> None:
     locked = EncryptedStore(kept, KeyTable(tmp_path / "keys"))
-    with pytest.raises(FieldRefused, match="PostgreSQL server"):
+    with pytest.raises(FieldRefused, match="keeps no vectors on a server"):
         far(locked)
 
 
