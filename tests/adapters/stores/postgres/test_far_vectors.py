@@ -147,7 +147,7 @@ def test_what_does_not_go_with_it_is_refused_before_anything_is_opened(
 
 def test_a_store_that_is_no_server_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "agent.db", ":memory:", MemoryStore()):
-        with pytest.raises(FieldRefused, match="on a (PostgreSQL )?server") as caught:
+        with pytest.raises(FieldRefused, match=r"on a (PostgreSQL )?server") as caught:
             SyncMemory.open(path, vectors="server")
         assert "Give the address of a" in caught.value.recovery
     assert list(tmp_path.iterdir()) == []
