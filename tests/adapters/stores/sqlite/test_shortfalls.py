@@ -123,6 +123,19 @@ def test_whoever_deletes_the_file_goes_on_with_what_is_left(torn: Path) -> None:
         assert read(store.log("home")) == ([0, 1, 2, 3, 4], None)
 
 
+def test_whoever_deletes_the_file_under_an_open_store_goes_on_at_once(torn: Path) -> None:
+    with closing(SQLiteStore(torn)) as store:
+        log = store.log("home")
+        with pytest.raises(LogCorrupt):
+            log.append(records(4, 1, author="b"), ())
+        beside(torn, ".heads").unlink()
+        log.append(records(4, 1, author="b"), ())
+        log.append(records(5, 1, author="b"), ())
+        left = files(torn)
+    with closing(SQLiteStore(lay(left, torn, cut=-1))) as store:
+        assert read(store.log("home")) == ([0, 1, 2, 3, 4], 5)
+
+
 def test_an_older_copy_put_back_is_told(path: Path, tmp_path: Path) -> None:
     write(path, 0, 3)
     shutil.copy(path, tmp_path / "older.db")

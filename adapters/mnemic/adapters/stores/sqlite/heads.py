@@ -142,18 +142,23 @@ class Heads:
     def _read(self, offset: int, size: int) -> bytes:
         if self._kept is not None:
             return self._kept[offset : offset + size]
-        try:
-            descriptor = self._descriptor
-            if descriptor is None:
-                with self._guard:
-                    descriptor = self._opened(making=False)
-            if descriptor is None:
+        with self._guard:
+            try:
+                self._let_go()
+                descriptor = self._opened(making=False)
+                if descriptor is None:
+                    return b""
+                if size > SLOT_BYTES:
+                    size = max(0, min(size, os.fstat(descriptor).st_size - offset))
+                return _read(descriptor, size, offset)
+            except OSError:
                 return b""
-            if size > SLOT_BYTES:
-                size = max(0, min(size, os.fstat(descriptor).st_size - offset))
-            return _read(descriptor, size, offset)
-        except OSError:
-            return b""
+
+    def _let_go(self) -> None:
+        """Close a file that was deleted: who is told to do so, and does, goes on. Guarded."""
+        if self._descriptor is not None and not _stands(self._descriptor, self.path):
+            os.close(self._descriptor)
+            self._descriptor = None
 
     def _opened(self, *, making: bool = True) -> int | None:
         """Return the descriptor; None: the store is closed, or there is no file. Guarded."""
@@ -177,6 +182,14 @@ def forget(database: Path) -> None:
     path = beside(database)
     with suppress(OSError):
         os.truncate(path, 0)  # not removed: somebody who is faster may have it open
+
+
+def _stands(descriptor: int, path: Path) -> bool:
+    """Say whether an open file is still the one that is called so."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 @cache
