@@ -17,6 +17,8 @@ MARK_BYTES = 6
 PRIVATE = 0o600
 """Permissions of a file that only its owner may read."""
 BINARY = getattr(os, "O_BINARY", 0)
+NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+"""Opens a file itself, and nothing that somebody may have laid a link to."""
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """What the system says of a full disk, a used-up quota, a file that may not grow."""
 
@@ -69,12 +71,12 @@ def made_like(path: Path, *, of: Path | None) -> int:
         Its descriptor.
 
     Raises:
-        OSError: It cannot be made or opened.
+        OSError: It cannot be made or opened, or is a link to something else.
     """
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, PRIVATE)
     except FileExistsError:
-        return os.open(path, os.O_RDWR | os.O_CREAT | BINARY, PRIVATE)
+        return os.open(path, os.O_RDWR | os.O_CREAT | NO_LINK | BINARY, PRIVATE)
     if of is not None:
         with suppress(OSError):  # it is empty yet, or the file system has no permissions
             path.chmod(of.stat().st_mode & _READ_AND_WRITE)

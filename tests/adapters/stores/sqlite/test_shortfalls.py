@@ -231,6 +231,17 @@ def test_a_slot_that_says_nothing_is_no_loss(path: Path) -> None:
         assert read(store.log("home")) == ([0, 1, 2], None)
 
 
+@pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="links are followed here")
+def test_nothing_is_written_through_a_link_that_somebody_laid(path: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_bytes(b"of somebody else")
+    beside(path, ".heads").symlink_to(other)
+    write(path, 0, 3)
+    with closing(SQLiteStore(path)) as store:
+        assert read(store.log("home")) == ([0, 1, 2], None)
+    assert other.read_bytes() == b"of somebody else"
+
+
 def test_a_file_that_cannot_be_made_holds_up_nobody(path: Path) -> None:
     beside(path, ".heads").mkdir()
     write(path, 0, 3)

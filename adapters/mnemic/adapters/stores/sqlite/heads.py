@@ -30,7 +30,7 @@ from zlib import crc32
 
 from attrs import frozen
 
-from mnemic.adapters.folders import BINARY, made_like
+from mnemic.adapters.folders import BINARY, NO_LINK, made_like
 from mnemic.adapters.stores.sqlite.connections import Synchronous
 from mnemic.kernel.ports import Head
 
@@ -164,11 +164,11 @@ class Heads:
         """Return the descriptor; None: the store is closed, or there is no file. Guarded."""
         if self._descriptor is None and not self._is_closed:
             if self._read_only:
-                self._descriptor = os.open(self.path, os.O_RDONLY | BINARY)
+                self._descriptor = os.open(self.path, os.O_RDONLY | NO_LINK | BINARY)
             elif making:
                 self._descriptor = made_like(self.path, of=self._database)
             else:
-                self._descriptor = os.open(self.path, os.O_RDWR | BINARY)
+                self._descriptor = os.open(self.path, os.O_RDWR | NO_LINK | BINARY)
         return self._descriptor
 
 
@@ -181,7 +181,11 @@ def forget(database: Path) -> None:
     """Let nothing be known of the logs in a file: another one had its name before."""
     path = beside(database)
     with suppress(OSError):
-        os.truncate(path, 0)  # not removed: somebody who is faster may have it open
+        descriptor = os.open(path, os.O_WRONLY | NO_LINK | BINARY)
+        try:
+            os.ftruncate(descriptor, 0)  # not removed: somebody who is faster may have it open
+        finally:
+            os.close(descriptor)
 
 
 def _stands(descriptor: int, path: Path) -> bool:
