@@ -17,9 +17,11 @@ from mnemic.adapters.codec import Codec
 from mnemic.adapters.encryption import EncryptedLog, KeyTable
 from mnemic.adapters.encryption.cipher import Key
 from mnemic.adapters.encryption.erasures import Account
+from mnemic.adapters.encryption.telling import ToldLog
 from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.exchange.copying import Hands, behind
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.inprocess.history import PROGRESS_EVERY
 from mnemic.adapters.stores.opening import open_store
 from mnemic.kernel.errors import SpaceErased
 from mnemic.kernel.events import SessionStarted
@@ -129,13 +131,14 @@ def test_what_a_copy_keeps_of_its_next_command_is_what_its_log_tells(
     for _ in range(0, TAIL_MIN, 100):
         memory.learn_many([f"{clock.advance(seconds=1)} garden {each}" for each in range(100)])
     backup = copied(path, "backup.db")
-    copy = opened(backup, clock=clock)
+    copy, other = opened(backup, clock=clock), opened(backup, clock=clock)
     learned, at = copy.status().version, date(clock)
     clock.advance(hours=1)
     memory.erase(secret)
-    assert copy.status().version == learned + 1
+    assert [each.status().version for each in (copy, other)] == [learned + 1] * 2
     copy.learn("a copy goes on as a memory")
-    copy.close()
+    for each in (copy, other):
+        each.close()
     again = opened(backup)
     assert [each.version for each in again.checkpoints()] == [learned + 2]
     assert again.as_of(at=at).status().version == learned
@@ -171,6 +174,44 @@ def test_a_copy_asks_for_the_turn_as_its_store_does(path: Path, keys: Path) -> N
             assert is_ours
         with other.log("default").writing(), told.writing_if_free() as is_ours:
             assert not is_ours
+
+
+def test_nothing_is_told_behind_the_end_of_a_log_while_somebody_appends_to_it(
+    opened: Open, path: Path, keys: Path
+) -> None:
+    memory = opened()
+    secret, _ = story(memory)
+    hands = Hands(clock=ManualClock(0), entropy=SeededEntropy("x"), actor="x")
+    with closing(open_store(copied(path, "backup.db"), keys=keys)) as store:
+        log = store.log("default")
+        assert isinstance(log, EncryptedLog)
+        told = cast("ToldLog", log.accounted(hands, read_only=False))
+        with told.writing():
+            before, recast = told.head(), told.recast
+            memory.erase(secret)
+            assert [told.recast, told.recast] == [recast + 1] * 2
+            assert (told.head(), log.head()) == (before, before)
+            assert told.digest_at(before.version + 1) is None
+        assert told.recast == recast + 2
+        assert (told.head().version, log.head()) == (before.version + 1, before)
+
+
+def test_a_copy_is_no_less_sound_for_what_is_erased_while_it_is_verified(
+    opened: Open, path: Path
+) -> None:
+    memory = opened()
+    for first in range(0, PROGRESS_EVERY, 100):
+        memory.learn_many([f"garden {first + each}" for each in range(100)])
+    secret, _ = story(memory)
+    copy = opened(copied(path, "backup.db"))
+
+    def erase(done: int, _: int) -> None:
+        if done == PROGRESS_EVERY and copy.block(secret).content is not None:
+            memory.erase(secret)
+            assert copy.block(secret).content is None
+
+    checked = copy.verify(erase)
+    assert (checked.sound, checked.events) == (True, copy.status().version + 1)
 
 
 def test_a_reader_follows_a_copy_that_goes_on_otherwise(

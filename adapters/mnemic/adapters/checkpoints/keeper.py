@@ -54,6 +54,8 @@ class Keeper:
         guard: What is held while the state changes.
         state: Returns the state as it is now.
         far_of: Says who has its vectors; None: they are in it, and in a checkpoint.
+        is_as_folded: Says whether the log is still the one that the state was folded from; None: it
+            cannot be another.
     """
 
     def __init__(
@@ -64,12 +66,14 @@ class Keeper:
         guard: RLock,
         state: Callable[[], State],
         far_of: FarOf | None = None,
+        is_as_folded: Callable[[], bool] | None = None,
     ) -> None:
         self._log = log
         self._shelf = shelf
         self._guard = guard
         self._state = state
         self._far_of = far_of
+        self._is_as_folded = is_as_folded
         self._found: Folder | None = None
         self._kept = 0
         """How large the state was when it was last kept, or tried to."""
@@ -222,11 +226,14 @@ class Keeper:
 
         Raises:
             LogCorrupt: The log has no such version any more.
+            Abandoned: The state is one of what the log was before.
         """
         version = state.version
         head = self._log.head()
         digest = head.digest if head.version == version else self._log.digest_at(version)
         genesis = self._log.digest_at(0)
+        if self._is_as_folded is not None and not self._is_as_folded():  # nor is that digest its
+            raise Abandoned
         if digest is None or genesis is None:
             raise LogCorrupt(f"no record can be read at version {version}", version=version)
         return Origin(

@@ -8,6 +8,8 @@ Rules of this module:
 3. Until somebody who may write does, it is told behind the log's end, to this process alone. The
    next one to hold the right to append writes it down. If the log goes on otherwise meanwhile, what
    was told is void: ``recast`` counts how often whoever has folded it has to fold it again.
+4. Nothing is told while somebody here holds the right to append, and it appends where the log ends.
+   What is erased meanwhile is told after it.
 """
 
 from __future__ import annotations
@@ -45,6 +47,10 @@ class ToldLog:
         self._told: Retelling | None = None
         self._looking = Lock()
         self._recast = 0
+        self._is_writing = False
+        """Whether somebody here holds the right to append."""
+        self._noticed = -1
+        """The generation that was last seen meanwhile."""
         self._seen = -1
         """The generation of the keys when they were last looked at."""
         self._known = 0
@@ -151,8 +157,7 @@ class ToldLog:
         """
         if self._hands is None:
             raise ViewReadOnly(f"space {self.name!r} is open read-only")
-        with self._log.writing():
-            self._write_down(self._hands)
+        with self._log.writing(), self._written_down(self._hands):
             yield
 
     @property
@@ -169,9 +174,11 @@ class ToldLog:
         self, writing_if_free: Callable[[], AbstractContextManager[bool]]
     ) -> Generator[bool]:
         with writing_if_free() as is_ours:
-            if is_ours and self._hands is not None:
-                self._write_down(self._hands)
-            yield is_ours and self._hands is not None
+            if not is_ours or self._hands is None:
+                yield False
+                return
+            with self._written_down(self._hands):
+                yield True
 
     def append(
         self,
@@ -207,6 +214,11 @@ class ToldLog:
         """Return what is told now, after a look at the keys."""
         with self._looking:
             generation, told = self._log.keys.generation(), self._told
+            if self._is_writing:
+                if generation not in (self._seen, self._noticed):
+                    self._noticed = generation
+                    self._recast += 1
+                return None
             if generation != self._seen or (told is not None and told.end != self._log.head()):
                 self._retell(generation)
             return self._told
@@ -223,17 +235,30 @@ class ToldLog:
         if told is None:
             self._known = generation
 
+    @contextmanager
+    def _written_down(self, hands: Hands) -> Generator[None]:
+        """Let the log know everything, and tell nothing besides, for a ``with`` block.
+
+        The right to append is held.
+        """
+        try:
+            self._write_down(hands)
+            yield
+        finally:
+            self._is_writing = False
+
     def _write_down(self, hands: Hands) -> None:
         """Let the log itself tell what it does not know. The right to append is held."""
         with self._looking:
+            self._is_writing = True
             generation = self._log.keys.generation()
             if generation == self._seen and self._told is None:
                 return
-            since = self._known
+            self._recast += self._told is not None
+            self._told, self._seen = None, -1  # if it fails, it is told once more
         with suppress(LogCorrupt):  # whoever folds it finds out
-            missing = untold(self._log, since=since)
+            missing = untold(self._log, since=self._known)
             if missing is not None:
                 tell(self._log, missing, hands)
         with self._looking:
-            self._recast += self._told is not None
-            self._told, self._seen, self._known = None, generation, generation
+            self._seen = self._known = generation

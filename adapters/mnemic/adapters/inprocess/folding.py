@@ -36,7 +36,7 @@ from mnemic.kernel.errors import (
     VersionConflict,
 )
 from mnemic.kernel.events import Recorded
-from mnemic.kernel.ports import Entropy, Log
+from mnemic.kernel.ports import Entropy, Head, Log
 from mnemic.projections.sense import NONSENSE, folded_singly
 from mnemic.projections.state import FarOf, State
 
@@ -193,11 +193,32 @@ class Folded:
 
         Erasing in a copy under the same keys takes words from all.
         """
-        recast: int = getattr(self.log, "recast", 0)
+        recast = self.recast
         if recast == self._shared.recast:
             return False
         self._shared.recast = recast
         return True
+
+    @property
+    def recast(self) -> int:
+        """How often the log has become another one, and did not only go on, as far as it says."""
+        recast: int = getattr(self.log, "recast", 0)
+        return recast
+
+    def is_as_folded(self) -> bool:
+        """Say whether the log has only gone on, if that, since it was folded; the guard is held."""
+        return self.recast == self._shared.recast
+
+    def lost_since(self, head: Head, recast: int) -> bool:
+        """Say whether words that stood there were erased since, as far as the log can be read.
+
+        Args:
+            head: Where it ended.
+            recast: How often it had become another one by then; see ``recast``.
+        """
+        with self.guard, suppress(*_ENDS):  # nothing is told while somebody writes
+            return self.recast != recast or any(map(_erases, self.recorded(head.version)))
+        return False
 
     def check_as_folded(self) -> None:
         """Refuse to append to another log than was folded, though it be as long; the turn is held.

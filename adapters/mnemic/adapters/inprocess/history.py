@@ -74,8 +74,18 @@ def verify(space: Space, progress: Callable[[int, int], None] | None = None) -> 
 
     Then let the store check what it keeps beside the chain, if it can.
 
-    The walk reads the store afresh and does not touch the folded state.
+    The walk reads the store afresh and does not touch the folded state. It begins anew where words
+    were erased elsewhere meanwhile: it may miss them, and not have come upon the word of it.
     """
+    while True:
+        recast, head = space.recast, space.log.head()
+        found = _verified(space, progress)
+        if found.sound or not space.lost_since(head, recast):
+            return found
+
+
+def _verified(space: Space, progress: Callable[[int, int], None] | None) -> Verification:
+    """Walk it once."""
     events = payloads = 0
     walk = Erasures(space.codec)
     head = space.log.head()

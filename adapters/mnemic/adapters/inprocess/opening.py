@@ -177,6 +177,7 @@ def _keep_checkpoints(opened: Space, place: Shelf | None) -> None:
             guard=opened.guard,
             state=lambda: opened.state,
             far_of=opened.far_of,
+            is_as_folded=opened.is_as_folded,
         )
 
 
