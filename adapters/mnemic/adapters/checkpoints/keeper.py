@@ -85,6 +85,8 @@ class Keeper:
         """The version of the checkpoint that the space was opened from."""
         self.trouble: str | None = None
         """What went wrong last, in a sentence."""
+        self._foreign: set[Path] = set()
+        """Valid files that could not be taken up here: their vectors stand elsewhere."""
         self._undead: set[Path] = set()
         """Files that hold erased words and could not be removed."""
 
@@ -106,6 +108,7 @@ class Keeper:
             except (Torn, FormatUnknown, OSError):
                 continue
             except (KeyError, ValueError, TypeError, IndexError) as error:
+                self._foreign.add(file)
                 self.trouble = f"checkpoint {file.name} cannot be taken up here: {error!r}"
         return None
 
@@ -146,7 +149,7 @@ class Keeper:
             self._try()
 
     def write(self) -> Path | None:
-        """Write a checkpoint of the state as it is now, unless there is one.
+        """Write a checkpoint of the state as it is now, unless there is one that we could take up.
 
         Returns:
             None if it was dropped at once, since words were erased meanwhile.
@@ -159,7 +162,7 @@ class Keeper:
         folder = self._needed()
         with self._guard:
             place = folder.place(self._state().version)
-            if self.look(place).state == "valid":
+            if place not in self._foreign and self.look(place).state == "valid":
                 return place
         try:
             file = self._write(folder)
@@ -218,6 +221,7 @@ class Keeper:
                 if not stays:
                     self._destroy([file])
             if stays:
+                self._foreign.discard(file)
                 self._sweep(folder)
         return file
 

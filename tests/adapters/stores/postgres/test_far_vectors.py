@@ -453,6 +453,21 @@ def test_a_checkpoint_without_vectors_is_passed_over_by_whoever_holds_them(
         assert asked(memory) == expected
 
 
+def test_whoever_holds_vectors_puts_a_checkpoint_in_the_place_of_one_without(
+    kept: PostgresStore, tmp_path: Path
+) -> None:
+    with far(kept, checkpoints=tmp_path) as memory:
+        learn(memory)
+        memory.checkpoint()
+        version, expected = memory.status().version, asked(memory)
+    with near(kept, checkpoints=tmp_path) as memory:
+        memory.checkpoint()
+    for kind in (near, far):
+        with kind(kept, checkpoints=tmp_path) as memory:
+            assert restored(memory) == version
+            assert asked(memory) == expected
+
+
 # --- the port ------------------------------------------------------------------------------------
 
 
