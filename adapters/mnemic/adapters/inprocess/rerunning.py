@@ -124,7 +124,13 @@ def reruns(
         for together, products in _multiplied_ahead(space, asked, ahead):
             for decision in together:
                 with space.guard:
-                    found = rerun(space, models, decision, policies, products=products.result())
+                    try:
+                        found = rerun(space, models, decision, policies, products=products.result())
+                    except StoreBusy:
+                        # Vectors that stand elsewhere were erased meanwhile. The log tells by whom.
+                        if not space.catch_up():
+                            raise
+                        found = rerun(space, models, decision, policies)
                 yield found
 
 

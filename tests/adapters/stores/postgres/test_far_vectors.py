@@ -300,6 +300,18 @@ def test_what_is_erased_in_the_midst_of_a_recall_does_not_end_it(
             assert asked(memory) == asked(other)
 
 
+def test_what_is_erased_in_the_midst_of_a_replay_does_not_end_it(kept: PostgresStore) -> None:
+    watched: Any = Watched(kept)
+    with far(kept) as other:
+        blocks = learn(other)
+        other.recall("thing 7")
+        with far(watched) as memory:
+            watched.coming.append(lambda: other.erase(blocks[7]))
+            answered = memory.replay_all()
+            assert watched.coming == []
+            assert answered == other.replay_all()
+
+
 # --- damage --------------------------------------------------------------------------------------
 
 
