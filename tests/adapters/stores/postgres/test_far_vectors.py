@@ -186,6 +186,19 @@ def test_many_blocks_are_recalled_alike_at_any_hour(kept: PostgresStore) -> None
         assert list(kept.log("home").read()) == list(space_of(other).log.read())
 
 
+def test_who_only_reads_a_store_without_a_table_is_told_to_write_once(address: str) -> None:
+    with near(address) as memory:
+        learn(memory)
+        expected = asked(memory)
+    with pytest.raises(Unavailable) as caught:
+        far(address, read_only=True)
+    assert "vectors on the server, once to write" in caught.value.recovery
+    with far(address):
+        pass
+    with far(address, read_only=True) as memory:
+        assert asked(memory) == expected
+
+
 # --- others --------------------------------------------------------------------------------------
 
 

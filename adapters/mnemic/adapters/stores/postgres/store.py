@@ -104,7 +104,8 @@ class PostgresStore(RecordedStore["PostgresLog"]):
         if self._vectors is None:
             raise Unavailable(
                 f"{self.address.shown} is open without a table of vectors",
-                recovery="Open the store with a recogniser, once without read_only.",
+                recovery="Open the store with a recogniser, or its address with vectors on the "
+                "server, once to write.",
                 path=self.address.shown,
             )
         return self._vectors
