@@ -13,6 +13,7 @@ import pytest
 from tests.adapters.http.running import running
 from tests.adapters.http.several import eventually
 
+ACCESS = "mnemic.http.access"
 TAKES = {"accept": "application/json, text/event-stream"}
 INITIALIZE: dict[str, Any] = {
     "jsonrpc": "2.0",
@@ -29,7 +30,7 @@ INITIALIZE: dict[str, Any] = {
 def test_requests_of_agents_stand_in_the_log_and_the_numbers_under_their_own_name(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, "mnemic.http.access")
+    caplog.set_level(logging.INFO, ACCESS)
     with running(tmp_path) as server, server.client() as client:
         client.put("/v1/spaces/my%2Fnotes").raise_for_status()
         opened = client.post("/mcp/my%2Fnotes?words=secret", json=INITIALIZE, headers=TAKES)
@@ -40,7 +41,8 @@ def test_requests_of_agents_stand_in_the_log_and_the_numbers_under_their_own_nam
             client.get("/mcpx")
             listening.read()
         eventually(partial(_are_counted, client))
-    lines = sorted(record.getMessage().split()[1:4] for record in caplog.records)
+    records = [each for each in caplog.records if each.name == ACCESS]
+    lines = sorted(record.getMessage().split()[1:4] for record in records)
     assert [line for line in lines if "mcp" in line[1]] == [
         ["DELETE", "/mcp", "200"],
         ["GET", "/mcp/absent", "404"],

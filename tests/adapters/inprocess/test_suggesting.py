@@ -301,7 +301,8 @@ def test_suggest_is_true_or_false(memory: SyncMemory) -> None:
 
 @pytest.mark.anyio
 async def test_an_async_host_is_suggested_the_same(store: MemoryStore) -> None:
-    async with Memory.open(store, embedder=EMBEDDER, policy=NO_EDGES) as memory:
+    clock = ManualClock()
+    async with Memory.open(store, embedder=EMBEDDER, policy=NO_EDGES, clock=clock) as memory:
         for name in ("humility", "doubt"):
             await memory.learn(name)
         found = await memory.recall(suggest=True)
