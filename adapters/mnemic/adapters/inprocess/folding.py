@@ -26,6 +26,7 @@ from attrs import define, field
 
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.heap import collector_at_rest, give_back
+from mnemic.adapters.inprocess.line import Line
 from mnemic.kernel import events as happened
 from mnemic.kernel.errors import (
     Closed,
@@ -77,6 +78,8 @@ class Folded:
         self.codec = Codec(entropy)
         self._guard = threading.RLock()
         self._is_mine: Callable[[], bool] = attrgetter("_is_owned")(self._guard)  # as conditions do
+        self._line = Line()
+        """Where those stand who write, before they ask whether the turn is free."""
         self._ahead = threading.Lock()
         """Held by whoever writes, from when it wants the guard until it is done with that."""
         self._turn_if_free: Callable[[], AbstractContextManager[bool]] = getattr(

@@ -90,7 +90,8 @@ class Space(Seat):
             Closed: Another seat's thread closed the space meanwhile.
         """
         self.check_writable()
-        with self._ahead, self._guard:  # those who only read stand aside, and do not outnumber it
+        # Those who only read stand aside, and do not outnumber it.
+        with self._line, self._ahead, self._guard:
             self.check_open()
             with self.turn_if_free() as is_ours:
                 if is_ours:
