@@ -18,9 +18,9 @@ from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory, folding
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.kernel.policy import DEFAULT, Policy
-from mnemic.kernel.ports import Log
 from mnemic.projections import columns
 from tests.adapters.inprocess.conftest import Open
+from tests.adapters.inprocess.queues import Taken
 
 Verb: TypeAlias = Callable[[SyncMemory], object]
 
@@ -51,27 +51,6 @@ def unguarded(memory: SyncMemory) -> Generator[list[str]]:
             yield found
         finally:
             sys.setprofile(None)
-
-
-class Taken:
-    """A log whose turn is always somebody else's, so that everybody has to wait for it."""
-
-    def __init__(self, behind: Log, waits: Callable[[], None]) -> None:
-        self._behind = behind
-        self._waits = waits
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._behind, name)
-
-    @contextmanager
-    def writing(self) -> Generator[None]:
-        self._waits()
-        with self._behind.writing():
-            yield
-
-    @contextmanager
-    def writing_if_free(self) -> Generator[bool]:
-        yield False
 
 
 class Queues(MemoryStore):

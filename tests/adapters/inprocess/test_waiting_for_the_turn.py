@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,26 +20,10 @@ from mnemic.kernel.errors import Closed, SessionState
 from mnemic.kernel.ports import Log
 from mnemic.kernel.results import SessionResult
 from tests.adapters.inprocess.conftest import Open
+from tests.adapters.inprocess.queues import Announced
 
-SOON_S = 10
+SOON_S = 60
 """Until then everything has happened that is going to, on the slowest machine."""
-
-
-class Announced:
-    """A log that tells when somebody begins to wait for the turn."""
-
-    def __init__(self, behind: Log, waits: Callable[[], object]) -> None:
-        self._behind = behind
-        self._waits = waits
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._behind, name)
-
-    @contextmanager
-    def writing(self) -> Generator[None]:
-        self._waits()
-        with self._behind.writing():
-            yield
 
 
 class File(SQLiteStore):

@@ -21,6 +21,7 @@ from mnemic.kernel.errors import CommandIdReused, StoreFailed, VersionConflict
 from mnemic.kernel.ports import CommandRow, Head
 from mnemic.specs.contracts.entries import answered, bare, contents, payload, records
 from tests.adapters.stores.postgres import server as servers
+from tests.adapters.stores.postgres.appends import append, whole
 from tests.adapters.stores.postgres.line import Line, line
 
 KNOWN = 6
@@ -51,14 +52,6 @@ def log(cable: Line) -> Generator[PostgresLog]:
             log.append(records(version, 1), [payload(version)], command=answered(version))
             log.head()
         yield log
-
-
-def append(log: PostgresLog, version: int) -> int:
-    return log.append(records(version, 1), [payload(version)], command=answered(version)).version
-
-
-def whole(count: int) -> list[object]:
-    return [(record, (payload(record.version),)) for record in records(0, count)]
 
 
 def test_an_append_whose_answer_is_lost_was_written_once(log: PostgresLog, cable: Line) -> None:

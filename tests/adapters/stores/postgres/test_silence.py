@@ -17,7 +17,8 @@ from mnemic.adapters.stores.postgres.connections import Datastore, Lost
 from mnemic.adapters.stores.postgres.faults import fault
 from mnemic.adapters.stores.postgres.notices import LOOK_HEARING_S
 from mnemic.kernel.errors import StoreFailed
-from mnemic.specs.contracts.entries import answered, contents, payload, records
+from mnemic.specs.contracts.entries import answered, contents, records
+from tests.adapters.stores.postgres.appends import append, whole
 from tests.adapters.stores.postgres.stops import postmaster, sessions, stopped
 
 LIMIT_S = 1.0
@@ -44,14 +45,6 @@ def log(hasty: str) -> Generator[PostgresLog]:
             append(log, version)
             log.head()
         yield log
-
-
-def append(log: PostgresLog, version: int) -> int:
-    return log.append(records(version, 1), [payload(version)], command=answered(version)).version
-
-
-def whole(count: int) -> list[object]:
-    return [(record, (payload(record.version),)) for record in records(0, count)]
 
 
 def test_a_question_to_a_session_that_hangs_is_asked_again(log: PostgresLog, server: str) -> None:
