@@ -25,5 +25,6 @@ def report(program: Path, verb: str, place: Path | str, *numbers: int) -> dict[s
         "OPENBLAS_NUM_THREADS": "1",  # no threads beside a fork
     }
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    said = f"{program.name} {verb} ended with {done.returncode}: {done.stderr}"
+    assert (done.returncode, done.stderr) == (0, ""), said  # campaigns run without pytest
     return json.loads(done.stdout)  # type: ignore[no-any-return]
