@@ -252,6 +252,8 @@ class Space(Seat):
         self.catch_up()
         row = self.log.command(command.id)
         if row is not None:
+            if row.last > self.state.version:
+                self.catch_up()  # another process wrote it in this very moment
             repeats.check_same(command, row, self)
             self.answered = row.last
             if self.stands == row.first - 1:
