@@ -168,13 +168,19 @@ def test_a_copy_that_was_killed_while_it_wrote_an_erasure_down_tells_of_it_once(
     assert opened(backup).status().version == before + 2
 
 
-def test_an_open_copy_learns_of_an_erasure_that_others_were_killed_in_once_it_is_finished(
-    opened: Open, path: Path, keys: Path
-) -> None:
+def learned_and_copied(opened: Open, path: Path) -> tuple[str, Path]:
+    """Learn the story, close the store, and copy it; return the block's id and the copy."""
     memory = opened()
     block, backup = memory.learn(STORY).block_id, path.with_name("backup.db")
     memory.close()
     shutil.copy(path, backup)
+    return block, backup
+
+
+def test_an_open_copy_learns_of_an_erasure_that_others_were_killed_in_once_it_is_finished(
+    opened: Open, path: Path, keys: Path
+) -> None:
+    block, backup = learned_and_copied(opened, path)
     copy = opened(backup)
     erase_and_die(path, keys, "appended", block)
     assert copy.block(block).content == STORY
@@ -186,10 +192,7 @@ def test_a_copy_that_is_opened_in_between_does_not_call_an_erasure_off(
     opened: Open, path: Path, keys: Path
 ) -> None:
     """It lacks the record, and cannot know that the log it is a copy of is about to have it."""
-    memory = opened()
-    block, backup = memory.learn(STORY).block_id, path.with_name("backup.db")
-    memory.close()
-    shutil.copy(path, backup)
+    block, backup = learned_and_copied(opened, path)
     table = FussyTable(keys)
     with (
         closing(EncryptedStore(SQLiteStore(path), table)) as store,
@@ -204,10 +207,7 @@ def test_a_copy_that_is_opened_in_between_does_not_call_an_erasure_off(
 def test_a_copy_that_is_opened_first_does_not_call_off_what_was_killed(
     opened: Open, path: Path, keys: Path
 ) -> None:
-    memory = opened()
-    block, backup = memory.learn(STORY).block_id, path.with_name("backup.db")
-    memory.close()
-    shutil.copy(path, backup)
+    block, backup = learned_and_copied(opened, path)
     erase_and_die(path, keys, "appended", block)
     opened(backup).close()
     opened().close()
