@@ -1,7 +1,7 @@
-"""The conversations that several benchmarks ask about, and how a host would learn them.
+"""Conversations used by several benchmarks, and how a host would learn them.
 
-They are LoCoMo's (Maharana et al. 2024, CC BY-NC 4.0), for evaluation only, and stand beside the
-checkout where projects share them. Nothing of them may be committed.
+They are for evaluation only, in a shared folder next to the checkout: LoCoMo (Maharana et al. 2024,
+CC BY-NC 4.0), and other data sets in the same format. Nothing of them may be committed.
 """
 
 from __future__ import annotations
@@ -13,15 +13,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import fields, frozen
 
-DATA = Path(__file__).parents[2] / "shared" / "data" / "locomo-dev.json"
+FOLDER = Path(__file__).parents[2] / "shared" / "data"
+DATA = FOLDER / "locomo-dev.json"
 KINDS = ("single-hop", "multi-hop", "temporal", "open-domain")
+"""Kinds of question in LoCoMo; other data sets have others."""
 
 
 @frozen(kw_only=True)
 class Turn:
-    """One thing that somebody said."""
+    """One turn of a conversation."""
 
     id: str
     session: int
@@ -33,11 +35,14 @@ class Turn:
 
 @frozen(kw_only=True)
 class Question:
-    """What is asked about a conversation, and the turns that hold the answer."""
+    """A question about a conversation, and the turns that hold the answer."""
 
     text: str
     kind: str
     evidence: frozenset[str]
+    """Never empty, and known when the question is asked."""
+    asked_before: str | None = None
+    """The turn before which it is asked; None: it is asked after the last one."""
 
 
 @frozen(kw_only=True)
@@ -50,9 +55,19 @@ class Conversation:
 
     @property
     def end(self) -> datetime:
-        """An hour after the last word."""
-        last = max(datetime.fromisoformat(turn.at) for turn in self.turns)
+        """An hour after the last turn."""
+        return self.after(len(self.turns))
+
+    def after(self, count: int) -> datetime:
+        """Return an hour after the last of the first *count* turns; at least one."""
+        last = max(datetime.fromisoformat(turn.at) for turn in self.turns[:count])
         return last.replace(tzinfo=UTC) + timedelta(hours=1)
+
+    def known(self, question: Question) -> int:
+        """Return how many turns had been said when *question* was asked."""
+        if question.asked_before is None:
+            return len(self.turns)
+        return [turn.id for turn in self.turns].index(question.asked_before)
 
     def sessions(self) -> list[list[Turn]]:
         """Return the turns of each session, sessions and turns in order."""
@@ -65,21 +80,21 @@ class Conversation:
 class NoData(SystemExit):
     """There are no conversations to measure on.
 
-    Where they usually stand, that is no failure: most checkouts have none.
+    If the default path is missing, the program exits without an error: most checkouts have none.
     """
 
     def __init__(self, path: Path) -> None:
         print(
             f"No conversations at {path}: nothing measured.\n"
-            "Give a file with --data: LoCoMo as {conversations: [{id, turns: [{id, session, at, "
-            "speaker, text}], questions: [{question, kind, evidence}]}]}.",
+            "Give a file with --data: {conversations: [{id, turns: [{id, session, at, speaker, "
+            "text}], questions: [{question, kind, evidence, asked_before (optional)}]}]}.",
             file=sys.stderr,
         )
-        super().__init__(0 if path == DATA else 2)
+        super().__init__(0 if path in (DATA, FOLDER) else 2)
 
 
 def load(path: Path, only: Sequence[str] = ()) -> list[Conversation]:
-    """Return the conversations of *path*, or those among them that are named.
+    """Return the conversations of *path*, or only the named ones.
 
     Raises:
         NoData: There is no such file.
@@ -94,17 +109,26 @@ def load(path: Path, only: Sequence[str] = ()) -> list[Conversation]:
     return [each for each in found if not only or each.id in only]
 
 
+def data_sets(folder: Path = FOLDER) -> list[Path]:
+    """Return the files with conversations in *folder*, by name.
+
+    Raises:
+        NoData: There are none.
+    """
+    found = [
+        path
+        for path in sorted(folder.glob("*.json"))
+        if "conversations" in json.loads(path.read_bytes())
+    ]
+    if not found:
+        raise NoData(folder)
+    return found
+
+
 def _conversation(plain: dict[str, Any]) -> Conversation:
-    turns = tuple(Turn(**turn) for turn in plain["turns"])
-    known = {turn.id for turn in turns}
-    questions = tuple(
-        Question(
-            text=each["question"],
-            kind=each["kind"],
-            evidence=frozenset(each["evidence"]) & known,
-        )
-        for each in plain["questions"]
-    )
+    turns = tuple(_turn(each) for each in plain["turns"])
+    places = {turn.id: place for place, turn in enumerate(turns)}
+    questions = (_question(each, places) for each in plain["questions"])
     return Conversation(
         id=plain["id"],
         turns=turns,
@@ -112,21 +136,40 @@ def _conversation(plain: dict[str, Any]) -> Conversation:
     )
 
 
+def _turn(plain: dict[str, Any]) -> Turn:
+    return Turn(**{each.name: plain[each.name] for each in fields(Turn)})
+
+
+def _question(plain: dict[str, Any], places: dict[str, int]) -> Question:
+    before = plain.get("asked_before")
+    if before is not None and before not in places:
+        raise SystemExit(f"A question is asked before {before!r}, and there is no such turn.")
+    known = len(places) if before is None else places[before]
+    return Question(
+        text=plain["question"],
+        kind=plain["kind"],
+        evidence=frozenset(
+            turn for turn in plain["evidence"] if places.get(turn, len(places)) < known
+        ),
+        asked_before=before,
+    )
+
+
 def lessons(
     conversation: str, turns: Sequence[Turn], *, threads: bool = True
 ) -> list[dict[str, Any]]:
-    """Return what ``learn_many`` takes to learn *turns*.
+    """Return the arguments of ``learn_many`` for *turns*.
 
     Args:
         conversation: Its id.
         turns: In the order in which they were said.
-        threads: Whether to say which session each belongs to.
+        threads: Whether to name the session of each turn.
     """
     return [
         {
             "content": turn.text,
             "category": "message",
-            "author": turn.speaker,
+            "author": turn.speaker,  # a role of the speaker (user, assistant) would be passed here
             "created_at": turn.at,
             "thread": f"{conversation}/{turn.session}" if threads else None,
         }

@@ -1,14 +1,14 @@
-"""What do keys cost: the same verbs with every word locked, beside the same with words in the open?
+"""Measures the cost of encryption: the same operations with keys and without.
 
 Targets, each as a ratio to the same work without keys, in the same run:
 
-* one durable ``learn``: at most 4 (a key of its own is on the disk before the words are)
-* one durable recorded recall: at most 1.5 (its words go under the key of the space)
+* one durable ``learn``: at most 4 (its own key is on the disk before the text is)
+* one durable recorded recall: at most 1.5 (its text is encrypted under the key of the space)
 * ``learn_many`` of 100: at most 3
 * opening, all of the log decrypted and folded, without checkpoints: at most 2
 * one ``erase``: at most 2
 
-Both sides take turns, so that a busy disk slows both. Medians are compared.
+Both sides alternate, so that a busy disk slows both. Medians are compared.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--blocks", type=int, default=10_000, help="in the memory that is opened")
-    parser.add_argument("--rounds", type=int, default=200, help="of each durable verb")
+    parser.add_argument("--rounds", type=int, default=200, help="of each durable operation")
     parser.add_argument("--json", type=Path, help="write what was found to this file")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="mnemic-keys-") as folder:
@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def measured(folder: Path, *, blocks: int, rounds: int) -> Iterator[Line]:
-    """Yield what each verb takes on both sides."""
+    """Yield the times of each operation on both sides."""
     places: list[tuple[Path, Path | None]] = [
         (folder / "plain.db", None),
         (folder / "locked.db", folder / "locked.keys"),
@@ -104,13 +104,13 @@ def _opened(path: Path, keys: Path | None) -> SyncMemory:
 
 
 def _line(
-    what: str, both: list[SyncMemory], rounds: int, verb: Callable[[SyncMemory, int], object]
+    what: str, both: list[SyncMemory], rounds: int, operation: Callable[[SyncMemory, int], object]
 ) -> Line:
     times: tuple[list[float], list[float]] = ([], [])
     for turn in range(rounds):
         for memory, taken in zip(both, times, strict=True):
             begun = time.perf_counter()
-            verb(memory, turn)
+            operation(memory, turn)
             taken.append(time.perf_counter() - begun)
     plain, locked = (statistics.median(taken) * 1000 for taken in times)
     return Line(what=what, plain_ms=plain, locked_ms=locked, goal=GOALS[what])

@@ -1,12 +1,12 @@
-"""A space on a PostgreSQL server: what does it cost, and save, to leave the vectors there?
+"""Measures the cost and the saving of keeping the vectors of a space on a PostgreSQL server.
 
-For one space of so many blocks, each way in a process of its own: with the vectors in the process,
-and on the server, with pgvector and without.
+For one space, in three variants, each in a process of its own: with the vectors in the process, and
+on the server, with pgvector and without.
 
-* what the process holds once the space is open, over one that has only imported everything
-* how long a recall takes, embedding taken off and nothing recorded, now and as of the middle
-* how long ``consolidate`` of 50 new blocks takes
-* how long it takes to open, which folds the log
+* memory of the process once the space is open, beyond one that has only imported everything
+* time of a recall, without embedding and not recorded, now and as of the middle of the log
+* time of ``consolidate`` of 50 new blocks
+* time to open, which folds the log
 
 Answers are compared: they have to be the same to the last digit. Ratios are to the first column.
 """
@@ -30,16 +30,16 @@ import numpy as np
 from numpy.typing import NDArray
 from postgres_vectors import encoded, served
 
-from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.codec import Codec
-from mnemic.adapters.codec.embeddings import Embeddings
-from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.postgres import PostgresStore
+from mnemic.adapters.stores.vector_payloads import Embeddings
+from mnemic.adapters.system.clocks import ManualClock
+from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.events import BlocksPromoted, EmbedderAdopted, EmbedderIdentity, Promotion
-from mnemic.kernel.identity import BlockId
-from mnemic.kernel.texts import Embedding
-from mnemic.kernel.vectors import pack, quantise
+from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.texts import Embedding
+from mnemic.kernel.model.vectors import pack, quantise
 
 WAYS: Final = ("process", "pgvector", "bytea")
 CHUNK: Final = 128
@@ -71,7 +71,7 @@ class Drawn:
 
 
 def main() -> None:
-    """Measure each way in a process of its own, and print."""
+    """Measure each variant in a process of its own, and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--blocks", type=int, default=100_000)
     parser.add_argument("--dimension", type=int, default=256)
@@ -96,7 +96,7 @@ def main() -> None:
 
 
 def shown(found: dict[str, dict[str, Any]]) -> None:
-    """Print a line for each measure, with ratios to the first way."""
+    """Print a line for each measure, with ratios to the first variant."""
     first = next(iter(found.values()))
     print(f"{'':34}" + "".join(f"{way:>22}" for way in found))
     for name, base in first.items():
@@ -105,7 +105,7 @@ def shown(found: dict[str, dict[str, Any]]) -> None:
 
 
 def asked_of(address: str, way: str, options: argparse.Namespace) -> dict[str, Any]:
-    """Return what a process of its own found."""
+    """Return the measurements of one variant, made in a child process."""
     command = [sys.executable, __file__, "--way", way, "--address", address]
     for name in ("blocks", "dimension", "rounds"):
         command += [f"--{name}", str(getattr(options, name))]
@@ -115,13 +115,13 @@ def asked_of(address: str, way: str, options: argparse.Namespace) -> dict[str, A
 
 
 def opened_store(address: str, *, pgvector: bool) -> PostgresStore:
-    """Return the store, which keeps vectors."""
+    """Return the store, opened with vectors on the server."""
     recogniser = Embeddings(Codec(SeededEntropy("bench")))
     return PostgresStore(address, synchronous="normal", recogniser=recogniser, pgvector=pgvector)
 
 
 def filled(address: str, options: argparse.Namespace, *, pgvector: bool) -> None:
-    """Learn and promote so many blocks, without looking for edges."""
+    """Learn and promote the blocks, without searching for edges."""
     embedder, codec = Drawn(options.dimension), Codec(SeededEntropy("promoted"))
     with closing(opened_store(address, pgvector=pgvector)) as store:
         ids, texts = _learned(store, options.blocks)
@@ -159,14 +159,14 @@ def _learned(store: PostgresStore, blocks: int) -> tuple[list[BlockId], list[str
 
 
 def sentence(number: int) -> str:
-    """Return a made-up sentence, the same every time."""
+    """Return the synthetic sentence of a number, the same every time."""
     chance = np.random.default_rng(number)
     words = (WORDS * chance.random(9) ** 3).astype(int)
     return f"Note {number}: " + " ".join(f"word{word}" for word in words.tolist())
 
 
 def measured(options: argparse.Namespace) -> dict[str, Any]:
-    """Return what was found one way."""
+    """Return the measurements of one variant."""
     embedder = Drawn(options.dimension)
     questions = [sentence(10**7 + number) for number in range(options.rounds)]
     known = {text: embedder.embed([text])[0] for text in questions}
@@ -204,7 +204,7 @@ def measured(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def median(questions: Sequence[str], ask: Callable[[str], Any], answers: list[Any]) -> float:
-    """Return how long a question takes, in seconds, and add the answers."""
+    """Return the median time of a question, in seconds, and append the answers to *answers*."""
     times: list[float] = []
     for question in questions:
         start = time.perf_counter()
@@ -214,12 +214,12 @@ def median(questions: Sequence[str], ask: Callable[[str], Any], answers: list[An
 
 
 def digest(answers: Sequence[Any]) -> str:
-    """Return a digest of all that was answered."""
+    """Return a digest of all answers."""
     return sha256(json.dumps([each.to_dict() for each in answers]).encode()).hexdigest()
 
 
 def held_mb() -> float:
-    """Return what this process holds now."""
+    """Return the current resident memory of this process, in MB."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     return int(status.partition("VmRSS:")[2].split()[0]) / 1e3
 

@@ -1,13 +1,13 @@
-"""Is what was answered then answered again now? And would a date filter do?
+"""Measures whether past answers are reproduced exactly, and whether a date filter would do.
 
 Conversations are learned session by session, at their own dates. Every question is asked three
-times: a session before its evidence has been heard, when it just has been, and a session later.
-That makes at least 2,000 in all, every one recorded. When everything is learned, each decision is
-replayed from the finished log.
+times: a session before its evidence was said, directly after it, and a session later.
+That makes at least 2,000 recalls in all, every one recorded. When everything is learned, each
+decision is replayed from the finished log.
 
 * ``reproduced``: replays that give the same blocks, scores and digest. Target: all.
-* ``filtered``: the shortcut that replay is not. The finished index is asked again at the same
-  instant, for blocks created by then; how many ordered top tens are the same?
+* ``filtered``: the baseline. The finished index is queried again at the same instant, for blocks
+  created by then; the share of ordered top tens that are the same.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from conversations import DATA, Conversation, Question, Turn, lessons, load
 from rich.console import Console
 from rich.progress import track
 
-from mnemic.adapters.clocks import ManualClock
-from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.system.clocks import ManualClock
+from mnemic.adapters.system.entropy import SeededEntropy
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TOP_K = 10
 LEAST = 2000
-"""Questions below which the answer means little."""
+"""Number of questions below which the result means little."""
 
 
 @frozen(kw_only=True)
@@ -46,20 +46,20 @@ class Decision:
 
 @frozen(kw_only=True)
 class Fidelity:
-    """How one conversation came out."""
+    """Results of one conversation."""
 
     conversation: str
     decisions: int
     reproduced: int
     filtered: int
-    """Ordered top tens that a date filter over the finished index gives too."""
+    """Number of ordered top tens that a date filter over the finished index reproduces."""
     overlap: float
-    """Mean share of a recorded answer that the filter finds in whatever order."""
+    """Mean share of a recorded answer that the filter finds in any order."""
     replay_ms: float
 
 
 def schedule(conversation: Conversation) -> Iterator[tuple[list[Turn], list[Question]]]:
-    """Yield each session with what is asked at its end: due before, due now, and due next."""
+    """Yield each session with the questions asked at its end: early, on time and late ones."""
     session_of = {turn.id: turn.session for turn in conversation.turns}
     due: dict[int, list[Question]] = {}
     for question in conversation.questions:
@@ -74,7 +74,7 @@ def schedule(conversation: Conversation) -> Iterator[tuple[list[Turn], list[Ques
 
 @contextmanager
 def lived(conversation: Conversation, path: Path) -> Generator[tuple[SyncMemory, list[Decision]]]:
-    """Live through a conversation, and hold the memory with all that it was asked."""
+    """Learn a conversation session by session; yield the memory and all recorded decisions."""
     clock = ManualClock()
     decisions = []
     entropy = SeededEntropy(conversation.id)
@@ -97,14 +97,14 @@ def _decided(memory: SyncMemory, clock: ManualClock, question: str) -> Decision:
 
 
 def filtered(memory: SyncMemory, decision: Decision) -> tuple[str, ...]:
-    """Return what the finished index answers for blocks created by the time of *decision*."""
+    """Return the answer of the finished index over blocks created by the time of *decision*."""
     view = memory.as_of(version=memory.status().version, now=decision.asked_at)
     until = {"until": decision.asked_at}
     return view.recall(decision.question, top_k=TOP_K, where=until).block_ids
 
 
 def measured(conversation: Conversation, folder: Path) -> Fidelity:
-    """Return how faithfully the decisions about *conversation* can be told again."""
+    """Return how many decisions about *conversation* are reproduced exactly."""
     with lived(conversation, folder / f"{conversation.id}.db") as (memory, decisions):
         start = time.perf_counter()
         replayed = memory.replay_all()
@@ -152,7 +152,7 @@ def report(found: Sequence[Fidelity]) -> None:
 
 
 def main() -> None:
-    """Live through the conversations, replay, compare."""
+    """Learn the conversations, replay the decisions, and compare."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,10 +1,10 @@
-"""Does the frontier find sets of notes that were never put together and answer something together?
+"""Measures whether the frontier finds sets of notes that answer a question only together.
 
-Notes, sets and their history are made up from a seed (see ``planting.py``): among several hundred
-notes 8 sets that hold an answer, 2 for each of four ways to hold together, 8 made alike that lead
-nowhere, and 32 made alike that were composed long ago. Each arm lists its best pairs of the whole
-memory, and none is asked a question. All arms know what was composed and leave it out, and what
-says the same (cosine from .85) is left out by the two that compare vectors.
+Notes, sets and their history are generated from a seed (see ``planted_sets.py``): among several
+hundred notes 8 sets that hold an answer, 2 for each of four kinds of ties, 8 of the same make that
+lead nowhere, and 32 of the same make that were composed long ago. Each arm lists its best pairs of
+the whole memory without a question. All arms leave out sets that were composed already, and the
+two that compare vectors also leave out near-duplicates (cosine from .85).
 
 * ``random``: pairs drawn from all
 * ``BM25``: every note's best partner, by the mean of both scores
@@ -12,26 +12,25 @@ says the same (cosine from .85) is left out by the two that compare vectors.
 * ``rank fusion``: both lists by reciprocal rank
 * ``classic`` and ``mnemic``: ``frontier(mode=...)``
 
-With ``--size 3`` sets are of three notes. Those that know pairs alone get three for each set, and
-find a set as soon as their pairs connect all its notes: all three pairs would be too much to ask of
-a chain.
+With ``--size 3`` sets are of three notes. Arms that list pairs get three for each set, and find a
+set as soon as their pairs connect all its notes: a chain would rarely yield all three pairs.
 
 Target: mnemic's R@10 above that of every other arm by more than the spread over seeds. The numbers
-of the policy were chosen on seeds below 100; what is quoted comes from seeds above.
+of the policy were chosen on seeds below 100; quoted results are from seeds above.
 
 * ``R@10``: share of the planted sets among the first ten
 * ``±``: standard deviation over seeds, in points
 * ``R@100``: the same among the first hundred
 * ``MRR``: mean of 1/rank of the first planted set
-* ``lift``: R@10 over what pairs or sets drawn blindly would find
+* ``lift``: R@10 relative to pairs or sets drawn at random
 
 Then three checks:
 
-* What labels do, as they come in: to families whose labels are said, and to families of which none
-  is said before the last column. A label is evidence about the blocks composed, so that the latter
-  have nothing to gain: they show what labels cost those that have none.
+* The effect of labels as they are added: on families that are labelled, and on held-out families
+  that get none before the last column. A label is evidence about the composed blocks, so the latter
+  cannot gain: they show what labels cost the unlabelled.
 * ``past``: the frontier of a decision halfway must hold the sets that were complete then, none with
-  a note that came later, and be the same after everything was labelled and composed.
+  a later note, and be the same after everything was labelled and composed.
 * ``trust``: a planted set with one member from outside must not rank above the same set trusted.
 """
 
@@ -51,29 +50,35 @@ from typing import Any
 import numpy as np
 from attrs import define, field, frozen
 from baselines import BM25, RANK_CONSTANT
-from planting import FATES, TIES, Family, Plan, planted
+from planted_sets import (
+    FATES,
+    TIES,
+    Family,
+    Plan,
+    planted,
+)
 from rich.console import Console
 from rich.progress import track
 
-from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.bundled import BundledEmbedder
-from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.system.clocks import ManualClock
+from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.policy import DEFAULT, Policy
 from mnemic.kernel.ports import Embedder
 from mnemic.kernel.results import Frontier
 
 DEPTH = 10
 FAR = 1000
-"""How far down a list a set is looked for."""
+"""Number of list entries that are searched for a set."""
 PAIR = 2
 TOGETHER = 5
-"""Blocks that a recall brings together, the one itself included."""
+"""Blocks that a recall returns together, including the queried one."""
 UNTRIED = ("planted", "left")
 SAME = 0.85
 OURS = "mnemic"
 TAUGHT = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Shares of the labels after which is measured, those of every other family held out."""
+"""Shares of the labels after which results are measured, with every other family held out."""
 OUTSIDE = "external"
 
 Set = frozenset[int]
@@ -83,7 +88,7 @@ Listing = list[Set]
 
 @define
 class World:
-    """A plan lived through: half of its sets first, then a decision, then the rest."""
+    """A memory built from a plan: half of its sets first, then a decision, then the rest."""
 
     plan: Plan
     memory: SyncMemory
@@ -91,11 +96,11 @@ class World:
     ids: dict[int, str] = field(factory=dict)
     """Block by note."""
     labels: list[tuple[str, str, int | None]] = field(factory=list)
-    """Composition, label and family (by place), not yet said."""
+    """Composition, label and family (by place) of labels not given yet."""
     composed: set[Set] = field(factory=set)
-    """Pairs that were."""
+    """Pairs that were composed."""
     used: Counter[int] = field(factory=Counter)
-    """How many compositions each note was part of."""
+    """Number of compositions of each note."""
 
     def learn(self, notes: Iterable[int]) -> None:
         """Learn notes and promote them."""
@@ -110,7 +115,7 @@ class World:
         self.clock.advance(hours=1)
 
     def tie(self) -> None:
-        """Connect what is there and not connected yet."""
+        """Write the plan's edges between learned notes that are not written yet."""
         edges = [
             {"source": self.ids[one], "target": self.ids[other], "relation": edge.relation}
             for edge in self.plan.edges
@@ -119,7 +124,7 @@ class World:
         self.memory.connects(edges)
 
     def compose(self, notes: Sequence[int]) -> str:
-        """Put different notes together."""
+        """Compose different notes."""
         distinct = list(dict.fromkeys(notes))
         self.used.update(distinct)
         self.clock.advance(minutes=5)
@@ -127,7 +132,7 @@ class World:
         return self.memory.compose([self.ids[note] for note in distinct]).composition_id
 
     def live(self, notes: Iterable[int]) -> None:
-        """Compose each with what a recall of it brings up, and keep the labels for later."""
+        """Compose each note with the results of a recall of it, and keep the labels for later."""
         note_of = {block: note for note, block in self.ids.items()}
         place_of = {
             note: place for place, family in enumerate(self.plan.families) for note in family.notes
@@ -147,7 +152,7 @@ class World:
     def even_out(self, families: Iterable[Family], fillers: int, draw: Random) -> None:
         """Compose members with fillers until they were used as often as some filler was.
 
-        Otherwise how little a note was used would tell that it belongs to a set.
+        Otherwise its low use would reveal that a note belongs to a set.
         """
         usual = [self.used[filler] for filler in range(fillers)]
         for note in chain.from_iterable(family.notes for family in families):
@@ -173,7 +178,7 @@ def members(candidate: Mapping[str, Any]) -> list[str]:
 
 @frozen(kw_only=True)
 class Halfway:
-    """The frontier just before a decision, and what it could know."""
+    """The frontier just before a decision, and the notes known by then."""
 
     decision: str
     frontier: Frontier
@@ -274,10 +279,10 @@ def _drawn(count: int, composed: set[Set], draw: Random) -> Listing:
 
 
 def ranks(listing: Listing, wanted: Sequence[Set]) -> list[int | None]:
-    """Return where a list has each of *wanted*, from 1.
+    """Return the rank of each of *wanted* in a list, from 1.
 
-    A list of pairs has a larger set as soon as its pairs connect it; pairs count as many to a rank
-    as a set has pairs.
+    A list of pairs contains a larger set as soon as its pairs connect it; as many pairs count as
+    one rank as a set has pairs.
     """
     return [_rank(listing, each) for each in wanted]
 
@@ -316,7 +321,7 @@ def measured(listing: Listing, families: Sequence[Family]) -> dict[str, float]:
 
 
 def taught(world: World, seed: int, size: int) -> dict[str, list[dict[str, float]]]:
-    """Say labels in random order and measure on the way; those of held-out families come last."""
+    """Give labels in random order, measuring in between; those of held-out families come last."""
     Random(seed).shuffle(world.labels)
     held_out = {place for fate in FATES for place in _places_of(world.plan, fate)[1::2]}
     first = [each for each in world.labels if each[2] not in held_out]
@@ -334,7 +339,7 @@ def taught(world: World, seed: int, size: int) -> dict[str, list[dict[str, float
 
 
 def _places_of(plan: Plan, fate: str) -> list[int]:
-    """Return where the families of a fate stand, those of one tie together."""
+    """Return the places of the families of a fate, grouped by tie."""
     places = [place for place, family in enumerate(plan.families) if family.fate == fate]
     return sorted(places, key=lambda place: plan.families[place].tie)
 
@@ -350,7 +355,7 @@ def _by_fate(world: World, frontier: Frontier, held_out: set[int]) -> dict[str, 
 
 
 def attacked(world: World, size: int) -> dict[str, float]:
-    """Move one member of each planted set outside and back, and compare what its set scores."""
+    """Move one member of each planted set to a lower zone and back, and compare the scores."""
     before = _places(world, size)
     row = {"sets": 0, "ranked above": 0, "scored above cap": 0}
     for family in world.plan.of("planted"):
@@ -369,30 +374,30 @@ def attacked(world: World, size: int) -> dict[str, float]:
 def _places(world: World, size: int) -> dict[Set, tuple[int, float, float]]:
     """Return rank, score and cap by set."""
     frontier = world.memory.frontier(size=size, limit=FAR)
-    told = [each.to_dict() for each in frontier.candidates]
+    answer = [each.to_dict() for each in frontier.candidates]
     sets = world.listed(frontier)
     return {
         key: (rank, each["score"], each["cap"])
-        for rank, (key, each) in enumerate(zip(sets, told, strict=True), start=1)
+        for rank, (key, each) in enumerate(zip(sets, answer, strict=True), start=1)
     }
 
 
 def looked_back(world: World, halfway: Halfway, size: int) -> dict[str, float]:
-    """Compose what was planted, call it a success, and ask for the frontier of the decision."""
+    """Compose the planted sets, label them a success, and query the frontier of the decision."""
     for family in world.plan.of("planted"):
         world.memory.label(world.compose(family.notes), "accepted")
     then = world.memory.frontier(size=size, limit=FAR, decision=halfway.decision)
     listing = world.listed(then)
     wanted = [frozenset(family.notes) for family in world.plan.of("planted")]
     complete = [each for each in wanted if each <= halfway.known]
-    hindsight = [each.to_dict()["block_ids"] for each in then.hindsight]
+    calibration = [each.to_dict()["block_ids"] for each in then.calibration]
     return {
         "complete then": len(complete),
         "listed then": sum(each in listing for each in complete),
         "leaked": sum(not each <= halfway.known for each in listing),
         "changed": float(then.candidates != halfway.frontier.candidates),
-        "in hindsight": sum(
-            sorted(world.ids[note] for note in each) in [sorted(told) for told in hindsight]
+        "in calibration": sum(
+            sorted(world.ids[note] for note in each) in [sorted(answer) for answer in calibration]
             for each in complete
         ),
     }
@@ -493,12 +498,10 @@ def parsed() -> argparse.Namespace:
 
 
 def main() -> None:
-    """Measure, print, and write if asked to."""
+    """Measure, print, and save with ``--json``."""
     options = parsed()
     policy = (
-        DEFAULT
-        if options.policy is None
-        else Policy.drafted(json.loads(options.policy.read_text()))
+        DEFAULT if options.policy is None else Policy.staged(json.loads(options.policy.read_text()))
     )
     seeds = range(options.first_seed, options.first_seed + options.seeds)
     bar = Console(stderr=True)

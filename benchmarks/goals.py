@@ -1,8 +1,8 @@
-"""What was promised about speed and room, and what was found?
+"""Compares the goals for speed and memory with the measurements of the other programs.
 
-Reads what the other programs left with ``--json``, each under its own name in one folder, and makes
-one table of it, for the terminal or between the marks of a page. It measures nothing: what is not
-there is called so.
+Reads the results that the other programs saved with ``--json``, each under its own name in one
+folder, and prints one table of them, or writes it between the marks of a page. It measures nothing:
+missing results are shown as "not measured".
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from attrs import frozen
 from pages import machine, table, written
-from rivals.standings import rounded
+from peers.report import rounded
 
 FOUND = Path(__file__).parents[1] / ".tmp" / "found"
 LATE_MS = 50.0
@@ -24,16 +24,16 @@ SIGNS = {"<=": "≤", ">=": "≥"}
 COLUMNS = ("what", "goal", "found", "", "by")
 
 Values = Mapping[tuple[str, str], float]
-"""What one program found, by name and unit of the line."""
+"""Measurements of one program, by name and unit of the line."""
 
 
 @frozen
 class Goal:
-    """One line: what is wanted, and which line of which program says what it is."""
+    """One line of the table: a goal, and the program and line that measure it."""
 
     what: str
     sign: str
-    """``<=``, or ``>=`` where more is better; empty where nothing was promised."""
+    """``<=``, or ``>=`` where more is better; empty where there is no goal."""
     limit: float
     unit: str
     program: str
@@ -46,61 +46,72 @@ class Goal:
         if value is None:
             return [self.what, wanted, "not measured", "", f"`{self.program}.py`"]
         met = {"<=": value <= self.limit, ">=": value >= self.limit}.get(self.sign, True)
-        is_ = f"{rounded(value)} {self.unit}"
-        return [self.what, wanted, is_, "" if met else "missed", f"`{self.program}.py`"]
+        measured = f"{rounded(value)} {self.unit}"
+        return [self.what, wanted, measured, "" if met else "missed", f"`{self.program}.py`"]
 
+
+PEERS = "compare_peers"
 
 GOALS = (
-    Goal("a durable `learn`, over raw sqlite3", "<=", 2, "times", "log", "durable learn"),
-    Goal("`await learn`, over raw sqlite3", "<=", 3, "times", "log", "durable await learn"),
-    Goal("learning 2,000 in bulk, faster than elfmem", ">=", 50, "times", "peers", "bulk, elfmem"),
-    Goal("the same one by one", ">=", 50, "times", "peers", "writes, elfmem"),
-    Goal("a recall in 2,000, over FTS5", "<=", 3, "times", "peers", "recall, fts5"),
-    Goal("a recall in 2,000, faster than elfmem", ">=", 50, "times", "peers", "recall, elfmem"),
+    Goal("a durable `learn`, relative to raw sqlite3", "<=", 2, "times", "log", "durable learn"),
+    Goal("`await learn`, relative to raw sqlite3", "<=", 3, "times", "log", "durable await learn"),
+    Goal("learning 2,000 in bulk, faster than elfmem", ">=", 50, "times", PEERS, "bulk, elfmem"),
+    Goal("the same one by one", ">=", 50, "times", PEERS, "writes, elfmem"),
+    Goal("a recall in 2,000, relative to FTS5", "<=", 3, "times", PEERS, "recall, fts5"),
+    Goal("a recall in 2,000, faster than elfmem", ">=", 50, "times", PEERS, "recall, elfmem"),
     Goal("a recall in 100,000, exact", "<=", 20, "ms", "scale", "a recall, exact"),
     Goal("the same, by graphs", "<=", 10, "ms", "scale", "a recall, ann"),
     Goal("a recall in 1,000,000, exact", "<=", 150, "ms", "million", "exact: recall, p50"),
     Goal("the same, by graphs", "<=", 25, "ms", "million", "ann: recall, p50"),
-    Goal("`consolidate` of 50, over a product", "<=", 1.5, "times", "scale", "over the product"),
+    Goal(
+        "`consolidate` of 50, relative to the matrix product",
+        "<=",
+        1.5,
+        "times",
+        "scale",
+        "over the product",
+    ),
     Goal("`curate`, of 100,000", "<=", 1, "s", "scale", "curate"),
     Goal("memory of 100,000, opened", "<=", 450, "MB", "scale", "memory, opened"),
     Goal("the same, folded from the log alone", "<=", 450, "MB", "scale", "memory, folded"),
-    Goal("other tasks wait, beside `consolidate`", "<=", 50, "ms", "scale", "consolidate"),
-    Goal("beside a checkpoint", "<=", 50, "ms", "scale", "checkpoint"),
-    Goal("beside graphs that are swapped in", "<=", 50, "ms", "scale", "graphs built, swapped in"),
-    Goal("beside anything, a backtest too", "<=", 50, "ms", "scale", "longest wait"),
+    Goal(
+        "longest wait of other tasks, during `consolidate`", "<=", 50, "ms", "scale", "consolidate"
+    ),
+    Goal("during a checkpoint", "<=", 50, "ms", "scale", "checkpoint"),
+    Goal("while graphs are swapped in", "<=", 50, "ms", "scale", "graphs built, swapped in"),
+    Goal("during any operation, including a backtest", "<=", 50, "ms", "scale", "longest wait"),
     Goal("a recall, at 85 times the blocks", "<=", 85, "times", "scale", "recall"),
     Goal("a recorded one, at 85 times the blocks", "<=", 85, "times", "scale", "recorded"),
     Goal("a `learn`, at 85 times the blocks", "<=", 85, "times", "scale", "learn"),
     Goal("a `connect`, at 85 times the blocks", "<=", 85, "times", "scale", "connect"),
     Goal("folding 1,000,000 events", "<=", 6, "s", "replay", "folding the whole log"),
-    Goal("the same, over plain cursors", "", 0, "times", "replay", "over plain cursors"),
+    Goal("the same, relative to plain cursors", "", 0, "times", "replay", "over plain cursors"),
     Goal("opening them with a checkpoint", "<=", 0.5, "s", "replay", "opening with a checkpoint"),
     Goal("a view of any hour", "<=", 100, "ms", "replay", "a view, 50 hours"),
-    Goal("a recall over HTTP, above a call", "<=", 1, "ms", "over_http", "recall over HTTP, above"),
-    Goal("a `learn` over HTTP, above a call", "<=", 1, "ms", "over_http", "learn over HTTP, above"),
+    Goal("overhead of a recall over HTTP", "<=", 1, "ms", "over_http", "recall over HTTP, above"),
+    Goal("overhead of a `learn` over HTTP", "<=", 1, "ms", "over_http", "learn over HTTP, above"),
     Goal(
-        "lost by clients that hang up", "<=", 0, "commands", "over_http", "commands lost or doubled"
+        "lost when clients disconnect", "<=", 0, "commands", "over_http", "commands lost or doubled"
     ),
     Goal("decisions replayed", ">=", 200, "a second", "replay", "speed"),
 )
-"""As the work on speed set out to reach them."""
+"""The performance goals, in the order of the table."""
 
 
 # --- reading --------------------------------------------------------------------------------
 
 
 def read(folder: Path) -> dict[str, Values]:
-    """Return what was found, by program."""
+    """Return the measurements, by program."""
     found = {path.stem: json.loads(path.read_bytes()) for path in sorted(folder.glob("*.json"))}
     return {
-        program: dict(ratios(results)) if program == "peers" else dict(lines(results["found"]))
+        program: dict(ratios(results)) if program == PEERS else dict(lines(results["found"]))
         for program, results in found.items()
     }
 
 
 def lines(found: Sequence[Mapping[str, Any]]) -> Iterator[tuple[tuple[str, str], float]]:
-    """Yield every line of a program, and the longest of what should not exceed a wait."""
+    """Yield every line of a program, and the longest of the waits that have the usual limit."""
     waits = [
         each["value"] for each in found if (each["unit"], each.get("limit")) == ("ms", LATE_MS)
     ]
@@ -111,7 +122,7 @@ def lines(found: Sequence[Mapping[str, Any]]) -> Iterator[tuple[tuple[str, str],
 
 
 def ratios(results: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], float]]:
-    """Yield how many times mnemic's speed is elfmem's, and its time that of FTS5."""
+    """Yield the ratios of mnemic's speed to elfmem's, and of its time to that of FTS5."""
     there = {name: each for name, each in results.items() if "skipped" not in each}
     ours = there["mnemic"]
     if elfmem := there.get("elfmem"):
@@ -127,21 +138,21 @@ def ratios(results: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], float]
 
 
 def main() -> None:
-    """Read, print, and write if asked to."""
+    """Read the results, print the table, and write it into a page with ``--write``."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("--found", type=Path, default=FOUND, help="folder with log.json, peers.json and so on")
+    add("--found", type=Path, default=FOUND, help="folder with log.json, compare_peers.json etc.")
     add("--date", default=f"{dt.datetime.now(tz=dt.UTC):%Y-%m-%d}")
     add("--write", type=Path, help="put the table between the marks of this page")
     options = parser.parse_args()
     found = read(options.found)
-    standing = table(COLUMNS, [goal.row(found) for goal in GOALS], right=(1, 2))
-    standing += ["", f"{machine()}; {options.date}."]
-    print("\n".join(standing))
+    page = table(COLUMNS, [goal.row(found) for goal in GOALS], right=(1, 2))
+    page += ["", f"{machine()}; {options.date}."]
+    print("\n".join(page))
     if options.write is not None:
-        written(options.write, "goals", standing)
+        written(options.write, "goals", page)
 
 
 if __name__ == "__main__":

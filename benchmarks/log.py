@@ -1,15 +1,16 @@
-"""What does the log cost above raw sqlite3, to write and to read?
+"""Measures the cost of the log relative to raw sqlite3, for writes and reads.
 
 Targets, each as a ratio to raw sqlite3 in the same run:
 
 * one durable append (event, payload, head, command) through the store: at most 1.35
 * one durable ``learn``: at most 2; ``await learn``: at most 3
 * replay of a whole log through the store, chain checked: at most 4
-* opening a memory, that is every event decoded and folded: at most 8 times read and parsed
+* opening a memory, that is every event decoded and folded: at most 8 times reading and parsing
 * bytes of a learn or connect event: at most 350; of a decision: at most 700
 
-Both sides write the same rows with ``synchronous=FULL`` in turns of some hundred, so that a busy
-disk slows both. Medians are compared: the mean of a durable write is the disk's mood.
+Both sides write the same rows with ``synchronous=FULL``, alternating every hundred or so, so that a
+busy disk slows both. Medians are compared: the mean of a durable write varies too much with the
+disk.
 """
 
 from __future__ import annotations
@@ -34,20 +35,20 @@ from attrs import field, frozen
 
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.embedders.hashing import HashEmbedder
-from mnemic.adapters.entropy import SystemEntropy
 from mnemic.adapters.inprocess import Memory, SyncMemory
 from mnemic.adapters.stores.sqlite import SQLiteStore
+from mnemic.adapters.system.entropy import SystemEntropy
 from mnemic.kernel.events import BlockLearned, EdgeConnected, Recorded
-from mnemic.kernel.identity import BlockId, CommandId
+from mnemic.kernel.model.identity import BlockId, CommandId
+from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.ports import CommandRow, Log, PayloadRow, Record
-from mnemic.kernel.texts import BlockText
 
 T = TypeVar("T")
 
 BODY_BYTES = 250
 PAYLOAD_BYTES = 300
 ROUND = 250
-"""Appends of one side before it is the other's turn."""
+"""Appends of one side before the other continues."""
 FETCHED = 512
 """Rows that the raw cursor fetches at once; more makes it no faster."""
 FIRST = 2
@@ -72,7 +73,7 @@ RAW_PAYLOADS = """
     JOIN contents ON contents.id = content WHERE space = 1 ORDER BY version, slot"""
 
 Rows = tuple[Record, tuple[PayloadRow, ...], CommandRow | None]
-"""What one command writes."""
+"""The rows of one command."""
 SCALES = {"µs": 1e6, "s": 1.0}
 
 
@@ -101,7 +102,7 @@ class Line:
 
 
 def generated(first: int, count: int) -> Iterator[Rows]:
-    """Yield what *count* commands write, from version *first*; the same in every run."""
+    """Yield the rows of *count* commands, from version *first*; the same in every run."""
     for version in range(first, first + count):
         chance = Random(version)
         record = Record(version, "block-learned.1", b"{" + chance.randbytes(BODY_BYTES - 1))
@@ -137,7 +138,7 @@ def raw_connection(path: Path) -> sqlite3.Connection:
 
 
 def raw_append(connection: sqlite3.Connection, rows: Rows) -> None:
-    """Write the rows of one command as plainly as it can be done."""
+    """Write the rows of one command with plain SQL."""
     record, payloads, command = rows
     version = record.version
     state = bytes(32) + record.body  # as long as with a digest
@@ -159,9 +160,9 @@ def raw_append(connection: sqlite3.Connection, rows: Rows) -> None:
 
 
 def append(log: Log, rows: Rows) -> None:
-    """Write one command the way a host does: when it is its turn."""
+    """Write one command the way a host does: under the write lock."""
     record, payloads, command = rows
-    with log.writing():
+    with log.write_lock():
         log.append((record,), payloads, command=command)
 
 
@@ -191,7 +192,7 @@ def compare_appends(folder: Path, rounds: int) -> Line:
 
 
 def written_since(log: Log, version: int) -> list[Rows]:
-    """Return what *log* took after *version*."""
+    """Return the rows that *log* wrote after *version*."""
     return [(record, payloads, None) for record, payloads in log.read(version)]
 
 
@@ -274,7 +275,7 @@ def fill(path: Path, events: int) -> None:
 
 
 def raw_replay(path: Path, *, parse: bool = False) -> int:
-    """Fetch all events and payloads in order; parse the JSON that they hold, if asked to."""
+    """Fetch all events and payloads in order, and with *parse* the JSON that they hold."""
     count = 0
     with closing(sqlite3.connect(path)) as connection:
         for query, skip in ((RAW_EVENTS, 32), (RAW_PAYLOADS, 0)):
@@ -297,7 +298,7 @@ def replay(path: Path) -> int:
 def seconds_to_open(path: Path, events: int) -> float:
     """Return how long it takes to decode and fold the log, the better of two.
 
-    What it takes to let go of a folded state again is not counted.
+    The time to release a folded state is not counted.
     """
     found = []
     for _ in range(2):

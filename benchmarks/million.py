@@ -1,11 +1,11 @@
-"""A space of a million blocks, for whoever asks how recall bears that many.
+"""Measures recall in a space of a million blocks.
 
-Consolidating a million blocks the usual way compares each with all others, which takes hours. So
-what is learned here goes the usual way, through ``learn_many``; that it is promoted, with its
-vector and four edges to earlier blocks of its topic, is written as the events that a consolidation
-would have written. Everything else is as ever: the same log, the same fold, the same recall.
+Consolidating a million blocks in the usual way compares each with all others, which takes hours. So
+blocks are learned in the usual way, through ``learn_many``, but the events of their promotion, with
+the vector and four edges to earlier blocks of the topic, are written directly, as a consolidation
+would have written them. Everything else is unchanged: the same log, the same fold, the same recall.
 
-Words, topics and vectors are those of ``lifetime.py``; everything is drawn from one seed.
+Words, topics and vectors are those of ``synthetic_life.py``; everything is drawn from one seed.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from random import Random
 from statistics import median
 from typing import Any
 
-import lifetime
+import synthetic_life
 from attrs import asdict
-from lifetime import Language
 from replay import ROOT, Found, timed
 from rich.progress import track
 from scale import awoken
+from synthetic_life import Language
 
-from mnemic.adapters.clocks import ManualClock
-from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.inprocess.commands import Command, Written
-from mnemic.adapters.inprocess.space import Space
+from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
+from mnemic.adapters.system.clocks import ManualClock
+from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.events import BlocksPromoted, EmbedderAdopted, Event, Link, Promotion
-from mnemic.kernel.identity import BlockId
-from mnemic.kernel.texts import Embedding
-from mnemic.kernel.vectors import pack, quantise
+from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.texts import Embedding
+from mnemic.kernel.model.vectors import pack, quantise
 
 BLOCKS = 1_000_000
 CHUNK = 2_000
@@ -42,7 +42,7 @@ TOPICS = 2_500
 EDGES = 4
 """To earlier blocks of the topic."""
 REACH = 40
-"""How many of them are thought of."""
+"""Number of earlier blocks considered."""
 WEIGHT = 500_000_000
 SEED = 11
 QUESTIONS = 60
@@ -50,12 +50,12 @@ WARM_UP = 8
 
 
 def place(root: Path, blocks: int) -> Path:
-    """Return where the space stands."""
+    """Return the path of the space."""
     return root / ("million.db" if blocks == BLOCKS else f"blocks-{blocks}.db")
 
 
 def built(path: Path, blocks: int) -> Path:
-    """Return a space of so many blocks; one that is there is used again."""
+    """Return the path of a space of *blocks* blocks; an existing one is used again."""
     if path.exists():
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -67,7 +67,7 @@ def built(path: Path, blocks: int) -> Path:
     clock = ManualClock()
     with SyncMemory.open(
         fresh,
-        embedder=lifetime.embedder(),
+        embedder=synthetic_life.embedder(),
         clock=clock,
         entropy=SeededEntropy("a million"),
         synchronous="normal",
@@ -88,7 +88,7 @@ def _chunk(memory: SyncMemory, language: Language, by_topic: list[list[BlockId]]
     learned = memory.learn_many([{"content": text} for text in texts])
     said = zip(topics, texts, strict=True)
     found = dict(zip((each.block_id for each in learned.results), said, strict=True))
-    rows = lifetime.embedder().embed([text for _, text in found.values()])
+    rows = synthetic_life.embedder().embed([text for _, text in found.values()])
     promotions, links = [], []
     for (block, (topic, _)), row in zip(found.items(), rows, strict=True):
         known = by_topic[topic]
@@ -98,21 +98,21 @@ def _chunk(memory: SyncMemory, language: Language, by_topic: list[list[BlockId]]
             for other in chance.sample(recent, min(EDGES, len(recent)))
         ]
         known.append(block)
-        packed = pack(quantise(row, dimension=lifetime.DIMENSION))
+        packed = pack(quantise(row, dimension=synthetic_life.DIMENSION))
         promotions.append(Promotion(block_id=block, vector=Embedding(of=(block,), packed=packed)))
     _write(memory, BlocksPromoted(promotions=tuple(promotions), links=tuple(links)))
 
 
 def _write(memory: SyncMemory, event: BlocksPromoted) -> None:
     """Append *event*, as a consolidation would have decided it."""
-    # No verb writes what nobody has compared.
-    space: Space = memory._space  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    # No operation writes a promotion without comparing, so this uses internals.
+    space: CommandExecutor = memory._space  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
-    def decide(view: Any, _: Any) -> Written:
+    def decide(view: Any, _: Any) -> DecisionResult:
         adopted: tuple[Event, ...] = ()
         if view.embedder is None:
-            adopted = (EmbedderAdopted(embedder=lifetime.embedder().identity),)
-        return Written((*adopted, event))
+            adopted = (EmbedderAdopted(embedder=synthetic_life.embedder().identity),)
+        return DecisionResult((*adopted, event))
 
     space.execute(Command("consolidate", {}), decide)
 
@@ -121,11 +121,11 @@ def _write(memory: SyncMemory, event: BlocksPromoted) -> None:
 
 
 def recalls(path: Path, retriever: str) -> Iterator[Found]:
-    """Ask with one retriever; graphs that are missing are built first."""
+    """Measure recalls with one retriever; missing graphs are built first."""
     clock = ManualClock()
     memory = SyncMemory.open(
         path,
-        embedder=lifetime.embedder(),
+        embedder=synthetic_life.embedder(),
         clock=clock,
         retriever=retriever,  # type: ignore[arg-type]
     )
@@ -149,7 +149,7 @@ def recalls(path: Path, retriever: str) -> Iterator[Found]:
 
 
 def _graphs(memory: SyncMemory) -> None:
-    # Whoever measures waits, nobody else has to.
+    # Only a benchmark waits for graphs, so there is no public operation for it.
     graphs = memory._space.graphs  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     if graphs is not None:
         graphs.finish()
@@ -167,13 +167,13 @@ def asked(count: int) -> Sequence[str]:
 
 
 def main() -> None:
-    """Build what is missing, ask, print the table."""
+    """Build the space if it is missing, measure, print the table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
     add("--blocks", type=int, default=BLOCKS)
-    add("--root", type=Path, default=ROOT, help="where the space stands, or is to stand")
+    add("--root", type=Path, default=ROOT, help="path of the space, existing or new")
     add("--build", action="store_true", help="build the space if it is not there, and end")
     add("--retriever", choices=("exact", "ann", "auto"), action="append")
     add("--json", type=Path, help="write what was found here, too")

@@ -1,18 +1,18 @@
-"""What does a verb cost over HTTP above the same verb in the process, and is anything lost?
+"""Measures the overhead of operations over HTTP, and that no command is lost or written twice.
 
-2,000 turns of real conversations (made-up sentences, if there are none) in two equal files: one is
-open in this process, the other is served by ``mnemic serve``, one worker with its defaults. Both
-are asked the same things in turn, 25 at a time: a recorded recall inside an open session, and a
-durable learn. (One at a time each would find the processor's caches full of what the other needs,
-which costs whoever is asked a millisecond.) ``above`` is the median of the differences, pair by
-pair. The client is a plain socket that stays
-open; what it, the loopback device and uvicorn take stands under ``floor``: the same requests to the
-same server around an application that only answers as many bytes.
+2,000 turns of real conversations (synthetic sentences, if there are none) in two equal files: one
+is open in this process, the other is served by ``mnemic serve``, one worker with its defaults. Both
+get the same operations alternately, 25 at a time: a recorded recall inside an open session, and a
+durable learn. (Alternating after each one, each side would find the processor's caches filled with
+the other's data, which costs about a millisecond.) ``above`` is the median of the differences, pair
+by pair. The client is a plain socket that stays open; the time of the socket, the loopback device
+and uvicorn is shown as ``floor``: the same requests to the same server around an application that
+only answers with as many bytes.
 
-Then so many clients at once, each over a connection of its own: requests a second, and how long one
-waits. At last 32 clients learn, recall and score with Idempotency-Keys while their connections
-break, before a request is whole, before its answer, or after it; each asks again until it has one.
-Whatever was answered has to stand in the log, exactly once.
+Then several clients at once, each over a connection of its own: requests a second, and the time of
+one. Finally 32 clients learn, recall and score with Idempotency-Keys while their connections
+break, before a request is complete, before its answer, or after it; each retries until it has one.
+Every acknowledged command has to be in the log, exactly once.
 
 Target: at most 1 ms above. It is called ``over_http`` as ``http`` is a module of Python's own.
 """
@@ -44,7 +44,7 @@ from conversations import DATA
 from pages import machine
 from recall import TOP_K, WARM_UP, Input, given, p95
 from replay import Found
-from sockets import Connection, Door, Reply, floor, serving
+from sockets import Connection, Interface, Reply, floor, serving
 
 from mnemic.adapters.access import Keyring, beside
 from mnemic.adapters.inprocess import SyncMemory
@@ -55,30 +55,30 @@ MINE, SERVED = "mine.db", "served.db"
 CLIENTS = (1, 8, 32)
 ABOVE_MS = 1.0
 PARTS = ("uvicorn", "litestar", "orjson", "numpy")
-"""Whose versions are printed."""
+"""Packages whose versions are printed."""
 KINDS = {"learn": "block-learned", "recall": "recall-recorded", "outcome": "outcome-recorded"}
-"""What each command of a restless client leaves in the log."""
+"""Events in the log for each command of a client whose connections break."""
 BREAKS = 0.3
 """Share of requests whose connection breaks, each of three ways equally likely."""
 PAGE = 1000
 IN_A_ROW = 25
-"""Calls or requests before it is somebody else's turn."""
+"""Calls or requests of one side before the next continues."""
 
 
 @frozen(kw_only=True)
 class Pairs:
-    """Seconds of the same things here and there, in the same order."""
+    """Seconds of the same operations in-process and over HTTP, in the same order."""
 
     ours: list[float]
     """In this process."""
     there: list[float]
     """Over HTTP."""
     nothing: list[float]
-    """The same way to an application that does nothing."""
+    """Over HTTP, to an application that does nothing."""
 
     @property
     def above_ms(self) -> float:
-        """What a request takes above a call, in the middle."""
+        """Median overhead of a request relative to a call."""
         pairs = zip(self.there, self.ours, strict=True)
         return 1e3 * statistics.median(there - ours for there, ours in pairs)
 
@@ -93,23 +93,23 @@ class Pairs:
 # --- one client -----------------------------------------------------------------------------
 
 
-def session(door: Door, connection: Connection) -> dict[str, str]:
-    """Begin a session, and return the header that goes on with it."""
-    begun = connection.ask(door.request(f"{SPACE}/sessions", {})).made
+def session(interface: Interface, connection: Connection) -> dict[str, str]:
+    """Begin a session, and return the header that continues it."""
+    begun = connection.ask(interface.request(f"{SPACE}/sessions", {})).made
     return {"Mnemic-Session": begun["session_id"]}
 
 
-def recalls(door: Door, questions: Sequence[str], headers: dict[str, str]) -> list[bytes]:
+def recalls(interface: Interface, questions: Sequence[str], headers: dict[str, str]) -> list[bytes]:
     """Return a request for each question."""
     return [
-        door.request(f"{SPACE}/recall", {"query": each, "top_k": TOP_K}, headers)
+        interface.request(f"{SPACE}/recall", {"query": each, "top_k": TOP_K}, headers)
         for each in questions
     ]
 
 
-def lessons(door: Door, texts: Sequence[str], headers: dict[str, str]) -> list[bytes]:
+def lessons(interface: Interface, texts: Sequence[str], headers: dict[str, str]) -> list[bytes]:
     """Return a request for each text to be learned."""
-    return [door.request(f"{SPACE}/blocks", {"content": each}, headers) for each in texts]
+    return [interface.request(f"{SPACE}/blocks", {"content": each}, headers) for each in texts]
 
 
 def paired(
@@ -117,7 +117,7 @@ def paired(
     requests: Sequence[bytes],
     connections: tuple[Connection, Connection],
 ) -> Pairs:
-    """Do the same things here, there, and where nothing is done, in turn."""
+    """Run the same operations in-process, over HTTP, and against the floor, alternately."""
     there, nowhere = connections
     pairs = Pairs(ours=[], there=[], nothing=[])
     for begin in range(0, len(calls), IN_A_ROW):
@@ -133,12 +133,12 @@ def paired(
     return pairs
 
 
-def alone(memory: SyncMemory, door: Door, questions: Sequence[str]) -> Iterator[Found]:
+def alone(memory: SyncMemory, interface: Interface, questions: Sequence[str]) -> Iterator[Found]:
     """Compare call and request, one at a time."""
     texts = [f"{number} {text}" for number, text in enumerate(questions)]
-    with Connection(door) as there:
-        headers = session(door, there)
-        asked = recalls(door, questions, headers)
+    with Connection(interface) as there:
+        headers = session(interface, there)
+        asked = recalls(interface, questions, headers)
         for question in questions[:WARM_UP]:
             memory.recall(question, top_k=TOP_K)
         back = {"recall": [len(there.ask(each).body) for each in asked[:WARM_UP]][-1], "learn": 80}
@@ -146,7 +146,7 @@ def alone(memory: SyncMemory, door: Door, questions: Sequence[str]) -> Iterator[
             "recall": ([partial(memory.recall, each, top_k=TOP_K) for each in questions], asked),
             "learn": (
                 [partial(memory.learn, each) for each in texts],
-                lessons(door, texts, headers),
+                lessons(interface, texts, headers),
             ),
         }
         print(f"{'ms':24}{'in process':>11}{'p95':>8}{'HTTP':>9}{'p95':>8}{'above':>9}{'floor':>9}")
@@ -162,15 +162,15 @@ def alone(memory: SyncMemory, door: Door, questions: Sequence[str]) -> Iterator[
 # --- many clients ---------------------------------------------------------------------------
 
 
-def together(door: Door, texts: Sequence[str]) -> None:
-    """Print what many clients get done."""
+def together(interface: Interface, texts: Sequence[str]) -> None:
+    """Print the throughput of many clients."""
     nothing = {"recall": 20_000, "learn": 80}
     print(f"\n{'clients at once':24}{'requests/s':>11}{'p50 ms':>9}{'p95 ms':>9}{'floor/s':>10}")
     for what, number in ((what, number) for what in nothing for number in CLIENTS):
         told = [f"{what} {number} {place} {text}" for place, text in enumerate(texts)]
         with floor(nothing[what]) as idle:
             bare = pace(idle, what, told, number)[0]
-        rate, replies = pace(door, what, told, number)
+        rate, replies = pace(interface, what, told, number)
         seconds = [reply.seconds for reply in replies]
         figures = (
             f"{rate:>11,.0f}{1e3 * statistics.median(seconds):>9.2f}{1e3 * p95(seconds):>9.2f}"
@@ -178,18 +178,20 @@ def together(door: Door, texts: Sequence[str]) -> None:
         print(f"{what + ', ' + str(number):24}{figures}{bare:>10,.0f}", flush=True)
 
 
-def pace(door: Door, what: str, told: Sequence[str], number: int) -> tuple[float, list[Reply]]:
-    """Return how many requests a second so many clients get answered, and the answers."""
+def pace(
+    interface: Interface, what: str, told: Sequence[str], number: int
+) -> tuple[float, list[Reply]]:
+    """Return the requests a second of *clients* concurrent clients, and the answers."""
 
     def requests(connection: Connection, client: int) -> list[bytes]:
         mine = [text for place, text in enumerate(told) if place % number == client]
-        headers = session(door, connection) if door.token else {}
-        return {"recall": recalls, "learn": lessons}[what](door, mine, headers)
+        headers = session(interface, connection) if interface.token else {}
+        return {"recall": recalls, "learn": lessons}[what](interface, mine, headers)
 
     with ExitStack() as stack, ThreadPoolExecutor(number) as threads:
-        connections = [stack.enter_context(Connection(door)) for _ in range(number)]
-        if door.token:  # the first recall promotes what was learned before
-            assert connections[0].ask(recalls(door, told[:1], {})[0]).made
+        connections = [stack.enter_context(Connection(interface)) for _ in range(number)]
+        if interface.token:  # the first recall promotes what was learned before
+            assert connections[0].ask(recalls(interface, told[:1], {})[0]).made
         ready = [requests(connection, place) for place, connection in enumerate(connections)]
         start = time.perf_counter()
         done = threads.map(_asked, connections, ready)
@@ -208,21 +210,21 @@ def _asked(connection: Connection, requests: list[bytes]) -> list[Reply]:
 
 
 class Restless:
-    """A client whose connections break, and who asks again until it is answered."""
+    """Client whose connections break, and which retries until it is answered."""
 
-    def __init__(self, door: Door, number: int) -> None:
-        self._door = door
+    def __init__(self, interface: Interface, number: int) -> None:
+        self._interface = interface
         self._name = f"client-{number}"
         self._chance = Random(number)
-        self._connection = Connection(door)
+        self._connection = Connection(interface)
         self.promised: dict[str, str] = {}
-        """What every acknowledged command was, by its Idempotency-Key."""
+        """The kind of every acknowledged command, by its Idempotency-Key."""
         self.sent = 0
         """Requests, the broken ones included."""
 
     def work(self, rounds: int) -> None:
         """Learn, recall and score so many times."""
-        headers = session(self._door, self._connection)
+        headers = session(self._interface, self._connection)
         for number in range(rounds):
             text = f"{self._name} found {number} of its own things"
             lesson = {"content": text, "category": "message"}  # that nothing like it supersedes
@@ -234,16 +236,16 @@ class Restless:
         self._connection.close()
 
     def _do(
-        self, verb: str, path: str, document: dict[str, Any], headers: dict[str, str]
+        self, operation: str, path: str, document: dict[str, Any], headers: dict[str, str]
     ) -> dict[str, Any]:
         key = f"{self._name}-{len(self.promised)}"
         told = {**headers, "Idempotency-Key": key}
-        request = self._door.request(SPACE + path, document, told)
+        request = self._interface.request(SPACE + path, document, told)
         while self._chance.random() < BREAKS:
             self._break(request)
         self.sent += 1
         reply = self._connection.ask(request)
-        self.promised[key] = verb
+        self.promised[key] = operation
         return reply.made
 
     def _break(self, request: bytes) -> None:
@@ -257,26 +259,26 @@ class Restless:
             case _:
                 self._connection.ask(request)
         self._connection.close()
-        self._connection = Connection(self._door)
+        self._connection = Connection(self._interface)
 
 
-def nothing_lost(door: Door, store: Path, rounds: int) -> Iterator[Found]:
-    """Let clients work whose connections break, and count what stands in the log afterwards."""
+def nothing_lost(interface: Interface, store: Path, rounds: int) -> Iterator[Found]:
+    """Run clients whose connections break, and check the events in the log afterwards."""
     with SyncMemory.open(store, read_only=True) as memory:
         before = memory.status().version
-    clients = [Restless(door, number) for number in range(CLIENTS[-1])]
+    clients = [Restless(interface, number) for number in range(CLIENTS[-1])]
     with ThreadPoolExecutor(len(clients)) as threads:
         list(threads.map(lambda client: client.work(rounds), clients))
-    promised = Counter(verb for client in clients for verb in client.promised.values())
+    promised = Counter(operation for client in clients for operation in client.promised.values())
     with SyncMemory.open(store, read_only=True) as memory:
         stands = Counter(kinds(memory, before))
         assert memory.verify().sound
     print(f"\n{'clients that hang up, 32':24}{'answered':>11}{'in the log':>12}")
-    for verb, kind in KINDS.items():
-        print(f"{verb:24}{promised[verb]:>11,}{stands[kind]:>12,}")
+    for operation, kind in KINDS.items():
+        print(f"{operation:24}{promised[operation]:>11,}{stands[kind]:>12,}")
     sent = sum(client.sent for client in clients)
     print(f"{sent:,} requests for {promised.total():,} commands", flush=True)
-    lost = sum(abs(promised[verb] - stands[kind]) for verb, kind in KINDS.items())
+    lost = sum(abs(promised[operation] - stands[kind]) for operation, kind in KINDS.items())
     yield Found(what="commands lost or doubled", value=lost, unit="commands", limit=0)
 
 
@@ -308,12 +310,12 @@ def compared(options: argparse.Namespace, folder: Path) -> list[Found]:
     if hasattr(os, "getloadavg"):
         print(f"{os.getloadavg()[0]:.1f} processes at work before this began")
     print(", ".join(f"{part} {version(part)}" for part in ("mnemic", *PARTS)), end="\n\n")
-    with serving(folder / SERVED, token) as door:
+    with serving(folder / SERVED, token) as interface:
         with SyncMemory.open(folder / MINE, actor=NAME) as memory, memory.session():
-            found = list(alone(memory, door, facts.questions))
+            found = list(alone(memory, interface, facts.questions))
         several = itertools.islice(itertools.cycle(facts.questions), options.requests)
-        together(door, list(several))
-        found += nothing_lost(door, folder / SERVED, options.rounds)
+        together(interface, list(several))
+        found += nothing_lost(interface, folder / SERVED, options.rounds)
     return found
 
 

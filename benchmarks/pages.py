@@ -1,4 +1,4 @@
-"""What programs write on pages for people: tables between two marks, and where they measured."""
+"""Tables that programs write between two marks of a page, and a description of the machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def table(
     """Return the lines of a Markdown table.
 
     Args:
-        columns: What stands above them.
+        columns: The headings.
         rows: Their cells.
         right: Places of the columns of figures; all but the first if None.
     """
@@ -39,7 +39,7 @@ def written(path: Path, what: str, lines: Sequence[str]) -> None:
 
 
 def machine() -> str:
-    """Return what this runs on."""
+    """Return a description of this machine."""
     name = platform.processor() or platform.machine()
     facts = Path("/proc/cpuinfo")
     if facts.is_file():

@@ -1,4 +1,4 @@
-"""Pictures for pages, to be read on white and on black; drawn by what the extra `plots` brings."""
+"""Plots for pages, legible on white and on black; need the extra `plots`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 GREY = "#808890"
-"""Can be read on white and on black, as the colours of the lines can."""
+"""Legible on white and on black, like the colours of the lines."""
 COLOURS = ("#14a38b", "#3b82f6", "#e0701a", "#c05bd0")
 LOOKS: Any = {
     "text.color": GREY,
@@ -23,12 +23,12 @@ LOOKS: Any = {
 
 
 def growth_drawn(path: Path, blocks: Sequence[int], medians: Mapping[str, Sequence[float]]) -> None:
-    """Draw how verbs slow down, both axes logarithmic, beside what grows as the blocks do.
+    """Draw the medians of operations, both axes logarithmic, with a guide for linear growth.
 
     Args:
-        path: The picture; its suffix says of which kind.
+        path: The picture; its suffix selects the format.
         blocks: Sizes, in order.
-        medians: Milliseconds at each size, by verb. The guide begins where the first one does.
+        medians: Milliseconds at each size, by operation. The guide begins where the first one does.
     """
     try:
         from matplotlib import rc_context  # noqa: PLC0415 - an extra

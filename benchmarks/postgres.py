@@ -1,15 +1,15 @@
-"""What does a store in PostgreSQL cost above raw psycopg, to write and to read?
+"""Measures the cost of a store in PostgreSQL relative to raw psycopg, for writes and reads.
 
 Targets, each as a ratio to raw psycopg on the same server in the same run:
 
-* one durable append (event, payload, head, command, in its turn): at most 3 times a commit of one
-  bare row, the least that there is; and at most 1.2 times its rows, a statement for each
-* one durable ``learn``, one recorded ``recall``: shown beside the rows that they write
+* one durable append (event, payload, head, command, under the write lock): at most 3 times a commit
+  of one bare row, the minimum; and at most 1.2 times its rows, a statement for each
+* one durable ``learn``, one recorded ``recall``: shown relative to the rows that they write
 * replay of a whole log through the store, chain checked: at most 4 times a cursor over its rows
-* opening a memory, that is every event decoded and folded: shown beside the same cursor
+* opening a memory, that is every event decoded and folded: shown relative to the same cursor
 
-The server is started for this, at a socket in a temporary folder, and waits for the disk; or name
-one: ``--server postgresql://user@host/database``. Both sides take turns, and medians are compared.
+A server is started for this, at a socket in a temporary folder, with durable commits; or name
+one: ``--server postgresql://user@host/database``. Both sides alternate, and medians are compared.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from log import BULK, FIRST, Line, Rows, append, generated, recorded, sentences,
 
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.embedders.hashing import HashEmbedder
-from mnemic.adapters.entropy import SystemEntropy
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.addresses import parsed
 from mnemic.adapters.stores.postgres import PostgresStore
+from mnemic.adapters.system.entropy import SystemEntropy
 from mnemic.kernel.ports import Log
 
 T = TypeVar("T")
@@ -41,9 +41,9 @@ T = TypeVar("T")
 SCHEMA = "mnemic_benchmark"
 RAW_SCHEMA = f"{SCHEMA}_raw"
 ROUND = 100
-"""Appends of one side before it is the other's turn."""
+"""Appends of one side before the other continues."""
 KNOWN = 2_000
-"""Blocks that a recall looks through."""
+"""Blocks in the space of a recall."""
 DIMENSION = 256
 RAW_TABLES = f"""
     DROP SCHEMA IF EXISTS {SCHEMA} CASCADE; DROP SCHEMA IF EXISTS {RAW_SCHEMA} CASCADE;
@@ -73,7 +73,7 @@ READ = (
 
 @contextmanager
 def served(given: str | None) -> Generator[str]:
-    """Give the address of a server for a ``with`` block: the one that was named, or one begun."""
+    """Yield the address of a server for a ``with`` block: the given one, or one started here."""
     if given is not None:
         yield given
         return
@@ -92,7 +92,7 @@ def served(given: str | None) -> Generator[str]:
 
 
 def raw_bare(connection: psycopg.Connection[Any], rows: Rows) -> None:
-    """Commit one row, as plainly as it can be done."""
+    """Commit one row with plain SQL."""
     connection.execute(RAW_BARE, (rows[0].body,), prepare=True, binary=True)
 
 
@@ -136,11 +136,11 @@ def compare_appends(
 
 
 def written_since(log: Log, version: int) -> list[Rows]:
-    """Return what *log* took after *version*."""
+    """Return the rows that *log* wrote after *version*."""
     return [(record, payloads, None) for record, payloads in log.read(version)]
 
 
-def compare_verbs(
+def compare_operations(
     connection: psycopg.Connection[Any], store: PostgresStore, rounds: int
 ) -> Iterator[Line]:
     """Compare the median learn and recall, each against the rows that it wrote."""
@@ -148,7 +148,7 @@ def compare_verbs(
     with SyncMemory.open(store, embedder=HashEmbedder(DIMENSION)) as memory:
         memory.learn_many([{"content": each} for each in sentences(0, KNOWN)])
         memory.consolidate()
-        for what, verb, beginning in (
+        for what, operation, beginning in (
             ("recorded recall / its rows", memory.recall, 0),
             ("learn / its rows", memory.learn, KNOWN),
         ):
@@ -156,7 +156,7 @@ def compare_verbs(
             ours_s: list[float] = []
             for first in range(beginning, beginning + rounds * ROUND, ROUND):
                 head = log.head().version
-                ours_s += timed(verb, sentences(first, ROUND))
+                ours_s += timed(operation, sentences(first, ROUND))
                 raw_s += timed(partial(raw_append, connection), written_since(log, head))
             yield Line(what, statistics.median(raw_s), statistics.median(ours_s))
 
@@ -218,7 +218,7 @@ def compared(server: str, options: argparse.Namespace) -> Iterator[Line]:
             yield from compare_reads(connection, address, options.events)
             with closing(PostgresStore(address)) as store:
                 yield from compare_appends(connection, store, options.rounds)
-                yield from compare_verbs(connection, store, options.rounds)
+                yield from compare_operations(connection, store, options.rounds)
         finally:
             connection.execute(CLEAR.encode())
 

@@ -1,11 +1,12 @@
-"""The nearest of many vectors: found on a PostgreSQL server, or here in memory?
+"""Compares vector search on a PostgreSQL server with search in memory.
 
-For one space of so many vectors, with pgvector and without:
+For one space, with pgvector and without:
 
-* how long a search takes on the server, as told and vouched for, beside one product here
-* what the process holds for it: the port's rows beside a matrix of floats
-* what the table costs an append that promotes 64 blocks, and one that does not
-* how long the table takes to make from the log
+* time of a search on the server, including the verification of its results, and of one product in
+  memory
+* memory of the process: the rows of the port, and a matrix of floats
+* cost of the table for an append that promotes 64 blocks, and for one that does not
+* time to build the table from the log
 
 The answers are compared: they have to be the same to the last digit.
 """
@@ -28,10 +29,10 @@ from typing import Any
 import numpy as np
 
 from mnemic.adapters.codec import Codec
-from mnemic.adapters.codec.embeddings import Embeddings
-from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.stores.postgres import PostgresStore
 from mnemic.adapters.stores.postgres.vectors import ServerRows
+from mnemic.adapters.stores.vector_payloads import Embeddings
+from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.events import (
     BlocksPromoted,
     EmbedderAdopted,
@@ -40,11 +41,11 @@ from mnemic.kernel.events import (
     Promotion,
     Recorded,
 )
-from mnemic.kernel.identity import BlockId, CommandId
+from mnemic.kernel.model.identity import BlockId, CommandId
+from mnemic.kernel.model.texts import Embedding
+from mnemic.kernel.model.vectors import Vector, pack, quantise
 from mnemic.kernel.ports import PayloadRow, Record
-from mnemic.kernel.texts import Embedding
-from mnemic.kernel.vectors import Vector, pack, quantise
-from mnemic.projections.index import VectorIndex
+from mnemic.projections.vectors.index import VectorIndex
 
 CHUNK = 64
 """Blocks that one event promotes."""
@@ -75,7 +76,7 @@ def main() -> None:
 
 @contextmanager
 def served(address: str | None) -> Generator[str]:
-    """Give the address of a server, whose schemas of this benchmark do not exist yet."""
+    """Yield the address of a server without the schemas of this benchmark."""
     if address is not None:
         yield address
         return
@@ -91,7 +92,7 @@ def served(address: str | None) -> Generator[str]:
 
 
 def measured(address: str, *, vectors: int, dimension: int, rounds: int) -> dict[str, float]:
-    """Return what was found, by name."""
+    """Return the measurements, by name."""
     found: dict[str, float] = {}
     with closing(PostgresStore(address, schema="bench", synchronous="normal")) as plain:
         filled(plain, SPACE, vectors, dimension)
@@ -134,7 +135,7 @@ def of_form(
     expected: list[Any],
     ids: Sequence[str],
 ) -> dict[str, float]:
-    """Return what was found of one form of the table."""
+    """Return the measurements of one form of the table."""
     found: dict[str, float] = {}
     before = peak_mb()
     start = time.perf_counter()
@@ -161,7 +162,7 @@ def of_form(
 
 
 def timed(queries: Sequence[Vector], ask: Callable[[Vector], Any]) -> tuple[float, list[Any]]:
-    """Return the median of how long a question takes, in ms, and the answers."""
+    """Return the median time of a question, in ms, and the answers."""
     ask(queries[0])
     answers, times = [], []
     for query in queries:
@@ -179,7 +180,7 @@ def elapsed(work: Callable[[], object]) -> float:
 
 
 def peak_mb() -> float:
-    """Return the most that this process has held so far."""
+    """Return the peak resident memory of this process, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 
 
@@ -193,7 +194,7 @@ def corpus(count: int, dimension: int) -> Iterator[Vector]:
 
 
 def block_id(number: int) -> str:
-    """Return an id that says nothing of the order."""
+    """Return an id that does not reveal the order."""
     return f"{number * 0x9E3779B97F4A7C15 % 2**64:016x}"
 
 
@@ -224,7 +225,7 @@ def filled(store: PostgresStore, space: str, count: int, dimension: int) -> floa
 
 
 def identity(dimension: int) -> EmbedderIdentity:
-    """Return an embedder that nobody asks."""
+    """Return the identity of an embedder that is never called."""
     return EmbedderIdentity(name="none", dimension=dimension)
 
 

@@ -1,19 +1,19 @@
-"""What do graphs over vectors miss, and what do they save?
+"""Measures the recall and the speed of approximate search over graphs.
 
-Sentences are the docstrings of whatever Python packages are installed here, embedded by the bundled
-model; questions are sentences that are not among them. Where more rows are wanted than there are
-sentences, the others are made up: the first half of one sentence and the second half of another.
-Of all vectors a share is alive, drawn at random or the newest ones. Each question goes through the
-graphs and through the exact search.
+Sentences are the docstrings of the installed Python packages, embedded by the bundled model;
+questions are sentences that are not among them. If more rows are wanted than there are sentences,
+the others are synthetic: the first half of one sentence and the second half of another.
+Of all vectors a share is alive, drawn at random or the newest ones. Each question is answered by
+the graphs and by the exact search.
 
 * ``recall@10``: of the ten nearest that are alive, how many are among the 64 that the graphs find.
   Target: .99 at every share alive.
-* ``left over``: questions at which the graphs had to leave it to the exact search. They count as
+* ``left over``: questions for which the graphs fell back to the exact search. They count as
   found, and their time is that of both.
 * ``ratio``: the exact search's time over theirs, processor time, medians.
 
-A million rows take some five minutes of one core and 3 GB. With ``--graphs`` the graphs stay in a
-folder, and the next run takes them up from there.
+A million rows take some five minutes of one core and 3 GB. With ``--graphs`` the graphs are kept in
+a folder, and the next run loads them from there.
 """
 
 from __future__ import annotations
@@ -36,15 +36,14 @@ from rich.console import Console
 from rich.table import Table
 from scale import resident
 
-from mnemic.adapters.checkpoints.shelf import Shelf
+from mnemic.adapters.ann.files import GraphFolder
+from mnemic.adapters.ann.hnsw import HnswGraph
+from mnemic.adapters.ann.library import obstacle
+from mnemic.adapters.checkpoints.directory import CheckpointDirectory
 from mnemic.adapters.embedders.bundled import BundledEmbedder
-from mnemic.adapters.proximity.files import GraphFolder
-from mnemic.adapters.proximity.hnsw import HnswGraph
-from mnemic.adapters.proximity.library import obstacle
 from mnemic.adapters.stores.memory import MemoryStore
-from mnemic.kernel.vectors import Vector, quantise
-from mnemic.projections.index import VectorIndex
-from mnemic.projections.proximity import (
+from mnemic.kernel.model.vectors import Vector, quantise
+from mnemic.projections.retrieval.approximate_search import (
     DEEPEST,
     OVERFETCH,
     SHORTEST,
@@ -55,6 +54,7 @@ from mnemic.projections.proximity import (
     nearest,
     spans,
 )
+from mnemic.projections.vectors.index import VectorIndex
 
 T = TypeVar("T")
 
@@ -72,7 +72,7 @@ AT_ONCE = 20_000
 
 @frozen(kw_only=True)
 class Row:
-    """What came of one share."""
+    """Results of one share."""
 
     share: float
     alive: str
@@ -83,7 +83,7 @@ class Row:
 
 
 def sentences(count: int) -> list[str]:
-    """Return so many sentences that people wrote, no two alike, in a drawn order."""
+    """Return *count* real sentences, no two alike, in random order."""
     found: dict[str, None] = {}
     paths = [Path(sysconfig.get_path(name)) for name in ("purelib", "stdlib")]
     for path in paths:
@@ -127,7 +127,7 @@ def embedded(texts: list[str]) -> Iterator[Vector]:
 
 
 def graph_of(index: VectorIndex, span: Span, folder: GraphFolder | None) -> Segment:
-    """Return a stretch with its graph, taken up from *folder* if it is there."""
+    """Return a segment with its graph, loaded from *folder* if it is there."""
     rows = index.stretch(*span)
     place = None if folder is None else folder.place(span, rows)
     parts = None if folder is None or place is None else folder.read(place)
@@ -142,7 +142,7 @@ def graph_of(index: VectorIndex, span: Span, folder: GraphFolder | None) -> Segm
 def asked(
     index: VectorIndex, segments: tuple[Segment, ...], questions: list[Vector], alive: Bools
 ) -> tuple[float, float, float, float]:
-    """Return recall@10, the share left over, and what both ways took, in milliseconds."""
+    """Return recall@10, the share left over, and the times of both searches, in milliseconds."""
     rows = np.flatnonzero(alive)
     ids = [f"{row:016x}" for row in range(index.rows)]
     count = max(SHORTEST, -(-OVERFETCH * WANTED * index.rows // len(rows)))
@@ -182,7 +182,7 @@ def measured(
     questions: list[Vector],
     shares: Sequence[float],
 ) -> Iterator[Row]:
-    """Yield a row per share and kind of being alive."""
+    """Yield a row per share and way of choosing the vectors that are alive."""
     chance = np.random.default_rng(SEED)
     for share in shares:
         least = int(index.rows * (1 - share))
@@ -202,7 +202,7 @@ def measured(
 
 
 def covered(index: VectorIndex, folder: GraphFolder | None) -> tuple[Segment, ...]:
-    """Return the graphs that an index should have, and say what making them took."""
+    """Return the graphs that an index should have, and print how long building them took."""
     before, start = resident(), time.process_time()
     segments = tuple(graph_of(index, span, folder) for span in spans(index.rows))
     took, taken = time.process_time() - start, resident() - before
@@ -251,7 +251,7 @@ def kept(path: Path | None) -> GraphFolder | None:
     """Return a folder of graphs, if one is named."""
     if path is None:
         return None
-    shelf = Shelf(
+    checkpoint_directory = CheckpointDirectory(
         path=path,
         store=MemoryStore(),
         file=None,
@@ -260,7 +260,7 @@ def kept(path: Path | None) -> GraphFolder | None:
         writes=True,
         destroys=False,
     )
-    return GraphFolder(shelf, space="benchmark", genesis=b"")
+    return GraphFolder(checkpoint_directory, space="benchmark", genesis=b"")
 
 
 if __name__ == "__main__":

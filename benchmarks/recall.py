@@ -1,13 +1,13 @@
-"""What does a recorded recall cost beside a full-text search of SQLite?
+"""Measures the cost of a recorded recall relative to SQLite's full-text search.
 
-2,000 turns of real conversations (made-up sentences, if there are none), asked real questions.
+2,000 turns of real conversations (synthetic sentences, if there are none), and real questions.
 Ours is the whole public ``recall``: search, graph, signals, answer, and the decision with its
 effects durable in the log, inside an open session. Theirs is FTS5 over the same texts, any of the
-question's words, ``bm25()`` order, ten rows, nothing written. It is asked a second time for the
-words that are no stop words: FTS5 knows none, so somebody must have taken them out before. Under
-``disk`` stands one plain durable commit, which no recorded recall can be faster than.
+question's words, ``bm25()`` order, ten rows, nothing written. A second query has the content words
+only: FTS5 has no stop words, so they are removed beforehand. ``disk`` is one plain durable commit,
+a lower bound for a recorded recall.
 
-Targets, in the same run, the time in which texts are embedded taken off and shown apart:
+Targets, in the same run, without the time of the embedding, which is shown separately:
 
 * a recall at most 3 times the median of FTS5, also while another process writes into each file:
   one that learns, so that each recall has something to promote, or one that also promotes
@@ -41,11 +41,11 @@ from mnemic.adapters.embedders.bundled import BundledEmbedder
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.kernel.events import EmbedderIdentity
 from mnemic.kernel.ports import Embedder
-from mnemic.projections import analysis
+from mnemic.projections.lexical import analysis
 
 TOP_K = 10
 WARM_UP = 10
-"""Questions before the clock counts: the model loads, caches fill."""
+"""Untimed questions at the start: the model loads, caches fill."""
 MINE, THEIRS = "memory.db", "fts5.db"
 WORD = re.compile(r"\w+")
 SEARCH = "SELECT rowid, text FROM turns WHERE turns MATCH ? ORDER BY bm25(turns) LIMIT 10"
@@ -53,7 +53,7 @@ SEARCH = "SELECT rowid, text FROM turns WHERE turns MATCH ? ORDER BY bm25(turns)
 
 @frozen(kw_only=True)
 class Input:
-    """What is learned and what is asked."""
+    """The texts to learn and the questions."""
 
     lessons: list[dict[str, Any]]
     questions: list[str]
@@ -61,11 +61,11 @@ class Input:
 
 @define
 class Timed:
-    """An embedder that knows how long it took."""
+    """Embedder that measures its own time."""
 
     embedder: Embedder
     clock: Callable[[], float] = time.perf_counter
-    """Says by what seconds are counted."""
+    """The clock of the measurement, in seconds."""
     seconds: float = 0.0
 
     @property
@@ -100,7 +100,7 @@ class Timing:
 
 
 def given(path: Path, blocks: int, questions: int) -> Input:
-    """Return real turns and questions, or made-up ones where there are none."""
+    """Return real turns and questions, or synthetic ones where there are none."""
     try:
         conversations = load(path)
     except NoData:
@@ -116,7 +116,7 @@ def given(path: Path, blocks: int, questions: int) -> Input:
 
 
 def made_up(blocks: int, questions: int) -> Input:
-    """Return sentences of made-up words, some words common and most rare."""
+    """Return sentences of synthetic words, some words common and most rare."""
     chance = Random(2)
     words = ["".join(chance.choices("abdegiklmnoprstu", k=6)) for _ in range(3000)]
     common = [1 / (place + 5) for place in range(len(words))]

@@ -1,21 +1,21 @@
-"""What does it cost to look back: to open a long memory, to see any hour of it, to replay it all?
+"""Measures opening a long memory, viewing any hour of it, and replaying all of its decisions.
 
-One made-up life (``lifetime.py``) of 1,000,000 events, with 100,000 blocks of 256 dimensions,
-450,000 edges at some time and 10,000 recorded decisions. Living it takes some ten minutes; the file
-stays in ``.tmp`` and is used again.
+One synthetic life (``synthetic_life.py``) of 1,000,000 events, with 100,000 blocks of 256
+dimensions, 450,000 edges at some time and 10,000 recorded decisions. Generating it takes some ten
+minutes; the file stays in ``.tmp`` and is used again.
 
-Targets, each beside something of the same run:
+Targets, each relative to something of the same run:
 
-* folding the whole log, nothing kept: at most 6 s; how often it takes what plain cursors take to
-  fetch the same rows
+* folding the whole log, without checkpoint: at most 6 s; also as a multiple of the time that plain
+  cursors take to fetch the same rows
 * opening with a checkpoint: at most 0.5 s, and at most 5 % of folding the whole log
 * a view of a random active hour: at most 100 ms; a recall in it: at most 1.5 times a live one
 * ``replay_all``: at least 200 decisions a second, every one reproduced
 * a checkpoint: at most 1.5 times the bytes of its arrays
 
-Opening is measured in fresh processes, imports aside, in turns with and without checkpoints: the
-file is in the cache of the system for both. Recalls are exact and not recorded. A view is seen at
-50 hours; early ones hold few blocks, so a view of the last hour stands below, where as many compete
+Opening is measured in fresh processes, without imports, alternately with and without checkpoints:
+the file is in the cache of the system for both. Recalls are exact and not recorded. Views are of 50
+hours; early ones hold few blocks, so a view of the last hour is added, where as many blocks compete
 as in a live recall.
 """
 
@@ -36,21 +36,21 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
-import lifetime
+import synthetic_life
 from attrs import asdict, frozen
 from rich.console import Console
 from rich.progress import track
 
-from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.projections.checkpoints import freeze
+from mnemic.adapters.system.clocks import ManualClock
+from mnemic.projections.state.checkpoint import freeze
 
 T = TypeVar("T")
 
 ROOT = Path(__file__).parents[1] / ".tmp" / "replay"
 HOURS = 50
 WARM_UP = 5
-"""Live recalls before the clock counts."""
+"""Untimed live recalls at the start."""
 OPENINGS = 5
 FOLDS = 3
 TOP_K = 10
@@ -68,7 +68,7 @@ class Found:
     value: float
     unit: str
     limit: float | None = None
-    """What it should not exceed; None: shown for comparison."""
+    """The limit; None: shown for comparison."""
     at_least: float | None = None
 
     @property
@@ -79,7 +79,7 @@ class Found:
 
     @property
     def goal(self) -> str:
-        """The target in words, and whether it was missed."""
+        """The target as text, and whether it was missed."""
         missed = "   missed" if self.missed else ""
         if self.limit is not None:
             return f"<= {self.limit:g}{missed}"
@@ -92,13 +92,13 @@ class Found:
 
 
 def lived(path: Path, events: int) -> Path:
-    """Return the file of a life of *events* events, living it if there is none.
+    """Return the file of a life of *events* events, generating it if there is none.
 
     Raises:
-        SystemExit: There is a file that this program did not make.
+        SystemExit: There is a file that this program did not create.
     """
     note = path.with_name(f"{path.name}.json")
-    wanted = {"edition": lifetime.EDITION, "events": events}
+    wanted = {"edition": synthetic_life.EDITION, "events": events}
     if path.exists() and not note.is_file():
         raise SystemExit(f"{path} is not of this program: name another with --space.")
     if path.exists() and json.loads(note.read_bytes()) == wanted:
@@ -106,9 +106,9 @@ def lived(path: Path, events: int) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
     _removed(part)
-    sessions = range(lifetime.session_count(events))
+    sessions = range(synthetic_life.session_count(events))
     bar = Console(stderr=True)
-    lifetime.live(part, events, track(sessions, "living", console=bar, transient=True))
+    synthetic_life.live(part, events, track(sessions, "living", console=bar, transient=True))
     _removed(path)
     note.write_text(json.dumps(wanted))
     part.replace(path)
@@ -117,7 +117,7 @@ def lived(path: Path, events: int) -> Path:
 
 
 def _removed(path: Path) -> None:
-    """Remove a store and what stands beside it."""
+    """Remove a store and its side files."""
     for beside in ("", "-wal", "-shm", ".gate", ".heads", ".lock"):
         path.with_name(path.name + beside).unlink(missing_ok=True)
 
@@ -132,7 +132,7 @@ def short(events: int) -> str:
 
 def opened(path: Path, *, checkpoints: bool | None) -> tuple[SyncMemory, float]:
     """Return the memory at its last instant, and how long opening took."""
-    clock, embedder = ManualClock(), lifetime.embedder()
+    clock, embedder = ManualClock(), synthetic_life.embedder()
     start = time.perf_counter()
     memory = SyncMemory.open(
         path, embedder=embedder, clock=clock, read_only=True, checkpoints=checkpoints
@@ -156,12 +156,12 @@ def timed(act: Callable[..., T], *given: Any, **named: Any) -> tuple[T, float]:
 
 def checkpointed(path: Path) -> Iterator[Found]:
     """Write a checkpoint, the only one."""
-    with SyncMemory.open(path, embedder=lifetime.embedder(), clock=ManualClock()) as memory:
+    with SyncMemory.open(path, embedder=synthetic_life.embedder(), clock=ManualClock()) as memory:
         memory.drop_checkpoints()
         written, seconds = timed(memory.checkpoint)
-        # No verb tells how many arrays there are, nor how long others wait for them.
+        # No operation returns the number of arrays, nor how long others wait for them.
         space = memory._space  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
-        with space.guard:
+        with space.state_lock:
             parts, held = timed(freeze, space.state)
         arrays = sum(part.nbytes for part in parts.values())
     yield Found(what="a checkpoint", value=written.bytes / 1e6, unit="MB")
@@ -171,8 +171,8 @@ def checkpointed(path: Path) -> Iterator[Found]:
 
 
 def child(kind: str, path: Path, events: int) -> dict[str, float]:
-    """Open in this fresh process, ask once and again, and return the seconds."""
-    (question,) = lifetime.questions(1, events=events)
+    """Open in this fresh process, recall twice, and return the seconds."""
+    (question,) = synthetic_life.questions(1, events=events)
     memory, seconds = opened(path, checkpoints=None if kind == "open" else False)
     with memory:
         _, first = timed(memory.recall, question, top_k=TOP_K, record=False)
@@ -192,14 +192,14 @@ def in_child(kind: str, path: Path, events: int) -> dict[str, float]:
 
 
 def fetched(path: Path) -> None:
-    """Read every event and every payload with plain cursors, and do nothing with them."""
+    """Read every event and every payload with plain cursors, and discard them."""
     with closing(sqlite3.connect(path)) as connection:
         for rows in (EVENTS, PAYLOADS):
             deque(connection.execute(rows), maxlen=0)
 
 
 def openings(path: Path, events: int) -> Iterator[Found]:
-    """Open with and without a checkpoint, in turns."""
+    """Open alternately with and without a checkpoint."""
     plain = median([timed(fetched, path)[1] for _ in range(FOLDS)])
     runs: dict[str, list[dict[str, float]]] = {"fold": [], "open": []}
     for turn in range(OPENINGS):
@@ -217,9 +217,9 @@ def openings(path: Path, events: int) -> Iterator[Found]:
 
 
 def views(memory: SyncMemory, events: int) -> Iterator[Found]:
-    """See the memory at random hours, and ask there and now."""
+    """View the memory at random hours, and recall in the views and live."""
     chance, last = Random(7), memory.status()
-    questions = lifetime.questions(HOURS + WARM_UP, events=events)
+    questions = synthetic_life.questions(HOURS + WARM_UP, events=events)
     for question in questions[HOURS:]:
         memory.recall(question, top_k=TOP_K, record=False)
     seeing, first, again, live, head = [], [], [], [], []
@@ -277,13 +277,13 @@ def measured(path: Path, events: int) -> Iterator[Found]:
 
 
 def main() -> None:
-    """Live the life if need be, look back on it, print the table."""
+    """Generate the life if it is missing, measure, print the table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
     add("--events", type=int, default=1_000_000, help="length of the life")
-    add("--space", type=Path, help="where it stands, or is to stand")
+    add("--space", type=Path, help="path of the space, existing or new")
     add("--live-only", action="store_true", help="make the space and measure nothing")
     add("--json", type=Path, help="write what was found here, too")
     add("--child", choices=("fold", "open"), help=argparse.SUPPRESS)

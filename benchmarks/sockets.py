@@ -1,7 +1,7 @@
-"""Servers in processes of their own, and connections to them that cost next to nothing.
+"""Servers in processes of their own, and connections to them with minimal overhead.
 
-A usual client would cost more than what is to be measured. So requests are bytes before the clock
-runs, are sent over a plain socket that stays open, and answers are read to their end, no further.
+The overhead of a usual client would exceed the measured times. So requests are encoded before the
+clock runs and sent over a plain socket that stays open, and answers are read exactly to their end.
 """
 
 from __future__ import annotations
@@ -28,34 +28,34 @@ END = b"\r\n\r\n"
 LENGTH = b"content-length: "
 PIECE = 1 << 16
 WAIT_S: Final = 60.0
-"""For an answer, or for a server that stops."""
+"""Limit for an answer, or for the end of a server."""
 
 ENDS: Final = (0, -signal.SIGTERM)
-"""How a server ends that was told to: by itself, or once it is done by the signal (uvicorn)."""
+"""Exit codes of a stopped server: by itself, or by the signal after its shutdown (uvicorn)."""
 
 
 @frozen(kw_only=True)
-class Door:
-    """Where a server listens, and what lets a request in."""
+class Interface:
+    """Address of a server, and its token."""
 
     port: int
     token: str = ""
     process: int = 0
-    """Who listens there."""
+    """Process id of the server."""
 
     def request(
         self, path: str, document: Mapping[str, Any], headers: Mapping[str, str] | None = None
     ) -> bytes:
         """Return a whole request, ready to be sent."""
         body = json.dumps(document).encode()
-        told = {
+        answer = {
             "Host": f"127.0.0.1:{self.port}",
             "Authorization": f"Bearer {self.token}",
             "Content-Type": "application/json",
             "Content-Length": str(len(body)),
             **(headers or {}),
         }
-        head = "".join(f"{name}: {value}\r\n" for name, value in told.items())
+        head = "".join(f"{name}: {value}\r\n" for name, value in answer.items())
         return f"POST {path} HTTP/1.1\r\n{head}\r\n".encode() + body
 
 
@@ -69,22 +69,22 @@ class Reply:
 
     @property
     def document(self) -> dict[str, Any]:
-        """What it says."""
+        """The parsed body."""
         said: dict[str, Any] = json.loads(self.body)
         return said
 
     @property
     def made(self) -> dict[str, Any]:
-        """What it says, if the server did as it was asked."""
+        """The parsed body, if the request succeeded."""
         assert self.status < 300, self.body  # noqa: PLR2004 - RFC 9110, section 15
         return self.document
 
 
 class Connection:
-    """One connection that is kept. Answers have to tell their length."""
+    """One persistent connection. Answers must have a Content-Length."""
 
-    def __init__(self, door: Door) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", door.port), timeout=WAIT_S)
+    def __init__(self, interface: Interface) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", interface.port), timeout=WAIT_S)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def __enter__(self) -> Self:
@@ -99,7 +99,7 @@ class Connection:
         self.close()
 
     def close(self) -> None:
-        """Hang up, whatever is still to come."""
+        """Close the connection without reading the rest."""
         self._socket.close()
 
     def send(self, request: bytes) -> None:
@@ -131,17 +131,17 @@ class Connection:
 
 
 @contextmanager
-def serving(store: Path, token: str, *, workers: int = 1) -> Generator[Door]:
-    """Run ``mnemic serve`` on a store, as anybody would, for a ``with`` block."""
+def serving(store: Path, token: str, *, workers: int = 1) -> Generator[Interface]:
+    """Run ``mnemic serve`` on a store, with its defaults, for a ``with`` block."""
     command = [str(Path(sys.executable).with_name("mnemic")), "--json", "--db", str(store)]
     asked = ["serve", "--port", "0", "--quiet", "--workers", str(workers)]
     with _running([*command, *asked]) as (line, process):
         port = int(json.loads(line)["url"].rpartition(":")[2])
-        yield Door(port=port, token=token, process=process)
+        yield Interface(port=port, token=token, process=process)
 
 
 @contextmanager
-def floor(length: int) -> Generator[Door]:
+def floor(length: int) -> Generator[Interface]:
     """Run the same server around an application that does nothing, for a ``with`` block.
 
     Args:
@@ -149,12 +149,12 @@ def floor(length: int) -> Generator[Door]:
     """
     answering = f"import sockets; sockets.answer_nothing({length})"
     with _running([sys.executable, "-c", answering]) as (line, process):
-        yield Door(port=int(line), process=process)
+        yield Interface(port=int(line), process=process)
 
 
 @contextmanager
 def _running(command: list[str]) -> Generator[tuple[str, int]]:
-    """Run a server, yield the line that it begins with and its number, and stop it in the end."""
+    """Run a server, yield its first line of output and its process id, and stop it in the end."""
     child = subprocess.Popen(  # noqa: S603 - our own
         command,
         stdout=subprocess.PIPE,
@@ -174,18 +174,18 @@ def _running(command: list[str]) -> Generator[tuple[str, int]]:
 
 
 def answer_nothing(length: int) -> None:
-    """Be the server of ``floor``: answer every request with as many bytes, read from nowhere."""
+    """Run the server of ``floor``: answer every request with as many constant bytes."""
     body = b"." * length
     head = [(b"content-type", b"text/plain"), (b"content-length", str(length).encode())]
 
     class Nothing:
-        """An application that reads what is sent, and says nothing."""
+        """Application that reads a request and answers with constant bytes."""
 
         def stop(self) -> None:
-            """Do nothing: nothing goes on for ever."""
+            """Do nothing, as there are no long-running requests."""
 
         async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-            """Answer a request, or whatever the server wants to say."""
+            """Answer a request or a lifespan message."""
             kind = (await receive())["type"]
             if scope["type"] == "lifespan":
                 await send({"type": f"{kind}.complete"})

@@ -3,8 +3,8 @@
 First, a question's candidates compete in a softmax over *temperature · Σ weight · part*, and the
 weights that make the evidence most likely are found by gradient steps: a convex problem of a few
 numbers with one best point. Then a coordinate search from there moves single weights as long as
-more of the evidence comes up among the first, which is what is asked for but has no slope to
-follow. Nothing is drawn at random: the same input gives the same weights.
+more of the evidence comes up among the first, which is the objective but has no gradient. Nothing
+is random: the same input gives the same weights.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ STEPS = 600
 STEP = 0.5
 """Of the first step, in units of temperature · weight; it falls with the root of the number."""
 PULL = 1e-3
-"""How much a squared weight costs: parts that say the same then share it."""
+"""Penalty of a squared weight: it spreads weight over correlated parts."""
 START = 20.0
-"""Temperature to begin at: a part that differs by 0.05 then makes e¹ of difference."""
+"""Initial temperature: a difference of 0.05 in a part then makes a factor of e¹."""
 DEPTHS = (5, 10, 20)
-"""Recall is averaged over these: at one depth alone it moves by jumps of single questions."""
+"""Recall is averaged over these: at one depth alone single questions make it jump."""
 FACTORS = (0.0, 0.5, 0.8, 1.25, 2.0)
-"""What the search multiplies a weight with."""
+"""Factors that the search tries for a weight."""
 SEED = 0.03
-"""What the search tries for a weight of 0."""
+"""Values that the search tries for a weight of 0."""
 GAIN = 5e-4
-"""Least gain in recall for which a weight is moved; less is one question's luck."""
+"""Least gain in recall for which a weight is moved; less may be chance in one question."""
 ROUNDS = 8
 DIGITS = 3
 """To which weights are rounded: further digits are noise of the sample."""
@@ -51,7 +51,7 @@ class Case:
 def case(
     names: Sequence[str], candidates: Sequence[tuple[Mapping[str, float], bool]]
 ) -> Case | None:
-    """Return the case of *candidates*; None when it has nothing to teach.
+    """Return the case of *candidates*; None when it is not informative.
 
     Args:
         names: Of the parts, in the order of the weights.
@@ -166,10 +166,10 @@ class _Flat:
         """Return the gradient of the likelihood."""
         _, odds, others = self._odds(heat)
         chance = odds / (odds + others)
-        # Evidence rises by what it lacks; others fall by their part in every evidence's rivals.
+        # The gradient raises evidence, and lowers each other candidate by its share of the softmax.
         lack = self._weight() * (1.0 - chance)
-        rivals = np.add.reduceat(self._weight() / (odds + others), self.starts)
-        fall = np.where(self.evidence, 0.0, odds * np.repeat(rivals, self.sizes))
+        peers = np.add.reduceat(self._weight() / (odds + others), self.starts)
+        fall = np.where(self.evidence, 0.0, odds * np.repeat(peers, self.sizes))
         found: Floats = (lack - fall) @ self.parts
         return found
 

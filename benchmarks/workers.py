@@ -1,16 +1,16 @@
-"""What do several workers bring, and what do they cost?
+"""Measures throughput and memory of several workers of one server.
 
-2,000 turns of real conversations (made-up sentences, if there are none) are served by ``mnemic
-serve --workers N``, each time from a copy of the same file. So many clients at once ask, each over
-a connection that stays open: a recall that only reads, a recall that is recorded inside an open
-session, and a durable learn. Rounds with one worker and with several take turns, and of each the
-best is shown, as whatever else the machine does can only make it worse.
+2,000 turns of real conversations (synthetic sentences, if there are none) are served by ``mnemic
+serve --workers N``, each time from a copy of the same file. Several clients at once, each over
+a connection that stays open, send: a recall that only reads, a recall that is recorded inside an
+open session, and a durable learn. Rounds with one worker and with several alternate, and the best
+of each is shown, since other load on the machine can only make it worse.
 
-A recall that only reads is shared out: it needs a processor for itself. What writes stands in one
-queue, whoever serves it, and each worker folds what the others wrote, so more of them bring less.
-The clients are threads of one process on the same machine, and take their part of it.
+Recalls that only read scale with the workers if each has a processor. Writes are serialised, with
+any number of workers, and each worker folds the writes of the others, so more workers gain less.
+The clients are threads of one process on the same machine, and use a part of it.
 
-At last, what the processes hold in memory, with what they share counted once (PSS, on Linux).
+Finally the memory of the processes, with shared memory counted once (PSS, on Linux).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from conversations import DATA
 from over_http import SPACE, prepared, recalls, session
 from pages import machine
 from recall import TOP_K, WARM_UP, Input, given, p95
-from sockets import Connection, Door, Reply, serving
+from sockets import Connection, Interface, Reply, serving
 
 from mnemic.adapters.access import beside
 
@@ -49,33 +49,33 @@ class Round:
     rate: float
     """Requests a second."""
     seconds: list[float]
-    """How long each of them took."""
+    """Seconds of each request."""
 
 
 # --- what is asked --------------------------------------------------------------------------
 
 
-def looks(door: Door, texts: Sequence[str], _: dict[str, str]) -> list[bytes]:
-    """Return a request for each question, of which nothing is recorded."""
+def looks(interface: Interface, texts: Sequence[str], _: dict[str, str]) -> list[bytes]:
+    """Return a request for each question, without recording."""
     asked = {"top_k": TOP_K, "record": False}
-    return [door.request(f"{SPACE}/recall", {"query": each, **asked}) for each in texts]
+    return [interface.request(f"{SPACE}/recall", {"query": each, **asked}) for each in texts]
 
 
-def lessons(door: Door, texts: Sequence[str], headers: dict[str, str]) -> list[bytes]:
-    """Return a request for each text to be learned; none stands there yet."""
-    told = [f"{time.time_ns()} {place} {each}" for place, each in enumerate(texts)]
-    return [door.request(f"{SPACE}/blocks", {"content": each}, headers) for each in told]
+def lessons(interface: Interface, texts: Sequence[str], headers: dict[str, str]) -> list[bytes]:
+    """Return a request for each text to be learned; none is known yet."""
+    answer = [f"{time.time_ns()} {place} {each}" for place, each in enumerate(texts)]
+    return [interface.request(f"{SPACE}/blocks", {"content": each}, headers) for each in answer]
 
 
 KINDS = {"recall, read only": looks, "recall, recorded": recalls, "learn": lessons}
 
 
-def asked(door: Door, kind: str, texts: Sequence[str], clients: int) -> Round:
-    """Let so many clients ask, and return what they got done."""
+def asked(interface: Interface, kind: str, texts: Sequence[str], clients: int) -> Round:
+    """Run *clients* concurrent clients, and return their throughput and times."""
     with ExitStack() as stack, ThreadPoolExecutor(clients) as threads:
-        connections = [stack.enter_context(Connection(door)) for _ in range(clients)]
+        connections = [stack.enter_context(Connection(interface)) for _ in range(clients)]
         ready = [
-            KINDS[kind](door, texts[place::clients], session(door, connection))
+            KINDS[kind](interface, texts[place::clients], session(interface, connection))
             for place, connection in enumerate(connections)
         ]
         start = time.perf_counter()
@@ -92,20 +92,22 @@ def _all(connection: Connection, requests: Sequence[bytes]) -> list[Reply]:
 # --- who answers ----------------------------------------------------------------------------
 
 
-def warmed(door: Door, facts: Input, workers: int) -> None:
-    """Let each worker open the space, and answer as often as it takes to be at its best."""
+def warmed(interface: Interface, facts: Input, workers: int) -> None:
+    """Let each worker open the space, and send requests until it is warmed up."""
     with ExitStack() as stack:
         for _ in range(4 * workers):  # connections are shared out
-            connection = stack.enter_context(Connection(door))
-            for request in looks(door, facts.questions[:WARM_UP], {}):
+            connection = stack.enter_context(Connection(interface))
+            for request in looks(interface, facts.questions[:WARM_UP], {}):
                 assert connection.ask(request).made
 
 
-def held_mib(door: Door) -> float:
-    """Return what the processes of a server hold; what several share counts for each in part."""
-    parent = Path(f"/proc/{door.process}")
-    children = (parent / "task" / str(door.process) / "children").read_text().split()
-    rollups = [Path(f"/proc/{each}/smaps_rollup").read_text() for each in (door.process, *children)]
+def held_mib(interface: Interface) -> float:
+    """Return the memory of the processes of a server; shared memory is divided among them."""
+    parent = Path(f"/proc/{interface.process}")
+    children = (parent / "task" / str(interface.process) / "children").read_text().split()
+    rollups = [
+        Path(f"/proc/{each}/smaps_rollup").read_text() for each in (interface.process, *children)
+    ]
     return sum(int(rollup.partition("Pss:")[2].split()[0]) for rollup in rollups) / KIB
 
 
@@ -123,25 +125,25 @@ def compared(options: argparse.Namespace, folder: Path) -> None:
     texts = list(itertools.islice(itertools.cycle(facts.questions), options.requests))
     best: dict[tuple[str, int, int], Round] = {}
     with ExitStack() as stack:
-        doors = {
+        interfaces = {
             count: stack.enter_context(serving(copied(folder, count), token, workers=count))
             for count in counts
         }
-        for count, door in doors.items():
-            warmed(door, facts, count)
+        for count, interface in interfaces.items():
+            warmed(interface, facts, count)
         for kind, clients, _ in itertools.product(KINDS, CLIENTS, range(options.rounds)):
-            for count, door in doors.items():
-                found = asked(door, kind, texts, clients)
+            for count, interface in interfaces.items():
+                found = asked(interface, kind, texts, clients)
                 place = (kind, clients, count)
                 best[place] = max(found, best.get(place, found), key=lambda each: each.rate)
         shown(best, counts)
         if Path("/proc/self/smaps_rollup").exists():
-            held = {count: held_mib(door) for count, door in doors.items()}
+            held = {count: held_mib(interface) for count, interface in interfaces.items()}
             print("\nMiB held  " + "".join(f"{held[count]:>14,.0f}" for count in counts))
 
 
 def copied(folder: Path, workers: int) -> Path:
-    """Return a copy of the store, of which only so many workers know."""
+    """Return a copy of the store for a round with so many workers."""
     path = folder / f"served by {workers}.db"
     shutil.copy(folder / SERVED, path)
     shutil.copy(beside(folder / SERVED), beside(path))
@@ -149,7 +151,7 @@ def copied(folder: Path, workers: int) -> Path:
 
 
 def shown(best: dict[tuple[str, int, int], Round], counts: Sequence[int]) -> None:
-    """Print requests a second, and what more workers make of that."""
+    """Print requests a second, and the gain of more workers."""
     heads = "".join(f"{f'{each} workers, /s':>14}{'p50 ms':>9}{'p95':>8}" for each in counts)
     print(f"{'requests, clients':24}{heads}{'times':>8}")
     for kind, clients in itertools.product(KINDS, CLIENTS):

@@ -1,9 +1,9 @@
-"""A host that brings its own parts: an embedder, an analyst and a clock, each of a few lines.
+"""A host with components of its own: an embedder, an analyst and a clock, each of a few lines.
 
 A ship keeps its log in mnemic. Its clock is the ship's bell, which strikes every half hour of the
-watch; its embedder compares texts by the triples of letters in them; its analyst looks for the
-names of harbours. The memory neither knows nor cares. The parts keep the contracts that come with
-the extra ``mnemic[specs]``; see ``tests/examples/test_custom_host.py``.
+watch; its embedder compares texts by the letter trigrams in them; its analyst looks for the
+names of harbours. The components satisfy the contracts of the extra ``mnemic[specs]``; see
+``tests/examples/test_custom_host.py``.
 
     python examples/custom_host.py
 """
@@ -30,7 +30,7 @@ WATCH = (
 
 
 class Bell:
-    """A clock: half an hour of the watch between two strokes, however long it took."""
+    """A clock that advances half an hour with each stroke, regardless of real time."""
 
     HALF_HOUR_US = 30 * 60 * 1_000_000
 
@@ -43,7 +43,7 @@ class Bell:
 
 
 class Trigrams:
-    """An embedder: every triple of letters counts in one of 512 places."""
+    """An embedder that counts letter trigrams in 512 buckets."""
 
     identity = EmbedderIdentity(name="trigrams", dimension=512)
 
@@ -60,7 +60,7 @@ class Trigrams:
 
 
 class Harbourmaster:
-    """An analyst: a block that names a harbour gets it as a tag."""
+    """An analyst that tags a block with the harbours that it names."""
 
     name = "harbourmaster"
 
@@ -72,7 +72,7 @@ class Harbourmaster:
 
 
 def main() -> None:
-    """Keep the log of one watch, ask it, and look back."""
+    """Keep the log of one watch, query it, and query it as of an earlier hour."""
     bell = Bell()
     with SyncMemory.open(
         ":memory:", embedder=Trigrams(), analyst=Harbourmaster(), clock=bell, actor="mate"

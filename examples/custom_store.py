@@ -1,16 +1,17 @@
-"""A store of one's own: plain files in a folder, for those who like to look at their logs.
+"""A custom store: plain files in a folder, so that the log can be inspected with any tool.
 
-Each append is two JSON files: ``000042.payloads`` with the words and vectors that may have to be
-forgotten one day, and then ``000042.json`` with the records, the command and what is erased. The
-second is written aside and renamed, so it is there as a whole or not at all; a payload file without
-its entry is what a killed writer left behind, and the next one writes over it. An erasure is part
-of the entry first; then the payload files are written anew without what has to go.
+Each append is two JSON files: ``000042.payloads`` with the text and vectors that may have to be
+erased later, and then ``000042.json`` with the records, the command and the erased payloads. The
+second is written to a temporary name and renamed, so it exists completely or not at all; a payload
+file without its entry is left by a killed writer, and the next one overwrites it. An erasure is
+first part of the entry; then the payload files are rewritten without the erased rows.
 
-Good for a notebook of some thousand events. What it is not: every append reads the last entry and
-lists the folder, and every reading reads all of it. Nothing is forced to the disk, so it survives a
-killed process and no power cut; nor is the room overwritten that a deleted file leaves there.
-Damage is found, but a file that is no JSON any more takes the sound ones before it along. The rest
-is what ``StoreContract`` certifies, in two lines: see ``tests/examples/test_custom_store.py``.
+Good for a notebook of some thousand events. Limitations: every append reads the last entry and
+lists the folder, and every read reads all of it. Nothing is flushed to the disk, so it survives a
+killed process and no power cut; nor are the disk blocks of a deleted file overwritten.
+Damage is detected, but a file that is not JSON any more makes the sound ones before it unreadable
+too. ``StoreContract`` certifies everything else, in two lines: see
+``tests/examples/test_custom_store.py``.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ from mnemic.kernel.errors import (
 from mnemic.kernel.ports import GENESIS_DIGEST, CommandRow, Head, PayloadRow, Record
 
 Entry = dict[str, Any]
-"""What one append wrote: the records, where the log ended then, the command, what was erased."""
+"""One append: the records, the head of the log after it, the command, the erased payloads."""
 
 
 class FolderStore:
-    """Many spaces in one folder, each a folder of files."""
+    """Store of many spaces in one folder, each a folder of files."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -54,9 +55,9 @@ class FolderStore:
         """Return the log of *space*.
 
         Raises:
-            PointOutOfRange: There is no such space, and none may be made.
+            PointOutOfRange: There is no such space, and none may be created.
         """
-        folder = self._folder / f"={quote(space, safe='')}"  # a name may hold anything
+        folder = self._folder / f"={quote(space, safe='')}"  # a name may contain any character
         if not create and not folder.exists():
             raise PointOutOfRange(f"there is no space {space!r}", space=space)
         return FolderLog(space, folder)
@@ -77,7 +78,7 @@ class FolderLog:
             self._forget()  # a writer may have been killed before it could
 
     def head(self) -> Head:
-        """Return where the log ends now."""
+        """Return the current head of the log."""
         entries = self._paths()
         return _head(_parsed(entries[-1])) if entries else Head(-1, GENESIS_DIGEST)
 
@@ -87,7 +88,7 @@ class FolderLog:
         """Yield records with version in (after, upto] in order, each with its payloads by slot.
 
         Raises:
-            LogCorrupt: At the first entry that is no link of the chain.
+            LogCorrupt: At the first entry that breaks the chain.
         """
         entries = self._entries()
         link, version = GENESIS_DIGEST, -1
@@ -109,8 +110,8 @@ class FolderLog:
         return _chained(GENESIS_DIGEST, [record for record, _ in self.read(upto=version)])
 
     @contextmanager
-    def writing(self) -> Generator[None]:
-        """Hold the right to append, among threads and processes."""
+    def write_lock(self) -> Generator[None]:
+        """Hold the exclusive right to append, among threads and processes."""
         with self._turn:
             yield
 
@@ -127,8 +128,8 @@ class FolderLog:
 
         Raises:
             VersionConflict: Another writer was first.
-            CommandIdReused: The command is remembered already.
-            FieldRefused: The records leave a gap, or a payload has no place of its own.
+            CommandIdReused: The command id is stored already.
+            FieldRefused: The records leave a gap, or a payload slot is taken or has no record.
         """
         with self._turn:
             before = self.head()
@@ -151,7 +152,7 @@ class FolderLog:
             return _head(entry)
 
     def command(self, command_id: str) -> CommandRow | None:
-        """Return the remembered command with this id."""
+        """Return the stored command with this id."""
         for entry in self._entries():
             found = entry["command"]
             if found is not None and found["id"] == command_id:
@@ -174,7 +175,7 @@ class FolderLog:
 
         Args:
             number: Of the entry.
-            since: The entry itself, and all that followed.
+            since: The entry itself, and all that follow it.
         """
         rows = [_payload(row) for row in _parsed(self._folder / f"{number:06}.payloads")]
         if any(entry["erase_all"] for entry in since):
@@ -184,7 +185,7 @@ class FolderLog:
         return sorted(kept, key=lambda row: (row.version, row.slot))
 
     def _forget(self) -> None:
-        """Write payload files anew that hold what has been erased."""
+        """Rewrite payload files that still hold erased payloads."""
         entries = self._entries()
         for number in range(len(entries)):
             path = self._folder / f"{number:06}.payloads"
@@ -205,7 +206,7 @@ def _require_fit(records: Sequence[Record], payloads: Collection[PayloadRow], he
 
 
 def _chained(link: bytes, records: Sequence[Record]) -> bytes:
-    """Return the digest of a log that *records* were added to; the formula is the contract's."""
+    """Return the digest of a log after *records* are appended; the contract gives the formula."""
     for version, topic, body in records:
         link = sha256(link + version.to_bytes(8, "big") + topic.encode() + body).digest()
     return link
@@ -240,7 +241,7 @@ def _parsed(path: Path) -> Any:
 
 
 def _write(path: Path, document: Any) -> None:
-    """Put a document in its place, as a whole or not at all."""
+    """Write a document to its path, completely or not at all."""
     aside = path.with_suffix(".new")
     aside.write_text(json.dumps(document), encoding="utf-8")
     aside.replace(path)

@@ -1,14 +1,14 @@
-"""An agent's fortnight, and a look back at what it knew at an earlier hour.
+"""Plays two weeks of an agent's memory, and queries what it knew at an earlier hour.
 
 The agent looks after the river gauges of a county. ``fortnight.jsonl`` is its diary: twelve
-sessions with what it learned, asked, heard back and corrected, and a break over Easter. This
-program lives the diary through as a host would, with a clock that follows the diary's, and then
-asks the memory about its own past; ``fortnight_story.py`` tells the answers.
+sessions with lessons, questions, feedback and corrections, and a break over Easter. This
+program plays the diary as a host would, with a clock that follows the diary's times, and then
+queries the memory about its own past; ``fortnight_story.py`` prints the answers.
 
     python examples/fortnight.py [FOLDER]
 
-The store stays in FOLDER (``build/demo`` of the checkout), for a look with ``mnemic --db``. The
-exit code is 0 if every answer of the fortnight could be computed again.
+The store stays in FOLDER (``build/demo`` of the checkout), to be inspected with ``mnemic --db``.
+The exit code is 0 if every answer of the fortnight could be computed again.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ import fortnight_story as story
 from fortnight_story import Asked, Sitting
 from rich.progress import track
 
-from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.system.clocks import ManualClock
 
 Action = dict[str, Any]
 
@@ -35,7 +35,7 @@ STORE = "fortnight.db"
 
 
 class Host:
-    """What an agent's program does: it calls the verbs and keeps the ids it will need."""
+    """The agent's program: it calls the operations and keeps the ids that it will need."""
 
     def __init__(self, memory: SyncMemory, clock: ManualClock) -> None:
         self.sittings: list[Sitting] = []
@@ -45,7 +45,7 @@ class Host:
         self._blocks: dict[str, str] = {}
 
     def live(self, actions: Iterable[Action]) -> None:
-        """Do everything that the diary says, at the time it says."""
+        """Perform all actions of the diary at their times."""
         for action in actions:
             at = datetime.fromisoformat(action["at"])
             self._clock.set(at)
@@ -88,7 +88,7 @@ class Host:
 
 
 def main(folder: Path = FOLDER) -> int:
-    """Live the fortnight in a fresh store, tell it, and return the exit code."""
+    """Play the fortnight in a fresh store, print it, and return the exit code."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob(f"{STORE}*"):
         old.unlink()

@@ -1,4 +1,4 @@
-"""The story of a fortnight, told on a terminal: what was lived, what was asked, what changed."""
+"""Terminal report of the fortnight: its sessions, its questions, and what changed."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from rich.table import Table
 from rich.text import Text
 
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.inprocess.snapshot import SyncView
-from mnemic.kernel.identity import short
+from mnemic.adapters.inprocess.view import SyncView
+from mnemic.kernel.model.identity import short
 from mnemic.kernel.results import RecallResult, ReplayResult, ScoredBlock, Verification
 
 WIDTH_MAX = 100
@@ -28,9 +28,9 @@ SPIKES = "What causes the 04:10 jumps at Tannery Bridge?"
 EVERYTHING: Any = {"top_k": 1000, "token_budget": 1_000_000}
 """Limits under which an answer holds every candidate."""
 REASONED = 2
-"""Blocks of an answer that are told with their reasons."""
+"""Blocks of an answer that are printed with their reasons."""
 SEEN = 0.0005
-"""The least change of a contribution that shows at three places."""
+"""The least change of a contribution that is visible at three decimals."""
 
 COUNTED = {"learn": "learned", "recall": "asked", "outcome": "scored"}
 FIGURES = {"#", "score", "hour", "wall", "active", *COUNTED.values()}
@@ -42,7 +42,7 @@ Ranks = dict[str, tuple[int, ScoredBlock]]
 
 @define
 class Sitting:
-    """One session of the diary, and what it came to."""
+    """One session of the diary, and its totals."""
 
     name: str
     began: datetime
@@ -65,7 +65,7 @@ class Asked:
 def tell(
     memory: SyncMemory, sittings: Sequence[Sitting], asked: Mapping[str, Asked], store: Path
 ) -> int:
-    """Tell everything, and return the exit code."""
+    """Print all chapters, and return the exit code."""
     terminal = Console(highlight=False)
     chapter = Chapters(Console(highlight=False, width=min(terminal.width, WIDTH_MAX))).tell
     chapter("A fortnight at the river, as it was lived", lived(memory, sittings))
@@ -82,7 +82,7 @@ def tell(
     found = [memory.replay(each.answer.decision_id or "") for each in asked.values()]
     chapter("Every answer of the fortnight, computed again", replays(found))
     verified = memory.verify()
-    chapter("Where it stands", (memory.status().summary, verified.summary, look(store)))
+    chapter("The store", (memory.status().summary, verified.summary, look(store)))
     return exit_code(found, verified)
 
 
@@ -95,7 +95,7 @@ def exit_code(found: Iterable[ReplayResult], verified: Verification) -> int:
 
 
 def lived(memory: SyncMemory, sittings: Sequence[Sitting]) -> Iterator[RenderableType]:
-    """Tell what was lived through, session by session."""
+    """Yield a table of the sessions."""
     done = sum((sitting.done for sitting in sittings), Counter[str]())
     wall = sittings[-1].ended - sittings[0].began
     yield Text(
@@ -129,13 +129,13 @@ def away(before: Sitting, after: Sitting) -> tuple[str, ...]:
 
 
 def span(time: timedelta) -> str:
-    """Return a length of time as a person says it."""
+    """Return a length of time in words."""
     hours, minutes = divmod(time.seconds // 60, 60)
     return f"{time.days} d {hours} h" if time.days else f"{hours} h {minutes:02d}"
 
 
 def reasons(result: RecallResult) -> Iterator[RenderableType]:
-    """Tell the best blocks of an answer and what each signal adds to their scores."""
+    """Yield the best blocks of an answer and the contributions of the signals to their scores."""
     drawn = table("#", "id", "score", "memory, and where its score comes from")
     for rank, block in enumerate(result.blocks[:REASONED], start=1):
         parts = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))
@@ -152,7 +152,7 @@ def reasons(result: RecallResult) -> Iterator[RenderableType]:
 
 
 def askings(asked: Iterable[Asked], query: str) -> Iterator[RenderableType]:
-    """Tell every time a question was asked, and what came first."""
+    """Yield a table of the times a question was asked, with the first block of each answer."""
     drawn = table("when", "hour", "decision", "score", "came first")
     for each in asked:
         if each.query == query:
@@ -168,13 +168,13 @@ def askings(asked: Iterable[Asked], query: str) -> Iterator[RenderableType]:
 
 
 def prompt(asked: Asked) -> Iterator[RenderableType]:
-    """Tell an answer as an agent gets it for its prompt."""
+    """Yield an answer in the form that an agent gets for its prompt."""
     yield Text(f"{asked.at:%d %b %H:%M}  {asked.query}", style="italic")
     yield Text(asked.answer.text)
 
 
 def holiday(memory: SyncMemory, *asked: Asked) -> Iterator[RenderableType]:
-    """Tell what the days between two askings did to the best answer, and what they did not."""
+    """Yield how the best answer changed in the days between two recalls, and what did not."""
     block = asked[0].answer.blocks[0]
     past = [memory.as_of(version=each.answer.version).block(block.id) for each in asked]
     scored = [ranked(each.answer)[block.id][1] for each in asked]
@@ -197,12 +197,12 @@ def holiday(memory: SyncMemory, *asked: Asked) -> Iterator[RenderableType]:
 
 
 def figures(rows: Iterable[object], name: str) -> list[str]:
-    """Return one figure of several values, to three places."""
+    """Return one figure of several values, to three decimals."""
     return [f"{getattr(row, name):.3f}" for row in rows]
 
 
 def replays(found: Sequence[ReplayResult]) -> Iterator[RenderableType]:
-    """Tell how many decisions came out as they were recorded, and each that did not."""
+    """Yield the number of decisions that were reproduced, and each that was not."""
     same = sum(each.outcome == "reproduced" for each in found)
     yield Text(f"{same} of {len(found)} recorded answers reproduced: same blocks, same scores.")
     for each in found:
@@ -222,7 +222,7 @@ class Comparison:
     query: str
 
     def told(self) -> Iterator[RenderableType]:
-        """Tell which blocks left the answer, which stayed and which came in, and why."""
+        """Yield the blocks that left the answer, that stayed and that are new, and why."""
         then, now = self.past.recall(self.query), self.memory.recall(self.query, record=False)
         ranks_then = ranked(self.past.recall(self.query, **EVERYTHING))
         ranks_now = ranked(self.memory.recall(self.query, record=False, **EVERYTHING))
@@ -243,12 +243,12 @@ class Comparison:
             rank, still = now[block.id]
             return f"outranked, now #{rank}: {moved(block, still)}"
         steps = []
-        standing = self.memory.block(block.id)
-        while standing.superseded_by is not None:
-            steps.append(f"on {self._last_day(standing.id)} by {short(standing.superseded_by)}")
-            standing = self.memory.block(standing.superseded_by)
+        existing = self.memory.block(block.id)
+        while existing.superseded_by is not None:
+            steps.append(f"on {self._last_day(existing.id)} by {short(existing.superseded_by)}")
+            existing = self.memory.block(existing.superseded_by)
         if not steps:
-            return f"archived: {standing.archive_reason}"
+            return f"archived: {existing.archive_reason}"
         return f"superseded {', and that '.join(steps)}"
 
     def _last_day(self, block_id: str) -> str:
@@ -283,13 +283,13 @@ def moved(was: ScoredBlock, now: ScoredBlock) -> str:
 
 
 def row(block: ScoredBlock, why: str) -> tuple[str, Group]:
-    """Return the cells of a block: its words, and below them the reason."""
+    """Return the cells of a block: its text, and below it the reason."""
     words = Text(block.content, no_wrap=True, overflow="ellipsis")
     return short(block.id), Group(words, Text(why, style="dim"))
 
 
 def day(moment: str) -> str:
-    """Return the day of an ISO 8601 moment."""
+    """Return the day of an ISO 8601 date and time."""
     return f"{datetime.fromisoformat(moment):%d %b}"
 
 
@@ -315,7 +315,7 @@ class Chapters:
         self._told = 0
 
     def tell(self, title: str, told: Iterable[RenderableType]) -> None:
-        """Tell one chapter."""
+        """Print one chapter."""
         self._told += 1
         self._console.print(Text(f"\n{self._told}. {title}", style="bold cyan"))
         for each in told:
@@ -323,7 +323,7 @@ class Chapters:
 
 
 def look(store: Path) -> Text:
-    """Return how to look around in the store."""
+    """Return the commands for inspecting the store."""
     here = Path.cwd()
     name = store.relative_to(here) if store.is_relative_to(here) else store
     return Text(f"Look around: mnemic --db {name} log", style="dim")

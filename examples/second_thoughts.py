@@ -1,17 +1,17 @@
-"""A bad answer, and what was learned from it.
+"""Analyses a bad answer, and finds a policy that would have avoided it.
 
-An agent keeps the desk of a ferry line. Rules of the house stand in its memory from the first day;
-every evening the crew's remarks of the day come on top. Passengers ask, and the desk hears later
-which note was right. One day the answer is yesterday's gossip instead of the rule. This program
-takes that answer apart: its receipt, why it came out, what the agent knew, what another policy
-would have answered from the same memory, whether that policy would have done better all along, and
-so whether to adopt it.
+An agent staffs the desk of a ferry line. It learns the house rules on the first day, and the crew's
+remarks of the day every evening. Passengers ask, and the desk hears later which note was right. One
+day the answer is yesterday's gossip instead of the rule. This program analyses that answer: its
+receipt, why it was given, what the agent knew, what another policy would have answered from the
+same memory, whether that policy would have done better in the whole month, and so whether to adopt
+it.
 
     python examples/second_thoughts.py
 
-Clock and entropy are seeded, so it tells the same story every time. It is a story: the month is
-made up, its seed is one in which the gap is clear, and the ideas are judged by the questions that
-they were chosen on. It shows how to find out, not which weights are better.
+Clock and entropy are seeded, so the output is always the same. The data are synthetic: the seed is
+one in which the gap is clear, and the policies are evaluated on the questions that they were chosen
+on. The example shows the method, not which weights are better.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from mnemic.adapters.clocks import ManualClock
-from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.system.clocks import ManualClock
+from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.policy import DEFAULT, Policy
 from mnemic.kernel.results import RecallResult
 
@@ -35,12 +35,12 @@ EVENINGS = 24
 
 @frozen
 class Matter:
-    """Something that passengers ask about."""
+    """A topic of the passengers' questions."""
 
     question: str
     rule: str
     remark: str
-    """What the crew says about it, day by day."""
+    """The crew's remarks about it, day by day."""
 
 
 MATTERS = (
@@ -94,11 +94,11 @@ class Desk:
                 self.rules[matter.question] = learned.block_id
 
     def right(self, answer: RecallResult) -> str:
-        """Return the id of the note that would have answered."""
+        """Return the id of the note that answers the question."""
         return self.rules[answer.query or ""]
 
     def work(self, chance: Random) -> Iterator[RecallResult]:
-        """Work through all evenings; yield every answer that was given."""
+        """Play all evenings; yield every answer."""
         for evening in range(1, EVENINGS + 1):
             self.clock.set(FIRST_EVENING + timedelta(days=evening))
             with self.memory.session():
@@ -111,8 +111,8 @@ class Desk:
                     yield self.answered(matter)
 
     def answered(self, matter: Matter) -> RecallResult:
-        """Answer a passenger, and hear afterwards what was right."""
-        answer = self.memory.recall(matter.question, top_k=1)
+        """Answer a passenger, and record afterwards which note was right."""
+        answer = self.memory.recall(matter.question, frame="attention", top_k=1)
         self.clock.advance(minutes=20)
         right = self.rules[matter.question]
         if answer.block_ids == (right,):
@@ -124,7 +124,7 @@ class Desk:
 
 
 def weighing(name: str, **weights: Any) -> Policy:
-    """Return the default policy with other weights of what an answer is made of."""
+    """Return the default policy with other weights of the signals."""
     frames = tuple(
         evolve(frame, **weights) if frame.name == "attention" else frame for frame in DEFAULT.frames
     )
@@ -135,13 +135,13 @@ IDEAS = (
     weighing("patient", relevance=0.60, recency=0.05),
     weighing("seasoned", usefulness=0.40, recency=0.05),
 )
-"""Two ways to think less of what is merely new: more of what fits, or more of what has served."""
+"""Two policies that give less weight to recency: one more to relevance, one more to usefulness."""
 
 
 def take_apart(memory: SyncMemory, decision: str, right: str) -> None:
-    """Tell everything there is to know about one answer."""
+    """Print the analysis of one answer."""
     receipt = memory.receipt(decision)
-    print("\nIts receipt, to be kept elsewhere, and what the log says of it")
+    print("\nIts receipt, to be kept elsewhere, and its verification against the log")
     print(f"  {receipt.summary}\n  {memory.verify_receipt(receipt, replay=True).summary}")
 
     print("\nWhy this answer, and why not the rule")
@@ -152,24 +152,24 @@ def take_apart(memory: SyncMemory, decision: str, right: str) -> None:
     then = memory.as_of(decision=decision)
     print("\nWhat the desk knew when it was asked")
     print(f"  {then.status().summary}")
-    print(f"  The rule stood there: {then.block(right).content}")
+    print(f"  The rule was in memory: {then.block(right).content}")
     for block in memory.explain(decision).blocks:
         for moment in block.history:
             print(f"  {moment.summary}")
 
-    print("\nWhat other policies would have made of the same memory")
+    print("\nThe answer of other policies on the same memory")
     for idea in IDEAS:
         supposed = memory.what_if(decision, policy=idea)
         print(f"  {idea.name}: {supposed.summary}")
 
 
 def think_again(memory: SyncMemory) -> None:
-    """Try the ideas on everything that was ever asked, and adopt one that is surely better."""
+    """Backtest the policies on all questions, and adopt one that is significantly better."""
     backtest = memory.backtest(IDEAS, objective="reward")
-    print("\nAll questions of the month again, each as of its own moment")
+    print("\nAll questions of the month again, each as of its own version")
     print(backtest.table)
     for caveat in backtest.caveats:
-        print(f"  mind: {caveat}")
+        print(f"  note: {caveat}")
     better = {
         score.name
         for score in backtest.scores
@@ -181,7 +181,7 @@ def think_again(memory: SyncMemory) -> None:
 
 
 def main() -> None:
-    """Keep the desk for a month, look at the last bad answer, and think again."""
+    """Play the month, analyse the last bad answer, and backtest other policies."""
     clock = ManualClock()
     clock.set(FIRST_EVENING)
     with SyncMemory.open(
@@ -197,8 +197,9 @@ def main() -> None:
         decision = str(bad.decision_id)
         take_apart(memory, decision, desk.right(bad))
         think_again(memory)
-        print(f"  {bad.query}\n  {memory.recall(bad.query, top_k=1).blocks[0].content}")
-        print(f"And the old answer is what it was. {memory.replay(decision).summary}")
+        again = memory.recall(bad.query, frame="attention", top_k=1)
+        print(f"  {bad.query}\n  {again.blocks[0].content}")
+        print(f"The old answer is still reproducible. {memory.replay(decision).summary}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""How hard hypothesis looks, chosen by ``HYPOTHESIS_PROFILE``: ``ci`` (default) or ``long``."""
+"""The profiles of hypothesis, chosen by ``HYPOTHESIS_PROFILE``: ``ci`` if not given.
+
+``make test`` runs with ``core``, ``make test-all`` with ``ci``, ``make test-long`` with ``long``.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,13 @@ from hypothesis import HealthCheck, Phase, settings
 
 # Before anyone imports them: whose asserts should tell what they saw.
 pytest.register_assert_rewrite(
-    "tests.agreement.witnesses", "tests.agreement.agents", "tests.crash.reports"
+    "tests.agreement.log_checker", "tests.agreement.agents", "tests.crash.reports"
 )
 
 # No deadline, and no complaint about slow generation: both would judge the machine, not the code.
-# "ci" draws the same examples every time, so that a red run can be repeated; "long" draws new ones,
-# a night's worth, and remembers failures in .hypothesis.
+# "ci" draws the same examples every time, so that a red run can be repeated; "core" draws a fifth
+# of that number; "long" draws new ones, a night's worth, and remembers failures in .hypothesis.
+# Tests that want more or fewer examples ask for a multiple of settings().max_examples.
 settings.register_profile(
     "ci",
     derandomize=True,
@@ -22,6 +26,7 @@ settings.register_profile(
     max_examples=60,
     suppress_health_check=[HealthCheck.too_slow],
 )
+settings.register_profile("core", parent=settings.get_profile("ci"), max_examples=12)
 settings.register_profile(
     "long",
     deadline=None,

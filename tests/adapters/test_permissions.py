@@ -1,4 +1,4 @@
-"""Whatever mnemic writes, nobody but its owner may read, whatever the umask would allow."""
+"""Everything that mnemic writes is readable by its owner only, whatever the umask."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 from mnemic.adapters.access import Keyring
 from mnemic.adapters.cli import main
 from mnemic.adapters.embedders.hashing import HashEmbedder
-from mnemic.adapters.exchange.archive import Packed, Unpacking
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.transfer.exports.archive import Packed, Unpacking
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
 
@@ -22,14 +22,14 @@ OTHERS = 0o077
 
 @pytest.fixture(params=[0o000, 0o022], ids=["umask 000", "umask 022"])
 def _umask(request: pytest.FixtureRequest) -> Generator[None]:
-    """Let the system allow others whatever a program does not forbid."""
+    """Set a umask that allows others everything."""
     before = os.umask(request.param)
     yield
     os.umask(before)
 
 
 def open_to_others(folder: Path) -> dict[str, str]:
-    """Return every file and folder below *folder* that anybody but the owner may use."""
+    """Return every file and folder below *folder* that others than the owner may use."""
     return {
         str(path.relative_to(folder)): stat.filemode(path.lstat().st_mode)
         for path in sorted(folder.rglob("*"))
@@ -53,13 +53,13 @@ def live(folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("_umask")
-def test_what_a_memory_writes_is_its_owners(tmp_path: Path) -> None:
+def test_files_of_a_memory_are_private(tmp_path: Path) -> None:
     live(tmp_path)
     assert open_to_others(tmp_path) == {}
 
 
 @pytest.mark.usefixtures("_umask")
-def test_tokens_and_their_lock_are_their_owners(tmp_path: Path) -> None:
+def test_the_token_file_and_its_lock_are_private(tmp_path: Path) -> None:
     Keyring.open(tmp_path / "agent.db.tokens").create("ines", {"*": "admin"})
     assert {path.name for path in tmp_path.iterdir()} == {
         "agent.db.tokens",
@@ -69,7 +69,7 @@ def test_tokens_and_their_lock_are_their_owners(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("_umask")
-def test_what_comes_in_over_a_wire_is_unpacked_for_its_owner(tmp_path: Path) -> None:
+def test_an_uploaded_archive_is_unpacked_privately(tmp_path: Path) -> None:
     with SyncMemory.open(":memory:", embedder=HashEmbedder()) as memory:
         memory.learn("the gate sticks")
         memory.consolidate()
@@ -85,13 +85,13 @@ def test_what_comes_in_over_a_wire_is_unpacked_for_its_owner(tmp_path: Path) -> 
 
 
 @pytest.mark.usefixtures("_umask")
-def test_what_the_command_line_makes_is_its_owners(tmp_path: Path) -> None:
+def test_files_made_by_the_command_line_are_private(tmp_path: Path) -> None:
     assert main(["--db", str(tmp_path / "agent.db"), "learn", "the gate sticks"]) == 0
     assert (tmp_path / "agent.db").exists()
     assert open_to_others(tmp_path) == {}
 
 
-def test_a_store_that_is_shared_on_purpose_is_shared_with_all_that_belongs_to_it(
+def test_all_files_of_a_shared_store_share_its_permissions(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "agent.db").touch()
@@ -108,7 +108,7 @@ def test_a_store_that_is_shared_on_purpose_is_shared_with_all_that_belongs_to_it
     assert modes == dict.fromkeys((f"agent.db{ending}" for ending in endings), "0o660")
 
 
-def test_a_store_behind_a_link_to_nowhere_is_made_where_the_link_leads(tmp_path: Path) -> None:
+def test_a_store_behind_a_dangling_link_is_made_at_its_target(tmp_path: Path) -> None:
     (tmp_path / "link.db").symlink_to(tmp_path / "agent.db")
     before = os.umask(0)
     try:

@@ -1,4 +1,4 @@
-"""Exact token counts, and what a decision and its replay make of them."""
+"""Exact token counts, and their use in a decision and its replay."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.tokens import BpeTokens, Encoding, counter_named
 from mnemic.kernel.errors import FieldRefused, RecipeRetired
+from mnemic.kernel.model.tokens import EstimatedTokens
 from mnemic.kernel.ports import TokenCounter
-from mnemic.kernel.tokens import EstimatedTokens
 
 pytest.importorskip("bpe_openai", reason="needs the extra tokens")
 
@@ -66,7 +66,7 @@ def test_a_text_has_as_many_tokens_as_the_model_reads(text: str, tokens: int) ->
     assert BpeTokens("o200k_base").count(text) == tokens
 
 
-def test_encodings_count_otherwise_and_have_names_of_their_own() -> None:
+def test_encodings_count_differently_and_have_distinct_names() -> None:
     text = "Größenverhältnisse 张伟 0123456789"
     encodings: tuple[Encoding, ...] = ("cl100k_base", "o200k_base", "voyage3_base")
     assert [(each.name, each.count(text)) for each in map(BpeTokens, encodings)] == [

@@ -1,4 +1,4 @@
-"""Who plays commands: agents on one store, each with a door and a session of its own."""
+"""Agents that execute commands on one store, each with an interface and a session of its own."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import attrs
 from attrs import frozen
 from hypothesis import strategies as st
 
-from mnemic.adapters.clocks import ManualClock
-from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.inprocess.opening import open_space
-from mnemic.kernel.identity import DecisionId
+from mnemic.adapters.inprocess.engine.opening import open_space
+from mnemic.adapters.system.clocks import ManualClock
+from mnemic.adapters.system.entropy import SeededEntropy
+from mnemic.kernel.model.identity import DecisionId
 from mnemic.kernel.policy import DEFAULT, Policy
 from mnemic.kernel.ports import Analysis, Embedder, Passage, Store
 from mnemic.specs.strategies import commands
@@ -39,10 +39,11 @@ TIGHT = attrs.evolve(
     expansions=2,
     runners_up=3,
 )
-"""Everything that has a limit reaches it soon, and one step of the clock can age everything."""
+"""All limits are reached soon, and one step of the clock can age all blocks."""
 POLICIES = {policy.name: policy for policy in (DEFAULT, TIGHT)}
 
-# --- commands that only a whole door has --------------------------------------------------------
+# --- commands that only a whole interface has
+# --------------------------------------------------------
 
 
 @frozen(kw_only=True)
@@ -62,10 +63,10 @@ class AdoptPolicy:
 
 @frozen(kw_only=True)
 class ScoreDecision:
-    """``outcome`` of all that a recall returned."""
+    """``outcome`` for all blocks that a recall returned."""
 
     decision: int
-    """Its place among all decisions, wrapping round."""
+    """Index among all decisions, modulo their number."""
     signal: float
 
 
@@ -75,7 +76,7 @@ Command = commands.Command | commands.LedgerCommand | Rezone | AdoptPolicy | Sco
 ZONES = st.sampled_from(("trusted", "external", " "))
 PLACES = st.integers(min_value=0, max_value=9)
 USUAL = commands.commands()
-OF_THE_DOOR: st.SearchStrategy[Command] = st.one_of(
+OF_THE_INTERFACE: st.SearchStrategy[Command] = st.one_of(
     st.builds(Rezone, block=commands.blocks(), zone=ZONES),
     st.builds(AdoptPolicy, name=st.sampled_from(sorted(POLICIES))),
     st.builds(ScoreDecision, decision=PLACES, signal=commands.signals()),
@@ -87,20 +88,20 @@ OF_THE_DOOR: st.SearchStrategy[Command] = st.one_of(
 
 @st.composite
 def any_commands(draw: st.DrawFn) -> Command:
-    """Any one command; those of the door come up less often."""
+    """Draw any command; the operations of the interface alone are less frequent."""
     is_usual = draw(st.integers(min_value=0, max_value=5)) > 0
-    command: Command = draw(USUAL if is_usual else OF_THE_DOOR)
+    command: Command = draw(USUAL if is_usual else OF_THE_INTERFACE)
     return command
 
 
 # --- who plays them -----------------------------------------------------------------------------
 
 Call = Callable[[str], Any]
-"""A command, ready but for its id."""
+"""A command without its id."""
 
 
 class Reader:
-    """An analyst who has something to add to some texts, and gives up at others."""
+    """Analyst that adds something to some texts, and fails at others."""
 
     name = "reader"
 
@@ -120,11 +121,11 @@ class Reader:
 
 
 class Player:
-    """Whoever asks a door for what commands say.
+    """Executes commands through an interface.
 
     Args:
-        memory: A door: something with the verbs of ``SyncMemory``.
-        clock: The one that the door goes by.
+        memory: An interface: an object with the operations of ``SyncMemory``.
+        clock: The clock of the interface.
     """
 
     def __init__(self, memory: Any, clock: ManualClock) -> None:
@@ -134,10 +135,10 @@ class Player:
     def call(
         self, command: Command, blocks: Sequence[str], decisions: Sequence[DecisionId]
     ) -> Call | None:
-        """Return what *command* asks of the door; None when there is nothing to ask.
+        """Return the call of the interface for *command*; None when there is none.
 
         Args:
-            command: What to play. One that moves the clock does so at once.
+            command: The command. One that moves the clock does so at once.
             blocks: Every block learned so far, by number.
             decisions: Every decision so far.
         """
@@ -158,22 +159,22 @@ class Player:
             case commands.RetractLabel(label=place):
                 return self._retraction(place)
             case _:
-                verb, given = self._asked(command, blocks)
-                return lambda name: verb(**given, command_id=name)
+                operation, given = self._asked(command, blocks)
+                return lambda name: operation(**given, command_id=name)
 
     def _retraction(self, place: int) -> Call | None:
-        """Return how to take back a label that counts; None when there is none."""
+        """Return the call that retracts a label that counts; None when there is none."""
         memory = self.memory
-        standing = [each for one in memory.ledger(limit=1000) for each in one.labels]
-        if not standing:
+        existing = [each for one in memory.ledger(limit=1000) for each in one.labels]
+        if not existing:
             return None
-        label = standing[place % len(standing)].label_id
+        label = existing[place % len(existing)].label_id
         return lambda name: memory.retract_label(label, command_id=name)
 
     def _asked(
         self, command: Command, blocks: Sequence[str]
     ) -> tuple[Callable[..., Any], dict[str, Any]]:
-        """Return the verb of a command and its arguments; blocks by id."""
+        """Return the operation of a command and its arguments; blocks by id."""
         memory, given = self.memory, attrs.asdict(command)
         for field in ("block", "source", "target"):
             if isinstance(given.get(field), int):
@@ -201,7 +202,7 @@ class Player:
                 given["block_id"] = given.pop("block")
             case _:
                 pass
-        return getattr(memory, VERBS[type(command)]), given
+        return getattr(memory, OPERATIONS[type(command)]), given
 
     def _head(self) -> int:
         status = self.memory.status()
@@ -216,7 +217,7 @@ class Player:
 
 
 class Agent(Player):
-    """One handle on a space, as a process of its own would have it."""
+    """One handle on a space, like that of a separate process."""
 
     def __init__(
         self, name: str, store: Store, *, embedder: Embedder, clock: ManualClock, policy: Policy
@@ -241,7 +242,7 @@ class Agent(Player):
         self.memory = SyncMemory(self.space, embedder=embedder, analyst=Reader())
 
 
-VERBS: dict[type, str] = {
+OPERATIONS: dict[type, str] = {
     commands.Revise: "revise",
     commands.Forget: "forget",
     commands.Erase: "erase",
@@ -261,6 +262,6 @@ VERBS: dict[type, str] = {
 
 
 def date(us: int) -> datetime:
-    """Return microseconds since the epoch as a date, or the last one worth telling."""
+    """Return microseconds since the epoch as a date, limited to the last representable one."""
     far_us = (FAR - EPOCH) // timedelta(microseconds=1)
     return EPOCH + timedelta(microseconds=min(us, far_us))

@@ -1,7 +1,7 @@
-"""Conversations as plain values: what is said where, when and by whom, and what is asked of it.
+"""Strategies for conversations as plain values: messages with thread, time and author, questions.
 
-Words are few, so that texts share some with each other and with the questions; times lie inside
-a sitting, behind it and nowhere; threads interleave.
+The vocabulary is small, so that texts share words with each other and with the questions; times are
+inside a sitting, after it, or unknown; threads interleave.
 """
 
 from __future__ import annotations
@@ -16,8 +16,13 @@ from mnemic.specs.strategies import commands
 
 WORDS = "bees honey hive bloom garden Ann Ben the may where what kept moved twice".split()
 """A stop word or two, a name or two, a month."""
-ODD = ("🧠", "the of and", "Ann", "7 May 2023 bees")
-AUTHORS = (None, "Ann", "Ben Hale", "Hale Ann", "the")
+LONG = " ".join(3 * WORDS)
+"""Longer than a text that takes all words of its neighbours."""
+ODD = ("🧠", "the of and", "Ann", "7 May 2023 bees", LONG, LONG[5:])
+AUTHORS = (None, "Ann", "Ben Hale", "Hale Ann", "the", "user")
+SIDES = ("", "", "", "where did I", "what did you", "do my")
+"""Beginnings of questions: in no person, the first and the second."""
+ASKERS = (None, None, "Ann", "user", "assistant", "Nobody")
 THREADS = (None, None, "porch", "kitchen")
 BEGUN = datetime.fromisoformat("2023-05-05T22:00:00+00:00")
 MINUTES = (0, 1, 5, 60, 180, 181, 400, 1440, 3000, 12_000, 45_000)
@@ -27,7 +32,7 @@ ZONED = ("unknown", None)
 
 @frozen(kw_only=True)
 class Say:
-    """``learn``, with all that a turn of a conversation has."""
+    """``learn``, with all fields of a turn of a conversation."""
 
     content: str
     author: str | None = None
@@ -37,6 +42,7 @@ class Say:
     """Since the beginning; "unknown", or None for now."""
     tags: tuple[str, ...] = ()
     metadata: dict[str, Any] | None = None
+    role: str | None = None
     zone: str | None = None
 
     def given(self) -> dict[str, Any]:
@@ -52,6 +58,7 @@ class Say:
             "created_at": created,
             "tags": self.tags,
             "metadata": self.metadata,
+            "role": self.role,
             "zone": self.zone,
         }
 
@@ -62,10 +69,15 @@ class Ask:
 
     query: str | None
     frame: str = "attention"
+    asked_by: str | None = None
     where: dict[str, Any] = field(factory=dict)
     top_k: int | None = None
     budget: int | None = None
-    recipe: str = "recall-2"
+    recipe: str = "recall-3"
+    min_probability: int | None = None
+    """The caller's floor of probability, nano-units."""
+    floor: int = 0
+    """The frame's."""
 
 
 def sentences(*, least: int = 1, most: int = 6) -> st.SearchStrategy[str]:
@@ -77,7 +89,7 @@ PROVENANCE = (None, None, None, "vetted", "imported", "untrusted", "elsewhere", 
 
 
 def turns() -> st.SearchStrategy[Say]:
-    """What somebody says in a conversation, or a fact on its own."""
+    """Draw a turn of a conversation, or an independent fact."""
     minutes = st.one_of(st.sampled_from(MINUTES), st.integers(0, 500), st.sampled_from(ZONED))
     longer = sentences(least=3, most=9)
     return st.builds(
@@ -89,6 +101,7 @@ def turns() -> st.SearchStrategy[Say]:
         minute=minutes,
         tags=st.sampled_from(((), (), ("a",), ("a", "project/x"), ("self/constitutional",))),
         metadata=st.sampled_from((None, None, {"room": 1}, {"room": 2, "loud": True})),
+        role=st.sampled_from((None, None, "user", "assistant", "tool")),
         zone=st.sampled_from(PROVENANCE),
     )
 
@@ -123,7 +136,7 @@ UPHEAVALS: st.SearchStrategy[commands.Command] = st.one_of(
 
 @st.composite
 def histories(draw: st.DrawFn) -> list[Say | commands.Command]:
-    """Whole conversations: turns, then ties and upheavals, twice; some are said again."""
+    """Draw whole conversations: turns, then other commands, twice; some turns are repeated."""
     steps: list[Say | commands.Command] = []
     said = draw(st.lists(turns(), min_size=6, max_size=12))
     steps += said
@@ -158,14 +171,21 @@ def filters() -> st.SearchStrategy[dict[str, Any]]:
 
 
 def questions() -> st.SearchStrategy[Ask]:
-    """Questions, half of them with a date or a name."""
-    queries = st.builds("{} {}".format, sentences(), st.sampled_from(DATES)).map(str.strip)
+    """Questions, half of them with a date or a name, half of them with a person."""
+    queries = st.builds(
+        "{} {} {}".format, st.sampled_from(SIDES), sentences(), st.sampled_from(DATES)
+    ).map(str.strip)
     return st.builds(
         Ask,
         query=st.one_of(queries, queries, queries, queries, st.none()),
-        frame=st.sampled_from(("attention", "attention", "self", "task", "short_term", "world")),
+        frame=st.sampled_from(
+            ("attention", "answer", "answer", "self", "task", "short_term", "world")
+        ),
+        asked_by=st.sampled_from(ASKERS),
         where=st.one_of(st.just({}), st.just({}), filters()),
         top_k=st.sampled_from((None, None, 1, 3, 50)),
         budget=st.sampled_from((None, None, 20, 40, 70)),
-        recipe=st.sampled_from(("recall-1", "recall-2", "recall-2", "recall-2")),
+        recipe=st.sampled_from(("recall-1", "recall-2", "recall-3", "recall-3", "recall-3")),
+        min_probability=st.sampled_from((None, None, None, 0, 300_000_000, 900_000_000)),
+        floor=st.sampled_from((0, 0, 100_000_000, 800_000_000)),
     )

@@ -1,4 +1,4 @@
-"""A log cut short, and everything that the door tells of a point of the past."""
+"""Truncated logs, and all answers of an interface about a point of the past."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.inprocess.snapshot import SyncView
+from mnemic.adapters.inprocess.view import SyncView
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.kernel.ports import Embedder, Log
 
@@ -20,7 +20,7 @@ QUESTIONS = (
 
 
 def cut(log: Log, version: int) -> MemoryStore:
-    """Return a store that holds *log* up to *version* and has never seen more of it."""
+    """Return a new store that holds *log* up to *version*."""
     store = MemoryStore()
     short = store.log(log.name)
     for record, payloads in log.read(-1, version):
@@ -33,7 +33,7 @@ def reader(store: MemoryStore, *, embedder: Embedder | None) -> SyncMemory:
     return SyncMemory.open(store, embedder=embedder, read_only=True)
 
 
-def told_by_door(view: SyncView, ids: Iterable[str], *, wordless: bool) -> dict[str, Any]:
+def answers_by_interface(view: SyncView, ids: Iterable[str], *, wordless: bool) -> dict[str, Any]:
     """Return the answer to every query and to some questions.
 
     Args:

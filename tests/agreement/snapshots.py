@@ -1,7 +1,7 @@
-"""Everything that a view and the plain reference can say of a state, in the same words.
+"""The whole state of a view and of the plain reference, as dicts of the same form.
 
 Two states are the same when these dicts are equal. A view has no clock of its own (only the head of
-a fold has), so that stands in a dict apart. Vectors count while their block is active.
+a fold has), so the clock is in a separate dict. Vectors count while their block is active.
 """
 
 from __future__ import annotations
@@ -10,25 +10,26 @@ from typing import Any
 
 import attrs
 
-from mnemic.kernel.reading import ACTIVE, STATUSES, EdgeFacts
-from mnemic.kernel.scoring import UNKNOWN
-from mnemic.kernel.texts import BlockText, Remark
-from mnemic.kernel.vectors import pack
-from mnemic.projections.blocks import block_result
-from mnemic.projections.catalogue import REASONS
-from mnemic.projections.ledger import Composed
-from mnemic.projections.state import State
-from mnemic.projections.views import View
+from mnemic.kernel.model.blocks import ACTIVE, STATUSES
+from mnemic.kernel.model.edges import EdgeFacts
+from mnemic.kernel.model.texts import BlockText, Remark
+from mnemic.kernel.model.vectors import pack
+from mnemic.kernel.scoring.signals import UNKNOWN
+from mnemic.projections.blocks.catalogue import REASONS
+from mnemic.projections.ledger.ledger import Composed
+from mnemic.projections.state.state import State
+from mnemic.projections.view import View
+from mnemic.projections.view.block_results import block_result
 from mnemic.specs.reference.fold import PlainState
 from mnemic.specs.reference.records import Pair, pair
 
-Told = dict[str, Any]
+StateDict = dict[str, Any]
 
 
 # --- columns ----------------------------------------------------------------------------------
 
 
-def told_by_view(view: View) -> Told:
+def state_of_view(view: View) -> StateDict:
     """Return the whole state that *view* shows."""
     graph, known = view.state.graph, view.known().tolist()
     return {
@@ -47,7 +48,7 @@ def told_by_view(view: View) -> Told:
             _ids(view, ends): seen.cosine for ends, seen in _standing(view, graph.sightings).items()
         },
         "staged": {
-            _ids(view, ends): list(standing.sessions) for ends, standing in view.staged().items()
+            _ids(view, ends): list(existing.sessions) for ends, existing in view.staged().items()
         },
         "staging_order": [_ids(view, ends) for ends, _ in view.staging_order()],
         "used": {
@@ -61,8 +62,8 @@ def told_by_view(view: View) -> Told:
     }
 
 
-def clock_told_by_columns(state: State) -> Told:
-    """Return where the clock of a fold stands at its head."""
+def clock_of_columns(state: State) -> StateDict:
+    """Return the clock of a fold at its head."""
     clock = state.timeline.clock
     return {
         "active_us": clock.active_us,
@@ -71,7 +72,7 @@ def clock_told_by_columns(state: State) -> Told:
     }
 
 
-def envelopes_told_by_columns(state: State) -> list[tuple[int, int, str]]:
+def envelopes_of_columns(state: State) -> list[tuple[int, int, str]]:
     """Return active time, wall clock and kind of every event of a fold."""
     timeline = state.timeline
     return [
@@ -85,7 +86,7 @@ def envelopes_told_by_columns(state: State) -> list[tuple[int, int, str]]:
     ]
 
 
-def _block(view: View, number: int) -> Told:
+def _block(view: View, number: int) -> StateDict:
     facts, life, catalogue = view.facts(number), view.life, view.state.catalogue
     text = view.text(number)
     words = text if isinstance(text, BlockText) else None
@@ -108,6 +109,7 @@ def _block(view: View, number: int) -> Told:
         "created_at_us": _known(life.get("created_us", number)),
         "expires_at_us": _known(life.get("expires_us", number)),
         "learned_version": learned,
+        "said_version": life.get("said", number),
         "learned_us": int(view.state.timeline.active_us.values[learned]),
         "session": catalogue.sessions.words[life.get("session", number)] or None,
         "reinforced_us": facts.reinforced_us,
@@ -131,12 +133,12 @@ def _vector(view: View, number: int) -> bytes | None:
     return _somewhere(pack(view.index.vector(view.life.get("vector", number))))
 
 
-def _edges(view: View, numbers: list[int]) -> dict[Pair, Told]:
+def _edges(view: View, numbers: list[int]) -> dict[Pair, StateDict]:
     found = {edge for number in numbers for edge in view.edges_of(number)}
     return {_ids(view, (edge.source, edge.target)): _edge(view, edge) for edge in found}
 
 
-def _edge(view: View, edge: EdgeFacts) -> Told:
+def _edge(view: View, edge: EdgeFacts) -> StateDict:
     return {
         "source": view.id(edge.source),
         "target": view.id(edge.target),
@@ -149,7 +151,7 @@ def _edge(view: View, edge: EdgeFacts) -> Told:
     }
 
 
-def _pending(view: View, waiting: Any) -> Told:
+def _pending(view: View, waiting: Any) -> StateDict:
     note = view.state.graph.notes[waiting.note] if waiting.note >= 0 else None
     return {
         "source": view.id(waiting.source),
@@ -160,7 +162,7 @@ def _pending(view: View, waiting: Any) -> Told:
     }
 
 
-def _composition(view: View, composed: Composed) -> Told:
+def _composition(view: View, composed: Composed) -> StateDict:
     return {
         "id": composed.id,
         "version": composed.version,
@@ -182,7 +184,7 @@ def _standing(view: View, ledgered: Any) -> dict[Any, Any]:
 # --- the reference ----------------------------------------------------------------------------
 
 
-def told_by_reference(state: PlainState) -> Told:
+def state_of_reference(state: PlainState) -> StateDict:
     """Return the whole state of the reference, as far as columns keep it."""
     told = state.snapshot()
     sessions = {name: each["started"] for name, each in told["sessions"].items() if each["open"]}
@@ -214,13 +216,13 @@ def told_by_reference(state: PlainState) -> Told:
     }
 
 
-def clock_told_by_reference(state: PlainState) -> Told:
-    """Return where the reference's own clock stands."""
-    told: Told = state.snapshot()["clock"]
+def clock_of_reference(state: PlainState) -> StateDict:
+    """Return the clock of the reference."""
+    told: StateDict = state.snapshot()["clock"]
     return told
 
 
-def _plain_compositions(state: PlainState) -> list[Told]:
+def _plain_compositions(state: PlainState) -> list[StateDict]:
     return [
         {
             "id": name,
@@ -237,11 +239,11 @@ def _plain_compositions(state: PlainState) -> list[Told]:
     ]
 
 
-def _plain_block(facts: Told) -> Told:
+def _plain_block(facts: StateDict) -> StateDict:
     vector = facts["vector"] if facts["status"] == "active" else None
     return {**facts, "vector": None if vector is None else _somewhere(vector)}
 
 
 def _somewhere(packed: bytes) -> bytes | None:
-    """Return a vector, or None for zeros: in columns those stand for an erased one too."""
+    """Return a vector, or None for zeros, which also represent an erased vector in columns."""
     return packed if any(packed) else None

@@ -1,9 +1,9 @@
-"""Any history, any checkpoints, whole or damaged, any point: what is told is what the log says.
+"""With any checkpoints, intact or damaged, the state and all views equal those of the log alone.
 
-A history is played on one store. Now and then a checkpoint is kept, a file is damaged, cut, put
-back from before an erasure or given the bytes of another, and a fresh handle is opened, which goes
-on playing in the place of the old one. Whatever it was opened from, it must stand where a fold of
-the whole log stands, byte for byte, and every view must tell what a log cut there tells.
+A history is played on one store. Now and then a checkpoint is written, a file is damaged, cut,
+restored from before an erasure or given the bytes of another, and a fresh handle is opened, which
+continues in place of the old one. Its state must equal the fold of the whole log, byte for byte,
+and every view must give the answers of the log truncated there.
 """
 
 from __future__ import annotations
@@ -14,27 +14,31 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from numpy.typing import NDArray
 
-from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.adapters.system.clocks import ManualClock
 from mnemic.kernel.errors import Refused, VectorRefused
 from mnemic.kernel.events import EmbedderIdentity
 from mnemic.kernel.ports import Embedder
-from mnemic.projections.state import State
-from mnemic.projections.views import as_of
+from mnemic.projections.state.replay import rebuild
+from mnemic.projections.state.state import State
+from mnemic.projections.view import as_of
 from mnemic.specs.strategies import commands
 from mnemic.specs.strategies.vectors import PlaneEmbedder
 from tests.adapters.checkpoints.states import restored, space_of, told, told_by_log
 from tests.agreement.agents import POLICIES, Command, Player, any_commands
-from tests.agreement.prefixes import cut, reader, told_by_door
-from tests.agreement.snapshots import told_by_view
-from tests.agreement.witnesses import Witness, read
+from tests.agreement.log_checker import LogChecker, read
+from tests.agreement.prefixes import answers_by_interface, cut, reader
+from tests.agreement.snapshots import state_of_view
+
+pytestmark = pytest.mark.extended
 
 EMBEDDERS: dict[str, Callable[[], Embedder]] = {
     "plane": PlaneEmbedder,
@@ -44,7 +48,7 @@ SHARES = st.floats(min_value=0.0, max_value=1.0, exclude_max=True)
 
 
 class Tiring:
-    """An embedder that gives up after its first answer."""
+    """Embedder that fails after its first answer."""
 
     def __init__(self, behind: Embedder) -> None:
         self._behind = behind
@@ -62,13 +66,13 @@ class Tiring:
 
 
 class KeptAndRestored(RuleBasedStateMachine):
-    """One player whose memory is closed and opened again, from whatever there is."""
+    """One player whose memory is closed and opened again, from the files that exist."""
 
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
         self.kept: list[bytes] = []
-        """Every checkpoint that there ever was."""
+        """All checkpoints written so far."""
         self.clock = ManualClock()
         self.asked = 0
         self.model = "plane"
@@ -80,7 +84,7 @@ class KeptAndRestored(RuleBasedStateMachine):
     def open(self, policy: str, first: list[commands.Learn]) -> None:
         self.store, self.policy = MemoryStore(), POLICIES[policy]
         self.memory = self.handle()
-        self.witness = Witness(self.store.log("default"))
+        self.checker = LogChecker(self.store.log("default"))
         learned = commands.LearnMany(lessons=tuple(first))
         self.play([commands.StartSession(), learned, commands.Consolidate()])
 
@@ -106,8 +110,8 @@ class KeptAndRestored(RuleBasedStateMachine):
     def play(self, played: Sequence[Command]) -> None:
         player = Player(self.memory, self.clock)
         for command in played:
-            self.witness.catch_up()
-            call = player.call(command, self.witness.plain.order, list(self.witness.seen))
+            self.checker.catch_up()
+            call = player.call(command, self.checker.plain.order, list(self.checker.seen))
             if call is None:
                 continue
             self.asked += 1
@@ -151,7 +155,7 @@ class KeptAndRestored(RuleBasedStateMachine):
     @precondition(lambda self: self.kept)
     @rule(which=SHARES, name=SHARES)
     def put_back(self, which: float, name: float) -> None:
-        """Write a checkpoint of before, perhaps under the name of another."""
+        """Restore an earlier checkpoint, perhaps under the name of another."""
         stored = self.kept[int(which * len(self.kept))]
         files = self.files()
         if files:
@@ -166,19 +170,19 @@ class KeptAndRestored(RuleBasedStateMachine):
 
     @rule()
     def reopen(self) -> None:
-        erased = max(self.witness.erased.values(), default=-1)
+        erased = max(self.checker.erased.values(), default=-1)
         session = space_of(self.memory).session
         self.memory.close()
         self.memory = self.handle()
-        space_of(self.memory).session = session  # the same agent goes on
+        space_of(self.memory).session = session  # the same agent continues
         assert told(self.memory) == told_by_log(self.memory)
         version = restored(self.memory)
         assert version is None or version >= erased
-        assert space_of(self.memory).keeper.trouble is None  # type: ignore[union-attr]
+        assert space_of(self.memory).checkpoint_writer.trouble is None  # type: ignore[union-attr]
 
     @rule(played=st.lists(any_commands(), max_size=6))
     def go_on_from_one(self, played: Sequence[Command]) -> None:
-        """Keep a checkpoint, grow a tail, and open from the one with the other behind it."""
+        """Write a checkpoint, append a tail, and open from both."""
         self.keep()
         self.play(played)
         self.reopen()
@@ -188,23 +192,23 @@ class KeptAndRestored(RuleBasedStateMachine):
         self.reopen()
         space, log = space_of(self.memory), self.store.log("default")
         version = int(share * (log.head().version + 1))
-        prefix = State().rebuild(read(log)[: version + 1])
-        assert told_by_view(as_of(space.state, version)) == told_by_view(as_of(prefix, version))
+        prefix = rebuild(State(), read(log)[: version + 1])
+        assert state_of_view(as_of(space.state, version)) == state_of_view(as_of(prefix, version))
         embedder = EMBEDDERS[self.model]()
         wordless = prefix.timeline.embedder not in {None, embedder.identity}
         short = reader(cut(log, version), embedder=None if wordless else embedder)
         views = (memory.as_of(version=version) for memory in (self.memory, short))
         answers: list[dict[str, Any]] = [
-            told_by_door(view, prefix.catalogue.ids, wordless=wordless) for view in views
+            answers_by_interface(view, prefix.catalogue.ids, wordless=wordless) for view in views
         ]
         assert answers[0] == answers[1]
 
     def teardown(self) -> None:
         if hasattr(self, "memory"):
             self.reopen()
-            self.witness.catch_up()
-            for decision in self.witness.seen:
-                assert self.memory.replay(decision).outcome in self.witness.replays(decision)
+            self.checker.catch_up()
+            for decision in self.checker.seen:
+                assert self.memory.replay(decision).outcome in self.checker.replays(decision)
             self.memory.close()
         self.folder.cleanup()
 

@@ -8,21 +8,22 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.hashing import HashEmbedder
-from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
-from mnemic.kernel.arithmetic import NANO
-from mnemic.kernel.composition import CONSUMES, LABELS
-from mnemic.projections.frontier import classic
-from mnemic.projections.frontier.overlaps import RARE_MAX, shared_words
-from mnemic.projections.retention import retrievability
-from mnemic.projections.state import State
-from mnemic.projections.views import View, as_of
+from mnemic.adapters.system.clocks import ManualClock
+from mnemic.adapters.system.entropy import SeededEntropy
+from mnemic.kernel.model.compositions import CONSUMES, LABELS
+from mnemic.kernel.numeric.arithmetic import NANO
+from mnemic.projections.frontier.classic import candidates as classic
+from mnemic.projections.frontier.classic.overlaps import RARE_MAX, shared_words
+from mnemic.projections.retrieval.retention import retrievability
+from mnemic.projections.state.replay import rebuild
+from mnemic.projections.state.state import State
+from mnemic.projections.view import View, as_of
 from mnemic.specs.reference.classic import expected_classic
 from mnemic.specs.reference.fold import PlainState
-from tests.agreement.witnesses import read
+from tests.agreement.log_checker import read
 
 WORDS = "oracle queues SETTLE fee_split v2-42x drift there which é".split()
 TAGS = ("project:x", "project", "projectile", "boundary-a", "Oracle", "scope", "plain")
@@ -55,7 +56,7 @@ steps = st.lists(
 
 
 def learned(memory: SyncMemory, given_lessons: list[dict[str, Any]]) -> list[str]:
-    """Learn and promote what was drawn, each text another one, and return the ids."""
+    """Learn and promote the drawn lessons, with distinct texts, and return the ids."""
     ids: list[str] = []
     for place, lesson in enumerate(given_lessons):
         more = {name: value for name, value in lesson.items() if name != "words"}
@@ -65,9 +66,9 @@ def learned(memory: SyncMemory, given_lessons: list[dict[str, Any]]) -> list[str
 
 
 def play(memory: SyncMemory, clock: ManualClock, ids: list[str], step: tuple[str, Any]) -> None:
-    """Play one step; places wrap round."""
-    verb, what = step
-    match verb:
+    """Play one step; indices are modulo the number of blocks."""
+    operation, what = step
+    match operation:
         case "compose":
             members = dict.fromkeys(ids[place % len(ids)] for place in what)
             memory.compose(list(members), consume=CONSUMES[len(members) % len(CONSUMES)])
@@ -83,7 +84,7 @@ def play(memory: SyncMemory, clock: ManualClock, ids: list[str], step: tuple[str
             clock.advance(hours=what)
 
 
-def told_by_columns(view: View, wanted: tuple[str, ...]) -> list[dict[str, Any]]:
+def state_of_columns(view: View, wanted: tuple[str, ...]) -> list[dict[str, Any]]:
     return [
         {
             "first": pair.first_id,
@@ -98,7 +99,7 @@ def told_by_columns(view: View, wanted: tuple[str, ...]) -> list[dict[str, Any]]
     ]
 
 
-def told_by_reference(
+def state_of_reference(
     view: View, plain: PlainState, wanted: tuple[str, ...]
 ) -> list[dict[str, Any]]:
     numbers = view.known()
@@ -130,12 +131,12 @@ def test_columns_and_the_definition_find_the_same_pairs(
                 play(memory, clock, ids, step)
         events = read(store.log("default"))
     version = round(share * (len(events) - 1))
-    whole, plain = State().rebuild(events), PlainState()
+    whole, plain = rebuild(State(), events), PlainState()
     for recorded in events[: version + 1]:
         plain.apply(recorded)
     view = as_of(whole, version)
-    assert told_by_columns(view, wanted) == told_by_reference(view, plain, wanted)
-    short = as_of(State().rebuild(events[: version + 1]), version)
+    assert state_of_columns(view, wanted) == state_of_reference(view, plain, wanted)
+    short = as_of(rebuild(State(), events[: version + 1]), version)
     assert classic.candidates(view, tags=wanted, limit=3) == classic.candidates(
         short, tags=wanted, limit=3
     )
@@ -153,7 +154,7 @@ def test_equal_scores_are_ordered_by_the_ids_of_first_and_second() -> None:
     assert len({score for score, _, _ in order}) < 100
 
 
-def test_shared_words_are_counted_alike_however_many_hold_them() -> None:
+def test_shared_words_are_counted_alike_for_any_number_of_blocks() -> None:
     bags = [
         {f"often {place % 2}", f"seldom {place // 3}", f"once {place}"}
         for place in range(3 * RARE_MAX)

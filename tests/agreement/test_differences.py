@@ -1,4 +1,4 @@
-"""A difference read off two views is the one between two folds, and counts the events between."""
+"""The difference of two views equals that of two folds, and counts the events in between."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.kernel.identity import pair
+from mnemic.kernel.model.identity import pair
 from mnemic.kernel.results import DiffResult
-from mnemic.projections.chronicle import kind_of
+from mnemic.projections.listing.timeline import kind_of
 from mnemic.specs.reference.difference import expected_difference
 from mnemic.specs.reference.fold import fold
 from tests.agreement.agents import Command, any_commands
+from tests.agreement.log_checker import read
 from tests.agreement.test_laws import HISTORIES, SHARES, World
-from tests.agreement.witnesses import read
 
 MORE = st.lists(any_commands(), max_size=12)
 
 
-def named(told: DiffResult) -> dict[str, list[Any]]:
-    """Return what each list of a difference names."""
+def named(answer: DiffResult) -> dict[str, list[Any]]:
+    """Return the names in each list of a difference."""
     blocks = ("learned", "reactivated", "promoted", "superseded", "archived")
     edges = ("edges_formed", "edges_removed")
     return {
-        **{name: [block.id for block in getattr(told, name)] for name in blocks},
-        "rezoned": [each.block.id for each in told.rezoned],
-        "evidence": [each.block_id for each in told.evidence],
+        **{name: [block.id for block in getattr(answer, name)] for name in blocks},
+        "rezoned": [each.block.id for each in answer.rezoned],
+        "evidence": [each.block_id for each in answer.evidence],
         **{
-            name: [pair(edge.source_id, edge.target_id) for edge in getattr(told, name)]
+            name: [pair(edge.source_id, edge.target_id) for edge in getattr(answer, name)]
             for name in edges
         },
         "edges_changed": [
-            pair(each.after.source_id, each.after.target_id) for each in told.edges_changed
+            pair(each.after.source_id, each.after.target_id) for each in answer.edges_changed
         ],
-        "compositions": list(told.compositions),
-        "labels_set": [each.label_id for each in told.labels_set],
-        "labels_retracted": [each.label_id for each in told.labels_retracted],
+        "compositions": list(answer.compositions),
+        "labels_set": [each.label_id for each in answer.labels_set],
+        "labels_retracted": [each.label_id for each in answer.labels_retracted],
     }
 
 
@@ -47,18 +47,18 @@ def test_a_difference_is_that_of_two_folds(
 ) -> None:
     world = World().play([*history, *more])
     log, version = read(world.log), world.then(share)
-    told = world.memory.diff(version, len(log) - 1, limit=1000)
-    assert named(told) == expected_difference(fold(log[: version + 1]), fold(log))
+    answer = world.memory.diff(version, len(log) - 1, limit=1000)
+    assert named(answer) == expected_difference(fold(log[: version + 1]), fold(log))
     between = Counter(kind_of(type(each.event).__name__) for each in log[version + 1 :])
-    assert dict(told.events) == dict(between)
-    assert {name: len(getattr(told, name)) for name in told.totals} == dict(told.totals)
+    assert dict(answer.events) == dict(between)
+    assert {name: len(getattr(answer, name)) for name in answer.totals} == dict(answer.totals)
 
 
 @given(history=HISTORIES, share=SHARES)
-def test_a_revert_of_the_whole_rest_leaves_no_difference_it_could_undo(
+def test_a_revert_of_the_whole_rest_leaves_no_revertible_difference(
     history: list[Command], share: float
 ) -> None:
-    """Nothing came after, so nothing stands in the way but erasure, a full end or a lost vector."""
+    """As nothing follows, only an erasure, the degree cap or a lost vector can prevent a revert."""
     world = World().play(history)
     version = world.then(share)
     head = world.log.head().version
@@ -68,7 +68,7 @@ def test_a_revert_of_the_whole_rest_leaves_no_difference_it_could_undo(
     assert {each.why for each in left} <= {"erased", "archived", "no-room", "no-vector"}
     if left:
         return
-    told = named(world.memory.diff(version, limit=1000))
+    answer = named(world.memory.diff(version, limit=1000))
     quiet = ("promoted", "rezoned", "edges_formed", "edges_removed", "edges_changed")
-    assert [told[name] for name in (*quiet, "labels_set", "labels_retracted")] == [[]] * 7
-    assert {*told["archived"], *told["superseded"]} == {*told["learned"]}
+    assert [answer[name] for name in (*quiet, "labels_set", "labels_retracted")] == [[]] * 7
+    assert {*answer["archived"], *answer["superseded"]} == {*answer["learned"]}

@@ -1,6 +1,6 @@
-"""Answers given while a conversation was still being learned, told again when it is finished.
+"""Answers given while a conversation was being learned are reproduced when it is finished.
 
-Once with a conversation made up of seeded words, and once with a real one, where it stands beside
+Once with a conversation of seeded words, and once with a real one, if it is available next to
 the checkout. benchmarks/fidelity.py does the same at length.
 """
 
@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from attrs import frozen
 
-from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.system.clocks import ManualClock
 
 CONVERSATIONS = Path(__file__).parents[3] / "shared" / "data" / "locomo-dev.json"
 CONVERSATION = "conv-30"
@@ -29,7 +29,7 @@ MONDAY = datetime(2024, 3, 4, 18, tzinfo=UTC)
 
 @frozen
 class Sitting:
-    """What was said on one evening, and what was asked at its end."""
+    """The turns of one evening, and the questions at its end."""
 
     at: datetime
     lessons: list[dict[str, Any]]
@@ -48,16 +48,16 @@ class Decision:
 
 @frozen
 class Finished:
-    """A conversation that has come to its end, and every answer given on the way."""
+    """A finished conversation, and all answers given during it."""
 
     memory: SyncMemory
     decisions: list[Decision]
 
 
 def made_up() -> list[Sitting]:
-    """Return ten weekly sittings of two speakers; questions ask of any week, also of weeks to come.
+    """Return ten weekly sittings of two speakers; questions are about any week, also later ones.
 
-    Early weeks use few of the words, so that what a word is worth changes as the talk goes on.
+    Early weeks use few of the words, so that the weight of a word changes during the conversation.
     """
     chance = Random(11)  # noqa: S311 - seeded, not secret
     words = ["".join(chance.choices("abdegiklmnoprstu", k=5)) for _ in range(120)]
@@ -84,7 +84,7 @@ def made_up() -> list[Sitting]:
 
 
 def real() -> list[Sitting]:
-    """Return a real conversation; each question is asked when its evidence has just been heard."""
+    """Return a real conversation; each question is asked directly after its evidence."""
     found = json.loads(CONVERSATIONS.read_bytes())["conversations"]
     conversation = next(each for each in found if each["id"] == CONVERSATION)
     session_of = {turn["id"]: turn["session"] for turn in conversation["turns"]}
@@ -124,7 +124,7 @@ SOURCES = [
         id="real",
         marks=pytest.mark.skipif(
             not CONVERSATIONS.exists(),
-            reason="the conversations do not stand beside us",
+            reason="the conversations are not available",
         ),
     ),
 ]
@@ -157,14 +157,14 @@ def _decided(memory: SyncMemory, clock: ManualClock, question: str) -> Decision:
 
 
 def test_every_answer_is_reproduced_from_the_finished_log(finished: Finished) -> None:
-    told = [finished.memory.replay(decision.id) for decision in finished.decisions]
-    assert [each.outcome for each in told] == ["reproduced"] * len(finished.decisions)
-    assert [each.recall.block_ids if each.recall else () for each in told] == [
+    result = [finished.memory.replay(decision.id) for decision in finished.decisions]
+    assert [each.outcome for each in result] == ["reproduced"] * len(finished.decisions)
+    assert [each.recall.block_ids if each.recall else () for each in result] == [
         decision.blocks for decision in finished.decisions
     ]
 
 
-def test_the_state_that_an_answer_read_gives_it_to_whoever_asks_again(finished: Finished) -> None:
+def test_a_view_at_the_version_of_a_decision_gives_the_same_answer(finished: Finished) -> None:
     again = [
         finished.memory.as_of(decision=decision.id).recall(decision.question, top_k=TOP_K)
         for decision in finished.decisions
@@ -172,7 +172,7 @@ def test_the_state_that_an_answer_read_gives_it_to_whoever_asks_again(finished: 
     assert [each.block_ids for each in again] == [each.blocks for each in finished.decisions]
 
 
-def test_the_finished_index_filtered_by_date_answers_otherwise(finished: Finished) -> None:
+def test_a_date_filter_over_the_finished_index_gives_other_answers(finished: Finished) -> None:
     head = finished.memory.status().version
     filtered = [
         finished.memory.as_of(version=head, now=decision.asked_at).recall(

@@ -1,7 +1,6 @@
-"""The main job on real input: one whole conversation, learned, asked, replayed and verified.
+"""The main use on real input: one whole conversation, learned, queried, replayed and verified.
 
-The conversations stand beside the checkout, where they are shared among projects; without them
-there is nothing to test here.
+The conversations are in a shared folder next to the checkout; without them the tests are skipped.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ from typing import Any
 import pytest
 from attrs import frozen
 
-from mnemic.adapters import ingestion
-from mnemic.adapters.ingestion import Reading
+from mnemic.adapters import importers
+from mnemic.adapters.importers import Reading
 from mnemic.adapters.inprocess import SyncMemory
 
 CONVERSATIONS = Path(__file__).parents[3] / "shared" / "data" / "locomo-dev.json"
@@ -25,13 +24,13 @@ RECALLED = 0.55
 REPLAYED = 50
 
 pytestmark = pytest.mark.skipif(
-    not CONVERSATIONS.exists(), reason="shared/data/locomo-dev.json does not stand beside us"
+    not CONVERSATIONS.exists(), reason="shared/data/locomo-dev.json is not available"
 )
 
 
 @frozen
 class Asked:
-    """One question of the conversation, and what came of it."""
+    """One question of the conversation, and its result."""
 
     decision: str
     evidence: frozenset[str]
@@ -41,7 +40,7 @@ class Asked:
 
 @frozen
 class Heard:
-    """A conversation that was learned whole, and all its questions."""
+    """A completely learned conversation, and all its questions."""
 
     memory: SyncMemory
     turns: dict[str, str]
@@ -62,7 +61,7 @@ def heard(
     turns: dict[str, str] = {}
     path = tmp_path_factory.mktemp("conversation") / "agent.db"
     with SyncMemory.open(path, actor="test") as memory:
-        for sitting in ingestion.read(CONVERSATIONS, Reading(conversation=CONVERSATION)):
+        for sitting in importers.read(CONVERSATIONS, Reading(conversation=CONVERSATION)):
             lessons = [item.lesson or {} for item in sitting.items]
             with memory.session():
                 learned = memory.learn_many(lessons).results

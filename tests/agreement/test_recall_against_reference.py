@@ -1,4 +1,4 @@
-"""What a recall ranks and returns is what the plain reference says, now and at any version."""
+"""A recall ranks and returns the same blocks as the plain reference, now and at any version."""
 
 from __future__ import annotations
 
@@ -9,38 +9,52 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.stores.memory import MemoryStore
-from mnemic.kernel.arithmetic import NANO
+from mnemic.adapters.system.clocks import ManualClock
 from mnemic.kernel.errors import Refused
-from mnemic.kernel.events import SIGNALS, Exploration
-from mnemic.kernel.identity import BlockId
+from mnemic.kernel.events import SIGNALS, BlocksPromoted, Exploration
+from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.tokens import EstimatedTokens
+from mnemic.kernel.model.vectors import Vector, quantise
+from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.policy import DEFAULT
-from mnemic.kernel.tokens import EstimatedTokens
-from mnemic.kernel.vectors import Vector, quantise
-from mnemic.projections.analysis import terms
-from mnemic.projections.answering import HEADING, Limits, lines, pack, select
-from mnemic.projections.recipes import recipe
-from mnemic.projections.retrieval import NOT_COMPUTED, Inquiry, Ranking, rank
-from mnemic.projections.views import View, as_of
-from mnemic.projections.where import Gate, Where
+from mnemic.projections.lexical.analysis import terms
+from mnemic.projections.retrieval.abstention import HEADINGS, Judgment
+from mnemic.projections.retrieval.filters import Eligibility, Where
+from mnemic.projections.retrieval.packing import (
+    Limits,
+    lines,
+    pack,
+    select,
+)
+from mnemic.projections.retrieval.ranking import (
+    NOT_COMPUTED,
+    Inquiry,
+    Ranking,
+    rank,
+)
+from mnemic.projections.retrieval.recipes import recipe
+from mnemic.projections.view import View, as_of
 from mnemic.specs.reference.fold import PlainState, fold
 from mnemic.specs.reference.recall import (
     Asked,
     PlainScored,
     expected_choice,
+    expected_judgment,
     expected_ranking,
     expected_turns,
 )
-from mnemic.specs.reference.relevance import Question
+from mnemic.specs.reference.relevance import Question, rarities
+from mnemic.specs.reference.threads import everything_said
 from mnemic.specs.strategies import commands
 from tests.agreement.agents import Agent
 from tests.agreement.conversations import Ask, Say, histories, questions
-from tests.agreement.witnesses import read
+from tests.agreement.log_checker import read
 
 EMBEDDER = HashEmbedder(8)
 COUNTER = EstimatedTokens()
+DATED = evolve(DEFAULT, name="dated", relevance_recency_clock="created", rarity_trust=3)
 SPARING = evolve(
     DEFAULT,
     name="sparing",
@@ -55,8 +69,9 @@ SPARING = evolve(
     near_duplicate_noted=0.6,
     degree_cap=3,
     top_k=3,
+    relevance_recency=0.3,
 )
-"""Few candidates, so that edges bring others in, and a gentle curve, so that relevance differs."""
+"""Few candidates, so that edges add others, and a gentle curve, so that relevance differs."""
 
 Step = Say | commands.Command
 
@@ -72,12 +87,12 @@ class Talk:
             self.store,
             embedder=EMBEDDER,
             clock=self.clock,
-            policy={"sparing": SPARING, "mnemic-1": DEFAULT}[policy],
+            policy={"sparing": SPARING, "dated": DATED, "mnemic-1": DEFAULT}[policy],
         )
         self.agent.memory.start_session()
 
     def play(self, steps: Sequence[Step]) -> None:
-        """Take step after step; what is refused is left out."""
+        """Play all steps; refused ones are skipped."""
         for step in steps:
             try:
                 self._take(step)
@@ -113,13 +128,19 @@ def stored(query: str | None) -> Vector | None:
 
 
 def ranked_by_columns(view: View, ask: Ask) -> tuple[Inquiry, Ranking]:
-    gate = Gate(frame=view.policy.frame(ask.frame), where=Where.parse(ask.where))
+    eligibility = Eligibility(frame=view.policy.frame(ask.frame), where=Where.parse(ask.where))
     vector = None if view.embedder is None else stored(ask.query)
-    inquiry = Inquiry(query=ask.query, vector=vector, gate=gate, recipe=recipe(ask.recipe))
+    inquiry = Inquiry(
+        query=ask.query,
+        vector=vector,
+        eligibility=eligibility,
+        recipe=recipe(ask.recipe),
+        asked_by=ask.asked_by,
+    )
     return inquiry, rank(view, inquiry)
 
 
-def told_by_columns(view: View, inquiry: Inquiry, ranking: Ranking) -> list[dict[str, Any]]:
+def state_of_columns(view: View, inquiry: Inquiry, ranking: Ranking) -> list[dict[str, Any]]:
     rows = [ranking.row(place) for place in range(len(ranking))]
     names = (*SIGNALS, *inquiry.recipe.parts)
     return [
@@ -143,6 +164,7 @@ def asked_of_reference(view: View, plain: PlainState, ask: Ask) -> Asked:
             words=ask.query,
             vector=None if vector is None else tuple(vector.tolist()),
             analyse=terms,
+            asked_by=ask.asked_by,
         ),
         frame=plain.policy.frame(ask.frame),
         where=ask.where,
@@ -152,7 +174,7 @@ def asked_of_reference(view: View, plain: PlainState, ask: Ask) -> Asked:
     )
 
 
-def told_by_reference(ranking: list[PlainScored]) -> list[dict[str, Any]]:
+def state_of_reference(ranking: list[PlainScored]) -> list[dict[str, Any]]:
     return [
         {
             "block": row.block,
@@ -168,9 +190,9 @@ def told_by_reference(ranking: list[PlainScored]) -> list[dict[str, Any]]:
     ]
 
 
-def costs(view: View, ranking: Ranking) -> Callable[[BlockId], int]:
-    """Return what a block costs, as its line says."""
-    line = lines(view)
+def costs(view: View, inquiry: Inquiry, ranking: Ranking) -> Callable[[BlockId], int]:
+    """Return the tokens of the line of a block."""
+    line = lines(view, inquiry.recipe)
     by_block = {
         view.id(number): COUNTER.count(f"{line(number)}\n") for number in ranking.numbers.tolist()
     }
@@ -178,43 +200,56 @@ def costs(view: View, ranking: Ranking) -> Callable[[BlockId], int]:
 
 
 def agree(view: View, plain: PlainState, ask: Ask) -> None:
-    """Ask both, and compare whole rankings and what of them goes into the answer."""
+    """Query both, and compare whole rankings and the answers packed from them."""
     inquiry, ranking = ranked_by_columns(view, ask)
     asked = asked_of_reference(view, plain, ask)
     expected = expected_ranking(plain, asked)
     turns = expected_turns(plain, asked)
-    assert told_by_columns(view, inquiry, ranking) == told_by_reference(expected)
+    assert state_of_columns(view, inquiry, ranking) == state_of_reference(expected)
     budget = inquiry.frame.token_budget if ask.budget is None else ask.budget
-    cost = costs(view, ranking)
+    answerable, verdict = expected_judgment(plain, expected) if ask.query else (-1, "")
+    if not inquiry.recipe.graded:
+        answerable, verdict = -1, ""
+    cost = costs(view, inquiry, ranking)
     for drawn in (0, 1, 3):
         # As if twenty could stand in the last place, and chance had named one of them.
         luck = Exploration(rate=NANO, pool=20, drawn=drawn)
-        limits = Limits(top_k=ask.top_k, token_budget=budget, counter=COUNTER, explored=luck)
+        limits = Limits(
+            top_k=ask.top_k,
+            token_budget=budget,
+            counter=COUNTER,
+            explored=luck,
+            floor=ask.floor,
+            min_probability=ask.min_probability,
+        )
         packed = pack(view, inquiry, ranking, limits)
         choice = expected_choice(
             plain,
             expected,
             turns,
             top_k=ask.top_k,
-            budget=budget - COUNTER.count(f"{HEADING}\n"),
+            budget=budget - COUNTER.count(f"{HEADINGS[verdict]}\n"),
             cost=cost,
             drawn=drawn,
+            floor=ask.floor,
+            min_probability=ask.min_probability,
         )
         scored = [
             (each.id, each.reason) for each in packed.result.dropped if each.score is not None
         ]
         assert (list(packed.result.block_ids), scored) == (choice.chosen, choice.dropped)
-        assert select(view, ranking, limits) == packed.answer
+        assert packed.judgment == Judgment(answerable, verdict)
+        assert select(view, inquiry, ranking, limits) == (packed.answer, packed.judgment)
         assert (0 if packed.explored is None else packed.explored.pool) == len(choice.pool)
 
 
 ASKED = st.lists(questions(), min_size=3, max_size=6)
-POLICIES = st.sampled_from(("sparing", "sparing", "mnemic-1"))
+POLICIES = st.sampled_from(("sparing", "sparing", "dated", "mnemic-1"))
 
 
 @settings(max_examples=settings().max_examples * 2)
 @given(policy=POLICIES, steps=histories(), asked=ASKED)
-def test_a_recall_ranks_and_returns_what_the_reference_says(
+def test_a_recall_ranks_and_returns_the_same_as_the_reference(
     policy: str, steps: list[Step], asked: list[Ask]
 ) -> None:
     talk = Talk(policy)
@@ -224,13 +259,33 @@ def test_a_recall_ranks_and_returns_what_the_reference_says(
         agree(view, plain, ask)
 
 
+@given(steps=histories())
+def test_a_promotion_records_the_rarity_that_the_text_had_when_it_was_learned(
+    steps: list[Step],
+) -> None:
+    talk = Talk("sparing")
+    talk.play([step for step in steps if not isinstance(step, commands.Erase)])
+    talk.agent.memory.consolidate()
+    log = read(talk.store.log("default"))
+    promoted = 0
+    for recorded in log:
+        if isinstance(recorded.event, BlocksPromoted):
+            said = everything_said(fold(log[: recorded.version]), terms)
+            last = {text.block: text.number for text in said}
+            unusual = rarities(said)
+            for promotion in recorded.event.promotions:
+                assert promotion.rarity == unusual[last[promotion.block_id]]
+                promoted += 1
+    assert promoted or not any(isinstance(step, Say) for step in steps)
+
+
 @given(
     policy=POLICIES,
     steps=histories(),
     asked=ASKED,
     shares=st.lists(st.floats(min_value=0.0, max_value=1.0), min_size=3, max_size=3),
 )
-def test_as_of_a_version_it_is_what_the_reference_says_of_the_log_so_far(
+def test_as_of_a_version_it_matches_the_reference_on_the_log_prefix(
     policy: str, steps: list[Step], asked: list[Ask], shares: list[float]
 ) -> None:
     talk = Talk(policy)

@@ -1,4 +1,4 @@
-"""What was merely asked since a stretch stands in the way of no revert of its blocks."""
+"""Recalls after a log range do not prevent the revert of its blocks."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from tests.agreement.test_laws import HISTORIES, SHARES, World
 QUESTIONS = (None, "lamp", "the lamp by the river", "what holds")
 
 
-@settings(max_examples=40)
+@settings(max_examples=settings().max_examples * 2 // 3)
 @given(history=HISTORIES, share=SHARES)
-def test_questions_asked_since_leave_blocks_to_their_revert(
-    history: list[Command], share: float
-) -> None:
-    """Being returned and being used are no words about a block, nor is a use of its edges."""
+def test_later_recalls_do_not_block_a_revert(history: list[Command], share: float) -> None:
+    """Retrieval and use of a block, or of its edges, are no changes of the block."""
     world = World().play(history)
     memory = world.memory
     memory.consolidate()  # or the first question would

@@ -1,7 +1,7 @@
-"""One changed byte anywhere in what a log has stored: found by ``verify``, wherever it is.
+"""One changed byte anywhere in the stored rows of a log is detected by ``verify``.
 
-Bytes are changed in the rows, through SQL: SQLite's own pages hold free space and counters of its
-own too, which say nothing of a memory.
+Bytes are changed in the rows, through SQL: SQLite's pages also hold free space and counters, which
+are not part of a memory.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from pathlib import Path
 import pytest
 from attrs import evolve, frozen
 
-from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.hashing import HashEmbedder
-from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.system.clocks import ManualClock
+from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.errors import LogCorrupt
+
+pytestmark = pytest.mark.extended
 
 TABLES = {
     "stored_events": ("originator_id", "originator_version", "topic", "state"),
@@ -26,10 +28,10 @@ TABLES = {
     "contents": ("id", "key", "data"),
     "spaces": ("id", "version", "digest"),
 }
-"""Everything that is stored of a log, but what finds it: its name, and the ids of commands."""
+"""All stored columns of a log except its lookup keys: its name, and the ids of commands."""
 TEXTS = frozenset({"originator_id", "topic", "payloads.id", "owner", "other"})
 READ = {"contents": "WHERE id IN (SELECT content FROM payloads)"}
-"""An erased payload leaves a row of zeros behind, which nothing names and nobody ever reads."""
+"""An erased payload leaves a row of zeros behind, which is never referenced or read."""
 INTEGER_BYTES = 8
 
 
@@ -47,7 +49,7 @@ class Cell:
         return self.row[TABLES[self.table].index(self.column)]
 
     def stored(self) -> bytes:
-        """Return the value as it would stand in a page."""
+        """Return the value as stored in a page."""
         match self.value:
             case int(number):
                 return number.to_bytes(INTEGER_BYTES, "big", signed=True)
@@ -65,7 +67,7 @@ class Cell:
         return evolve(self, row=(*self.row[:place], value, *self.row[place + 1 :]))
 
     def replace(self, other: Cell, c: sqlite3.Connection) -> bool:
-        """Write this cell where *other* stands; say no if the table cannot hold it."""
+        """Write this cell in place of *other*; return False if the table cannot hold it."""
         columns = TABLES[self.table]
         found = " AND ".join(f"{name} IS {_taken(self.table, name)}" for name in columns)
         shape = _taken(self.table, self.column)
@@ -77,7 +79,7 @@ class Cell:
 
 
 def _taken(table: str, column: str) -> str:
-    """Return how SQL takes a value: a text is given as bytes, which may be no Unicode any more."""
+    """Return the SQL placeholder of a value: text as bytes, perhaps invalid Unicode."""
     is_text = not TEXTS.isdisjoint({column, f"{table}.{column}"})
     return "CAST(? AS TEXT)" if is_text else "?"
 
@@ -124,7 +126,7 @@ def cells(c: sqlite3.Connection, table: str) -> Iterator[Cell]:
 
 
 def is_found(memory: SyncMemory) -> bool:
-    """Say whether ``verify`` finds damage."""
+    """Return whether ``verify`` finds damage."""
     try:
         return not memory.verify().sound
     except LogCorrupt:

@@ -1,7 +1,7 @@
 """``python -m tests.architecture.audit``: is any installed package known to be vulnerable?
 
-Asks pip-audit about everything in this environment but mnemic itself; options are passed on. It
-leaves with 0 if all packages were looked up and none is known to be vulnerable, 1 if one is, and 3
+Asks pip-audit about everything in this environment but mnemic itself; options are passed on. Its
+exit code is 0 if all packages were looked up and none is known to be vulnerable, 1 if one is, and 3
 if some could not be looked up: pip-audit passes those over and calls the rest clean, and without a
 network that would be all of them.
 """
@@ -24,14 +24,14 @@ PROGRAM = ("--format", "json", "--progress-spinner", "off", "--desc", "off")
 
 @frozen(kw_only=True)
 class Verdict:
-    """What an audit says of every package."""
+    """The result of an audit for every package."""
 
     code: int
     lines: tuple[str, ...]
 
 
 def verdict(report: Mapping[str, Any]) -> Verdict:
-    """Return what a report of pip-audit comes to.
+    """Return the verdict of a report of pip-audit.
 
     Args:
         report: Its JSON.
@@ -56,10 +56,10 @@ def verdict(report: Mapping[str, Any]) -> Verdict:
 
 
 def main(options: Sequence[str]) -> int:
-    """Run pip-audit, and say what it found.
+    """Run pip-audit, and print its findings.
 
     Args:
-        options: For pip-audit; none: look at this environment.
+        options: For pip-audit; empty: audit this environment.
     """
     audit = subprocess.run(
         [sys.executable, "-m", "pip_audit", *PROGRAM, *(options or ASKED)],

@@ -1,6 +1,6 @@
-"""What no part of mnemic does: run what it reads, compare secrets by ``==``, trust a path.
+"""Insecure practices that no part of mnemic uses: running input, comparing secrets by ``==``.
 
-``EXCEPTIONS`` is the whole list of places that come near to the first, each with its reason.
+``EXCEPTIONS`` lists all places that come close to running input, each with its reason.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from mnemic.adapters.wire.verbs import verbs
+from mnemic.adapters.remote.operations import operations
 from tests.architecture.test_purity import names_in
 
 ROOT = Path(__file__).parents[2]
 LAYERS = ("kernel", "projections", "adapters", "specs")
 
-# --- nothing that is read is run ------------------------------------------------------------------
+# --- no input is executed -------------------------------------------------------------------------
 
 DANGEROUS = frozenset(
     """
@@ -35,28 +35,28 @@ DANGEROUS = frozenset(
     tempfile.mktemp xml yaml zipfile
     """.split()
 )
-"""Whatever runs text, makes objects out of bytes, starts programs, or unpacks where it is told."""
+"""Functions that run text, unpickle bytes, start programs, or unpack to any path."""
 SETTINGS = {"allow_pickle": True, "shell": True, "verify": False, "check_hostname": False}
-"""What no call of any library is told."""
+"""Arguments that no call of any library may have."""
 
 EXCEPTIONS: Mapping[tuple[str, str], str] = {
-    ("adapters/mnemic/adapters/codec/readers.py", "builtins.exec"): (
-        "writes readers out of our own classes: no word of a log is in them, see below"
+    ("adapters/mnemic/adapters/codec/compiled_readers.py", "builtins.exec"): (
+        "compiles readers from our own classes: they contain no text of a log, see below"
     ),
-    ("adapters/mnemic/adapters/codec/readers.py", "builtins.compile"): "the same",
-    ("adapters/mnemic/adapters/heap.py", "ctypes.CDLL"): (
+    ("adapters/mnemic/adapters/codec/compiled_readers.py", "builtins.compile"): "the same",
+    ("adapters/mnemic/adapters/system/heap.py", "ctypes.CDLL"): (
         "asks the C library of this process to give memory back; no argument comes from outside"
     ),
-    ("adapters/mnemic/adapters/heap.py", "ctypes"): "the same",
-    ("adapters/mnemic/adapters/http/supervision.py", "os.fork"): (
+    ("adapters/mnemic/adapters/system/heap.py", "ctypes"): "the same",
+    ("adapters/mnemic/adapters/http/processes/supervision.py", "os.fork"): (
         "makes the workers of `serve --workers`: they run what the parent runs, and no program"
     ),
-    ("adapters/mnemic/adapters/proximity/library.py", "subprocess"): (
-        "tries a compiled library out in a process of its own, with a program that stands there"
+    ("adapters/mnemic/adapters/ann/library.py", "subprocess"): (
+        "tries a compiled library out in a separate process, with a fixed program"
     ),
-    ("adapters/mnemic/adapters/proximity/library.py", "subprocess.DEVNULL"): "the same",
-    ("adapters/mnemic/adapters/proximity/library.py", "subprocess.SubprocessError"): "the same",
-    ("adapters/mnemic/adapters/proximity/library.py", "subprocess.run"): "the same",
+    ("adapters/mnemic/adapters/ann/library.py", "subprocess.DEVNULL"): "the same",
+    ("adapters/mnemic/adapters/ann/library.py", "subprocess.SubprocessError"): "the same",
+    ("adapters/mnemic/adapters/ann/library.py", "subprocess.run"): "the same",
     ("specs/mnemic/specs/contracts/durability.py", "os.fork"): (
         "a contract for tests: a process of its own writes and is killed"
     ),
@@ -66,7 +66,7 @@ EXCEPTIONS: Mapping[tuple[str, str], str] = {
 def modules() -> Iterator[tuple[str, ast.Module]]:
     """Yield every module of every layer, by its path."""
     for layer in LAYERS:
-        for path in sorted((ROOT / layer).rglob("*.py")):
+        for path in sorted((ROOT / layer / "mnemic" / layer).rglob("*.py")):
             yield path.relative_to(ROOT).as_posix(), ast.parse(path.read_text("utf-8"))
 
 
@@ -80,7 +80,7 @@ def dangers(tree: ast.AST) -> set[str]:
 
 
 def settings(tree: ast.AST) -> list[str]:
-    """Return every call of a module that is told what no call should be."""
+    """Return every call of a module with one of ``SETTINGS``."""
     return [
         f"{node.lineno}: {keyword.arg}"
         for node in ast.walk(tree)
@@ -92,13 +92,13 @@ def settings(tree: ast.AST) -> list[str]:
     ]
 
 
-def test_nothing_that_is_read_is_ever_run() -> None:
+def test_no_code_runs_what_it_reads() -> None:
     found = {(path, name) for path, tree in modules() for name in dangers(tree)}
     assert found == set(EXCEPTIONS)
 
 
-def test_no_library_is_told_to_be_careless() -> None:
-    assert {path: told for path, tree in modules() if (told := settings(tree))} == {}
+def test_no_library_call_uses_an_unsafe_setting() -> None:
+    assert {path: setting for path, tree in modules() if (setting := settings(tree))} == {}
 
 
 @pytest.mark.parametrize(
@@ -114,13 +114,13 @@ def test_no_library_is_told_to_be_careless() -> None:
         "def late():\n    import yaml",
     ],
 )
-def test_a_danger_is_found(source: str) -> None:
+def test_a_dangerous_name_is_found(source: str) -> None:
     assert dangers(ast.parse(source)) != set()
 
 
-@pytest.mark.parametrize("told", ["allow_pickle=True", "shell=True", "verify=False"])
-def test_carelessness_is_found(told: str) -> None:
-    assert settings(ast.parse(f"call(1, {told})")) == [f"1: {told.partition('=')[0]}"]
+@pytest.mark.parametrize("setting", ["allow_pickle=True", "shell=True", "verify=False"])
+def test_an_unsafe_setting_is_found(setting: str) -> None:
+    assert settings(ast.parse(f"call(1, {setting})")) == [f"1: {setting.partition('=')[0]}"]
 
 
 COMPILING = """
@@ -130,7 +130,7 @@ from mnemic.adapters.inprocess import SyncMemory
 
 sources = []
 
-def heard(event, facts):
+def record(event, facts):
     if event == "compile" and str(facts[1]).startswith("<read("):
         sources.append(bytes(facts[0]) if isinstance(facts[0], bytes) else facts[0].encode())
 
@@ -145,27 +145,27 @@ with SyncMemory.open(sys.argv[2], embedder=HashEmbedder(), checkpoints=False) as
     lane = memory.compose([a, b], tool=word, mode=word, query=word).composition_id
     memory.label(lane, "helpful", source=word, notes=word)
     memory.revise(a, f"{word} lamp", reason=word)
-sys.addaudithook(heard)
+sys.addaudithook(record)
 with SyncMemory.open(sys.argv[2], embedder=HashEmbedder(), checkpoints=False) as memory:
     memory.log(after=-1, limit=1000)
     memory.verify()
 sys.stdout.buffer.write(b"\\n\\n".join(sorted(sources)))
 """
-"""Fills a store with one word, and tells which readers are written when it is opened again."""
+"""Fills a store with one word, and prints the readers compiled when it is opened again."""
 HOSTILE = "\"]'''\n__import__('os')._exit(7) #{}"
 
 
 def written(word: str, folder: Path) -> str:
-    """Return the source of all readers that a log full of one word lets the codec write."""
-    told = subprocess.run(
+    """Return the source of all readers that the codec compiles for a log full of one word."""
+    setting = subprocess.run(
         [sys.executable, "-c", COMPILING, word, str(folder / "agent.db")],
         capture_output=True,
         check=True,
     )
-    return told.stdout.decode()
+    return setting.stdout.decode()
 
 
-def test_no_word_of_a_log_is_in_what_the_codec_compiles(tmp_path: Path) -> None:
+def test_compiled_readers_contain_no_text_of_the_log(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
     (tmp_path / "hostile").mkdir()
     plain = written("plain", tmp_path / "plain")
@@ -176,16 +176,16 @@ def test_no_word_of_a_log_is_in_what_the_codec_compiles(tmp_path: Path) -> None:
 # --- secrets --------------------------------------------------------------------------------------
 
 SECRET = re.compile(r"(^|_)(secret|secrets|digest|password|api_key|bearer|token_text)$")
-DOORS = ("access", "http", "mcp", "client", "endpoints", "hosting")
-"""Folders whose code meets secrets that somebody far away shows or guesses. Elsewhere a digest is
-one of a log, and no secret."""
+INTERFACES = frozenset({"access", "http", "mcp", "client", "endpoints", "hosting"})
+"""Folders whose code handles secrets presented by remote clients. Elsewhere a digest is one of a
+log, and no secret."""
 
 
 def compared_secrets(tree: ast.AST) -> list[str]:
     """Return every comparison of a secret that may end at the first difference.
 
-    With a constant it may: whether something was shown at all is no secret. To look a digest up
-    among others by its hash would be fine too, since nobody can steer it; there is no such place.
+    Comparison with a constant may: whether a secret was given at all is no secret. A hash look-up
+    of a digest would be fine too, since it cannot be steered; there is no such place.
     """
     return [
         f"{node.lineno}: {ast.unparse(node)}"
@@ -198,16 +198,16 @@ def compared_secrets(tree: ast.AST) -> list[str]:
 
 
 def is_secret(node: ast.expr) -> bool:
-    """Return whether an expression is called like a secret."""
+    """Return whether an expression has the name of a secret."""
     name = getattr(node, "attr", getattr(node, "id", ""))
     return SECRET.search(name) is not None
 
 
-def test_secrets_are_compared_in_the_same_time_wherever_they_differ() -> None:
+def test_secrets_are_compared_in_constant_time() -> None:
     found = {
         path: compared
         for path, tree in modules()
-        if path.split("/")[3] in DOORS and (compared := compared_secrets(tree))
+        if INTERFACES.intersection(path.split("/")[3:4]) and (compared := compared_secrets(tree))
     }
     assert found == {}
 
@@ -215,14 +215,14 @@ def test_secrets_are_compared_in_the_same_time_wherever_they_differ() -> None:
 @pytest.mark.parametrize(
     "source", ["token.digest == digest", "secret in secrets", "a.password != b", "shown == api_key"]
 )
-def test_a_hasty_comparison_is_found(source: str) -> None:
+def test_a_comparison_in_variable_time_is_found(source: str) -> None:
     assert len(compared_secrets(ast.parse(source))) == 1
 
 
 @pytest.mark.parametrize(
     "source", ["secret == ''", "secret is None", "compare_digest(secret, other)", "digest_at == 1"]
 )
-def test_what_gives_nothing_away_passes(source: str) -> None:
+def test_a_safe_comparison_passes(source: str) -> None:
     assert compared_secrets(ast.parse(source)) == []
 
 
@@ -231,12 +231,12 @@ def test_what_gives_nothing_away_passes(source: str) -> None:
 PATH = re.compile(r"(^|_)(path|file|folder|directory|into|dir|db|uri|url|address)$")
 
 
-def test_no_verb_over_a_wire_takes_a_path() -> None:
+def test_no_operation_over_a_wire_takes_a_path() -> None:
     found = [
-        f"{verb.name}.{name}"
-        for verb in verbs().values()
+        f"{operation.name}.{name}"
+        for operation in operations().values()
         for past in (False, True)
-        for name, each in verb.taking(past=past).items()
+        for name, each in operation.taking(past=past).items()
         if PATH.search(name) or "Path" in str(each.type)
     ]
     assert found == []
@@ -249,20 +249,20 @@ PERMISSIVE = re.compile(
 )
 COPYLEFT = re.compile(r"\b(A?GPL|LGPL|MPL|Mozilla|EPL|EUPL|CDDL)", re.IGNORECASE)
 WEAK: Mapping[str, str] = {
-    "certifi": "MPL-2.0: a list of certificates, used as it comes",
+    "certifi": "MPL-2.0: a list of certificates, used unmodified",
     "hypothesis": "MPL-2.0: only for tests and specs",
-    "orjson": "MPL-2.0 beside Apache-2.0 or MIT: used as it comes",
+    "orjson": "MPL-2.0 and Apache-2.0 or MIT: used unmodified",
     "psycopg": "LGPL-3.0: only in the extra postgres, imported as a library",
     "psycopg-binary": "LGPL-3.0: the same",
     "psycopg-pool": "LGPL-3.0: the same",
-    "tqdm": "MPL-2.0 beside MIT: comes with others, used as it comes",
+    "tqdm": "MPL-2.0 and MIT: a transitive dependency, used unmodified",
 }
-"""Whose changed files would have to stay open; mnemic changes none of them."""
+"""Licences under which modified files must stay open; mnemic modifies none of them."""
 EXTRA_ONLY = frozenset({"psycopg", "psycopg-binary", "psycopg-pool"})
 
 
 def installed(requirements: list[str], extras: Mapping[str, list[str]]) -> dict[str, Distribution]:
-    """Return all that some requirements bring along, by normalised name."""
+    """Return all distributions installed by some requirements, by normalised name."""
     found: dict[str, Distribution] = {}
     waiting = [(Requirement(each), frozenset[str]()) for each in requirements]
     while waiting:
@@ -287,7 +287,7 @@ def installed(requirements: list[str], extras: Mapping[str, list[str]]) -> dict[
 
 
 def licence(of: Distribution) -> str:
-    """Return what a distribution says about its licence, in one line."""
+    """Return the licence metadata of a distribution, in one line."""
     said = of.metadata.get_all("Classifier") or []
     words = [
         *(of.metadata.get_all("License-Expression") or []),
@@ -298,12 +298,12 @@ def licence(of: Distribution) -> str:
 
 
 def project() -> tuple[list[str], dict[str, list[str]]]:
-    """Return what mnemic requires, always and by extra."""
+    """Return the requirements of mnemic: always, and by extra."""
     found = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     return found["dependencies"], found["optional-dependencies"]
 
 
-def test_all_that_is_installed_with_mnemic_has_a_permissive_licence_or_a_reason() -> None:
+def test_every_dependency_has_a_permissive_licence_or_a_reason() -> None:
     always, extras = project()
     found = installed([*always, *extras["all"]], extras)
     odd = {

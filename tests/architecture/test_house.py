@@ -1,4 +1,4 @@
-"""The shape of the project's folders and files."""
+"""The structure of the project's folders and files."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from pathlib import Path, PurePath
 
 import pytest
 
+from tests.architecture.imports import folder_sizes, modules
+
 ROOT = Path(__file__).parents[2]
 LAYERS = ("adapters", "kernel", "projections", "specs")
+FOLDER_MAX = 17
+"""Modules in one folder, ``__init__`` aside: few enough to survey."""
 FOLDERS = (*LAYERS, "benchmarks", "docs", "examples", "tests")
 
-# Names that say nothing about what is inside.
+# Names that do not describe the content.
 EMPTY_NAMES = re.compile(r"(util|helper|common|base|manager|misc|stuff)s?")
 
-# An absolute path into somebody's home, temporary or working folder.
+# An absolute path into a home, temporary or working folder.
 MACHINE_PATH = re.compile(
     r"(?<![\w.:/)}-])(?:/(?:home|root|Users|tmp|work|opt|mnt)/\w|[A-Za-z]:\\Users\b)"
 )
@@ -23,7 +27,7 @@ TEXT_SUFFIXES = frozenset({"", ".cfg", ".json", ".jsonl", ".md", ".py", ".toml",
 
 
 def emptily_named(paths: Iterable[PurePath]) -> list[str]:
-    """Return the Python modules and packages among *paths* with an empty word in their name."""
+    """Return the Python modules and packages among *paths* with a meaningless name."""
     return sorted(
         str(path)
         for path in paths
@@ -34,12 +38,12 @@ def emptily_named(paths: Iterable[PurePath]) -> list[str]:
 
 
 def machine_paths(text: str) -> list[str]:
-    """Return the lines of *text* that name a path of some machine."""
+    """Return the lines of *text* that contain a path of some machine."""
     return [line.strip() for line in text.splitlines() if MACHINE_PATH.search(line)]
 
 
 def project_files() -> list[Path]:
-    """Return every file that people wrote: the top folders, the top files, the CI scripts."""
+    """Return every hand-written file: the top folders, the top files, the CI scripts."""
     inside = [path for folder in (*FOLDERS, ".ci") for path in (ROOT / folder).rglob("*")]
     return sorted(
         path
@@ -55,20 +59,29 @@ def test_top_level_folders_are_the_eight_that_the_design_names() -> None:
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_every_top_level_folder_says_what_it_is_for(folder: str) -> None:
+def test_every_top_level_folder_has_a_readme(folder: str) -> None:
     lines = (ROOT / folder / "README.md").read_text(encoding="utf-8").splitlines()
     assert lines[0] == f"# {folder}"
 
 
-def test_no_portion_of_the_namespace_claims_it_with_an_init_file() -> None:
-    """One ``mnemic/__init__.py`` would hide the other three portions."""
-    assert [layer for layer in LAYERS if (ROOT / layer / "mnemic/__init__.py").exists()] == []
+def test_the_four_portions_of_the_package_begin_with_the_same_file() -> None:
+    """Each extends the path of ``mnemic`` to all of them, whichever is imported first."""
+    assert len({(ROOT / layer / "mnemic/__init__.py").read_bytes() for layer in LAYERS}) == 1
 
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_each_portion_holds_one_package_and_nothing_else(layer: str) -> None:
     found = {path.name for path in (ROOT / layer / "mnemic").iterdir()}
-    assert found - {"__pycache__"} == {layer}
+    assert found - {"__pycache__", "__init__.py"} == {layer}
+
+
+def test_no_source_folder_holds_too_many_modules() -> None:
+    full = {
+        folder.relative_to(ROOT).as_posix(): size
+        for folder, size in folder_sizes(modules()).items()
+        if size > FOLDER_MAX
+    }
+    assert full == {}
 
 
 @pytest.mark.parametrize("layer", LAYERS)

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ARITHMETIC = ROOT / "kernel/mnemic/kernel/arithmetic.py"
-PAGES = ROOT / "projections/mnemic/projections/pages.py"
-"""Asks the system for memory, which is as pure as ``np.zeros``; it may use ``mmap``."""
+ARITHMETIC = ROOT / "kernel/mnemic/kernel/numeric/arithmetic.py"
+PAGES = ROOT / "projections/mnemic/projections/storage/mapped_arrays.py"
+"""Allocates memory from the system, which is as pure as ``np.zeros``; it may use ``mmap``."""
 
-# Whole modules that are the world, or can reach it.
+# Whole modules that perform I/O or depend on the environment.
 WORLDLY_MODULES = frozenset(
     """
     anyio asyncio concurrent ctypes filelock getpass glob http importlib io locale logging mmap
@@ -38,7 +38,7 @@ WORLDLY_NAMES = frozenset(
     """.split()
 )
 
-# Builtins: the console and the disk, code that no one can read here, and numbers that differ from
+# Builtins: the console and the disk, code that cannot be checked here, and numbers that differ from
 # process to process (a salted hash, an address).
 WORLDLY_BUILTINS = frozenset("__import__ breakpoint eval exec hash id input open print".split())
 
@@ -54,7 +54,7 @@ TRANSCENDENTAL = frozenset(
 
 
 def origins(tree: ast.AST) -> dict[str, str]:
-    """Return what each imported name of a module stands for, as a full dotted name."""
+    """Return the full dotted name behind each imported name of a module."""
     known: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -91,7 +91,7 @@ def names_in(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def reads_the_local_zone(node: ast.AST) -> bool:
-    """Tell ``x.astimezone()`` and ``x.fromtimestamp(t)``: they ask the machine for its zone."""
+    """Whether a call reads the local zone, as ``x.astimezone()`` and ``x.fromtimestamp(t)`` do."""
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
         return False
     enough = {"astimezone": 1, "fromtimestamp": 2}.get(node.func.attr, 0)
@@ -130,7 +130,11 @@ def impurities(source: str, *, transcendental: bool = False) -> tuple[str, ...]:
 
 
 def test_kernel_and_projections_compute_from_their_arguments_alone() -> None:
-    modules = [path for layer in ("kernel", "projections") for path in (ROOT / layer).rglob("*.py")]
+    modules = [
+        path
+        for layer in ("kernel", "projections")
+        for path in (ROOT / layer / "mnemic" / layer).rglob("*.py")
+    ]
     found = {
         str(module.relative_to(ROOT)): impure
         for module in sorted(modules)
@@ -144,7 +148,7 @@ def test_kernel_and_projections_compute_from_their_arguments_alone() -> None:
     assert found == {}
 
 
-def test_pages_ask_for_memory_without_a_file_and_for_nothing_else() -> None:
+def test_mapped_arrays_use_mmap_for_anonymous_memory_only() -> None:
     source = PAGES.read_text(encoding="utf-8")
     named = {each.partition(": ")[2] for each in impurities(source)}
     assert named == {"mmap", "mmap.MAP_ANONYMOUS", "mmap.MAP_PRIVATE", "mmap.mmap"}

@@ -1,4 +1,4 @@
-"""A program that raises agents who write checkpoints of one file, and kills them or lets them race.
+"""A program that starts agents which write checkpoints of one file, and kills or races them.
 
 ``keepers.py kill FOLDER SEED KILLS``, ``keepers.py share FOLDER ROUNDS`` and
 ``keepers.py erase FOLDER ROUNDS`` print one JSON object. Agents are forked as in ``writers.py``.
@@ -39,7 +39,7 @@ def opened(path: Path, *, read_only: bool = False) -> SyncMemory:
 
 
 def keep(path: Path, name: str, times: int | None = None, mouth: int | None = None) -> None:
-    """Learn and keep a checkpoint, again and again."""
+    """Learn and write a checkpoint, repeatedly."""
     with opened(path) as memory:
         for number in count() if times is None else range(times):
             memory.learn(f"{name} learned {number}")
@@ -49,7 +49,7 @@ def keep(path: Path, name: str, times: int | None = None, mouth: int | None = No
 
 
 def erase(path: Path, times: int) -> None:
-    """Learn a secret and erase it, again and again."""
+    """Learn a secret and erase it, repeatedly."""
     with opened(path) as memory:
         for number in range(times):
             block = memory.learn(f"secret {number}").block_id
@@ -67,7 +67,7 @@ def is_right(memory: SyncMemory) -> bool:
 
 
 def held_halfway(process: int, path: Path, chance: random.Random) -> None:
-    """Stop an agent in the middle of writing a checkpoint: it stands still when this returns."""
+    """Stop an agent in the middle of writing a checkpoint: it is suspended when this returns."""
     while True:
         os.kill(process, signal.SIGSTOP)
         _, status = os.waitpid(process, os.WUNTRACED)
@@ -82,7 +82,7 @@ def held_halfway(process: int, path: Path, chance: random.Random) -> None:
 
 
 def kill(folder: Path, seed: int, kills: int) -> Iterator[tuple[str, object]]:
-    """Kill agents over their checkpoints; after each, open the file and check the state."""
+    """Kill agents during their checkpoints; after each, open the file and check the state."""
     path, chance = folder / "agent.db", random.Random(seed)
     right = from_checkpoint = left = stayed = 0
     for number in range(kills):
@@ -140,6 +140,6 @@ def erased(folder: Path, rounds: int) -> Iterator[tuple[str, object]]:
 
 
 if __name__ == "__main__":
-    _, verb, where, *numbers = sys.argv
+    _, operation, where, *numbers = sys.argv
     results: dict[str, Results] = {"kill": kill, "share": share, "erase": erased}
-    print(json.dumps(dict(results[verb](Path(where), *map(int, numbers)))))
+    print(json.dumps(dict(results[operation](Path(where), *map(int, numbers)))))

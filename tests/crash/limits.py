@@ -1,4 +1,4 @@
-"""Limits that the system sets a process, for a while."""
+"""Temporary resource limits of a process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program that moves and backs up a memory that lives on, and kills whoever does so on the way.
+"""A program that migrates and backs up a memory in use, and kills the processes that do so.
 
 ``movers.py migrate FOLDER SEED KILLS`` and ``movers.py backup FOLDER SEED KILLS`` print one JSON
 object. The mover is forked, as in ``writers.py``; between two kills the source is written to, and
@@ -22,12 +22,12 @@ from pathlib import Path
 
 from attrs import define
 
-from mnemic.adapters.exchange import asides
-from mnemic.adapters.exchange.backups import backup, check
-from mnemic.adapters.exchange.inventory import inventory_path
-from mnemic.adapters.exchange.migrating import migrate
+from mnemic.adapters.files import temporary_folders
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.sqlite import SQLiteStore
+from mnemic.adapters.transfer.backup import backup, check
+from mnemic.adapters.transfer.inventory import inventory_path
+from mnemic.adapters.transfer.migration import migrate
 from tests.crash.writers import child
 
 FACTS = 1500
@@ -36,13 +36,13 @@ STEP_S = 0.02
 
 
 def begin(path: Path) -> None:
-    """Make the memory that is moved."""
+    """Make the memory to migrate."""
     with SyncMemory.open(path, synchronous="normal") as memory:
         memory.learn_many([f"fact {number} {'and so on ' * 5}" for number in range(FACTS)])
 
 
 def live_on(path: Path, turn: int) -> None:
-    """Erase what was learned in the turn before, and learn something else."""
+    """Erase what was learned in the previous round, and learn something else."""
     with SyncMemory.open(path) as memory:
         for block in memory.blocks(tag="secret", status="inbox").items:
             memory.erase(block.id)
@@ -50,7 +50,7 @@ def live_on(path: Path, turn: int) -> None:
 
 
 def killed(work: Callable[[], object], life_s: float) -> bool:
-    """Raise somebody who does *work*, kill them after a while, and say whether they were at it."""
+    """Start a process that does *work*, kill it later, and return whether it was running."""
     process = child(lambda: _done(work))
     time.sleep(life_s)
     os.kill(process, signal.SIGKILL)
@@ -75,7 +75,7 @@ class Hunt:
     """Those who were killed while they were at it."""
 
     def on(self, work: Callable[[], object]) -> None:
-        """Raise somebody who does *work*, and kill them."""
+        """Start a process that does *work*, and kill it."""
         shortest_s = min(STEP_S, self.life_max_s)
         life_s = self.chance.uniform(shortest_s, self.life_max_s)
         if killed(work, life_s):
@@ -85,7 +85,7 @@ class Hunt:
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Return how long somebody takes who is not killed."""
+    """Return how long a process takes that is not killed."""
     begun = time.perf_counter()
     os.waitpid(child(lambda: _done(work)), 0)
     return time.perf_counter() - begun
@@ -137,14 +137,14 @@ def migrating(folder: Path, seed: int, kills: int) -> Iterator[tuple[str, object
     yield "seen_half", seen_half
     yield "equal", contents(source) == contents(target)
     yield "behind", result.spaces[0].behind
-    yield "left", [folder.name for folder in asides.leftovers(place)]
+    yield "left", [folder.name for folder in temporary_folders.leftovers(place)]
     yield "erased_hits", [name for each in range(last) for name in hits(place, f"of turn {each}.")]
     with SyncMemory.open(target, read_only=True) as memory:
         yield "sound", memory.verify().sound
 
 
 def backing_up(folder: Path, seed: int, kills: int) -> Iterator[tuple[str, object]]:
-    """Kill backups, and look at each that stands."""
+    """Kill backups, and check each that exists."""
     source, place = folder / "source.db", folder / "kept"
     place.mkdir()
     begin(source)
@@ -165,10 +165,12 @@ def backing_up(folder: Path, seed: int, kills: int) -> Iterator[tuple[str, objec
     yield "killed", hunt.fallen
     yield "sound", sound
     yield "broken", broken
-    yield "left", [folder.name for folder in asides.leftovers(place)]
+    yield "left", [folder.name for folder in temporary_folders.leftovers(place)]
 
 
 if __name__ == "__main__":
-    _, verb, folder, *numbers = sys.argv
-    results = {"migrate": migrating, "backup": backing_up}[verb](Path(folder), *map(int, numbers))
+    _, operation, folder, *numbers = sys.argv
+    results = {"migrate": migrating, "backup": backing_up}[operation](
+        Path(folder), *map(int, numbers)
+    )
     print(json.dumps(dict(results)))

@@ -19,7 +19,7 @@ CHUNKS = 2
 
 
 class Deadly:
-    """Embeds like another one, a few times, and then takes the process along."""
+    """Embeds like another one, a few times, and then kills the process."""
 
     def __init__(self, behind: HashEmbedder) -> None:
         self._behind = behind

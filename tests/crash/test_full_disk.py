@@ -1,4 +1,4 @@
-"""The disk fills up under a memory at work: it says so, loses nothing, and goes on when it can."""
+"""The disk fills up: a memory reports it, loses nothing, and continues when it can."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from typing import TypeAlias
 
 import pytest
 
-from mnemic.adapters.checkpoints.keeper import TAIL_MIN
+from mnemic.adapters.checkpoints.writer import TAIL_MIN
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.kernel.errors import StoreFailed, StoreFull
 from mnemic.kernel.results import LearnResult
-from tests.adapters.checkpoints.states import keeper_of
+from tests.adapters.checkpoints.states import checkpoint_writer_of
 from tests.crash.limits import files_of
+
+pytestmark = pytest.mark.extended
 
 Limit: TypeAlias = Callable[[SQLiteStore], AbstractContextManager[None]]
 ROOM_PAGES = 12
@@ -51,7 +53,7 @@ def learn(memory: SyncMemory, number: int) -> LearnResult:
 
 
 def learn_until_full(memory: SyncMemory) -> list[LearnResult]:
-    """Return what was acknowledged before the store said that it is full."""
+    """Return what was acknowledged before the store reported that it is full."""
     learned: list[LearnResult] = []
     with pytest.raises((StoreFull, StoreFailed)) as caught:
         learned.extend(learn(memory, number) for number in count(100))
@@ -61,7 +63,7 @@ def learn_until_full(memory: SyncMemory) -> list[LearnResult]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit on files there")
 @pytest.mark.parametrize("limited", [few_pages, small_files])
-def test_a_memory_outlives_a_full_disk_and_loses_nothing(limited: Limit, tmp_path: Path) -> None:
+def test_a_memory_survives_a_full_disk_and_loses_nothing(limited: Limit, tmp_path: Path) -> None:
     path, embedder = tmp_path / "agent.db", HashEmbedder(16)
     with closing(SQLiteStore(path)) as store, SyncMemory.open(store, embedder=embedder) as memory:
         memory.start_session()
@@ -84,12 +86,12 @@ def test_a_memory_outlives_a_full_disk_and_loses_nothing(limited: Limit, tmp_pat
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit on files there")
-def test_no_verb_fails_for_want_of_room_for_a_checkpoint(tmp_path: Path) -> None:
+def test_no_operation_fails_when_a_checkpoint_does_not_fit_on_the_disk(tmp_path: Path) -> None:
     folder = tmp_path / "kept"
     with SyncMemory.open(MemoryStore(), checkpoints=folder) as memory:
         with files_of(PAGE_BYTES):
             memory.learn_many([f"fact {number}" for number in range(TAIL_MIN + 1)])
-            keeper_of(memory).close()  # waits for the one in the background
+            checkpoint_writer_of(memory).close()  # waits for the one in the background
             with pytest.raises(StoreFull, match="cannot be written"):
                 memory.checkpoint()
         (alert,) = memory.status().alerts

@@ -1,4 +1,4 @@
-"""Agents are killed over their checkpoints, or race for them: the state is right all the same."""
+"""Agents are killed during checkpoints, or race for them: the state is right all the same."""
 
 from __future__ import annotations
 
@@ -12,10 +12,15 @@ from tests.crash.reports import report
 
 keepers = partial(report, Path(__file__).with_name("keepers.py"))
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="agents are forked")
+pytestmark = [
+    pytest.mark.extended,
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="agents are forked"),
+]
 
 
-def test_whoever_dies_over_a_checkpoint_leaves_the_one_before(tmp_path: Path) -> None:
+def test_a_process_killed_while_writing_a_checkpoint_leaves_the_previous_one(
+    tmp_path: Path,
+) -> None:
     report = keepers("kill", tmp_path, 1, 25)
     assert (report["right"], report["from_checkpoint"], report["stayed"]) == (25, 25, 0)
     assert report["left"] >= 5  # these did die in the middle

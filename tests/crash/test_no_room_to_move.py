@@ -1,4 +1,4 @@
-"""The disk is full where a memory is to go: it says so, leaves nothing half-made, and goes on."""
+"""The target disk is full: the error is reported, nothing unfinished is left, and a retry works."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.adapters.exchange.asides import MIGRATION
-from mnemic.adapters.exchange.backups import backup, restore
-from mnemic.adapters.exchange.migrating import migrate
-from mnemic.adapters.exchange.salvage import salvage
+from mnemic.adapters.files.temporary_folders import MIGRATION
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.transfer.backup import backup, restore
+from mnemic.adapters.transfer.migration import migrate
+from mnemic.adapters.transfer.salvage import salvage
 from mnemic.kernel.errors import StoreFailed, StoreFull
 from tests.crash.limits import files_of
 
@@ -24,7 +24,10 @@ MOVES: dict[str, Callable[[Path, Path], object]] = {
     "salvage": salvage,
 }
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no limit on files there")
+pytestmark = [
+    pytest.mark.extended,
+    pytest.mark.skipif(sys.platform == "win32", reason="no limit on files there"),
+]
 
 
 @pytest.fixture
@@ -38,7 +41,7 @@ def source(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("move", MOVES)
-def test_what_does_not_fit_is_not_there_and_is_there_once_it_fits(
+def test_a_copy_that_does_not_fit_is_absent_until_there_is_space(
     source: Path, tmp_path: Path, move: str
 ) -> None:
     place = tmp_path / "place"

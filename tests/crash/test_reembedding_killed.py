@@ -1,4 +1,4 @@
-"""A re-embedding whose process is killed goes on where it was, and nothing was lost meanwhile."""
+"""A re-embedding whose process is killed is continued, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -18,10 +18,13 @@ PROGRAM = Path(__file__).with_name("reembedder.py")
 OLD, NEW = HashEmbedder(32), HashEmbedder(64)
 QUESTION = "which note tells of lamp 3?"
 
-pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL")
+pytestmark = [
+    pytest.mark.extended,
+    pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL"),
+]
 
 
-def test_a_killed_reembedding_goes_on_in_another_process(tmp_path: Path) -> None:
+def test_a_killed_reembedding_is_continued_by_another_process(tmp_path: Path) -> None:
     path = tmp_path / "agent.db"
     with SyncMemory.open(path, embedder=OLD, policy=Policy(consolidate_chunk=4)) as memory:
         memory.learn_many([f"note {each} tells of lamp {each}" for each in range(11)])

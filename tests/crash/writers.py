@@ -1,8 +1,8 @@
-"""A program that raises agents who write one file, and kills them or lets them share it.
+"""A program that starts agents which write one file, and kills them or lets them share it.
 
 ``writers.py kill FOLDER SEED KILLS`` and ``writers.py share FOLDER ROUNDS COMMANDS`` print one JSON
-object. Agents are forked, so that each is at work within a millisecond; the parent never has a
-memory open while it forks.
+object. Agents are forked, so that each starts within a millisecond; the parent never has a memory
+open while it forks.
 """
 # ruff: noqa: S311, T201 - chance is seeded, not secret; it prints for the tests
 
@@ -45,22 +45,22 @@ TOPICS = {
 
 @frozen
 class Promise:
-    """One acknowledged command: what it was, and where its events stand."""
+    """One acknowledged command: its content, and the versions of its events."""
 
     id: str
-    verb: str
+    operation: str
     first: int
     last: int
 
     @classmethod
     def parse(cls, line: str) -> Promise:
-        """Return what an agent said on one whole line."""
-        name, verb, first, last = line.split()
-        return cls(name, verb, int(first), int(last))
+        """Return what an agent reported on one whole line."""
+        name, operation, first, last = line.split()
+        return cls(name, operation, int(first), int(last))
 
 
 class Agent:
-    """Does one thing after another, by chance, and tells each that is acknowledged."""
+    """Runs random commands, and reports each that is acknowledged."""
 
     def __init__(self, path: Path, name: str, *, seed: int, mouth: int) -> None:
         self._store = SQLiteStore(path)
@@ -72,20 +72,20 @@ class Agent:
         self._known: list[str] = [block.id for block in self._memory.blocks(limit=50).items]
 
     def work(self, count: int | None = None) -> None:
-        """Do *count* commands, or go on for ever."""
+        """Run *count* commands, or go on for ever."""
         self._memory.start_session()
         done = 0
         while count is None or done < count:
-            verb = self._chance.choice(["learn"] * 5 + ["connect"] * 3 + [*TOPICS])
+            operation = self._chance.choice(["learn"] * 5 + ["connect"] * 3 + [*TOPICS])
             name = f"{self._name}-{done}"
             done += 1
             try:
-                getattr(self, f"_{verb}")(name)
+                getattr(self, f"_{operation}")(name)
             except Refused:
                 continue  # an archived end, or nothing to score yet
             row = self._log.command(name)
             if row is not None:
-                os.write(self._mouth, f"{name} {verb} {row.first} {row.last}\n".encode())
+                os.write(self._mouth, f"{name} {operation} {row.first} {row.last}\n".encode())
         self._memory.close()
         self._store.close()
 
@@ -118,7 +118,7 @@ class Agent:
 def at_work(
     path: Path, name: str, *, seed: int, mouth: int, count: int | None = None
 ) -> Callable[[], None]:
-    """Return the life of one agent, yet to be lived."""
+    """Return the work of one agent, not started yet."""
     return lambda: Agent(path, name, seed=seed, mouth=mouth).work(count)
 
 
@@ -141,14 +141,14 @@ def promises(lines: str) -> list[Promise]:
 
 
 def check(log: SQLiteLog, made: list[Promise]) -> None:
-    """Stop the program unless what was promised stands in the log, at its place."""
+    """Stop the program unless what was acknowledged is in the log, at its version."""
     for promise in made:
         row = log.command(promise.id)
         assert row is not None, promise
         assert (row.first, row.last) == (promise.first, promise.last), promise
         records = [record for record, _ in log.read(promise.first - 1, promise.last)]
         assert [record.version for record in records] == [*range(promise.first, promise.last + 1)]
-        assert records[0].topic in TOPICS[promise.verb], promise
+        assert records[0].topic in TOPICS[promise.operation], promise
 
 
 # --- killing ---
@@ -156,7 +156,7 @@ def check(log: SQLiteLog, made: list[Promise]) -> None:
 
 @frozen
 class Doomed:
-    """An agent at work, and what it says."""
+    """A running agent, and its output."""
 
     process: int
     lines: TextIO
@@ -196,9 +196,9 @@ def kill(folder: Path, seed: int, kills: int) -> Iterator[tuple[str, object]]:
     """Kill agents of one growing file again and again; after each, open the file and check it."""
     path, made, killed = folder / "agent.db", list[Promise](), 0
     while killed < kills:
-        told = kill_some(path, seed + killed)
-        killed += len(told)
-        fresh = [promise for each in told for promise in each]
+        answer = kill_some(path, seed + killed)
+        killed += len(answer)
+        fresh = [promise for each in answer for promise in each]
         made += fresh
         with closing(SQLiteStore(path)) as store, SyncMemory.open(store):  # folds all there is
             check(store.log("default"), fresh)
@@ -209,7 +209,7 @@ def kill(folder: Path, seed: int, kills: int) -> Iterator[tuple[str, object]]:
     yield "sound", verified.sound
     yield "events", verified.events
     yield "acknowledged", len(made)
-    yield "verbs", sorted({promise.verb for promise in made})
+    yield "operations", sorted({promise.operation for promise in made})
 
 
 # --- sharing ---
@@ -246,6 +246,6 @@ def share(folder: Path, rounds: int, commands: int) -> Iterator[tuple[str, objec
 
 
 if __name__ == "__main__":
-    _, verb, folder, *numbers = sys.argv
-    results = {"kill": kill, "share": share}[verb](Path(folder), *map(int, numbers))
+    _, operation, folder, *numbers = sys.argv
+    results = {"kill": kill, "share": share}[operation](Path(folder), *map(int, numbers))
     print(json.dumps(dict(results)))

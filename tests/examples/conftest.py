@@ -1,4 +1,4 @@
-"""Examples are programs beside each other, not a package: their folder goes onto the path."""
+"""Puts the folder of the examples onto the import path, as they are not a package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The host of the example tells what it should, and its parts keep the contracts."""
+"""The example's host prints the expected output, and its components satisfy the contracts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TestHarbourmaster(AnalystContract):
 
 def test_the_host_keeps_the_log_of_a_watch(capsys: pytest.CaptureFixture[str]) -> None:
     custom_host.main()
-    told = capsys.readouterr().out
+    answer = capsys.readouterr().out
     for sentence in (
         "The forward pump leaks; the carpenter has been told. (mate, 2026-01-05)",
         "  bergen: We moored at Bergen",
@@ -29,4 +29,4 @@ def test_the_host_keeps_the_log_of_a_watch(capsys: pytest.CaptureFixture[str]) -
         "The pump 2 hours into the watch: The forward pump leaks",
         "Reproduced d9",
     ):
-        assert sentence in told
+        assert sentence in answer

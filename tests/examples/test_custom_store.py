@@ -1,4 +1,4 @@
-"""The store of the example keeps the contract, and a memory lives in it."""
+"""The example's store satisfies the contract, and works for a memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TestFolderStore(StoreContract):
         return FolderStore(tmp_path)
 
 
-def test_a_memory_lives_in_a_folder(tmp_path: Path) -> None:
+def test_a_memory_works_in_a_folder_store(tmp_path: Path) -> None:
     with SyncMemory.open(FolderStore(tmp_path)) as memory:
         gate = memory.learn("the harbour gate opens at six").block_id
         decision = memory.recall("when does the gate open?").decision_id
@@ -44,7 +44,7 @@ Harm = Callable[[Path], object]
     ],
     ids=["gone", "swapped"],
 )
-def test_a_damaged_entry_is_found_and_what_stands_before_it_is_read(
+def test_a_damaged_entry_is_detected_and_the_log_before_it_is_read(
     tmp_path: Path, harm: Harm
 ) -> None:
     log = FolderStore(tmp_path).log("home")

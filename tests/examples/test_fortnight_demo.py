@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from mnemic.kernel.identity import DecisionId
+from mnemic.kernel.model.identity import DecisionId
 from mnemic.kernel.results import ReplayResult, Verification
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def told(folder: Path) -> str:
+def output(folder: Path) -> str:
     """What the demo prints, as one line."""
     done = subprocess.run(
         [sys.executable, EXAMPLES / "fortnight.py", folder], capture_output=True, check=True
@@ -70,23 +70,23 @@ def exit_code(monkeypatch: pytest.MonkeyPatch) -> ExitCode:
         "Look around: mnemic --db",
     ],
 )
-def test_the_story_tells(told: str, sentence: str) -> None:
-    assert sentence in told
+def test_the_output_contains(output: str, sentence: str) -> None:
+    assert sentence in output
 
 
-def test_the_answer_to_the_question_follows_its_corrections(told: str) -> None:
+def test_the_answer_to_the_question_follows_its_corrections(output: str) -> None:
     answers = ("waits 30 s", "waits 60 s for", "waits 60 s plus a random 0 to 20 s")
-    story = told[told.index("each time it was asked") :]
+    story = output[output.index("each time it was asked") :]
     places = [story.index(answer) for answer in answers]
     assert places == sorted(places)
 
 
-def test_without_a_terminal_there_are_no_colours(told: str) -> None:
-    assert "\x1b" not in told
+def test_without_a_terminal_there_are_no_colours(output: str) -> None:
+    assert "\x1b" not in output
 
 
-def test_only_the_store_and_what_stands_beside_it_are_left(told: str, folder: Path) -> None:
-    assert told
+def test_only_the_store_and_its_side_files_are_left(output: str, folder: Path) -> None:
+    assert output
     assert {path.name for path in folder.iterdir()} == {
         "fortnight.db",
         "fortnight.db.gate",

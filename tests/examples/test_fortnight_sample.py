@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.kernel.identity import normalised
+from mnemic.kernel.model.identity import normalised
 
 Action = dict[str, Any]
 
@@ -29,7 +29,7 @@ FIELDS: dict[str, tuple[set[str], set[str]]] = {
     "curate": (set(), set()),
     "end": (set(), set()),
 }
-"""What a line must have and may have beside ``at`` and ``do``."""
+"""What a line must have and may have besides ``at`` and ``do``."""
 
 COUNTS = {
     "session": (9, 12),
@@ -102,9 +102,7 @@ def test_every_session_starts_once_and_ends_once(sessions: list[list[Action]]) -
         assert (kinds.count("session"), kinds.count("end")) == (1, 1)
 
 
-def test_no_line_stands_outside_a_session(
-    actions: list[Action], sessions: list[list[Action]]
-) -> None:
+def test_no_line_is_outside_a_session(actions: list[Action], sessions: list[list[Action]]) -> None:
     assert list(chain.from_iterable(sessions)) == actions
 
 
@@ -127,7 +125,7 @@ def test_the_sample_covers_fourteen_days(actions: list[Action]) -> None:
     assert (instant(actions[-1]).date() - instant(actions[0]).date()).days + 1 == 14
 
 
-def test_one_holiday_of_four_days_lies_in_the_middle(sessions: list[list[Action]]) -> None:
+def test_one_holiday_of_four_days_is_in_the_middle(sessions: list[list[Action]]) -> None:
     long = [row for row, gap in enumerate(breaks(sessions), 1) if gap >= timedelta(days=2)]
     assert [sessions[row][0]["name"] for row in long] == ["After Easter"]
     assert timedelta(days=4) <= breaks(sessions)[long[0] - 1] < timedelta(days=5)
@@ -194,7 +192,7 @@ def test_a_key_is_given_once(actions: list[Action]) -> None:
     assert [key for key, count in keys.items() if count > 1] == []
 
 
-def test_a_key_is_named_only_while_its_memory_stands(actions: list[Action]) -> None:
+def test_a_key_is_named_only_while_its_memory_is_active(actions: list[Action]) -> None:
     standing: set[str] = set()
     asked: set[str] = set()
     dangling: list[Action] = []
@@ -274,12 +272,12 @@ def test_the_questions_asked_more_than_once_are_these(actions: list[Action]) -> 
 def test_the_question_is_asked_around_its_corrections_and_the_holiday(
     actions: list[Action], query: str, story: list[str]
 ) -> None:
-    told = [
+    answer = [
         action.get("key", action.get("name"))
         for action in actions
         if action.get("query", query) == query
     ]
-    assert [name for name in told if name in story] == story
+    assert [name for name in answer if name in story] == story
 
 
 def test_the_count_of_2g_gauges_is_restated_and_always_adds_up(actions: list[Action]) -> None:

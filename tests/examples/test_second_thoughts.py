@@ -1,4 +1,4 @@
-"""The story of a bad answer is told to its end, and the same every time."""
+"""The example prints its whole analysis, and the same every time."""
 
 from __future__ import annotations
 
@@ -10,42 +10,42 @@ import second_thoughts
 
 
 @pytest.fixture
-def told(capsys: pytest.CaptureFixture[str]) -> str:
+def output(capsys: pytest.CaptureFixture[str]) -> str:
     second_thoughts.main()
     return capsys.readouterr().out
 
 
-def test_from_the_bad_answer_to_a_better_policy(told: str) -> None:
+def test_from_the_bad_answer_to_a_better_policy(output: str) -> None:
     places = [
-        told.index(sentence)
+        output.index(sentence)
         for sentence in (
-            "48 questions answered, 9 of them badly.",
+            "48 questions answered, 11 of them badly.",
             "3 dogs on the early crossing, and one must have been sick.",
-            "Receipt for d216 of default: 1 block",
-            "d216 confirmed by the log of default. Replayed: reproduced.",
-            "in d216: top_k.",
-            "The rule stood there: Dogs must be signed in two hours ahead",
-            "seasoned: d216 with another policy: 1 entered, 1 left, 0 moved;",
+            "Receipt for d219 of default: 1 block",
+            "d219 confirmed by the log of default. Replayed: reproduced.",
+            "in d219: top_k.",
+            "The rule was in memory: Dogs must be signed in two hours ahead",
+            "seasoned: d219 with another policy: 1 entered, 1 left, 0 moved;",
             "One step, not a life",
             "Adopted: seasoned",
-            "Reproduced d216 as of version 215",
+            "Reproduced d219 as of version 218",
         )
     ]
     assert places == sorted(places)
 
 
-def test_after_second_thoughts_the_question_is_answered_by_the_rule(told: str) -> None:
-    afterwards = told[told.index("Adopted: ") :]
+def test_the_adopted_policy_answers_the_question_with_the_rule(output: str) -> None:
+    afterwards = output[output.index("Adopted: ") :]
     assert "Dogs must be signed in two hours ahead, with their vaccination card." in afterwards
 
 
-def test_what_the_readme_quotes_is_what_it_tells(told: str) -> None:
+def test_the_readme_quotes_the_output(output: str) -> None:
     readme = (Path(__file__).parent.parent.parent / "README.md").read_text(encoding="utf-8")
     quoted = "".join(re.findall(r"```text\n(.*?)```", readme, re.DOTALL)).splitlines()
     assert len(quoted) >= 10
-    assert [line for line in quoted if line.rstrip() not in told] == []
+    assert [line for line in quoted if line.rstrip() not in output] == []
 
 
-def test_the_story_is_the_same_every_time(told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_output_is_the_same_every_time(output: str, capsys: pytest.CaptureFixture[str]) -> None:
     second_thoughts.main()
-    assert capsys.readouterr().out == told
+    assert capsys.readouterr().out == output

@@ -1,9 +1,9 @@
-"""Mistakes made on purpose: tests that do not notice these would not notice real ones either.
+"""Seeded faults: tests that do not detect these would not detect real ones either.
 
 Each fault of ``faults.toml`` changes one line in a copy of the package that holds it. The copy goes
 before the real one on the module path of a process of its own, which runs the tests that the fault
-names; every one of them has to fail. On a copy without a fault the first of each passes, so that it
-is the fault that they find.
+names; every one of them has to fail. On a copy without a fault the first of each passes, which
+shows that it is the fault that they find.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ import pytest
 from attrs import field, frozen
 from attrs.validators import min_len
 
+pytestmark = pytest.mark.extended
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 LAYERS = ("kernel", "projections")
@@ -27,7 +29,7 @@ LAYERS = ("kernel", "projections")
 
 @frozen(kw_only=True)
 class Fault:
-    """A line, what somebody made of it, and who notices."""
+    """A line, its faulty replacement, and the tests that detect it."""
 
     name: str
     says: str = field(validator=min_len(1))
@@ -76,17 +78,19 @@ def failures(tests: Iterable[str], folder: Path) -> list[str]:
         check=False,
     )
     assert run.returncode in {0, 1}, run.stdout + run.stderr
-    told = (line.partition(" ") for line in run.stdout.splitlines())
-    return sorted(rest.partition(" - ")[0] for word, _, rest in told if word in {"FAILED", "ERROR"})
+    answer = (line.partition(" ") for line in run.stdout.splitlines())
+    return sorted(
+        rest.partition(" - ")[0] for word, _, rest in answer if word in {"FAILED", "ERROR"}
+    )
 
 
-def test_without_a_fault_nothing_is_noticed(tmp_path: Path) -> None:
+def test_without_a_fault_the_tests_pass(tmp_path: Path) -> None:
     copy(tmp_path)
     assert failures(sorted({fault.caught_by[0] for fault in FAULTS}), tmp_path) == []
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
-def test_a_fault_is_noticed(fault: Fault, tmp_path: Path) -> None:
+def test_every_fault_is_detected(fault: Fault, tmp_path: Path) -> None:
     copy(tmp_path)
     fault.seed(tmp_path)
     assert failures(fault.caught_by, tmp_path) == sorted(fault.caught_by)

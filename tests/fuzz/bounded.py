@@ -1,4 +1,4 @@
-"""Hypothesis against the clock: as many examples of a target as fit into so many seconds."""
+"""Time-limited fuzzing: as many hypothesis examples of a target as fit into some seconds."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from mnemic.kernel.errors import MnemicError
 SECONDS = float(os.environ.get("MNEMIC_FUZZ_S", "1.5"))
 """For each target; ``make fuzz`` takes more."""
 PATIENCE_S = 10.0
-"""No input may take longer, on however busy a machine."""
+"""No input may take longer, even on a busy machine."""
 ROUND = 40
-"""Examples between two looks at the clock, on one fresh set-up."""
+"""Examples between two checks of the clock, on one fresh set-up."""
 
 Attempt: TypeAlias = Callable[[Any], None]
 """Tries one input. ``MnemicError`` is an answer; anything else that is raised is a crash."""
@@ -29,18 +29,18 @@ Attempt: TypeAlias = Callable[[Any], None]
 
 @frozen(kw_only=True)
 class Target:
-    """One place where something comes in."""
+    """One entry point for input."""
 
     inputs: SearchStrategy[Any]
     opened: Callable[[Path], AbstractContextManager[Attempt]]
     """Sets it up in an empty folder."""
     mixed: bool = True
-    """Whether some inputs are taken and some refused; else all have the same fate."""
+    """Whether some inputs are accepted and some refused; otherwise all have the same result."""
 
 
 @define
 class Tally:
-    """What became of the inputs of one target."""
+    """Counts of accepted and refused inputs of one target."""
 
     tried: int = 0
     refused: int = 0
@@ -65,7 +65,7 @@ class Tally:
 
 
 def fuzzed(target: Target, *, seconds: float = SECONDS, first_seed: int = 1) -> Tally:
-    """Try inputs until the time is up, one round at least.
+    """Try inputs until the time is up, at least one round.
 
     Args:
         target: What to try.
@@ -73,7 +73,7 @@ def fuzzed(target: Target, *, seconds: float = SECONDS, first_seed: int = 1) -> 
         first_seed: Of the first round; each has the next one.
 
     Raises:
-        Exception: Whatever an input made of it, which the note names as small as it could be found.
+        Exception: The crash of an input; its note has the smallest such input that was found.
     """
     tally, ends, number = Tally(), time.monotonic() + seconds, first_seed
     while number == first_seed or time.monotonic() < ends:

@@ -1,4 +1,4 @@
-"""Calls as they come in from a wire: verbs, points of the past, policies, filters, receipts."""
+"""Fuzzed calls from a wire: operations, time points, policies, filters, receipts."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.remote import documents as wire
+from mnemic.adapters.remote.calls import Call, answered
+from mnemic.adapters.remote.errors import document_of
+from mnemic.adapters.remote.operations import operations
+from mnemic.adapters.remote.time_points import view_named
 from mnemic.adapters.stores.memory import MemoryStore
-from mnemic.adapters.wire import documents as wire
-from mnemic.adapters.wire.calls import Call, answered
-from mnemic.adapters.wire.points import view_named
-from mnemic.adapters.wire.problems import document_of
-from mnemic.adapters.wire.verbs import verbs
 from mnemic.kernel.errors import MnemicError, SpaceErased
 from mnemic.kernel.policy import DEFAULT
 from tests.fuzz.bounded import Attempt, Target
 from tests.fuzz.sample import filled, kept, opened
 from tests.fuzz.values import displaced, documents, texts
 
-MODEL_FREE = sorted(set(verbs()) - {"reembed", "export", "import_space"})
-"""Verbs that load no model and write no file."""
+MODEL_FREE = sorted(set(operations()) - {"reembed", "export", "import_space"})
+"""Operations that load no model and write no file."""
 
 
 def rarely(values: SearchStrategy[Any]) -> SearchStrategy[Any]:
@@ -36,17 +36,17 @@ def rarely(values: SearchStrategy[Any]) -> SearchStrategy[Any]:
 
 @st.composite
 def calls(draw: st.DrawFn) -> Call:
-    """Draw a call of some verb, whose arguments are partly right."""
-    verb = verbs()[draw(st.sampled_from(MODEL_FREE))]
+    """Draw a call of some operation, whose arguments are partly right."""
+    operation = operations()[draw(st.sampled_from(MODEL_FREE))]
     given: dict[str, Any] = {}
-    for name, each in verb.parameters.items():
+    for name, each in operation.parameters.items():
         if each.required or not draw(st.integers(0, 3)):
             right = kept().names.get(name, "gate")
             given[name] = right if draw(st.integers(0, 3)) else draw(documents)
     if draw(st.integers(0, 9)) == 0:
         given[draw(texts)] = draw(documents)
     return Call(
-        verb=verb.name,
+        operation=operation.name,
         arguments=given,
         as_of=draw(rarely(texts)),
         now=draw(rarely(texts)),
@@ -55,11 +55,11 @@ def calls(draw: st.DrawFn) -> Call:
 
 
 SERVERS_FAULT = 500
-"""From this status on an error is about the store, and none of a caller's making."""
+"""From this status on an error is about the store, not the fault of the caller."""
 
 
 def ask(memory: SyncMemory, call: Call) -> None:
-    """Make a call. Refused, it must have changed nothing; either way it must be tellable."""
+    """Make a call. A refusal must have changed nothing; the answer must be valid JSON."""
     before = memory.status().version
     try:
         json.dumps(finite(wire.document_of(answered(memory, call))))
@@ -71,13 +71,13 @@ def ask(memory: SyncMemory, call: Call) -> None:
 
 
 def refusal(error: MnemicError) -> dict[str, Any]:
-    """Return what an error tells, having seen that it is about the call and not the store."""
+    """Return an error as a document, after checking that it is about the call, not the store."""
     assert error.status < SERVERS_FAULT, f"{error!r} is no refusal"
     return document_of(error)
 
 
 def finite(document: Any) -> Any:
-    """Return a document, having seen that it holds what JSON can say."""
+    """Return a document, after checking that JSON can represent it."""
     if isinstance(document, dict):
         return {name: finite(each) for name, each in document.items()}
     if isinstance(document, list | tuple):
@@ -96,7 +96,7 @@ def remembering(_: Path) -> Generator[Attempt]:
         try:
             ask(found[0], call)
         finally:
-            if call.verb == "erase_space":
+            if call.operation == "erase_space":
                 found.pop().close()
                 found.append(opened(MemoryStore()))
                 filled(found[0])
@@ -105,9 +105,11 @@ def remembering(_: Path) -> Generator[Attempt]:
     found[0].close()
 
 
-def one(verb: str, name: str, values: SearchStrategy[Any], **others: Any) -> SearchStrategy[Call]:
-    """Return calls of one verb with one argument drawn."""
-    return values.map(lambda value: Call(verb=verb, arguments={**others, name: value}))
+def one(
+    operation: str, name: str, values: SearchStrategy[Any], **others: Any
+) -> SearchStrategy[Call]:
+    """Return calls of one operation with one argument drawn."""
+    return values.map(lambda value: Call(operation=operation, arguments={**others, name: value}))
 
 
 @contextmanager
@@ -135,16 +137,16 @@ BATCHES: dict[str, tuple[str, dict[str, Any]]] = {
 @st.composite
 def batches(draw: st.DrawFn) -> Call:
     """Draw a batch of items, each almost right."""
-    verb = draw(st.sampled_from(sorted(BATCHES)))
-    name, item = BATCHES[verb]
+    operation = draw(st.sampled_from(sorted(BATCHES)))
+    name, item = BATCHES[operation]
     known = {"x": kept().names["block_id"], "y": kept().names["target"]}
     right = {key: known.get(str(value), value) for key, value in item.items()}
     given = draw(st.lists(st.just(right) | displaced(right) | documents, max_size=4))
-    return Call(verb=verb, arguments={name: given})
+    return Call(operation=operation, arguments={name: given})
 
 
 TARGETS = {
-    "calls of every verb": Target(inputs=calls(), opened=remembering),
+    "calls of every operation": Target(inputs=calls(), opened=remembering),
     "items of batches": Target(inputs=batches(), opened=remembering),
     "policies": Target(
         inputs=one("adopt_policy", "policy", displaced(DEFAULT_BODY)), opened=remembering

@@ -1,4 +1,4 @@
-"""Files that somebody has had their hands on: exports, tokens, checkpoints, stores, texts."""
+"""Fuzzed files: exports, tokens, checkpoints, stores, texts."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from mnemic.adapters.access import Keyring
-from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.hashing import HashEmbedder
-from mnemic.adapters.entropy import SeededEntropy
-from mnemic.adapters.exchange.archive import Packed, Unpacking
-from mnemic.adapters.ingestion.sources import read
+from mnemic.adapters.importers.sources import read
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.adapters.system.clocks import ManualClock
+from mnemic.adapters.system.entropy import SeededEntropy
+from mnemic.adapters.transfer.exports.archive import Packed, Unpacking
 from tests.fuzz.bounded import Attempt, Target
 from tests.fuzz.sample import SPACE, filled, opened
 from tests.fuzz.values import changed
@@ -28,7 +28,7 @@ from tests.fuzz.values import changed
 
 @frozen
 class Written:
-    """What a memory has written into files, as bytes."""
+    """The files that a memory has written, as bytes."""
 
     lines: bytes
     vectors: bytes
@@ -41,7 +41,7 @@ class Written:
 
 @cache
 def written() -> Written:
-    """Return what a filled memory writes, written once."""
+    """Return the files of a filled memory, written once."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         with SyncMemory.open(
@@ -70,13 +70,13 @@ def written() -> Written:
 
 
 def from_written(of: Callable[[Written], bytes]) -> SearchStrategy[bytes]:
-    """Return a strategy for changed bytes of what is only written when somebody draws."""
+    """Return a strategy for changed bytes of files that are written at the first draw."""
     return st.deferred(lambda: changed([of(written())]))
 
 
 @st.composite
 def swapped(draw: st.DrawFn) -> bytes:
-    """Draw an export whose lines stand otherwise, or in which one says something else."""
+    """Draw an export with reordered lines, or with one changed line."""
     lines = written().lines.splitlines(keepends=True)
     a, b = (draw(st.integers(0, len(lines) - 1)) for _ in range(2))
     match draw(st.integers(0, 3)):
@@ -93,7 +93,7 @@ def swapped(draw: st.DrawFn) -> bytes:
 
 @contextmanager
 def importing(folder: Path) -> Generator[Attempt]:
-    """Import files of lines; what is refused has made no space."""
+    """Import files of lines; a refused import has created no space."""
     path = folder / "all.jsonl"
     (folder / "all.jsonl.vectors").write_bytes(written().vectors)
 
@@ -118,7 +118,7 @@ def last_version() -> int:
 
 @contextmanager
 def unpacking(folder: Path) -> Generator[Attempt]:
-    """Take archives apart, as they come in over a wire; nothing appears but two files of ours."""
+    """Unpack archives, as received over a wire; only two files with fixed names are created."""
     numbers = iter(range(1_000_000))
 
     def attempt(given: bytes) -> None:
@@ -139,7 +139,7 @@ def unpacking(folder: Path) -> Generator[Attempt]:
 
 @contextmanager
 def letting_in(folder: Path) -> Generator[Attempt]:
-    """Ask files of tokens who somebody is; damaged ones let nobody in."""
+    """Authenticate with damaged token files; all requests are refused."""
     path = folder / "tokens"
     path.touch(mode=0o600)
 
@@ -152,7 +152,7 @@ def letting_in(folder: Path) -> Generator[Attempt]:
 
 @contextmanager
 def reopening(folder: Path) -> Generator[Attempt]:
-    """Open a sound store beside a checkpoint that is not: nobody may notice."""
+    """Open a sound store with a damaged checkpoint; answers must not change."""
     name, _ = written().checkpoint
     (folder / "agent.db").write_bytes(written().store)
     (folder / "agent.db.checkpoints").mkdir()
@@ -230,7 +230,7 @@ SUFFIXES = (".md", ".txt", ".json", ".jsonl", "", ".log")
 
 @contextmanager
 def reading(folder: Path) -> Generator[Attempt]:
-    """Read files as ``mnemic ingest`` does, and learn what they hold."""
+    """Read files as ``mnemic ingest`` does, and learn their contents."""
     with opened(MemoryStore()) as memory:
 
         def attempt(given: tuple[bytes, str]) -> None:

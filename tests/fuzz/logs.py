@@ -1,8 +1,8 @@
-"""Logs that somebody wrote by hand: every digest right, and one thing in them not.
+"""Forged logs: every digest is right, and one value is not.
 
-A chain proves that nothing was changed since it was written. It does not prove who wrote it:
-whoever makes an export up can compute all of its digests. So a log is changed here and chained
-again.
+A chain proves that nothing was changed since it was written. It does not prove who wrote it: the
+author of a forged export can compute all of its digests. So a log is changed here and its chain
+computed again.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any
 import orjson
 from hypothesis import strategies as st
 
-from mnemic.adapters.codec.translation import Codec
+from mnemic.adapters.codec.codec import Codec
 from mnemic.adapters.embedders.hashing import HashEmbedder
-from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.errors import Corrupt, LogCorrupt, StoreTooNew
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import PayloadRow, Record
@@ -30,12 +30,12 @@ from tests.fuzz.values import changed, displaced, texts
 
 Entry = tuple[Record, tuple[PayloadRow, ...]]
 Forged = tuple[int, Entry]
-"""Which event is another one, and which."""
+"""The index of the changed event, and the event."""
 
 
 @st.composite
 def forged(draw: st.DrawFn) -> Forged:
-    """Draw an event of the log with something else in it."""
+    """Draw an event of the log with a changed value."""
     entries = kept().entries
     place = draw(st.integers(0, len(entries) - 1))
     record, rows = entries[place]
@@ -67,7 +67,7 @@ def safe(body: Any) -> bool:
 
 
 def store_of(given: Forged) -> MemoryStore:
-    """Return a store whose log holds the forged event in its place, chained as it should be."""
+    """Return a store whose log holds the forged event in its place, with a valid chain."""
     place, entry = given
     store = MemoryStore()
     log = store.log(SPACE)
@@ -79,7 +79,7 @@ def store_of(given: Forged) -> MemoryStore:
 
 @contextmanager
 def opening(_: Path) -> Generator[Attempt]:
-    """Open logs for writing, and look around where that goes."""
+    """Open logs for writing, and query those that open."""
 
     def attempt(given: Forged) -> None:
         with memory_over(store_of(given)) as memory:
@@ -90,7 +90,7 @@ def opening(_: Path) -> Generator[Attempt]:
 
 @contextmanager
 def saving(_: Path) -> Generator[Attempt]:
-    """Open the usable part of logs, which always goes, and look around there."""
+    """Open the usable prefix of logs, which always succeeds, and query it."""
 
     def attempt(given: Forged) -> None:
         with SyncMemory.open(store_of(given), embedder=HashEmbedder(), read_only=True) as memory:
@@ -100,7 +100,7 @@ def saving(_: Path) -> Generator[Attempt]:
 
 
 def looked_at(memory: SyncMemory) -> None:
-    """Ask everything once that reads much."""
+    """Run the queries that read most of the state."""
     memory.status()
     for block in memory.blocks(limit=50).items:
         memory.edges(block.id)
@@ -115,7 +115,7 @@ def looked_at(memory: SyncMemory) -> None:
 
 @contextmanager
 def importing(folder: Path) -> Generator[Attempt]:
-    """Export forged logs as far as that goes, and import what comes of it."""
+    """Export forged logs as far as possible, and import the result."""
     numbers = iter(range(1_000_000))
 
     def attempt(given: Forged) -> None:
@@ -135,7 +135,7 @@ def outcome(
     record: Record,
     rows: Sequence[PayloadRow],
 ) -> Recorded | str:
-    """Return the event that somebody reads, or what they say of it."""
+    """Return the decoded event, or the message of the error."""
     try:
         return decode(record, rows)
     except (Corrupt, StoreTooNew) as error:
@@ -144,7 +144,7 @@ def outcome(
 
 @contextmanager
 def decoding(_: Path) -> Generator[Attempt]:
-    """Decode single events, the quick way and the thorough one."""
+    """Decode single events with the fast and with the strict decoder."""
     codec = Codec(SeededEntropy("fuzz"))
 
     def attempt(given: Forged) -> None:

@@ -1,4 +1,4 @@
-"""A memory in which something of every kind stands, for whatever wants to be changed."""
+"""A memory with data of every kind, as the base of fuzzed variants."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 from attrs import frozen
 
-from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.hashing import HashEmbedder
-from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.adapters.system.clocks import ManualClock
+from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.policy import DEFAULT
 from mnemic.kernel.ports import PayloadRow, Record, Store
 
@@ -29,7 +29,7 @@ def opened(store: Store | None = None) -> SyncMemory:
 
 
 def filled(memory: SyncMemory) -> dict[str, Any]:
-    """Put something of every kind into a memory, and return what callers could name."""
+    """Put data of every kind into a memory, and return the ids that callers could name."""
     memory.start_session()
     words = ("gate", "oil", "shed", "lamp", "tea", "rope")
     blocks = [
@@ -72,7 +72,7 @@ def filled(memory: SyncMemory) -> dict[str, Any]:
 
 @frozen
 class Kept:
-    """A log as it stands: every record with its payloads."""
+    """A whole log: every record with its payloads."""
 
     entries: tuple[tuple[Record, tuple[PayloadRow, ...]], ...]
     receipt: dict[str, Any]

@@ -1,4 +1,4 @@
-"""What strangers write: odd texts, odd numbers, odd documents, and bytes that were right once."""
+"""Strategies for malformed input: odd texts, numbers and documents, and changed valid bytes."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ documents: SearchStrategy[Any] = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=6,
 )
-"""Any value of JSON, and some that JSON does not know."""
+"""Any value of JSON, and some that JSON cannot represent."""
 
 
 @st.composite
 def changed(draw: st.DrawFn, sound: Sequence[bytes]) -> bytes:
-    """Draw bytes that were sound, and have been cut, flipped, doubled, put in or taken out."""
+    """Draw valid bytes with a part cut, flipped, doubled, inserted or removed."""
     data = bytearray(draw(st.sampled_from(sound)))
     for _ in range(draw(st.integers(1, 4))):
         at = draw(st.integers(0, max(0, len(data) - 1)))
@@ -57,7 +57,7 @@ def changed(draw: st.DrawFn, sound: Sequence[bytes]) -> bytes:
 
 @st.composite
 def displaced(draw: st.DrawFn, document: Any) -> Any:
-    """Draw a document in which one value, somewhere, is another one or is not there."""
+    """Draw a document in which one value is replaced or removed."""
     places = list(paths(document))
     path = draw(st.sampled_from(places)) if places else ()
     if not path:
@@ -69,7 +69,7 @@ def displaced(draw: st.DrawFn, document: Any) -> Any:
 
 
 def akin(value: Any, document: Any) -> SearchStrategy[Any]:
-    """Return values of the kind that one is of, those that stand elsewhere in a document too."""
+    """Return values of the same kind, including those elsewhere in a document."""
     others = [at(document, path) for path in paths(document)]
     alike = st.sampled_from([each for each in others if type(each) is type(value)])
     match value:

@@ -2,8 +2,8 @@
 
 The names go into ``NPY_DISABLE_CPU_FEATURES``, so that the golden tests can run once more
 without them. numpy warns about a name that it cannot dispatch and refuses one of its baseline,
-therefore numpy itself is asked: "found" is what can be dispatched *and* is present here.
-Prints an empty line where nothing is.
+so the names come from numpy: "found" lists those that can be dispatched *and* are present here.
+Prints an empty line if there are none.
 """
 
 from __future__ import annotations

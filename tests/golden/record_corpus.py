@@ -2,9 +2,9 @@
 
     python tests/golden/record_corpus.py
 
-What is in the corpus was, or may have been, written to somebody's log: a difference is a mistake in
-the code (or calls for a new version of the topic), never a reason to record again. So this program
-stops at the first difference and writes nothing.
+The bytes in the corpus have been, or may have been, written to a user's log: a difference is a
+mistake in the code (or calls for a new version of the topic), never a reason to record again. So
+this program stops at the first difference and writes nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from mnemic.adapters.codec import Codec
-from mnemic.adapters.entropy import SeededEntropy
+from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.events import Recorded
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -30,7 +30,7 @@ def examples() -> dict[str, dict[str, Recorded]]:
 
 
 def entry(topic: str, name: str, recorded: Recorded) -> dict[str, Any]:
-    """Return what the corpus keeps of one example."""
+    """Return the corpus entry of one example."""
     record, rows = Codec(SeededEntropy(f"{topic}/{name}")).encode(recorded)
     return {
         "version": record.version,
@@ -50,7 +50,7 @@ def entry(topic: str, name: str, recorded: Recorded) -> dict[str, Any]:
 
 
 def main() -> str:
-    """Record what is missing. Return what went wrong, or nothing."""
+    """Record missing examples. Return an error message, or an empty string."""
     missing: dict[Path, dict[str, Any]] = {}
     for topic, by_name in examples().items():
         path = CORPUS / f"{topic}.json"

@@ -1,9 +1,9 @@
 """The golden history: a fixed fortnight, played with fixed entropy on a clock that follows it.
 
 ``python tests/golden/scenario.py`` plays it and writes the log and its digests to a folder with the
-name of this release. Like the corpus they are never recorded again to make a test pass: a digest
-that moved means that some decision hangs on the processor, or that the meaning of a stored log has
-changed. A release that decides otherwise records a log of its own, and replays those before it.
+name of this release. Like the corpus they are never recorded again to make a test pass: a changed
+digest means that some decision depends on the processor, or that the meaning of a stored log has
+changed. A release that decides differently records a log of its own, and replays earlier ones.
 """
 
 from __future__ import annotations
@@ -16,31 +16,22 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from attrs import asdict
-
-from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.hashing import HashEmbedder
-from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
-from mnemic.kernel.policy import LEGACY, Policy
+from mnemic.adapters.system.clocks import ManualClock
+from mnemic.adapters.system.entropy import SeededEntropy
+from mnemic.kernel.policy import Policy
 
 HERE = Path(__file__).parent
 SOURCE = HERE.parent.parent / "examples" / "fortnight.jsonl"
 LOGS = HERE / "logs"
-LATEST = "0.4.0"
-"""The release whose log this scenario plays afresh, byte for byte."""
+LATEST = "0.5.0"
+"""The release whose log this scenario reproduces, byte for byte."""
 QUESTION = "how long does a gauge wait before it resends?"
 STEPS = 130
 """Lines of the fortnight that are played: sessions, revisions, outcomes and sweeps included."""
-POLICY = Policy(**LEGACY, name="golden", consolidate_chunk=16, degree_cap=4)
-"""The numbers of that release, which had none about zones but their ceilings."""
-
-
-def policy() -> Policy:
-    """Return ``POLICY`` in the bytes that the release wrote."""
-    told = {name: value for name, value in asdict(POLICY).items() if name not in LEGACY}
-    return Policy.parse(json.dumps(told, sort_keys=True, separators=(",", ":")))
+POLICY = Policy(name="golden", consolidate_chunk=16, degree_cap=4)
 
 
 def embedder() -> HashEmbedder:
@@ -78,7 +69,7 @@ class Player:
         self._blocks[step.get("key", learned.block_id)] = learned.block_id
 
     def _recall(self, step: dict[str, Any]) -> None:
-        # Chance has a say in every second one, so that its draws are in the log.
+        # Every second one explores, so that random draws are in the log.
         explore = 0.5 if len(self._decisions) % 2 else 0.0
         recalled = self._memory.recall(step["query"], top_k=step.get("top_k"), explore=explore)
         assert recalled.decision_id is not None
@@ -125,7 +116,7 @@ def play() -> tuple[MemoryStore, SyncMemory]:
     memory = SyncMemory.open(
         store,
         embedder=embedder(),
-        policy=policy(),
+        policy=POLICY,
         clock=clock,
         entropy=SeededEntropy("golden"),
     )

@@ -1,4 +1,4 @@
-"""What was ever written can be read for ever, and is still written the same way."""
+"""All bytes ever written can still be read, and events are still written in the same way."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.codec.registry import Registry
-from mnemic.adapters.entropy import SeededEntropy
+from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import PayloadRow, Record
 

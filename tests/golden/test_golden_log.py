@@ -1,4 +1,4 @@
-"""A whole history must come out alike on every processor, played afresh or from its log."""
+"""A whole history gives the same results on every processor, played again or from its log."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
-from mnemic.kernel.identity import decision_id
+from mnemic.adapters.system.clocks import ManualClock
+from mnemic.kernel.model.identity import decision_id
 from mnemic.kernel.ports import PayloadRow, Record
 
 HERE = Path(__file__).parent
@@ -75,6 +75,12 @@ def test_every_decision_of_a_stored_log_is_reproduced(release: str) -> None:
     outcomes = [memory.replay(decision_id(entry.version)).outcome for entry in decisions]
     assert len(outcomes) >= 8
     assert set(outcomes) == {"reproduced"}
+
+
+@pytest.mark.parametrize("release", [release for release in RELEASES if release < "0.5.0"])
+def test_a_space_of_an_older_release_keeps_its_default_frame(release: str) -> None:
+    answer = opened(stored(release)).recall(SCENARIO["QUESTION"], record=False)
+    assert (answer.frame, answer.verdict != "") == ("attention", True)
 
 
 def test_the_latest_log_gives_the_recorded_answer() -> None:

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mnemic.kernel import arithmetic
-from mnemic.kernel.arithmetic import MICROS_PER_DAY, MICROS_PER_HOUR, NANO
+from mnemic.kernel.numeric import arithmetic
+from mnemic.kernel.numeric.arithmetic import MICROS_PER_DAY, MICROS_PER_HOUR, NANO
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 POWERS = st.floats(-745.2, 709.78)
@@ -23,7 +23,7 @@ ACTIVE_US = st.integers(0, 10**16)
 
 
 def bits(values: NDArray[np.float64]) -> list[int]:
-    """Return the floats as they lie in memory, so that equal means equal to the last bit."""
+    """Return the bit patterns of floats, so that equal means equal to the last bit."""
     return [int(pattern) for pattern in values.view(np.int64)]
 
 
@@ -61,13 +61,13 @@ def test_ln_is_within_one_ulp(x: float) -> None:
 
 
 @given(st.lists(POWERS))
-def test_exp_of_an_array_is_exp_of_each_to_the_last_bit(powers: list[float]) -> None:
+def test_exp_of_an_array_equals_exp_of_each_bit_by_bit(powers: list[float]) -> None:
     x = np.array(powers, dtype=np.float64)
     assert bits(arithmetic.exp_each(x)) == bits(np.array([arithmetic.exp(p) for p in powers], "d"))
 
 
 @given(st.lists(st.floats(5e-324, 1.7e308)))
-def test_ln_of_an_array_is_ln_of_each_to_the_last_bit(numbers: list[float]) -> None:
+def test_ln_of_an_array_equals_ln_of_each_bit_by_bit(numbers: list[float]) -> None:
     x = np.array(numbers, dtype=np.float64)
     assert bits(arithmetic.ln_each(x)) == bits(np.array([arithmetic.ln(n) for n in numbers], "d"))
 
@@ -131,7 +131,7 @@ def test_nano_rounds_a_half_to_the_even_neighbour() -> None:
 
 
 @pytest.mark.parametrize("x", [math.nan, math.inf, -math.inf])
-def test_what_is_not_finite_has_no_nano_units(x: float) -> None:
+def test_infinity_and_nan_have_no_nano_units(x: float) -> None:
     with pytest.raises(ValueError, match="nano-units"):
         arithmetic.nano(x)
     with pytest.raises(ValueError, match="nano-units"):
@@ -182,7 +182,7 @@ def test_shares_of_arrays_equal_the_share_of_each(pairs: list[tuple[int, int]]) 
     assert arithmetic.share_each(parts, wholes).tolist() == expected
 
 
-def test_a_share_of_nothing_is_nothing() -> None:
+def test_a_share_of_zero_is_zero() -> None:
     assert arithmetic.share(0, 0) == 0
     assert arithmetic.share_each(integers([0, 1]), integers([0, 3])).tolist() == [0, 333_333_333]
 
@@ -237,7 +237,7 @@ def test_decay_is_within_a_nano_unit_of_the_truth(rate: int, idle: int) -> None:
 
 
 @given(SIGNALS, ACTIVE_US, ACTIVE_US)
-def test_what_idles_longer_never_keeps_more(rate: int, idle: int, more: int) -> None:
+def test_longer_idle_time_never_leaves_more(rate: int, idle: int, more: int) -> None:
     assert arithmetic.decayed(rate, idle + more) <= arithmetic.decayed(rate, idle) <= NANO
 
 

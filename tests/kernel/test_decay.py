@@ -1,4 +1,4 @@
-"""Formulas for one and for many must agree, down to odd rates and both sides of each threshold."""
+"""Scalar and array formulas must agree, also for odd rates and on both sides of each threshold."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mnemic.kernel.arithmetic import MICROS_PER_HOUR, NANO
-from mnemic.kernel.decay import (
+from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR, NANO
+from mnemic.kernel.policy import DEFAULT, Policy
+from mnemic.kernel.scoring.decay import (
     Ints,
     edge_rate,
     edge_rates,
@@ -16,7 +17,6 @@ from mnemic.kernel.decay import (
     effective_weights,
     halved,
 )
-from mnemic.kernel.policy import DEFAULT, Policy
 
 RATES = (0, 1, 2, 3, 10_000, 10_001, 999_999_999)
 COUNTS = (0, 9, 10, 11)

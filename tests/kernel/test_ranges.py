@@ -1,4 +1,4 @@
-"""What a policy is made of is a list where it says so, and never a text or an object."""
+"""List fields of a policy accept lists only, never a text or an object."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from mnemic.kernel.errors import PolicyRefused
 from mnemic.kernel.policy import DEFAULT, Policy
-from mnemic.kernel.ranges import Count, OneOf, Within, count, one_of, within
+from mnemic.kernel.policy.ranges import Count, OneOf, Within, count, one_of, within
 
 
 @pytest.mark.parametrize("value", ["", "ab", {}, {"ab": 1}, None, 7, ["ab"], [{"a": 1}], [["a"]]])
@@ -23,13 +23,13 @@ def test_words_are_a_list_of_texts(value: Any) -> None:
         Policy(durable_tags=value)
 
 
-def test_what_a_document_holds_makes_the_same_policy() -> None:
+def test_parsed_json_makes_the_same_policy() -> None:
     zones: Any = [["web", "external"]]
     assert Policy(zones=zones).zones == (("web", "external"),)
     assert Policy.parse(DEFAULT.body) == DEFAULT
 
 
-def test_checks_show_their_bounds() -> None:
+def test_validators_expose_their_bounds() -> None:
     assert (within(0.0, 2.0), count(high=9), one_of("a", "b")) == (
         Within(0.0, 2.0),
         Count(0, 9),

@@ -1,4 +1,4 @@
-"""Our FSRS-6 against the package of its authors."""
+"""FSRS-6 compared with the package of its authors."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from fsrs import Card, Rating, Scheduler
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.kernel.arithmetic import NANO
-from mnemic.kernel.retention import (
+from mnemic.kernel.numeric.arithmetic import NANO
+from mnemic.kernel.numeric.retention import (
     MICROS_PER_FSRS_DAY,
     Memory,
     Review,
@@ -29,11 +29,11 @@ steps = st.tuples(
     ),
     st.integers(1, 4),
 )
-"""Active time since the last review, and how it went."""
+"""Active time since the last review, and its rating."""
 
 
 def by_the_package(story: list[tuple[int, int]], ask_days: int) -> tuple[float, float, float]:
-    """Return stability, difficulty and what is left so many days after the last review."""
+    """Return stability, difficulty and retrievability *ask_days* after the last review."""
     scheduler, card, now = Scheduler(enable_fuzzing=False), Card(), START
     for waited_us, rating in story:
         now += timedelta(microseconds=waited_us)
@@ -55,7 +55,7 @@ def ours(story: list[tuple[int, int]]) -> Memory:
 
 
 @given(story=st.lists(steps, min_size=1, max_size=12), ask_days=st.integers(0, 5000))
-def test_any_story_of_reviews_ends_as_the_package_says(
+def test_any_sequence_of_reviews_agrees_with_the_package(
     story: list[tuple[int, int]], ask_days: int
 ) -> None:
     memory = ours(story)
@@ -66,16 +66,16 @@ def test_any_story_of_reviews_ends_as_the_package_says(
     assert retrievability(memory, at) == pytest.approx(left * NANO, abs=2)
 
 
-def test_between_whole_days_what_is_left_falls_smoothly() -> None:
+def test_retrievability_falls_smoothly_between_whole_days() -> None:
     hours = np.arange(0, 72, dtype=np.int64) * (MICROS_PER_FSRS_DAY // 24)
     left = retrievabilities(np.full(72, 2.3065), hours)
     assert (np.diff(left) < 0).all()
 
 
-def test_reps_count_what_went_well_after_the_first_and_lapses_what_did_not() -> None:
+def test_reps_count_later_successes_and_lapses_count_failures() -> None:
     memory = ours([(0, 3), (5, 3), (5, 1), (5, 4)])
     assert (memory.reps, memory.lapses, memory.reviewed_us) == (2, 1, 15)
 
 
-def test_nothing_is_remembered_of_what_was_never_reviewed() -> None:
+def test_without_reviews_there_is_no_memory() -> None:
     assert remembered([]) is None

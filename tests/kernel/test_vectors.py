@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.kernel import vectors
-from mnemic.kernel.arithmetic import NANO
 from mnemic.kernel.errors import LogCorrupt, VectorRefused
-from mnemic.kernel.vectors import Vector
+from mnemic.kernel.model import vectors
+from mnemic.kernel.model.vectors import Vector
+from mnemic.kernel.numeric.arithmetic import NANO
 
 FLOATS = st.floats(-1.0, 1.0) | st.floats(allow_nan=False, allow_infinity=False)
 THREE = st.lists(FLOATS, min_size=3, max_size=3)
@@ -32,14 +32,14 @@ def test_the_length_of_the_embedding_does_not_matter(scale: float) -> None:
     assert quantised([scale, -scale]).tolist() == [2874, -2874]
 
 
-def test_a_vector_of_zeros_stays_zero_and_is_like_nothing() -> None:
+def test_a_zero_vector_stays_zero_and_has_cosine_zero() -> None:
     zero = quantised([0.0, -0.0])
     assert zero.tolist() == [0, 0]
     assert vectors.cosine(zero, quantised([1.0, 0.0])) == 0
     assert vectors.cosine(zero, zero) == 0
 
 
-def test_any_kind_of_number_is_taken() -> None:
+def test_any_numeric_type_is_accepted() -> None:
     expected = quantised([1.0, 2.0]).tolist()
     assert vectors.quantise(np.array([1, 2], dtype=np.float32), dimension=2).tolist() == expected
     assert vectors.quantise(np.array([1, 2], dtype=np.float16), dimension=2).tolist() == expected
@@ -70,7 +70,7 @@ def test_cosine_is_symmetric_bounded_and_close_to_the_truth(a: list[float], b: l
 
 
 @given(THREE.filter(any))
-def test_a_vector_is_exactly_like_itself(values: list[float]) -> None:
+def test_a_vector_has_cosine_one_with_itself(values: list[float]) -> None:
     vector = quantised(values)
     assert vectors.cosine(vector, vector) == NANO
     assert vectors.cosine(vector, -vector) == -NANO
@@ -136,7 +136,7 @@ def test_vectors_cannot_be_changed() -> None:
         ([-math.inf, 0.0], "component 0 is -inf"),
     ],
 )
-def test_what_is_no_vector_of_the_promised_size_is_refused(
+def test_values_that_are_not_a_vector_of_the_declared_size_are_refused(
     values: list[float], message: str
 ) -> None:
     with pytest.raises(VectorRefused, match=message) as refusal:

@@ -1,4 +1,4 @@
-"""Random logs, as two agents would write them who share a space."""
+"""Random logs as written by two agents that share a space."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.adapters.system.clocks import ManualClock
 from mnemic.kernel.errors import Refused
 from mnemic.kernel.events import RecallRecorded, Recorded
-from mnemic.kernel.identity import decision_id
+from mnemic.kernel.model.identity import decision_id
 from mnemic.specs.strategies import clocks, commands
 from mnemic.specs.strategies.commands import NAMES
 from mnemic.specs.strategies.vectors import PlaneEmbedder
 from tests.agreement.agents import POLICIES, Agent, Command, any_commands
-from tests.agreement.witnesses import read
+from tests.agreement.log_checker import read
 
 HUB = st.sampled_from((0, 0, 0, 1))
 SPOKE = st.integers(min_value=1, max_value=7)
@@ -45,7 +45,7 @@ SAID = [
     {"content": "angle 3: two", "author": "Ben", "category": "message", "metadata": {"a": 1}},
     {"content": "angle 4: two", "author": "Ann", "thread": "talk"},
 ]
-"""What commands do not say: authors, threads and metadata."""
+"""Fields that commands lack: authors, threads and metadata."""
 TURNS: st.SearchStrategy[list[Command]] = st.one_of(
     *[any_commands().map(lambda command: [command])] * 3,
     st.lists(TIES, min_size=4, max_size=9),
@@ -60,9 +60,9 @@ TURNS: st.SearchStrategy[list[Command]] = st.one_of(
 
 @st.composite
 def logs(draw: st.DrawFn) -> list[Recorded]:
-    """What random commands leave in a log, some of it erased since.
+    """Logs of random commands, with some texts erased since.
 
-    A re-embedding may stand somewhere in the middle, so that there are vectors of two models.
+    A re-embedding may occur somewhere in the middle, so that there are vectors of two models.
     """
     first = draw(st.lists(commands.lessons(), min_size=4, max_size=8))
     begun: list[Command] = [
@@ -87,7 +87,7 @@ def logs(draw: st.DrawFn) -> list[Recorded]:
 
 
 def _play(agents: Sequence[Agent], turns: Sequence[Sequence[Command]]) -> None:
-    """Let the first agent do most and the other every third turn; what is refused is not done."""
+    """Run most turns by the first agent and every third by the other; refusals are ignored."""
     for place, turn in enumerate(turns):
         agent = agents[place % 3 == 2]
         for command in turn:

@@ -1,4 +1,4 @@
-"""The ledger at any version: what was added up to it, less what was retracted up to it."""
+"""The ledger at any version: additions up to it, less retractions up to it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from mnemic.kernel.events import (
     Member,
     Recorded,
 )
-from mnemic.kernel.identity import BlockId, CommandId, CompositionId
-from mnemic.projections.ledger import Ledger
+from mnemic.kernel.model.identity import BlockId, CommandId, CompositionId
+from mnemic.projections.ledger.ledger import Ledger
 
 LANE = CompositionId("lane")
 FIRST = BlocksComposed(members=(Member(block_id=BlockId("1" * 16), role="primary"),))
@@ -18,7 +18,7 @@ NAMED = BlocksComposed(members=FIRST.members, composition_id=LANE)
 
 
 def at(version: int) -> Recorded:
-    """Return an envelope; the ledger is told what is in it apart."""
+    """Return an envelope; the event itself is passed to the ledger separately."""
     return Recorded(
         version=version,
         active_us=10 * version,
@@ -28,7 +28,7 @@ def at(version: int) -> Recorded:
     )
 
 
-def standing() -> Ledger:
+def two_compositions() -> Ledger:
     """Two compositions at 3 and 5, labels of the second at 6 and 7, the first of them gone at 8."""
     ledger = Ledger()
     ledger.compose(FIRST, at(3), [4])
@@ -44,7 +44,7 @@ def labels(ledger: Ledger, version: int) -> list[str]:
 
 
 def test_a_composition_goes_by_its_own_id_or_by_its_version() -> None:
-    ledger = standing()
+    ledger = two_compositions()
     first, second = ledger.find("c3", 9), ledger.find("lane", 9)
     assert first is not None
     assert second is not None
@@ -53,8 +53,8 @@ def test_a_composition_goes_by_its_own_id_or_by_its_version() -> None:
     assert [ledger.find(name, 9) for name in ("c5", "nothing", 7, None)] == [None] * 4
 
 
-def test_what_was_composed_later_is_not_there_yet() -> None:
-    ledger = standing()
+def test_a_later_composition_is_not_visible() -> None:
+    ledger = two_compositions()
     assert ledger.find("lane", 4) is None
     assert [each.version for each in ledger.upto(4)] == [3]
     assert [each.version for each in ledger.of(4, 4)] == [3]
@@ -62,14 +62,14 @@ def test_what_was_composed_later_is_not_there_yet() -> None:
 
 
 def test_compositions_come_latest_first_and_each_once_for_a_block_in_two_roles() -> None:
-    ledger = standing()
+    ledger = two_compositions()
     assert [each.version for each in ledger.upto(9)] == [5, 3]
     assert [each.version for each in ledger.of(4, 9)] == [5, 3]
     assert ledger.of(7, 9) == []
 
 
 def test_a_label_counts_from_its_version_until_it_is_retracted() -> None:
-    ledger = standing()
+    ledger = two_compositions()
     assert [labels(ledger, version) for version in range(5, 10)] == [
         [],
         ["dead_end"],
@@ -81,7 +81,7 @@ def test_a_label_counts_from_its_version_until_it_is_retracted() -> None:
 
 
 def test_a_retracted_label_can_still_be_looked_up() -> None:
-    ledger = standing()
+    ledger = two_compositions()
     found = ledger.label_at(6, 9)
     assert found is not None
     assert (found.event.label, found.retracted, found.counts_at(7), found.counts_at(8)) == (

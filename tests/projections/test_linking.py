@@ -9,12 +9,17 @@ from attrs import evolve, frozen
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from mnemic.kernel import vectors
-from mnemic.kernel.arithmetic import MICROS_PER_HOUR, NANO, Integers
-from mnemic.kernel.vectors import Vector
-from mnemic.projections.index import VectorIndex
-from mnemic.projections.linking import LinkRule, best_match, link_candidates, near_matches
-from mnemic.projections.rows.held import Held
+from mnemic.kernel.model import vectors
+from mnemic.kernel.model.vectors import Vector
+from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR, NANO, Integers
+from mnemic.projections.vectors.index import VectorIndex
+from mnemic.projections.vectors.local_rows import LocalRows
+from mnemic.projections.view.linking import (
+    LinkRule,
+    best_match,
+    link_candidates,
+    near_matches,
+)
 
 Links = list[list[tuple[int, int]]]
 DOMAIN_RULE = LinkRule()
@@ -41,17 +46,17 @@ class Case:
 
     @property
     def ids(self) -> list[str]:
-        """Ids whose order has nothing to do with that of the ordinals."""
+        """Ids whose order is unrelated to that of the ordinals."""
         return [hashlib.sha256(bytes([n])).hexdigest()[:16] for n in range(len(self.blocks))]
 
     @property
     def tag_sets(self) -> list[frozenset[str]]:
-        """The sets of tags that there are."""
+        """The distinct sets of tags."""
         return list(dict.fromkeys(block.tags for block in self.blocks))
 
     @property
     def pool_rows(self) -> Integers:
-        """The rows of those of the pool that have a vector."""
+        """The rows of the blocks of the pool that have a vector."""
         return integers([row for row in (self.rows[n] for n in self.pool) if row >= 0])
 
     @property
@@ -77,7 +82,7 @@ def plain_signals(case: Case, a: Block, b: Block) -> dict[str, int]:
 
 
 def plain_score(case: Case, a: Block, b: Block) -> int | None:
-    """Return the score of a pair, or None where the guard stands before it."""
+    """Return the score of a pair, or None if its cosine is below the guard."""
     if a.vector is None or b.vector is None:
         return None
     signals = plain_signals(case, a, b)
@@ -107,7 +112,7 @@ def plain_links(case: Case) -> Links:
 
 
 def index_of(case: Case) -> VectorIndex:
-    index = VectorIndex(Held(chunk_components=case.chunk_components))
+    index = VectorIndex(LocalRows(chunk_components=case.chunk_components))
     for ordinal in reversed(range(len(case.blocks))):
         vector = case.blocks[ordinal].vector
         if vector is not None:
@@ -239,7 +244,7 @@ def link_of(other: Block) -> Links:
     return links(Case(blocks=[EAST, other], new=[0], pool=[0, 1]))
 
 
-def test_a_twin_scores_a_whole() -> None:
+def test_identical_blocks_score_one() -> None:
     assert link_of(EAST) == [[(1, NANO)]]
 
 
@@ -250,7 +255,7 @@ def test_weights_that_exceed_a_whole_by_rounding_give_no_score_beyond_it() -> No
     assert links(twins) == [[(1, NANO)]]
 
 
-def test_cosine_alone_in_another_category_far_apart_is_just_enough_when_whole() -> None:
+def test_a_cosine_of_one_alone_suffices_for_an_edge() -> None:
     lonely = evolve(EAST, tags=frozenset(), category=1, reinforced_us=10**15 + FAR)
     assert link_of(lonely) == [[(1, 595_000_000)]]
 
@@ -269,7 +274,7 @@ def test_equal_scores_are_ordered_by_id_and_the_sixth_is_left_out() -> None:
 
 
 def test_a_candidate_that_comes_late_still_takes_its_place() -> None:
-    # Settled one by one, in an order that has nothing to do with their scores.
+    # Settled one by one, in an order unrelated to their scores.
     tilted = [evolve(EAST, vector=vector(1, n * 7 % 30 / 15)) for n in range(30)]
     tagged = [evolve(block, tags=frozenset("abc"[n % 3])) for n, block in enumerate(tilted)]
     case = Case(
@@ -335,18 +340,26 @@ def test_the_best_match_is_the_highest_cosine_then_the_lowest_id(case: Case, que
     assert best_match(index_of(case), query, case.pool_rows, ids=case.ids) == expected
 
 
-@given(cases(), st.lists(VECTORS, max_size=5), st.sampled_from([0, 1, 500_000_000, NANO]))
-def test_near_matches_are_all_that_reach_the_floor_best_first(
-    case: Case, queries: list[Vector], floor: int
+@given(
+    cases(),
+    st.lists(VECTORS, max_size=5),
+    st.sampled_from([0, 1, 500_000_000, NANO]),
+    st.integers(min_value=1, max_value=6),
+)
+def test_near_matches_are_the_best_that_reach_the_floor_best_first(
+    case: Case, queries: list[Vector], floor: int, most: int
 ) -> None:
     expected: Links = []
     for query in queries:
         compared = [(n, case.blocks[n].vector) for n in case.pool if n % 3]
         cosines = [(n, vectors.cosine(query, v)) for n, v in compared if v is not None]
         near = [match for match in cosines if match[1] >= floor]
-        expected.append(sorted(near, key=lambda match: (-match[1], case.ids[match[0]])))
+        best = sorted(near, key=lambda match: (-match[1], case.ids[match[0]]))
+        expected.append(best[:most])
     index, rows, ids = index_of(case), case.pool_rows, case.ids
-    found = near_matches(index, queries, rows, counts=lambda n: n % 3 > 0, ids=ids, floor=floor)
+    found = near_matches(
+        index, queries, rows, counts=lambda n: n % 3 > 0, ids=ids, floor=floor, most=most
+    )
     assert found == expected
 
 
@@ -357,5 +370,7 @@ def test_an_empty_pool_matches_nothing() -> None:
         vector(1, 0),
     )
     assert best_match(index, query, nobody, ids=["a"]) is None
-    found = near_matches(index, [query], nobody, counts=lambda n: n >= 0, ids=["a"], floor=0)
+    found = near_matches(
+        index, [query], nobody, counts=lambda n: n >= 0, ids=["a"], floor=0, most=1
+    )
     assert found == [[]]

@@ -1,4 +1,4 @@
-"""Which block a query means, and what a confidence is worth."""
+"""Matching a query to one block, and the confidence of the match."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.kernel.arithmetic import NANO
-from mnemic.projections.matching import confidence
+from mnemic.kernel.numeric.arithmetic import NANO
+from mnemic.projections.retrieval.matching import confidence
 
 parts = st.integers(0, NANO)
 
@@ -33,7 +33,7 @@ def test_a_confidence_is_the_logistic_of_its_parts(
 
 
 @given(parts, parts, parts, parts)
-def test_more_of_any_part_is_never_less_sure(words: int, cosine: int, gap: int, more: int) -> None:
+def test_confidence_rises_with_every_part(words: int, cosine: int, gap: int, more: int) -> None:
     least = confidence(words, cosine, gap)
     assert confidence(max(words, more), cosine, gap) >= least
     assert confidence(words, max(cosine, more), gap) >= least

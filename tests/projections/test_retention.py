@@ -2,13 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.kernel.arithmetic import NANO
-from mnemic.projections import views
-from mnemic.projections.retention import memory_of, retrievability
-from mnemic.projections.views import View
+from mnemic.adapters.system.clocks import ManualClock
+from mnemic.kernel.numeric.arithmetic import NANO
+from mnemic.projections.retrieval.retention import memory_of, retrievability
+from mnemic.projections.view import View, as_of
 
 
 def opened(clock: ManualClock) -> SyncMemory:
@@ -17,7 +16,7 @@ def opened(clock: ManualClock) -> SyncMemory:
 
 def view_of(memory: SyncMemory, version: int | None = None) -> View:
     state = memory._space.state  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
-    return views.as_of(state, state.version if version is None else version)
+    return as_of(state, state.version if version is None else version)
 
 
 def all_left(view: View) -> list[int]:
@@ -25,7 +24,7 @@ def all_left(view: View) -> list[int]:
     return found
 
 
-def test_a_block_that_waits_has_no_retention_and_a_promoted_one_all_of_it() -> None:
+def test_retention_is_zero_in_the_inbox_and_full_after_promotion() -> None:
     with opened(ManualClock()) as memory:
         memory.learn("The valve sticks in winter.")
         memory.consolidate()
@@ -35,7 +34,7 @@ def test_a_block_that_waits_has_no_retention_and_a_promoted_one_all_of_it() -> N
         assert memory_of(view, 1) is None
 
 
-def test_retention_falls_with_active_hours_and_an_outcome_brings_it_back() -> None:
+def test_retention_falls_with_active_hours_and_an_outcome_restores_it() -> None:
     clock = ManualClock()
     with opened(clock) as memory:
         block = memory.learn("The valve sticks in winter.").block_id
@@ -54,7 +53,7 @@ def test_retention_falls_with_active_hours_and_an_outcome_brings_it_back() -> No
         assert before.stability < after.stability
 
 
-def test_a_view_of_the_past_knows_no_later_review() -> None:
+def test_a_view_of_the_past_ignores_later_reviews() -> None:
     with opened(ManualClock()) as memory:
         block = memory.learn("The valve sticks in winter.").block_id
         memory.consolidate()
@@ -68,7 +67,7 @@ def test_a_view_of_the_past_knows_no_later_review() -> None:
         assert now.lapses == 2
 
 
-def test_many_blocks_read_as_each_alone() -> None:
+def test_retention_of_many_blocks_equals_that_of_each() -> None:
     clock = ManualClock()
     with opened(clock) as memory:
         blocks = [memory.learn(f"Fact number {one}").block_id for one in range(4)]

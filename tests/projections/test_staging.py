@@ -1,14 +1,19 @@
-"""Staged pairs at any version: the same pairs, in the same order, as a log that was cut there."""
+"""Staged pairs at any version: the same pairs in the same order as in a log cut there."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.kernel.identity import BlockId
-from mnemic.projections.mappings import Ledgered
-from mnemic.projections.returns import Returns
-from mnemic.projections.staging import Refreshed, Staged, Staging, order_of
+from mnemic.kernel.model.identity import BlockId
+from mnemic.projections.blocks.retrieval_counts import RetrievalCounts
+from mnemic.projections.graph.staging import (
+    Refreshed,
+    Staged,
+    Staging,
+    order_of,
+)
+from mnemic.projections.storage.versioned_maps import VersionedMap
 
 IDS = [BlockId(letter * 16) for letter in "dbac"]
 """By number; not in the order of the numbers."""
@@ -35,7 +40,7 @@ steps = st.lists(
 
 
 @given(happened=steps)
-def test_staging_at_a_version_is_what_a_log_cut_there_leaves(
+def test_staging_at_a_version_equals_that_of_a_log_cut_there(
     happened: list[list[tuple[str, Ends]]],
 ) -> None:
     whole = played(happened)
@@ -57,7 +62,7 @@ def test_the_pairs_of_a_block_are_found_without_looking_at_others(
         )
 
 
-def test_pairs_go_by_sessions_then_by_age_then_by_id() -> None:
+def test_pairs_are_evicted_by_sessions_then_age_then_id() -> None:
     staging = played(
         [
             [("s1", (0, 1)), ("s1", (2, 3))],
@@ -70,14 +75,14 @@ def test_pairs_go_by_sessions_then_by_age_then_by_id() -> None:
     assert list(staging.order(IDS)) == [(ends, 2 if ends == (0, 1) else 1) for ends in order]
 
 
-def test_a_pair_that_was_dropped_begins_anew() -> None:
+def test_a_dropped_pair_starts_again_from_zero() -> None:
     staging = played([[("s1", (0, 1))], [("", (0, 1))], [("s2", (0, 1))]])
     assert staging.current == {(0, 1): Staged(("s2",), 2)}
     assert (staging.at(1), staging.at(0)) == ({}, {(0, 1): Staged(("s1",), 0)})
 
 
 def test_a_ledger_keeps_the_order_of_puts_that_share_a_version() -> None:
-    ledger: Ledgered[str] = Ledgered()
+    ledger: VersionedMap[str] = VersionedMap()
     for key, version in (("a", 0), ("b", 0), ("b", 1), ("a", 1), ("c", 1), ("b", 2)):
         ledger.put(key, version, "here")
     assert [list(ledger.at(version)) for version in (0, 1, 2)] == [
@@ -99,8 +104,8 @@ def test_an_edge_is_known_to_be_used_from_its_first_use_on() -> None:
     ]
 
 
-def test_returns_are_counted_by_frame_up_to_a_version() -> None:
-    returns = Returns()
+def test_retrievals_are_counted_by_frame_up_to_a_version() -> None:
+    returns = RetrievalCounts()
     for version, frame in ((1, "task"), (4, "attention"), (4, "task"), (9, "task")):
         returns.note(0, frame, version)
     assert [returns.counts(0, version) for version in (0, 1, 4, 9)] == [

@@ -1,4 +1,4 @@
-"""A memory that reads real sentences, and one that is told which texts are near each other."""
+"""Fixtures: memories with the bundled embedder, and with scripted vectors."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.hashing import ScriptedEmbedder, with_cosine
-from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
-from mnemic.kernel.identity import BlockId
+from mnemic.adapters.system.clocks import ManualClock
+from mnemic.adapters.system.entropy import SeededEntropy
+from mnemic.kernel.model.identity import BlockId
 
 Open: TypeAlias = Callable[..., SyncMemory]
 Learn: TypeAlias = Callable[..., list[BlockId]]
@@ -34,7 +34,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def opened(clock: ManualClock) -> Generator[Open]:
-    """Open memories on stores of their own; without an embedder they have the bundled one."""
+    """Open memories on stores of their own; by default with the bundled embedder."""
     handles = count()
     with ExitStack() as stack:
 
@@ -65,7 +65,7 @@ def learn() -> Learn:
 
 @pytest.fixture
 def near() -> Callable[..., ScriptedEmbedder]:
-    """Return an embedder for texts that are apart, but for some that are near the first."""
+    """Return an embedder for unrelated texts, some of which are near the first."""
 
     def script(texts: Sequence[str], **cosines: float) -> ScriptedEmbedder:
         axes = [tuple(float(n == place) for n in range(SIZE)) for place in range(len(texts))]

@@ -1,4 +1,4 @@
-"""Something new is learned, and at once it is clear what it belongs to."""
+"""A block is connected right after it is learned."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def test_the_last_block_learned_and_the_last_ones_recalled_are_remembered(
     assert (made.source_id, made.target_id, made.action) == (reason, rule, "created")
 
 
-def test_what_waits_in_the_inbox_can_be_connected_and_keeps_its_edge(
+def test_a_block_in_the_inbox_can_be_connected_and_keeps_its_edge(
     opened: Open, learn: Learn
 ) -> None:
     memory = opened(policy=Policy(auto_consolidate=False))
     (rule,) = learn(memory, RULE)
     reason = memory.learn(REASON).block_id
     memory.connect(reason, rule, "elaborates", note="why the rule exists")
-    standing = Edge(
+    existing = Edge(
         source_id=reason,
         target_id=rule,
         relation="elaborates",
@@ -46,14 +46,12 @@ def test_what_waits_in_the_inbox_can_be_connected_and_keeps_its_edge(
         anchor_hour=0.0,
         note="why the rule exists",
     )
-    assert (memory.block(reason).status, memory.edges(rule)) == ("inbox", (standing,))
+    assert (memory.block(reason).status, memory.edges(rule)) == ("inbox", (existing,))
     memory.consolidate()
-    assert (memory.block(reason).status, memory.edges(rule)) == ("active", (standing,))
+    assert (memory.block(reason).status, memory.edges(rule)) == ("active", (existing,))
 
 
-def test_an_id_that_was_made_up_is_refused_with_the_way_to_a_right_one(
-    memory: SyncMemory, learn: Learn
-) -> None:
+def test_an_unknown_id_is_refused_with_a_recovery(memory: SyncMemory, learn: Learn) -> None:
     (rule,) = learn(memory, RULE)
     with pytest.raises(BlockNotFound) as refused:
         memory.connect("abcdef0123456789", rule)

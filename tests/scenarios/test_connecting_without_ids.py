@@ -1,4 +1,4 @@
-"""The agent knows what belongs together, in its own words, and has no ids at hand."""
+"""Blocks are connected by descriptions, without ids."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ RESTORE = "A restore was last rehearsed in March and took forty minutes"
 CANTEEN = "The canteen closes at half past two on Fridays"
 
 
-def test_two_descriptions_stand_for_two_ids(memory: SyncMemory, learn: Learn) -> None:
+def test_two_descriptions_replace_two_ids(memory: SyncMemory, learn: Learn) -> None:
     backup, restore, _ = learn(memory, BACKUP, RESTORE, CANTEEN)
     before = memory.status().version
     preview = memory.connect_by_query(
@@ -42,7 +42,7 @@ def test_two_descriptions_stand_for_two_ids(memory: SyncMemory, learn: Learn) ->
     ]
 
 
-def test_what_nothing_matches_is_not_connected_to_the_next_best_thing(
+def test_a_query_without_a_match_is_not_connected_to_the_next_best_block(
     memory: SyncMemory, learn: Learn
 ) -> None:
     learn(memory, BACKUP, RESTORE, CANTEEN)
@@ -52,11 +52,11 @@ def test_what_nothing_matches_is_not_connected_to_the_next_best_thing(
     )
     assert (tried.action, tried.connect_result) == ("insufficient_confidence", None)
     assert tried.target_confidence < 0.7
-    assert tried.source_content == BACKUP  # what matched is told even so
+    assert tried.source_content == BACKUP  # the match is reported nevertheless
     assert memory.status().version == before
 
 
-def test_a_frame_narrows_what_a_description_may_match(memory: SyncMemory, learn: Learn) -> None:
+def test_a_frame_restricts_what_a_description_may_match(memory: SyncMemory, learn: Learn) -> None:
     (mine,) = learn(memory, "I check every restore before I report it", tags=["self/value"])
     (restore,) = learn(memory, RESTORE)
     described = "I check every restore", "a restore was last rehearsed in March"
@@ -67,7 +67,7 @@ def test_a_frame_narrows_what_a_description_may_match(memory: SyncMemory, learn:
     assert framed.action == "insufficient_confidence"  # one block is not two
 
 
-def test_looking_for_a_match_is_not_a_recall(memory: SyncMemory, learn: Learn) -> None:
+def test_matching_is_not_a_recall(memory: SyncMemory, learn: Learn) -> None:
     backup, restore, _ = learn(memory, BACKUP, RESTORE, CANTEEN)
     memory.connect_by_query(BACKUP, RESTORE)
     assert [memory.block(block).retrievals for block in (backup, restore)] == [0, 0]

@@ -1,4 +1,4 @@
-"""Two blocks that come up together and do not agree, or agree for different cases."""
+"""Two recalled blocks contradict each other, or hold for different cases."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NOTES = "Meeting notes are kept for a year"
 QUESTION = "should embeddings be cached"
 
 
-def test_the_other_side_is_shown_as_a_counterpoint_and_not_as_support(
+def test_a_contradicting_block_is_shown_as_a_counterpoint_and_not_as_support(
     memory: SyncMemory, learn: Learn
 ) -> None:
     cache, fresh, _ = learn(memory, CACHE, FRESH, NOTES)
@@ -19,22 +19,23 @@ def test_the_other_side_is_shown_as_a_counterpoint_and_not_as_support(
     memory.connect(
         cache, fresh, "contradicts", note="settled texts against edited ones", if_exists="update"
     )
-    told = memory.recall(QUESTION, top_k=1)
-    assert (told.block_ids, [block.id for block in told.counterpoints]) == ((cache,), [fresh])
-    assert FRESH in told.text
+    answer = memory.recall(QUESTION, top_k=1)
+    # The question cannot tell them apart, so the newer comes first.
+    assert (answer.block_ids, [block.id for block in answer.counterpoints]) == ((fresh,), [cache])
+    assert f"{CACHE} (2026-01-01) (earlier; contradicted by [{fresh[:8]}])" in answer.text
     both = memory.recall(QUESTION, top_k=2)
     assert [block.was_expanded for block in both.blocks] == [False, False]
     assert {block.id for block in both.counterpoints} == {cache, fresh}
 
 
-def test_what_contradicts_is_never_brought_in_as_a_neighbour(
+def test_a_contradicting_block_is_never_returned_as_a_neighbour(
     memory: SyncMemory, learn: Learn
 ) -> None:
     notes, cache = learn(memory, NOTES, CACHE)
     memory.connect(notes, cache, "contradicts")
-    told = memory.recall("how long are meeting notes kept", top_k=5)
-    assert [block.id for block in told.blocks if block.was_expanded] == []
-    assert [block.id for block in told.counterpoints if block.id == cache] == [cache]
+    answer = memory.recall("how long are meeting notes kept", top_k=5)
+    assert [block.id for block in answer.blocks if block.was_expanded] == []
+    assert [block.id for block in answer.counterpoints if block.id == cache] == [cache]
 
 
 def test_different_cases_get_a_relation_of_their_own_that_weighs_like_similar(
@@ -47,7 +48,7 @@ def test_different_cases_get_a_relation_of_their_own_that_weighs_like_similar(
     )
     made = memory.connect(few, many, " Context_Partitioned ", note="precision, or exploration")
     assert (made.action, made.relation, made.weight) == ("created", "context_partitioned", 0.65)
-    told = memory.recall("how many results for a task that needs precision", top_k=2)
-    assert (told.block_ids, told.counterpoints) == ((few, many), ())
+    answer = memory.recall("how many results for a task that needs precision", top_k=2)
+    assert (answer.block_ids, answer.counterpoints) == ((few, many), ())
     again = memory.connect(many, few, "CONTEXT_PARTITIONED")
     assert (again.action, again.weight, again.warnings) == ("reinforced", 0.75, ())

@@ -1,4 +1,4 @@
-"""A hub has all the edges it may have, and one more is wanted."""
+"""A hub at its degree cap gets one more connection."""
 
 from __future__ import annotations
 
@@ -19,19 +19,17 @@ TEXTS = ["hub", *SPOKES, "rim", "insight"]
 
 @pytest.fixture
 def found(opened: Open, near: Near) -> SyncMemory:
-    """A memory in which likeness ties a hub to as many blocks as the cap allows."""
+    """A memory in which similarity connects a hub to as many blocks as the cap allows."""
     return opened(embedder=near(TEXTS, **dict.fromkeys(SPOKES, 0.5)))
 
 
 @pytest.fixture
 def apart(opened: Open, near: Near) -> SyncMemory:
-    """A memory in which nothing is like anything."""
+    """A memory in which no two blocks are similar."""
     return opened(embedder=near(TEXTS))
 
 
-def test_a_found_edge_makes_way_and_both_its_ends_can_be_read_off_the_result(
-    found: SyncMemory, learn: Learn
-) -> None:
+def test_a_displaced_edge_is_reported_with_both_ends(found: SyncMemory, learn: Learn) -> None:
     hub, *_, insight = learn(found, *TEXTS)
     before = {edge for edge in found.edges(hub) if edge.relation == "similar"}
     assert len(before) == 10
@@ -50,9 +48,7 @@ def test_a_found_edge_makes_way_and_both_its_ends_can_be_read_off_the_result(
     assert behind == ["edge-connected", "edge-connected"]
 
 
-def test_with_ten_assertions_the_eleventh_waits_until_somebody_makes_room(
-    apart: SyncMemory, learn: Learn
-) -> None:
+def test_with_ten_assertions_the_eleventh_waits_for_room(apart: SyncMemory, learn: Learn) -> None:
     hub, *spokes, _, insight = learn(apart, *TEXTS)
     for spoke in spokes:
         apart.connect(hub, spoke)
@@ -69,7 +65,9 @@ def test_with_ten_assertions_the_eleventh_waits_until_somebody_makes_room(
     assert apart.block(hub).degree == 10
 
 
-def test_an_earned_edge_is_as_safe_as_an_asserted_one(apart: SyncMemory, learn: Learn) -> None:
+def test_an_outcome_edge_is_as_protected_as_an_asserted_one(
+    apart: SyncMemory, learn: Learn
+) -> None:
     hub, *spokes, _, insight = learn(apart, *TEXTS)
     for spoke in spokes:
         apart.outcome([hub, spoke], 1.0)

@@ -1,9 +1,9 @@
-"""The day is done; the agent looks back at what it touched and ties it together."""
+"""At the end of a session, an agent connects the blocks it touched."""
 
 from __future__ import annotations
 
-from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.system.clocks import ManualClock
 from tests.scenarios.conftest import Learn
 
 OLD = "The old office had no lift"
@@ -15,7 +15,7 @@ DAY = (
 
 
 def reflected(memory: SyncMemory, learn: Learn, clock: ManualClock) -> tuple[str, ...]:
-    """Let a day pass on which three things are learned, and return them."""
+    """Run a session in which three blocks are learned, and return them."""
     learn(memory, OLD)
     with memory.session():
         blocks = [memory.learn(text).block_id for text in DAY]
@@ -41,7 +41,7 @@ def test_the_blocks_of_the_session_are_listed_until_a_new_one_begins(
     assert memory.session_block_ids == ()
 
 
-def test_many_connections_are_one_command_and_a_slip_spoils_none_of_them(
+def test_many_connections_are_one_command_and_an_invalid_one_spoils_none(
     memory: SyncMemory, learn: Learn, clock: ManualClock
 ) -> None:
     fast, ask, unfriendly = reflected(memory, learn, clock)

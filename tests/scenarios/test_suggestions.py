@@ -1,4 +1,4 @@
-"""The memory notices what belongs together and asks; the agent decides what it means."""
+"""The memory suggests connections; the agent decides on their relations."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ Near = Callable[..., ScriptedEmbedder]
 
 @pytest.fixture
 def memory(opened: Open, near: Near) -> SyncMemory:
-    """A memory in which a question brings up two blocks that are not like each other."""
+    """A memory in which a question returns two blocks that are not similar."""
     return opened(embedder=near(["question", "tide", "moon"], tide=0.5, moon=0.5))
 
 
-def test_before_use_alone_ties_two_blocks_the_agent_is_asked_what_ties_them(
+def test_a_pair_is_suggested_before_coretrieval_connects_it(
     memory: SyncMemory, learn: Learn
 ) -> None:
     tide, moon = learn(memory, "tide", "moon")
     with memory.session():
         memory.recall("question")
     with memory.session():
-        told = memory.recall("question", suggest=True)
-        (suggestion,) = told.suggested_connections
+        answer = memory.recall("question", suggest=True)
+        (suggestion,) = answer.suggested_connections
         assert {suggestion.source_id, suggestion.target_id} == {tide, moon}
         assert {suggestion.source_content, suggestion.target_content} == {"tide", "moon"}
         assert (suggestion.suggested_relation, bool(suggestion.reason)) == ("co_occurs", True)
@@ -42,7 +42,9 @@ def test_before_use_alone_ties_two_blocks_the_agent_is_asked_what_ties_them(
     assert [edge.relation for edge in memory.edges(tide)] == ["supports"]
 
 
-def test_left_alone_the_third_session_ties_them(memory: SyncMemory, learn: Learn) -> None:
+def test_without_action_the_third_session_connects_the_pair(
+    memory: SyncMemory, learn: Learn
+) -> None:
     tide, _ = learn(memory, "tide", "moon")
     for _ in range(3):
         with memory.session():
@@ -52,7 +54,7 @@ def test_left_alone_the_third_session_ties_them(memory: SyncMemory, learn: Learn
     assert (edge.relation, edge.weight, edge.origin) == ("co_occurs", 0.55, "co_retrieval")
 
 
-def test_blocks_that_are_very_much_alike_and_have_no_edge_are_suggested(
+def test_very_similar_blocks_without_an_edge_are_suggested(
     opened: Open, near: Near, learn: Learn
 ) -> None:
     policy = Policy(name="no edges by likeness", edge_threshold=1.0)
@@ -64,7 +66,7 @@ def test_blocks_that_are_very_much_alike_and_have_no_edge_are_suggested(
     assert suggestion.confidence > 0.8
 
 
-def test_there_are_never_more_than_three_and_none_unasked(
+def test_at_most_three_suggestions_and_none_by_default(
     opened: Open, near: Near, learn: Learn
 ) -> None:
     alike = [f"flood{number}" for number in range(6)]
@@ -73,12 +75,12 @@ def test_there_are_never_more_than_three_and_none_unasked(
     memory = opened(embedder=near(["tide", *alike], **cosines), policy=policy)
     _, *blocks = learn(memory, "tide", *alike)
     assert memory.recall("tide").suggested_connections == ()
-    told = memory.recall("tide", top_k=1, suggest=True).suggested_connections
-    assert len(told) == 3
-    assert sorted((each.confidence for each in told), reverse=True) == [
-        each.confidence for each in told
+    answer = memory.recall("tide", top_k=1, suggest=True).suggested_connections
+    assert len(answer) == 3
+    assert sorted((each.confidence for each in answer), reverse=True) == [
+        each.confidence for each in answer
     ]
-    assert [{each.source_id, each.target_id} & set(blocks) for each in told] == [
+    assert [{each.source_id, each.target_id} & set(blocks) for each in answer] == [
         {blocks[5]},
         {blocks[4]},
         {blocks[3]},

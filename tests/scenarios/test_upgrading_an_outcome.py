@@ -1,4 +1,4 @@
-"""Success has tied two blocks; the agent knows what the tie means."""
+"""An outcome edge gets a relation from the agent."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.kernel.errors import EdgeExists
-from mnemic.kernel.identity import BlockId
+from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.results import Edge
 from tests.scenarios.conftest import Learn
 
@@ -44,7 +44,7 @@ def test_the_relation_is_replaced_and_the_earned_weight_stays(
     )
 
 
-def test_a_later_success_confirms_it_as_what_it_now_is(
+def test_a_later_success_confirms_the_new_relation(
     memory: SyncMemory, ends: tuple[BlockId, BlockId]
 ) -> None:
     memory.connect(*ends, "supports", if_exists="update")
@@ -54,7 +54,7 @@ def test_a_later_success_confirms_it_as_what_it_now_is(
     assert (edge.relation, edge.weight, edge.reinforcement_count) == ("supports", 0.72, 1)
 
 
-def test_without_a_word_on_what_to_do_the_edge_is_reinforced_and_the_rest_ignored_aloud(
+def test_by_default_the_edge_is_reinforced_and_ignored_arguments_are_reported(
     memory: SyncMemory, ends: tuple[BlockId, BlockId]
 ) -> None:
     made = memory.connect(*ends, "supports", note="lost?")

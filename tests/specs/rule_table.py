@@ -1,8 +1,8 @@
-"""Writes docs/rules.md: every rule, what it says, and the test that runs its rows.
+"""Writes docs/rules.md: every rule with its statement and the test that runs its rows.
 
     python -m tests.specs.rule_table
 
-`bound` reads the tests of this folder, so nobody keeps the table by hand.
+`bound` reads the tests of this folder, so the table is never edited by hand.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ cases were kept, mended or contradicted.
 def bound() -> Mapping[str, Sequence[str]]:
     """Return the tests that run the rows of each rule, as ``file::test``."""
     found: dict[str, list[str]] = {}
-    for path in sorted(HERE.glob("test_*.py")):
+    for path in sorted(HERE.rglob("test_*.py")):
         for rule, test in BINDING.findall(path.read_text(encoding="utf-8")):
             found.setdefault(rule, []).append(f"{path.name}::{test}")
     return found
 
 
 def page() -> str:
-    """Return the whole page."""
+    """Return the text of the whole page."""
     return "\n".join([HEAD, *_summary(), *(line for name in TABLES for line in _section(name))])
 
 

@@ -1,4 +1,4 @@
-"""A door that notes what it is asked, and answers as the one behind it."""
+"""A spy that records the calls of an interface and forwards them."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any, Self
 from attrs import define, field
 
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.inprocess.snapshot import SyncView
+from mnemic.adapters.inprocess.view import SyncView
 
 Said = tuple[str, str, str]
-"""Whose verb, the verb, and one argument of it; an empty one for the verb itself."""
+"""Owner, operation, and one of its arguments, or an empty string for the operation itself."""
 
 
 @define
 class Notes:
-    """What was asked, and answered without a refusal, and by which tests."""
+    """Calls that were answered without a refusal, and the tests that made them."""
 
-    heard: set[Said] = field(factory=set)
+    calls: set[Said] = field(factory=set)
     tests: set[str] = field(factory=set)
 
 
 class Spy:
-    """A memory or a view, with somebody listening."""
+    """A memory or a view that records its calls."""
 
     def __init__(self, behind: SyncMemory | SyncView, notes: Notes) -> None:
         self._behind = behind
@@ -45,32 +45,34 @@ class Spy:
         assert isinstance(self._behind, SyncMemory)
         self._behind.__exit__(kind, error, trace)
 
-    def __getattr__(self, verb: str) -> Any:
-        found = getattr(self._behind, verb)
+    def __getattr__(self, operation: str) -> Any:
+        found = getattr(self._behind, operation)
         if callable(found):
-            return self._listening(verb, found)
-        self._note(verb)
+            return self._listening(operation, found)
+        self._note(operation)
         return found
 
-    def _listening(self, verb: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    def _listening(self, operation: str, call: Callable[..., Any]) -> Callable[..., Any]:
         def answer(*args: Any, **named: Any) -> Any:
             given = call(*args, **named)
-            self._note(verb, *inspect.signature(call).bind(*args, **named).arguments)
-            heard = isinstance(given, SyncView | SyncMemory)  # a view of the past, or a seat
-            return Spy(given, self._notes) if heard else given
+            self._note(operation, *inspect.signature(call).bind(*args, **named).arguments)
+            is_interface = isinstance(
+                given, SyncView | SyncMemory
+            )  # a view of the past, or a session handle
+            return Spy(given, self._notes) if is_interface else given
 
         return answer
 
-    def _note(self, verb: str, *arguments: str) -> None:
+    def _note(self, operation: str, *arguments: str) -> None:
         whose = type(self._behind).__name__
-        self._notes.heard |= {(whose, verb, each) for each in ("", *arguments)}
+        self._notes.calls |= {(whose, operation, each) for each in ("", *arguments)}
 
 
 def sayable(owner: type[SyncMemory | SyncView]) -> set[Said]:
-    """Return every public verb and property of *owner*, and every argument of each."""
+    """Return every public operation and property of *owner*, and every argument of each."""
     said: set[Said] = set()
-    for verb in filter(lambda name: not name.startswith("_"), dir(owner)):
-        found = getattr(owner, verb)
+    for operation in filter(lambda name: not name.startswith("_"), dir(owner)):
+        found = getattr(owner, operation)
         arguments = inspect.signature(found).parameters if callable(found) else ()
-        said |= {(owner.__name__, verb, each) for each in ("", *arguments) if each != "self"}
+        said |= {(owner.__name__, operation, each) for each in ("", *arguments) if each != "self"}
     return said

@@ -7,13 +7,13 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.kernel.arithmetic import MICROS_PER_HOUR, NANO, nano
 from mnemic.kernel.decisions import exploring
 from mnemic.kernel.events import Exploration
-from mnemic.projections import judgements, measures
+from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR, NANO, nano
+from mnemic.projections.evaluation import measures, relevance_judgments
+from mnemic.projections.evaluation.measures import Measure, Measured
+from mnemic.projections.evaluation.relevance_judgments import Evidence, RelevanceJudgments
 from mnemic.projections.frontier.outcomes import CLOSED, DUPLICATE, SUCCESS
-from mnemic.projections.judgements import Evidence, Judgements
-from mnemic.projections.measures import Measure, Measured
 from mnemic.specs.reference import ranking
 from mnemic.specs.rules import Row, rows
 
@@ -26,21 +26,21 @@ PLACES = st.lists(st.one_of(st.none(), GAINS, st.sampled_from((0, NANO))), max_s
 
 
 @pytest.mark.parametrize("row", rows("backtests.propensity"), ids=str)
-def test_how_probable_an_answer_was(row: Row) -> None:
+def test_the_propensity_of_an_answer(row: Row) -> None:
     given: dict[str, Any] = {**row.given, "rate": nano(row.given["rate"])}
     assert row.tells("propensity", exploring.propensity(Exploration(**given)))
     assert row.tells("propensity", ranking.propensity(**given))
 
 
 @pytest.mark.parametrize("row", rows("backtests.draw"), ids=str)
-def test_random_bytes_say_whether_and_who(row: Row) -> None:
+def test_random_bytes_determine_whether_and_which_block(row: Row) -> None:
     rate, pool = nano(row.given["rate"]), row.given["pool"]
     found = exploring.drawn(bytes.fromhex(row.given["bytes"]), rate, pool)
     assert found == Exploration(rate=rate, pool=pool, drawn=row.then["drawn"])
 
 
 @given(rate=st.integers(min_value=1, max_value=NANO), pool=st.integers(min_value=1, max_value=64))
-def test_what_could_happen_adds_up_to_certainty(rate: int, pool: int) -> None:
+def test_propensities_sum_to_one(rate: int, pool: int) -> None:
     luck = [Exploration(rate=rate, pool=pool, drawn=drawn) for drawn in range(pool)]
     chances = [exploring.propensity(each) for each in luck]
     assert chances == [ranking.propensity(rate, pool, drawn) for drawn in range(pool)]
@@ -60,23 +60,25 @@ def test_a_draw_names_one_of_the_pool(luck: bytes, rate: int, pool: int) -> None
 # --- gains --------------------------------------------------------------------------------------
 
 
-def said(told: dict[str, Any]) -> ranking.Said:
-    signal = told.get("signal")
+def said(row: dict[str, Any]) -> ranking.Said:
+    signal = row.get("signal")
     return ranking.Said(
-        version=told["version"],
-        hour=told["hour"],
-        blocks=tuple(told["blocks"]),
+        version=row["version"],
+        hour=row["hour"],
+        blocks=tuple(row["blocks"]),
         signal=None if signal is None else nano(signal),
-        weight=nano(told.get("weight", 1.0)),
-        label=told.get("label"),
-        decision=told.get("decision"),
-        taken_back=told.get("taken_back", False),
+        weight=nano(row.get("weight", 1.0)),
+        label=row.get("label"),
+        decision=row.get("decision"),
+        taken_back=row.get("taken_back", False),
     )
 
 
-def heard(one: ranking.Said, numbers: dict[str, int]) -> Evidence | None:
+def evidence(one: ranking.Said, numbers: dict[str, int]) -> Evidence | None:
     """Return an event as the projection reads it: labels that count, blocks by number."""
-    if one.taken_back or (one.label is not None and one.label not in SUCCESS | judgements.FAILURE):
+    if one.taken_back or (
+        one.label is not None and one.label not in SUCCESS | relevance_judgments.FAILURE
+    ):
         return None
     by_label = NANO if one.label in SUCCESS else 0
     return Evidence(
@@ -94,15 +96,15 @@ def fast_gains(all_said: list[ranking.Said]) -> dict[str, int]:
     for one in all_said:
         for block in one.blocks:
             numbers.setdefault(block, len(numbers))
-    found = [told for one in all_said if (told := heard(one, numbers)) is not None]
-    asked = Judgements(found, horizon_us=round(HORIZON * MICROS_PER_HOUR))
+    found = [each for one in all_said if (each := evidence(one, numbers)) is not None]
+    asked = RelevanceJudgments(found, horizon_us=round(HORIZON * MICROS_PER_HOUR))
     gains = asked.gains(DECISION, round(HOUR * MICROS_PER_HOUR), list(numbers.values()))
     return {block: gains[number] for block, number in numbers.items() if number in gains}
 
 
 @pytest.mark.parametrize("row", rows("backtests.gain"), ids=str)
-def test_blocks_are_judged_by_what_was_said_afterwards(row: Row) -> None:
-    all_said = [said(told) for told in row.given["said"]]
+def test_blocks_are_judged_by_later_outcomes_and_labels(row: Row) -> None:
+    all_said = [said(each) for each in row.given["said"]]
     plain = ranking.gains(all_said, version=DECISION, hour=HOUR, horizon=HORIZON)
     assert plain == {block: nano(gain) for block, gain in row.then["gains"].items()}
     assert fast_gains(all_said) == plain
@@ -128,9 +130,9 @@ LABELLED = st.builds(
 )
 
 
-@given(told=st.lists(st.one_of(SAID, LABELLED), max_size=8), first=st.integers(5, 12))
-def test_gains_are_those_of_the_reference(told: list[ranking.Said], first: int) -> None:
-    in_order = sorted(told, key=lambda one: one.hour)
+@given(history=st.lists(st.one_of(SAID, LABELLED), max_size=8), first=st.integers(5, 12))
+def test_gains_are_those_of_the_reference(history: list[ranking.Said], first: int) -> None:
+    in_order = sorted(history, key=lambda one: one.hour)
     all_said = [evolve(one, version=first + place) for place, one in enumerate(in_order)]
     plain = ranking.gains(all_said, version=DECISION, hour=HOUR, horizon=HORIZON)
     assert fast_gains(all_said) == plain
@@ -152,12 +154,13 @@ def plainly(measured: ranking.PlainMeasured) -> dict[str, list[int | None]]:
 
 
 @pytest.mark.parametrize("row", rows("backtests.measure"), ids=str)
-def test_how_good_an_answer_was(row: Row) -> None:
+def test_measures_of_an_answer(row: Row) -> None:
     places = [None if gain < 0 else nano(gain) for gain in row.given["places"]]
     judged = [nano(gain) for gain in row.given["judged"]]
     found = told_by(measures.measure(places, judged, k=row.given["k"]))
     assert found == {
-        name: [None if each < 0 else nano(each) for each in told] for name, told in row.then.items()
+        name: [None if each < 0 else nano(each) for each in values]
+        for name, values in row.then.items()
     }
     assert plainly(ranking.measured(places, judged, row.given["k"])) == found
 
@@ -181,7 +184,7 @@ def test_measures_are_those_of_the_reference_and_lie_within_their_bounds(
     others=st.lists(GAINS, max_size=4),
     truth=st.lists(GAINS, min_size=8, max_size=8),
 )
-def test_whatever_the_unjudged_are_worth_the_bounds_hold_it(
+def test_the_bounds_contain_every_value_of_unjudged_blocks(
     places: list[int | None], others: list[int], truth: list[int]
 ) -> None:
     judged = [gain for gain in places if gain is not None] + others
@@ -202,7 +205,7 @@ def test_a_discount_is_right_to_the_nano_unit(rank: int) -> None:
 
 
 @pytest.mark.parametrize("row", rows("backtests.self-normalised"), ids=str)
-def test_what_was_improbable_weighs_more(row: Row) -> None:
+def test_improbable_blocks_weigh_more(row: Row) -> None:
     shown = [(nano(gain), nano(chance)) for gain, chance in row.given["shown"]]
     found = measures.self_normalised(shown)
     assert found is not None

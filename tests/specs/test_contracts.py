@@ -1,4 +1,4 @@
-"""A contract that everything passes is none: adapters with one fault each, and who finds it."""
+"""Adapters with one fault each, and the contract test that must find it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.stores.memory import MemoryLog, MemoryStore
 from mnemic.kernel.errors import BlockNotFound, MnemicError
 from mnemic.kernel.ports import Analysis, CommandRow, Embedder, Head, NearestRows, Passage, Store
-from mnemic.projections.index import VectorIndex
+from mnemic.projections.vectors.index import VectorIndex
 from mnemic.specs.contracts import (
     AnalystContract,
     EmbedderContract,
@@ -26,13 +26,13 @@ from mnemic.specs.contracts import (
 )
 
 FOUND = (AssertionError, pytest.fail.Exception)
-"""How a contract says no: by an assertion, or because an error that was due did not come."""
+"""How a contract fails: by an assertion, or because an expected error was not raised."""
 
 # --- embedders ----------------------------------------------------------------------------------
 
 
 class Faulty(HashEmbedder):
-    """An embedder, but for one change of its rows."""
+    """An embedder with one change of its rows."""
 
     def __init__(self, change: Callable[[Any, Sequence[str]], Any]) -> None:
         super().__init__()
@@ -43,20 +43,20 @@ class Faulty(HashEmbedder):
 
 
 def with_a_word_for(empty: float) -> Callable[[Any, Sequence[str]], Any]:
-    """Return a change that answers a text without a word by one number everywhere."""
+    """Return a change that gives a text without words a vector of one constant."""
     return lambda rows, _: np.where(rows.any(axis=1, keepdims=True), rows, empty)
 
 
 EMBEDDERS = {
     "a_vector_does_not_depend_on_the_batch_it_came_in": lambda rows, _: rows - rows.mean(axis=0),
-    "a_vector_does_not_depend_on_its_place": lambda rows, _: (
+    "a_vector_does_not_depend_on_its_position_in_the_batch": lambda rows, _: (
         rows[:1].repeat(len(rows), axis=0) + rows
     ),
     "an_ordinary_text_has_a_direction": lambda rows, _: rows * 0,
     "the_same_text_twice_in_a_batch_has_the_same_vector": lambda rows, _: (
         rows + np.arange(len(rows))[:, None]
     ),
-    "half_a_character_is_read_as_something_or_refused_in_so_many_words": lambda rows, texts: (
+    "a_lone_surrogate_is_embedded_or_refused_with_a_recovery": lambda rows, texts: (
         rows + 0 * len("".join(texts).encode())
     ),
 }
@@ -84,14 +84,14 @@ def test_a_row_that_is_missing_or_not_finite_is_found() -> None:
     with pytest.raises(AssertionError):
         OneShort().test_there_is_one_finite_row_of_the_promised_size_per_text(3)
     with pytest.raises(MnemicError, match="is nan"):
-        NotANumber().test_an_odd_text_has_a_row_beside_ordinary_ones("nothing")
+        NotANumber().test_an_odd_text_has_a_row_among_ordinary_ones("nothing")
 
 
 # --- analysts -----------------------------------------------------------------------------------
 
 
 class Reader(RulesAnalyst):
-    """An analyst, but for one change of what it says."""
+    """An analyst with one change of its analyses."""
 
     def __init__(self, change: Callable[[list[Analysis]], list[Any]]) -> None:
         self._change = change
@@ -101,12 +101,12 @@ class Reader(RulesAnalyst):
 
 
 ANALYSTS: dict[str, Callable[[list[Analysis]], list[Any]]] = {
-    "analyses_stand_in_the_order_of_the_passages": lambda said: sorted(said, key=str),
+    "analyses_are_in_the_order_of_the_passages": lambda said: sorted(said, key=str),
     "an_ordinary_passage_is_analysed": lambda said: [None] * len(said),
-    "what_it_says_of_ordinary_passages_keeps_the_limits": lambda said: [
+    "analyses_of_ordinary_passages_are_within_the_limits": lambda said: [
         Analysis(alignment=1.5) for _ in said
     ],
-    "what_never_fades_is_for_people_to_say": lambda said: [
+    "an_analyst_never_adds_constitutional_tags": lambda said: [
         Analysis(tags=("self/constitutional",)) for _ in said
     ],
 }
@@ -131,7 +131,7 @@ class TiesByRow(VectorIndex):
 
 
 class NearEnough(VectorIndex):
-    """Looks at half of the rows, as an approximate index might."""
+    """Searches half of the rows, as an approximate index might."""
 
     def top(self, query: Any, rows: Any, k: int, *, ids: Any) -> Any:
         chosen = np.arange(self.rows) if rows is None else rows
@@ -139,15 +139,15 @@ class NearEnough(VectorIndex):
 
 
 class FromTheEnd(VectorIndex):
-    """Takes row -1 for the last one."""
+    """Interprets row -1 as the last one."""
 
     def top(self, query: Any, rows: Any, k: int, *, ids: Any) -> Any:
         return super().top(query, None if rows is None else rows % self.rows, k, ids=ids)
 
 
 INDEXES: dict[str, type[VectorIndex]] = {
-    "equal_vectors_come_in_the_order_of_their_ids": TiesByRow,
-    "the_top_is_that_of_an_exact_search": NearEnough,
+    "equal_vectors_are_ordered_by_id": TiesByRow,
+    "the_top_equals_an_exact_search": NearEnough,
     "a_row_that_does_not_exist_is_an_error": FromTheEnd,
 }
 
@@ -166,9 +166,9 @@ def test_a_faulty_index_is_found(promise: str) -> None:
 
 
 class Careless(MemoryLog):
-    """Has no turns, forgets commands and erases by the first owner."""
+    """Has no write lock, forgets commands and erases by the first owner."""
 
-    def writing(self) -> Any:
+    def write_lock(self) -> Any:
         return self._Turn()
 
     class _Turn:
@@ -196,10 +196,10 @@ class CarelessStore(MemoryStore):
 @pytest.mark.parametrize(
     "promise",
     [
-        "a_command_is_remembered_with_its_records",
-        "erasing_takes_the_payloads_of_either_owner",
-        "a_log_read_in_parts_is_the_log_read_at_once",
-        "bytes_come_back_as_they_were",
+        "a_command_is_stored_with_its_records",
+        "erasing_an_owner_destroys_shared_payloads",
+        "reading_in_parts_equals_reading_at_once",
+        "bytes_are_returned_unchanged",
     ],
 )
 def test_a_faulty_store_is_found(promise: str) -> None:
@@ -213,24 +213,24 @@ def test_a_faulty_store_is_found(promise: str) -> None:
         getattr(Contract(), f"test_{promise}")(CarelessStore().log("home"))
 
 
-# --- what doors are compared by -----------------------------------------------------------------
+# --- conversion of answers and refusals ---------------------------------------------------------
 
 
-def test_a_refusal_that_went_over_a_wire_is_the_error_it_was() -> None:
+def test_a_refusal_survives_a_round_trip_over_the_wire() -> None:
     refusal = BlockNotFound("no such block: x", recovery="Look again.", block_id="x")
     sent = json.loads(json.dumps(refusal.to_dict()))
     back = raised(sent)
     assert (type(back), back.to_dict()) == (BlockNotFound, refusal.to_dict())
 
 
-def test_a_refusal_with_a_code_of_the_doors_own_keeps_it() -> None:
+def test_a_refusal_with_a_code_of_the_interfaces_own_keeps_it() -> None:
     document = {"code": "usage", "detail": "what?", "recovery": "Ask for help.", "line": 3}
     back = raised(document)
     assert (type(back), back.to_dict()) == (MnemicError, document)
     assert MnemicError.code == "error"
 
 
-def test_an_answer_that_json_cannot_hold_is_no_answer() -> None:
+def test_an_answer_that_json_cannot_represent_is_refused() -> None:
     assert plain(({"a": (1, 2)}, None)) == [{"a": [1, 2]}, None]
     with pytest.raises(TypeError):
         plain({"when": Path()})

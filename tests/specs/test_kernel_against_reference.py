@@ -1,8 +1,8 @@
-"""Random histories: the kernel decides on columns, and the reference tells whether it did right.
+"""Random histories: the kernel decides on columns, and its decisions are checked by the reference.
 
-The shell here is the smallest that can play commands: it keeps a log in a list, folds every event
-into the columns and into the reference, and lets the kernel decide on the columns. Before an event
-is folded the reference works out what it should have been; afterwards both states are compared.
+The shell here is the smallest that can execute commands: it keeps a log in a list, applies every
+event to the columns and to the reference, and lets the kernel decide on the columns. Before an
+event is applied, the reference computes the expected event; afterwards both states are compared.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 
 from mnemic.kernel import events as happened
-from mnemic.kernel.arithmetic import nano
 from mnemic.kernel.decisions import (
     archiving,
     connecting,
@@ -30,22 +29,25 @@ from mnemic.kernel.decisions import (
 )
 from mnemic.kernel.errors import Refused
 from mnemic.kernel.events import Answer, AnswerRow, Event, Recorded
-from mnemic.kernel.identity import CommandId, SessionId
+from mnemic.kernel.model.blocks import STATUSES, Fresh
+from mnemic.kernel.model.identity import CommandId, SessionId
+from mnemic.kernel.model.texts import BlockText, Question, Salt
+from mnemic.kernel.model.vectors import Vector, quantise
+from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.kernel.policy import DEFAULT, Policy
-from mnemic.kernel.reading import STATUSES, Fresh, Moment
-from mnemic.kernel.texts import BlockText, Question, Salt
-from mnemic.kernel.vectors import Vector, quantise
-from mnemic.projections.state import State
-from mnemic.projections.views import View, as_of, live
+from mnemic.kernel.timestamps import Instant
+from mnemic.projections.state.apply import apply
+from mnemic.projections.state.replay import rebuild
+from mnemic.projections.state.state import State
+from mnemic.projections.view import View, as_of, live
 from mnemic.specs.reference import decisions as expected
-from mnemic.specs.reference.erasure import erased
-from mnemic.specs.reference.fold import PlainState, fold
+from mnemic.specs.reference.fold import PlainState, erased, fold
 from mnemic.specs.reference.reverting import expected_revert
 from mnemic.specs.reference.upkeep import expected_curate
 from mnemic.specs.strategies import commands, episodes
 from mnemic.specs.strategies.clocks import START_US
 from mnemic.specs.strategies.vectors import PlaneEmbedder
-from tests.agreement.snapshots import told_by_reference, told_by_view
+from tests.agreement.snapshots import state_of_reference, state_of_view
 
 EMBEDDER = PlaneEmbedder()
 CHUNK = 5
@@ -60,12 +62,12 @@ TIGHT = attrs.evolve(
     staging_pairs_max=4,
     curate_reinforced=2,
 )
-"""Everything that has a limit reaches it soon."""
+"""A policy with low limits, so that they are reached soon."""
 POLICIES = {policy.name: policy for policy in (DEFAULT, TIGHT)}
 
 
 class Shell:
-    """Plays commands, one agent's worth of them."""
+    """Executes commands of one agent."""
 
     def __init__(self, policy: Policy) -> None:
         self.log: list[Recorded] = []
@@ -77,10 +79,12 @@ class Shell:
         self.happen(happened.EmbedderAdopted(embedder=EMBEDDER.identity))
 
     @property
-    def moment(self) -> Moment:
+    def moment(self) -> Instant:
         timeline = self.columns.timeline
         gap_us = timeline.policy.gap_us
-        return Moment(timeline.clock.reading(self.session, self.now_us, gap_us=gap_us), self.now_us)
+        return Instant(
+            timeline.clock.reading(self.session, self.now_us, gap_us=gap_us), self.now_us
+        )
 
     @property
     def view(self) -> View:
@@ -101,21 +105,21 @@ class Shell:
         self.plain.apply(recorded)
         assert self.plain.clock.active_us == recorded.active_us
         if isinstance(event, happened.BlockErased):
-            # The columns cannot reach into the past; they fold again what is left of the log.
+            # The columns cannot change the past, so the remaining log is replayed.
             self.log = erased(self.log, owner=event.block_id)
-            self.columns = State().rebuild(self.log)
+            self.columns = rebuild(State(), self.log)
         else:
-            self.columns.apply(recorded)
+            apply(self.columns, recorded)
 
     def block(self, place: int) -> str:
         return commands.resolved(place, self.plain.order)
 
     def play(self, command: commands.Command) -> None:
-        """Play one command; what it may not do it does not do."""
+        """Execute one command; a refused one has no effect."""
         with suppress(Refused):
             self._play(command)
 
-    def _play(self, command: commands.Command) -> None:  # noqa: C901, PLR0912 - a case per verb
+    def _play(self, command: commands.Command) -> None:  # noqa: C901, PLR0912 - a case per operation
         match command:
             case commands.Learn():
                 self._learn(command)
@@ -258,7 +262,6 @@ class Shell:
             tags=new.tags,
             category=new.category,
             zone=new.zone,
-            cosine=None,
         )
 
     def _recall(self, top_k: int) -> None:
@@ -306,11 +309,11 @@ class Shell:
 
 
 def played(history: Sequence[commands.Command], policy: Policy) -> Shell:
-    """Play a history, comparing both states after every command."""
+    """Execute a history, comparing both states after every command."""
     shell = Shell(policy)
     for command in history:
         shell.play(command)
-        assert told_by_view(shell.view) == told_by_reference(shell.plain)
+        assert state_of_view(shell.view) == state_of_reference(shell.plain)
     return shell
 
 
@@ -321,7 +324,7 @@ SWEPT_TWICE: list[commands.Command] = [
     commands.Outcome(blocks=(1, 6), signal=0.6),
     commands.Curate(),
 ]
-"""What a sweep reinforces changes who is best: a second one at that hour has to hold still."""
+"""Reinforcing changes the ranking of blocks: a second sweep at one hour must change nothing."""
 
 ADMITTED_WHILE_STAGED: list[commands.Command] = [
     *commands.crowd(),
@@ -332,7 +335,7 @@ ADMITTED_WHILE_STAGED: list[commands.Command] = [
     commands.Connect(source=0, target=1, relation="similar"),
     commands.Curate(),
 ]
-"""A pair that waits and is returned together meanwhile is not staged any more once it is tied."""
+"""A pending pair that is returned together in the meantime is not staged once it is linked."""
 
 thorough = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
@@ -344,7 +347,7 @@ def test_decisions_and_states_agree_after_every_command(
     policy: str, history: list[commands.Command]
 ) -> None:
     shell = played(history, POLICIES[policy])
-    assert told_by_reference(fold(shell.log)) == told_by_reference(shell.plain)
+    assert state_of_reference(fold(shell.log)) == state_of_reference(shell.plain)
 
 
 @pytest.mark.parametrize("policy", sorted(POLICIES))
@@ -367,16 +370,16 @@ def test_decisions_and_states_agree_through_one_episode_after_the_other(
     policy: str, history: list[commands.Command]
 ) -> None:
     shell = played(history, POLICIES[policy])
-    assert told_by_reference(fold(shell.log)) == told_by_reference(shell.plain)
+    assert state_of_reference(fold(shell.log)) == state_of_reference(shell.plain)
 
 
 @thorough
 @given(history=commands.histories())
-def test_a_view_of_any_version_tells_what_the_log_cut_there_stands_for(
+def test_a_view_of_any_version_equals_the_state_of_the_truncated_log(
     history: list[commands.Command],
 ) -> None:
     shell = played(history, TIGHT)
     # Every seventh prefix and the last: enough to meet each kind of event over many histories.
     for version in {*range(0, len(shell.log), 7), len(shell.log) - 1}:
         prefix = fold(shell.log[: version + 1])
-        assert told_by_view(as_of(shell.columns, version)) == told_by_reference(prefix)
+        assert state_of_view(as_of(shell.columns, version)) == state_of_reference(prefix)

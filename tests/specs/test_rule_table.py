@@ -4,7 +4,7 @@ from mnemic.specs.rules import rules
 from tests.specs.rule_table import COMMAND, PAGE, bound, page
 
 
-def test_the_page_of_rules_tells_what_the_tables_and_tests_say() -> None:
+def test_the_page_of_rules_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), f"run: {COMMAND}"
 
 

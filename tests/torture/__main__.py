@@ -1,6 +1,6 @@
-"""``python -m tests.torture``: everything that can happen to a store, done to it on purpose.
+"""``python -m tests.torture``: runs every campaign of faults against a store.
 
-Prints what each campaign found, and leaves with 1 if any failed. ``make torture`` runs all of it
+Prints what each campaign found, and exits with 1 if any failed. ``make torture`` runs all of it
 and puts the figures into docs/safety.md.
 """
 # ruff: noqa: T201 - it reports on the terminal
@@ -27,7 +27,7 @@ SHORT = 0.02
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run campaigns and say what they found."""
+    """Run campaigns and print what they found."""
     options = _options(arguments)
     found: dict[str, dict[str, Any]] = {}
     failed = False
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _known(path: Path | None) -> dict[str, Any]:
-    """Return what other campaigns left in the file of figures, if there is one."""
+    """Return the results of other campaigns in the file of figures, if there is one."""
     if path is None or not path.exists():
         return {}
     known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["campaigns"]

@@ -1,4 +1,4 @@
-"""All campaigns by name. Each stands in a module of its own, as ``campaign``."""
+"""All campaigns by name. Each is a module of its own, with a function ``campaign``."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ NAMES: tuple[str, ...] = (
 
 
 def campaigns() -> Mapping[str, Campaign]:
-    """Return the campaigns by name; none is imported before it is asked for by this."""
+    """Return the campaigns by name; none is imported before this is called."""
     return {name: import_module(f"tests.torture.{name}").campaign for name in NAMES}

@@ -1,4 +1,4 @@
-"""Campaign: clocks are set back, ahead, stand still or run wild, each process by its own."""
+"""Campaign: clocks go back, ahead, stop or jump, each process with its own."""
 # ruff: noqa: S311 - chance is seeded, not secret
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from attrs import frozen
 
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.kernel.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.errors import Refused
+from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.policy import DEFAULT
 from tests.adapters.checkpoints.states import restored, space_of, told, told_by_log
 from tests.crash.writers import child
 from tests.torture.figures import Effort, Figures
-from tests.torture.hands import spread
-from tests.torture.lives import WORDS
-from tests.torture.oaths import Findings
+from tests.torture.file_faults import spread
+from tests.torture.histories import WORDS
+from tests.torture.invariants import Findings
 
 PROCESSES: Final = 240
 """Each with a clock of its own, two at a time."""
@@ -56,7 +56,7 @@ class TrickClock:
         self._now_us = time.time_ns() // 1000
 
     def now_us(self) -> int:
-        """Return microseconds since the epoch, or what this clock takes for them."""
+        """Return microseconds since the epoch by this clock."""
         moved = self._now_us + self._ticks(self._chance)
         self._now_us = max(-(2**61), min(moved, 2**61))
         return self._now_us
@@ -64,7 +64,7 @@ class TrickClock:
 
 @frozen
 class Lot:
-    """The processes over one file."""
+    """The processes of one file."""
 
     folder: Path
     seed: int
@@ -88,7 +88,7 @@ class Answer:
 
 
 def campaign(folder: Path, effort: Effort) -> Figures:
-    """Let processes whose clocks disagree write one memory, and look at its time."""
+    """Let processes with different clocks write one memory, and check its time."""
     total = effort.of(PROCESSES, least=8)
     size = min(OF_ONE_FILE, -(-total // 2))
     lots = [
@@ -118,7 +118,7 @@ def campaign(folder: Path, effort: Effort) -> Figures:
 
 
 def confuse(lot: Lot) -> Findings:
-    """Let processes with clocks of their own write a file, two at a time."""
+    """Let processes with their own clocks write a file, two at a time."""
     lot.folder.mkdir()
     path, found, chance = lot.folder / "agent.db", Findings(), random.Random(lot.seed)
     answers: list[Answer] = []
@@ -189,7 +189,7 @@ def _checked(
 
 
 def _count(memory: SyncMemory, found: Findings) -> None:
-    """Walk the whole log and count how time went."""
+    """Read the whole log and count how time advanced."""
     every = memory.replay_all()
     found.expect(right=every.is_exact, otherwise=every.summary)
     found.counts["decisions"] += every.reproduced

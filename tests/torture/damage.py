@@ -1,4 +1,4 @@
-"""Campaign: bytes are flipped and files cut, everywhere, and nothing may differ without a word."""
+"""Campaign: bytes are flipped and files cut, everywhere, and no difference may go unreported."""
 # ruff: noqa: S311 - chance is seeded, not secret
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from attrs import define, field, frozen
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.kernel.errors import Corrupt, MnemicError
 from mnemic.kernel.results import Receipt
-from tests.torture import witness
+from tests.torture import checker
+from tests.torture.checker import Look, Named, Seen
 from tests.torture.figures import Effort, Figures
-from tests.torture.hands import spread
+from tests.torture.file_faults import spread
 from tests.torture.samples import EMBEDDER, EXPORT, NAME, Sample, sample
-from tests.torture.witness import Look, Named, Seen
 
 PAGE_BYTES: Final = 4096
 HEAD_BYTES: Final = 120
-"""Of a page or file, where a changed byte does most: every third flip falls there."""
+"""Of a page or file, where a changed byte has most effect: every third flip is there."""
 PROBES: Final = 250
 """Of one job."""
 SAVED_EVERY: Final = 10
-"""How often what stands before the damage is saved, to see that it can be."""
+"""How often the events before the damage are salvaged, to see that it is possible."""
 SPEED: Final = Path("/dev/shm")  # noqa: S108 - a folder in memory, where there is one
 
 
 STORE: Final = (NAME, f"{NAME}-wal")
 HEADS: Final = f"{NAME}.heads"
-"""Says how far each log was acknowledged; without it only a receipt shows that commits are lost."""
+"""Watermarks of the logs; without them only a receipt shows that commits are lost."""
 
 
 @frozen(kw_only=True)
@@ -43,10 +43,10 @@ class Region:
 
     name: str
     live: bool = False
-    """Whether it is of the store that a killed writer left."""
+    """Whether it belongs to the store that a killed writer left."""
     file: str
     """May hold a star."""
-    look: Look = witness.store
+    look: Look = checker.store
     opens: str = NAME
     """What is opened then."""
     needs: tuple[str, ...] = (*STORE, HEADS)
@@ -71,7 +71,7 @@ REGIONS: Final = (
     Region(
         name="checkpoint",
         file=f"{NAME}.checkpoints/*.checkpoint",
-        look=witness.checkpoint,
+        look=checker.checkpoint,
         needs=(NAME, f"{NAME}.checkpoints/*"),
         flips=1_500,
         cuts=150,
@@ -79,7 +79,7 @@ REGIONS: Final = (
     Region(
         name="graph",
         file=f"{NAME}.checkpoints/*.graph",
-        look=witness.graph,
+        look=checker.graph,
         needs=(NAME, f"{NAME}.checkpoints/*"),
         flips=500,
         cuts=50,
@@ -87,7 +87,7 @@ REGIONS: Final = (
     Region(
         name="export",
         file=EXPORT,
-        look=witness.export,
+        look=checker.export,
         opens=EXPORT,
         needs=(f"{EXPORT}*",),
         flips=1_200,
@@ -96,7 +96,7 @@ REGIONS: Final = (
     Region(
         name="vectors of the export",
         file=f"{EXPORT}.vectors",
-        look=witness.export,
+        look=checker.export,
         opens=EXPORT,
         needs=(f"{EXPORT}*",),
         flips=300,
@@ -105,7 +105,7 @@ REGIONS: Final = (
     Region(
         name="tokens",
         file=f"{NAME}.tokens",
-        look=witness.tokens,
+        look=checker.tokens,
         opens=f"{NAME}.tokens",
         needs=(f"{NAME}.tokens",),
         flips=500,
@@ -123,7 +123,7 @@ class Harm:
     """What the byte there is combined with; 0: the file ends there."""
 
     def done_to(self, data: bytes) -> bytes:
-        """Return the bytes with the harm done."""
+        """Return the bytes with the damage done."""
         if not self.mask:
             return data[: self.offset]
         changed = bytes([data[self.offset] ^ self.mask])
@@ -141,14 +141,14 @@ class Job:
 
 @define(kw_only=True)
 class Findings:
-    """What came of harms, by region and verdict."""
+    """Results by region and verdict."""
 
     counts: Counter[tuple[str, str]] = field(factory=Counter)
     wrong: list[str] = field(factory=list)
 
 
 def campaign(folder: Path, effort: Effort) -> Figures:
-    """Damage every file of a small store everywhere, and look whether it is noticed."""
+    """Damage every file of a small store everywhere, and check whether it is detected."""
     made = sample(folder / "sample")
     jobs = [job for region in REGIONS for job in _jobs(made, region, effort)]
     counts: Counter[tuple[str, str]] = Counter()
@@ -222,7 +222,7 @@ def _file(made: Sample, region: Region) -> Path:
 
 
 def suffer(job: Job) -> Findings:
-    """Do each harm to a fresh copy, and judge what is seen then."""
+    """Apply each damage to a fresh copy, and judge what is read then."""
     found = Findings()
     with tempfile.TemporaryDirectory(dir=SPEED if SPEED.is_dir() else None) as name:
         victim = _Victim(job, Path(name))
@@ -280,7 +280,7 @@ class _Victim:
             return ["harmless"]
         if "taken up" in seen and seen["state"] == self._whole["state"]:
             return ["passed over"]
-        if self._region.needs == STORE and witness.is_earlier(seen, self._whole):
+        if self._region.needs == STORE and checker.is_earlier(seen, self._whole):
             return ["tail lost", *self._shown(self._receipt)]
         return ["undetected"]
 
@@ -292,12 +292,12 @@ class _Victim:
 
     def _saved(self, harm: Harm) -> Sequence[str]:
         """Say whether what stands before the damage can be read, and taken out of the file."""
-        if self._region.look is not witness.store:
+        if self._region.look is not checker.store:
             return []
         self._lay_out(harm)
         done = ["prefix tried"]
         try:
-            done.extend(witness.prefix(self._opened, self._whole, self._folder / "copy" / "saved"))
+            done.extend(checker.prefix(self._opened, self._whole, self._folder / "copy" / "saved"))
         except MnemicError:
             pass
         except AssertionError as error:

@@ -1,4 +1,4 @@
-"""Campaign: files may not grow, disks are full, and files are not what a store would wish."""
+"""Campaign: files that may not grow, full disks, and missing permissions."""
 # ruff: noqa: S311 - chance is seeded, not secret
 
 from __future__ import annotations
@@ -17,19 +17,25 @@ from attrs import frozen
 from mnemic.kernel.errors import Refused, StoreBusy, StoreFailed, StoreFull
 from tests.crash.limits import files_of
 from tests.crash.writers import child
-from tests.torture.denials import DENIALS
 from tests.torture.figures import Effort, Figures
-from tests.torture.hands import spread
-from tests.torture.lives import BORNE, VERBS, Agent, Nature, heard
-from tests.torture.oaths import Findings, Warden
+from tests.torture.file_faults import spread
+from tests.torture.histories import (
+    BORNE,
+    OPERATIONS,
+    Agent,
+    Nature,
+    heard,
+)
+from tests.torture.invariants import Findings, Warden
+from tests.torture.permissions import PERMISSIONS
 
 ROUNDS: Final = 120
 """Agents that are given little room, one after the other, over some files."""
 OF_ONE_FILE: Final = 10
 COMMANDS: Final = 30
-"""Asked of an agent while there is little room."""
+"""Commands of an agent while there is little space."""
 LATER: Final = 3
-"""Asked of it when there is room again: none may fail for want of any."""
+"""Commands when there is space again: none may fail for lack of it."""
 MIN_BYTES: Final = 10_000
 ROOM_BYTES: Final = 300_000
 """Most of what a file may grow by, or of what is left on a disk."""
@@ -46,7 +52,7 @@ class Lot:
     seed: int
     rounds: int
     is_disk: bool
-    """Whether it stands on a small disk of its own; else its files may not grow."""
+    """Whether it is on a small disk of its own; else its files may not grow."""
 
 
 @frozen
@@ -58,15 +64,15 @@ class Denied:
 
 
 def campaign(folder: Path, effort: Effort) -> Figures:
-    """Leave agents no room, and deny them files; look what they say, and what they leave."""
+    """Leave agents no space, and deny them files; check their errors, and what they leave."""
     lots = [
         Lot(folder / f"lot-{number}", effort.seed * 10_000 + number * 100, rounds, is_disk)
         for number, rounds in enumerate(_shares(effort.of(ROUNDS, least=3)))
         for is_disk in [number % 3 == 2]
     ]
     found = Findings()
-    denials = [Denied(folder / name.replace(" ", "-"), name) for name in DENIALS]
-    jobs: list[Lot | Denied] = [*lots, *denials]
+    permissions = [Denied(folder / name.replace(" ", "-"), name) for name in PERMISSIONS]
+    jobs: list[Lot | Denied] = [*lots, *permissions]
     for each in spread(_tried, jobs):
         found.add(each)
     counts = found.counts
@@ -101,7 +107,7 @@ def _shares(total: int) -> list[int]:
 
 
 def starve(lot: Lot) -> Findings:
-    """Give the agents of one file little room, one after the other, and look after each."""
+    """Give the agents of one file little space, one after the other, and check after each."""
     lot.folder.mkdir()
     found, chance = Findings(), random.Random(lot.seed)
     path = lot.folder / "agent.db"
@@ -110,7 +116,7 @@ def starve(lot: Lot) -> Findings:
         for number in range(lot.rounds):
             place, room = f"round {number} of seed {lot.seed}", chance.randrange(ROOM_BYTES)
             scarcity = _filled(lot.folder, room) if is_small else files_of(_limit(path, chance))
-            nature = Nature(seed=lot.seed + number, bears=FULL, loved=chance.choice([*VERBS]))
+            nature = Nature(seed=lot.seed + number, bears=FULL, loved=chance.choice([*OPERATIONS]))
             status, lines = _told(path, nature, scarcity)
             (lot.folder / FILLER).unlink(missing_ok=True)
             promised, asked = heard(lines)
@@ -183,7 +189,7 @@ def _disk(lot: Lot, found: Findings) -> Generator[bool]:
 
 
 def _is_mounted(command: list[str]) -> bool:
-    """Mount something, and say whether one may, and can, here."""
+    """Mount something, and return whether that is permitted and possible here."""
     try:
         return not subprocess.run(command, check=False, capture_output=True).returncode
     except OSError:  # no such program
@@ -194,10 +200,10 @@ def _is_mounted(command: list[str]) -> bool:
 
 
 def deny(job: Denied) -> Findings:
-    """Deny a store one thing, in a process of its own, and look what it says."""
+    """Deny a store one thing, in a process of its own, and check its error."""
     found = Findings()
     ear, mouth = os.pipe()
-    process = child(lambda: _say(mouth, DENIALS[job.name](job.folder)))
+    process = child(lambda: _say(mouth, PERMISSIONS[job.name](job.folder)))
     os.close(mouth)
     with os.fdopen(ear) as lines:
         why_not = lines.read()

@@ -28,14 +28,14 @@ from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.opening import open_store
 from mnemic.kernel.errors import MnemicError, Refused
 from mnemic.kernel.results import Receipt
-from mnemic.projections.analysis import terms
+from mnemic.projections.lexical.analysis import terms
 from tests.torture.figures import Effort, Figures
 
 HISTORIES = 200
 STEPS = 40
 MARKS_EACH = 8
 NEEDLE_MIN = 6
-"""Bytes: what is shorter may stand somewhere by chance."""
+"""Bytes: shorter ones may occur by chance."""
 SYLLABLES = "zor vex mulq drin hupf kyl wexa jor quon blith tarv ghoz".split()
 PLAIN = "amber birch cedar delta ember fjord grove heron inlet jetty kelp lagoon moor".split()
 _SECRETS = "SELECT owner, secret FROM keys JOIN secrets USING (id)"
@@ -44,7 +44,7 @@ _BASE64 = re.compile(rb'"([A-Za-z0-9+/]{8,}={0,2})"')
 
 @frozen(kw_only=True)
 class Secret:
-    """One block that is to be erased, and the words that only it knows."""
+    """One block that is to be erased, and the words that only it contains."""
 
     block: str
     marks: tuple[str, ...]
@@ -54,7 +54,7 @@ class Secret:
 
 @define
 class History:
-    """One memory that lives through random commands."""
+    """One memory that runs random commands."""
 
     path: Path
     keys: Path | None
@@ -68,22 +68,22 @@ class History:
     """Every mark."""
 
     def live(self, steps: int) -> None:
-        """Do one thing after another."""
-        verbs = [self._learn] * 3 + [self._hide] * 2 + [self._recall, self._connect] * 2
-        verbs += [self._score, self._compose, self._consolidate, self._part, self._revise]
+        """Run one command after another."""
+        operations = [self._learn] * 3 + [self._hide] * 2 + [self._recall, self._connect] * 2
+        operations += [self._score, self._compose, self._consolidate, self._part, self._revise]
         self.memory.start_session()
         self._learn()
         self._hide()
         for _ in range(steps):
             try:
-                self.chance.choice(verbs)()
+                self.chance.choice(operations)()
             except Refused:
                 continue  # an archived end, an edge that is there already, ...
         self.memory.consolidate()
         self.memory.checkpoint()
 
     def _marks(self) -> tuple[str, ...]:
-        """Return words that nobody has said, and nobody will say again."""
+        """Return words that occur nowhere else."""
         found: list[str] = []
         while len(found) < MARKS_EACH:
             word = "".join(self.chance.choices(SYLLABLES, k=5)) + "ations"
@@ -155,7 +155,7 @@ class History:
 
 @define
 class Searched:
-    """What has been read, and what should not have been there."""
+    """What has been read, and what should not have been found."""
 
     where: str = ""
     """Which history it is."""
@@ -163,7 +163,7 @@ class Searched:
     failures: list[str] = field(factory=list)
 
     def look(self, folder: Path, needles: Mapping[bytes, str], when: str) -> None:
-        """Take note of what of *needles* stands in any file of *folder*."""
+        """Record which of *needles* occur in any file of *folder*."""
         found: list[str] = []
         for file in sorted(folder.rglob("*")):
             if file.is_file():
@@ -176,13 +176,13 @@ class Searched:
         self.expect(f"{when}, what is found", found, [])
 
     def expect(self, what: str, found: object, expected: object) -> None:
-        """Take note of something that should be as expected."""
+        """Record a difference from what is expected."""
         if found != expected:
             self.failures.append(f"{self.where}: {what}: {found!r:.300}")
 
 
 def _decoded(stored: bytes) -> bytes:
-    """Return what stands in base64 in a file of lines."""
+    """Return the decoded base64 in a file of lines."""
     if not stored.startswith(b"{"):
         return b""
     return b"\n".join(_parts(stored))
@@ -225,7 +225,7 @@ def needles_of(history: History, secrets: list[Secret] | None) -> dict[bytes, st
 
 
 def campaign(folder: Path, effort: Effort) -> Figures:
-    """Live, erase and search, history by history."""
+    """Run, erase and search, history by history."""
     searched = Searched()
     for number in range(effort.of(HISTORIES, least=4)):
         place = folder / str(number)
@@ -248,7 +248,7 @@ def campaign(folder: Path, effort: Effort) -> Figures:
 
 
 def _lived(folder: Path, chance: random.Random, number: int, searched: Searched) -> None:
-    """Live one history, and erase in it. Every second one is locked, every fifth erased whole."""
+    """Run one history, and erase in it. Every second is encrypted, every fifth erased whole."""
     live, before, after = (folder / name for name in ("live", "before", "after"))
     for each in (live, before, after):
         each.mkdir()
@@ -327,11 +327,11 @@ def _expect_erased(searched: Searched, memory: SyncMemory, doomed: list[Secret])
 
 
 def _expect_decisions(searched: Searched, history: History) -> None:
-    """Expect that what was decided before can still be checked."""
+    """Expect that decisions made before can still be checked."""
     for receipt in history.receipts:
         check = history.memory.verify_receipt(receipt)
         searched.expect(f"receipt {receipt.decision_id}", check.verdict, "confirmed")
     for decision in history.decisions:
         replayed = history.memory.replay(decision)
-        told = (replayed.outcome in {"reproduced", "sealed"}, replayed.recombines)
-        searched.expect(f"replay of {decision}: {replayed.outcome}", told, (True, True))
+        answer = (replayed.outcome in {"reproduced", "sealed"}, replayed.recombines)
+        searched.expect(f"replay of {decision}: {replayed.outcome}", answer, (True, True))

@@ -1,4 +1,4 @@
-"""Strange input at every place where something comes in, for a minute each."""
+"""Campaign: malformed input to every interface, for a minute each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SECONDS = 60.0
 LEAST_S = 0.4
 """In a short campaign: one round each."""
 FEW = 0.05
-"""Up to this share a third of the places is tried; the tests in tests/fuzz try them all."""
+"""Up to this share a third of the targets is run; the tests in tests/fuzz run them all."""
 
 
 def campaign(folder: Path, effort: Effort) -> Figures:  # noqa: ARG001 - each target has its own

@@ -1,4 +1,4 @@
-"""Campaign: agents are killed at random moments of everything they do."""
+"""Campaign: agents are killed at random moments of all operations."""
 # ruff: noqa: S311 - chance is seeded, not secret
 
 from __future__ import annotations
@@ -15,35 +15,42 @@ from attrs import frozen
 
 from tests.crash.writers import child
 from tests.torture.figures import Effort, Figures
-from tests.torture.hands import spread
-from tests.torture.lives import VERBS, Asked, Nature, Promised, heard, life
-from tests.torture.oaths import Findings, Warden
+from tests.torture.file_faults import spread
+from tests.torture.histories import (
+    OPERATIONS,
+    Asked,
+    Nature,
+    Promised,
+    heard,
+    life,
+)
+from tests.torture.invariants import Findings, Warden
 
 KILLS = 1000
 OF_ONE_FILE = 25
-"""Kills over one file: it grows to some hundred events, all of which are read after each."""
+"""Kills per file: it grows to some hundred events, all of which are read after each."""
 MOMENTS_S = (0.0003, 0.001, 0.004, 0.02)
-"""A kill falls within one of these stretches after a verb has begun: as long as verbs take."""
+"""A kill falls within one of these times after an operation has begun: as long as they take."""
 SIGHTINGS_MAX = 8
-"""How often the loved verb may have begun before the kill."""
+"""How often the loved operation may have begun before the kill."""
 YOUNG_S = 0.02
 """Every eighth agent is killed within so much of being raised, and may not have opened the file."""
 
 
 @frozen
 class Lot:
-    """The kills over one file."""
+    """The kills of one file."""
 
     folder: Path
     seed: int
     kills: int
-    verbs: tuple[str, ...]
+    operations: tuple[str, ...]
     """What its agents do."""
 
 
 @frozen
 class Doomed:
-    """An agent at work, and what it says."""
+    """A running agent, and its output."""
 
     name: str
     loved: str
@@ -88,7 +95,12 @@ def campaign(folder: Path, effort: Effort) -> Figures:
     """Kill agents in the middle of learning, promoting, curating, checkpoints, graphs, exports."""
     total = effort.of(KILLS)
     lots = [
-        Lot(folder / f"lot-{number}", effort.seed * 10_000 + number * 100, kills, _verbs(number))
+        Lot(
+            folder / f"lot-{number}",
+            effort.seed * 10_000 + number * 100,
+            kills,
+            _operations(number),
+        )
         for number, kills in enumerate(_shares(total))
     ]
     found = Findings()
@@ -99,7 +111,9 @@ def campaign(folder: Path, effort: Effort) -> Figures:
         promise="What was acknowledged survives a kill, once, and whole; nothing else appears.",
         facts={
             "kills survived": counts["kills"],
-            "kills inside": ", ".join(f"{verb} {n}" for verb, n in sorted(found.inside.items())),
+            "kills inside": ", ".join(
+                f"{operation} {n}" for operation, n in sorted(found.inside.items())
+            ),
             "commands acknowledged": counts["acknowledged"],
             "commands lost": counts["lost"],
             "repeated after the kill, had been written": counts["repeated, had been written"],
@@ -121,16 +135,16 @@ def _shares(total: int) -> list[int]:
     return [OF_ONE_FILE] * whole + [rest] * (rest > 0)
 
 
-def _verbs(number: int) -> tuple[str, ...]:
+def _operations(number: int) -> tuple[str, ...]:
     """Return what is done to one of the files: every other one sees no erasure.
 
     An erasure takes every graph and checkpoint along, and seals the decisions before it.
     """
-    return tuple(verb for verb in VERBS if number % 2 or verb != "erase")
+    return tuple(operation for operation in OPERATIONS if number % 2 or operation != "erase")
 
 
 def survive(lot: Lot) -> Findings:
-    """Kill the agents of one file, one or two at a time, and look after each."""
+    """Kill the agents of one file, one or two at a time, and check after each."""
     lot.folder.mkdir()
     path, found, chance = lot.folder / "agent.db", Findings(), random.Random(lot.seed)
     warden = Warden(path, found)
@@ -138,7 +152,10 @@ def survive(lot: Lot) -> Findings:
     while number < lot.kills:
         together = 2 if number % 3 == 0 and lot.kills - number > 1 else 1
         agents = [
-            Doomed.raised(path, Nature(seed=seed, verbs=lot.verbs, loved=chance.choice(lot.verbs)))
+            Doomed.raised(
+                path,
+                Nature(seed=seed, operations=lot.operations, loved=chance.choice(lot.operations)),
+            )
             for seed in range(lot.seed + number, lot.seed + number + together)
         ]
         promised: list[Promised] = []
@@ -164,7 +181,7 @@ def survive(lot: Lot) -> Findings:
 
 def _what(kept: list[Promised], under_way: Asked | None) -> str:
     if under_way is not None:
-        return under_way.verb
+        return under_way.operation
     return "two commands" if kept else "opening"
 
 

@@ -1,4 +1,4 @@
-"""A small store in which everything that can be written has been written once."""
+"""A small store in which every kind of event has been written once."""
 # ruff: noqa: S311 - chance is seeded, not secret
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from attrs import frozen
 
 from mnemic.adapters.access.keyring import Keyring
 from mnemic.adapters.access.register import beside
-from mnemic.adapters.clocks import ManualClock
+from mnemic.adapters.ann.graphs import Graphs
 from mnemic.adapters.codec.registry import TOPICS
 from mnemic.adapters.embedders.hashing import HashEmbedder
-from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.proximity.keeper import Graphs
 from mnemic.adapters.stores.sqlite import SQLiteStore
+from mnemic.adapters.system.clocks import ManualClock
+from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.results import Receipt
-from tests.torture.lives import WORDS
+from tests.torture.histories import WORDS
 
 NAME: Final = "agent.db"
 EXPORT: Final = "export.jsonl"
@@ -39,7 +39,7 @@ class Sample:
     """What was made, as it was left."""
 
     closed: Path
-    """A folder with a store that was closed, and all files beside it."""
+    """A folder with a store that was closed, and all its other files."""
     live: Path
     """A folder with the same store as its next writer left it when it was killed: a database and
     its write-ahead log, and what was acknowledged."""
@@ -122,11 +122,12 @@ def _live(memory: SyncMemory, clock: ManualClock) -> None:
     clock.advance(minutes=55)
     memory.curate()
     mistaken = memory.learn("tides turn at noon", command_id="tide").version
+    memory.learn("the harbour gate closes at ten", author="Ann")
     memory.revert(mistaken, mistaken, reason="they do not")
     memory.end_session()
     memory.deep_reference(QUESTION)
-    told = {f"{kind}.1" for kind in memory.timeline().kinds}
-    assert TOPICS.keys() - told <= {"space-erased.1"}, TOPICS.keys() - told
+    answer = {f"{kind}.1" for kind in memory.timeline().kinds}
+    assert TOPICS.keys() - answer <= {"space-erased.1"}, TOPICS.keys() - answer
 
 
 def _wait_for_graphs(memory: SyncMemory) -> None:

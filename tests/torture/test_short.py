@@ -1,4 +1,4 @@
-"""A few hundredths of every campaign, so that each commit meets all of them."""
+"""A few hundredths of every campaign, run with every commit."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 from tests.torture.__main__ import SHORT
 from tests.torture.campaigns import NAMES, campaigns
 from tests.torture.figures import Effort
+
+pytestmark = pytest.mark.extended
 
 
 @pytest.mark.parametrize("name", NAMES)

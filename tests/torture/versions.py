@@ -1,10 +1,11 @@
-"""Campaign: releases of other ages write the same file, before, after and at once."""
+"""Campaign: other releases write the same file, before, after and concurrently."""
 
 from __future__ import annotations
 
 import io
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -25,11 +26,11 @@ from mnemic.kernel.ports import Record
 from tests.adapters.checkpoints.forging import forge
 from tests.adapters.checkpoints.states import restored, told, told_by_log
 from tests.torture.figures import Effort, Figures
-from tests.torture.hands import spread
-from tests.torture.oaths import Findings
+from tests.torture.file_faults import spread
+from tests.torture.invariants import Findings
 
 ROOT: Final = Path(__file__).parents[2]
-VISITOR: Final = Path(__file__).with_name("visitor.py")
+READER: Final = Path(__file__).with_name("reader.py")
 RELEASES: Final[Mapping[str, str]] = {
     "0.3.0": "c329a105e970426f9f61566612a6abf3f1f13eb0",
     "0.2.0": "1ef8ae79e53c8d42b3952d1ad220c7a7017d6a18",
@@ -39,7 +40,7 @@ FOLDERS: Final = ("kernel", "projections", "adapters", "specs")
 EMBEDDER: Final = HashEmbedder(8)
 TURNS: Final = 6
 COMMANDS: Final = 8
-"""Rounds of commands in one turn."""
+"""Rounds of commands of one process."""
 
 
 def _opened(path: Path, *, read_only: bool = False) -> SyncMemory:
@@ -47,7 +48,7 @@ def _opened(path: Path, *, read_only: bool = False) -> SyncMemory:
 
 
 def campaign(folder: Path, effort: Effort) -> Figures:
-    """Write one file by several releases, those to come included, as far as they can be had."""
+    """Write one file by several releases, later ones included, as far as they are available."""
     found = Findings()
     for name, trick in TRICKS.items():
         place = folder / trick.__name__
@@ -82,7 +83,7 @@ def campaign(folder: Path, effort: Effort) -> Figures:
 
 
 def newer_topic(folder: Path) -> None:
-    """A later release writes a kind of event, while we have the file open."""
+    """A later release writes a new kind of event, while we have the file open."""
     path = folder / "agent.db"
     with _opened(path) as memory, closing(SQLiteStore(path)) as store:
         memory.learn("what we know")
@@ -110,7 +111,7 @@ def newer_field(folder: Path) -> None:
 
 
 def newer_format(folder: Path) -> None:
-    """A later release moves the file to a format of its own, while we have it open."""
+    """A later release moves the file to its own format, while we have it open."""
     path = folder / "agent.db"
     with _opened(path) as memory:
         memory.learn("what we know")
@@ -148,7 +149,7 @@ def _too_new(act: Callable[[], object], **facts: object) -> None:
 
 
 def _still_reads(path: Path, folder: Path, version: int) -> None:
-    """Check that what stands before a newer event can be read, asked and exported."""
+    """Check that the events before a newer one can be read, queried and exported."""
     with _opened(path, read_only=True) as memory:
         assert memory.status().version == version - 1
         assert any(f"before version {version}" in alert for alert in memory.status().alerts)
@@ -179,7 +180,7 @@ class Visit:
 
 
 def visited(visit: Visit) -> Findings:
-    """Let an older release and this one write a file in turns, and then at once."""
+    """Let an older release and this one write a file alternately, and then at once."""
     found = Findings()
     code = visit.folder / "code"
     code.mkdir(parents=True)
@@ -190,10 +191,10 @@ def visited(visit: Visit) -> Findings:
     said: list[tuple[str, str]] = []
     for turn in range(visit.turns):
         where = code if turn % 2 == 0 else ROOT
-        said.append(_heard(_visitor(where, path, f"turn-{turn}")))
+        said.append(_output(_reader(where, path, f"turn-{turn}")))
         found.counts["turns"] += 1
-    together = [_visitor(where, path, f"{where.name}-at-once") for where in (code, ROOT)]
-    said += map(_heard, together)
+    together = [_reader(where, path, f"{where.name}-at-once") for where in (code, ROOT)]
+    said += map(_output, together)
     found.counts["at once"] += len(together)
     try:
         _check(path, [json.loads(line) for out, _ in said for line in out.splitlines()], found)
@@ -214,13 +215,16 @@ def _unpacked(commit: str, folder: Path) -> bool:
         return False
     with tarfile.open(fileobj=io.BytesIO(made.stdout)) as archive:
         archive.extractall(folder, filter="data")
+    # Releases up to 0.4.0 are a namespace package: without this file the installed one would win.
+    for each in FOLDERS:
+        shutil.copy(ROOT / each / "mnemic/__init__.py", folder / each / "mnemic/__init__.py")
     return True
 
 
-def _visitor(where: Path, path: Path, name: str) -> subprocess.Popen[str]:
+def _reader(where: Path, path: Path, name: str) -> subprocess.Popen[str]:
     paths = [str(where / each) for each in FOLDERS]
     return subprocess.Popen(
-        [sys.executable, str(VISITOR), str(path), name, str(COMMANDS)],
+        [sys.executable, str(READER), str(path), name, str(COMMANDS)],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OPENBLAS_NUM_THREADS": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -228,14 +232,14 @@ def _visitor(where: Path, path: Path, name: str) -> subprocess.Popen[str]:
     )
 
 
-def _heard(visitor: subprocess.Popen[str]) -> tuple[str, str]:
-    """Return what a visitor said, and what went wrong with it."""
-    out, wrong = visitor.communicate()
-    return out, wrong if visitor.returncode or wrong else ""
+def _output(reader: subprocess.Popen[str]) -> tuple[str, str]:
+    """Return the output of a reader, and its errors."""
+    out, wrong = reader.communicate()
+    return out, wrong if reader.returncode or wrong else ""
 
 
 def _check(path: Path, said: list[tuple[str, str, str | None]], found: Findings) -> None:
-    """Hold what both releases acknowledged against what stands in the file."""
+    """Compare what both releases acknowledged with the content of the file."""
     with _opened(path) as memory:
         assert memory.verify().sound
         assert told(memory) == told_by_log(memory)

@@ -1,7 +1,7 @@
 """Exact token counts, by the vocabularies of well-known models. Extra ``tokens``.
 
-Without one a budget is kept by estimate, see ``mnemic.kernel.tokens``: right for English prose,
-too hopeful for code, tables and most other languages.
+Without one a budget is kept by estimate, see ``mnemic.kernel.model.tokens``: accurate for English
+prose, too low for code, tables and most other languages.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from mnemic.kernel.ports import TokenCounter
 
 Encoding = Literal["cl100k_base", "o200k_base", "voyage3_base"]
-"""Those whose vocabulary lies in the package, so that nothing is ever downloaded."""
+"""Encodings whose vocabulary is in the package, so that nothing is ever downloaded."""
 CounterName = Literal["estimate", "cl100k_base", "o200k_base", "voyage3_base"]
-"""What a command line or a setting may hold."""
+"""Names for a command line or a setting."""
 
 ENCODINGS: Final[tuple[Encoding, ...]] = get_args(Encoding)
 
@@ -73,7 +73,7 @@ def counter_named(name: CounterName) -> TokenCounter:
     Raises:
         Unavailable: It needs the extra, which is not installed.
     """
-    from mnemic.kernel.tokens import EstimatedTokens
+    from mnemic.kernel.model.tokens import EstimatedTokens
 
     return EstimatedTokens() if name == "estimate" else BpeTokens(name)
 

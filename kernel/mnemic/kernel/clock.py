@@ -1,11 +1,11 @@
-"""The active hour: a clock that runs only while somebody is working.
+"""The active-hour clock, which runs only while a session is in use.
 
 Rules of this module:
 
-1. Time passes between two events of one session, never between sessions: holidays cost nothing.
+1. Time passes between two events of one session, never between sessions: idle days add nothing.
 2. Overlapping sessions count once: ``counted`` is the wall-clock instant up to which time has
-   been credited, whoever credited it.
-3. No event adds less than nothing or more than the gap, whatever the wall clock does.
+   been credited, by any session.
+3. No event adds a negative amount or more than the gap, even if the wall clock jumps.
 4. A session that a dead process left open ends at its last event, since nothing else would ever
    credit the time after it.
 
@@ -18,12 +18,12 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
-from mnemic.kernel.identity import SessionId
+from mnemic.kernel.model.identity import SessionId
 
 
 @define(kw_only=True)
 class ActiveClock:
-    """State of the clock at one point of a log."""
+    """State of the clock at one version of a log."""
 
     active_us: int = 0
     """Active time so far, microseconds."""
@@ -59,7 +59,7 @@ class ActiveClock:
     def credit_each(
         self, sessions: Sequence[SessionId | None], now_us: Sequence[int], *, gap_us: int
     ) -> None:
-        """Do ``credit`` for one event after the other, those of no session left out."""
+        """Call ``credit`` for each event in order, skipping events outside a session."""
         last_us, counted = self.last_us, self.counted_us
         for session, now in zip(sessions, now_us, strict=True):
             if session is not None and session in last_us:
@@ -69,7 +69,7 @@ class ActiveClock:
         self.counted_us = counted
 
     def start(self, session: SessionId, now_us: int) -> None:
-        """Begin *session*: its start credits nothing."""
+        """Begin *session*; its start credits no time."""
         self.last_us[session] = now_us
 
     def end(self, session: SessionId) -> None:
@@ -77,7 +77,7 @@ class ActiveClock:
         self.last_us.pop(session, None)
 
     def _counted(self, now_us: int, gap_us: int) -> int | None:
-        """Return the credited instant, pulled back when the wall clock was set back."""
+        """Return the credited instant, moved back if the wall clock was set back."""
         if self.counted_us is not None and now_us < self.counted_us - gap_us:
             return now_us
         return self.counted_us

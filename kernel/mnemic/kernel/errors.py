@@ -1,15 +1,14 @@
-"""Everything mnemic can refuse or fail at, as one small tree.
+"""The exception hierarchy of mnemic.
 
-Four families, by who can do something about it:
+Four families, by who can resolve the problem:
 
 * ``Refused``: the caller asked for something the contract does not allow. Nothing was written.
 * ``Conflict``: two writers disagreed about where the log ends, or a command id was reused.
 * ``Corrupt``: stored bytes are not what was written. The prefix before the damage stays usable.
-* ``Unavailable``: the world (disk, lock, model) did not play along. Trying again may help.
+* ``Unavailable``: an external resource (disk, lock, model) failed. Trying again may help.
 
-Each error has a stable kebab-case ``code``, the typed facts it is about, and an imperative
-``recovery`` that says what to do next; the recovery is a PEP 678 note too, so that a traceback
-shows it.
+Each error has a stable kebab-case ``code``, typed facts, and an imperative ``recovery`` that says
+what to do next; the recovery is also a PEP 678 note, so that a traceback shows it.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 WORDS_LENGTH_MAX = 8000
-"""In characters, of a message and of each fact. What is refused may be a book."""
+"""Characters of a message and of each fact; the refused value may be as long as a book."""
 
 
 def _short(words: str) -> str:
@@ -25,17 +24,17 @@ def _short(words: str) -> str:
 
 
 class MnemicError(Exception):
-    """Root of the tree.
+    """Base class of all mnemic errors.
 
     Args:
         message: What happened, with the offending value in it.
         recovery: What to do next, as an imperative sentence.
-        facts: Typed values for programs, rendered by doors beside the message.
+        facts: Typed values for programs, which interfaces return along with the message.
     """
 
     code: ClassVar[str] = "error"
     status: ClassVar[int] = 500
-    """HTTP status that a door may answer with."""
+    """HTTP status that an interface may answer with."""
     default_recovery: ClassVar[str] = ""
 
     def __init__(self, message: str, *, recovery: str | None = None, **facts: object) -> None:
@@ -50,7 +49,7 @@ class MnemicError(Exception):
             self.add_note(f"Recovery: {self.recovery}")
 
     def to_dict(self) -> dict[str, object]:
-        """Return code, detail, recovery and facts, the form every door renders."""
+        """Return code, detail, recovery and facts, in the form that every interface renders."""
         return {
             "code": self.code,
             "detail": self.message,
@@ -84,7 +83,7 @@ class Corrupt(MnemicError):
 
 
 class Unavailable(MnemicError):
-    """Something outside of mnemic is missing, full or busy."""
+    """An external resource is missing, full or busy."""
 
     code = "unavailable"
     status = 503
@@ -136,7 +135,7 @@ class BlockNotActive(Refused):
 
 
 class VectorRefused(Refused):
-    """An embedder returned something that is not a finite vector of the promised size."""
+    """An embedder returned something other than a finite vector of the declared size."""
 
     code = "vector-refused"
     status = 502
@@ -194,6 +193,15 @@ class NothingToScore(Refused):
     default_recovery = "Name block ids or a decision id."
 
 
+class TooFewOutcomes(Refused):
+    code = "too-few-outcomes"
+    status = 409
+    default_recovery = (
+        "Report with outcome(decision_id=..., ...) which recalled blocks served and which did not, "
+        "then calibrate again."
+    )
+
+
 class PolicyRefused(Refused):
     code = "policy-refused"
     default_recovery = "Correct the named field of the policy."
@@ -217,11 +225,11 @@ class DecisionNotFound(Refused):
 
 
 class DecisionSealed(Refused):
-    """Words that a decision could see are erased since: nobody can ask that state again."""
+    """Text that the decision could see was erased later; its state can no longer be queried."""
 
     code = "decision-sealed"
     status = 410
-    default_recovery = "Ask replay() or explain(): the stored signals of its answer still stand."
+    default_recovery = "Call replay() or explain(): the stored signals of its answer are kept."
 
 
 class CompositionNotFound(Refused):
@@ -237,7 +245,7 @@ class CompositionExists(Refused):
 
 
 class ComposedGraphRefused(Refused):
-    """``composed_graph`` was called wrong; the message is the one that its clients know."""
+    """Invalid call of ``composed_graph``; the message is the one that its clients expect."""
 
     code = "composed-graph-refused"
     default_recovery = "Call guide('composed_graph') for its actions and what each needs."
@@ -263,7 +271,7 @@ class PointOutOfRange(Refused):
 
 
 class SpaceExists(Refused):
-    """A copy was to be written over something."""
+    """The target of a copy exists already."""
 
     code = "space-exists"
     status = 409
@@ -283,7 +291,7 @@ class ViewReadOnly(Refused):
 
 
 class CheckpointsOff(Refused):
-    """A checkpoint was to be made or dropped where there is no place for any."""
+    """Checkpoints cannot be made or dropped: the space has no folder for them."""
 
     code = "checkpoints-off"
     status = 409
@@ -291,18 +299,18 @@ class CheckpointsOff(Refused):
 
 
 class GuideUnknown(Refused):
-    """No verb has this name."""
+    """No operation has this name."""
 
     code = "guide-unknown"
     status = 404
     default_recovery = "Call guide() without a name to list them."
 
 
-# --- refusals at a door that strangers can reach ---------------------------------------------
+# --- refusals of authentication and authorization --------------------------------------------
 
 
 class Unauthenticated(Refused):
-    """Nobody knows who this is: no token came, an unknown one, or one that has ended."""
+    """The caller is not authenticated: the token is missing, unknown or no longer valid."""
 
     code = "unauthenticated"
     status = 401
@@ -313,18 +321,18 @@ class Unauthenticated(Refused):
 
 
 class Forbidden(Refused):
-    """It is known who this is, and their token does not reach this far."""
+    """The caller is authenticated, but the token does not permit the operation."""
 
     code = "forbidden"
     status = 403
     default_recovery = (
-        "Ask whoever runs the server for a token with this scope on this space; "
+        "Ask the server's operator for a token with this scope on this space; "
         "`mnemic token create` makes one."
     )
 
 
 class TokenExists(Refused):
-    """Two live tokens of one name would be one actor in the log."""
+    """A valid token has this name already; both would be the same actor in the log."""
 
     code = "token-exists"
     status = 409
@@ -362,7 +370,7 @@ class LogCorrupt(Corrupt):
 
 
 class ExportCorrupt(Corrupt):
-    """An exported file is not what was written, from the fact ``line`` on."""
+    """An exported file differs from what was written, from the line given in the facts."""
 
     code = "export-corrupt"
     status = 422
@@ -370,11 +378,11 @@ class ExportCorrupt(Corrupt):
 
 
 class BackupDamaged(Corrupt):
-    """A backup is not what was written, or its manifest is missing."""
+    """A backup differs from what was written, or its manifest is missing."""
 
     code = "backup-damaged"
     status = 422
-    default_recovery = "Take another backup; what can be read of this one, `mnemic salvage` saves."
+    default_recovery = "Take another backup; `mnemic salvage` saves what is readable of this one."
 
 
 class NotAStore(Corrupt):
@@ -384,7 +392,7 @@ class NotAStore(Corrupt):
 
 
 class AccessDamaged(Corrupt):
-    """The file of tokens is not what was written. Until it is, nobody comes in."""
+    """The token file differs from what was written; until it is repaired nothing is authorized."""
 
     code = "access-damaged"
     default_recovery = (
@@ -394,17 +402,17 @@ class AccessDamaged(Corrupt):
 
 
 class KeysMissing(Unavailable):
-    """Words are encrypted, and the keys that were given, if any, do not open them."""
+    """Texts are encrypted, and the given keys, if any, do not decrypt them."""
 
     code = "keys-missing"
     default_recovery = (
         "Open it with the file of keys that it was written with: keys=... or --keys. "
-        "Without that file nobody can read its words."
+        "Without that file its texts cannot be read."
     )
 
 
 class NotEncrypted(Refused):
-    """Keys were given for a space whose words stand open."""
+    """Keys were given for a space that is not encrypted."""
 
     code = "not-encrypted"
     status = 409

@@ -1,159 +1,54 @@
-"""What a decision may ask about the state it decides on.
+"""Protocols for the state that a decision reads.
 
-The read side implements this; the kernel only asks. Blocks are spoken of by number (their place
-in the order of first learning), since numbers index arrays.
+The projections implement them; the kernel only calls them. Blocks are identified by number (their
+place in the order of first learning), since numbers index arrays.
+
+A ``LogRange`` describes a range of the log for a revert: what it changed, and what changed again
+later. A value counts as changed if at the end of the range it differed from the value before the
+range, and still differs now. Each is mapped to the first later version that changed it again, or
+None.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol, TypeAlias
 
-import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
 from mnemic.kernel.events import BlocksComposed
-from mnemic.kernel.identity import BlockId, CompositionId
+from mnemic.kernel.model.blocks import BlockColumns, BlockFacts, Fresh
+from mnemic.kernel.model.compositions import LabelFacts
+from mnemic.kernel.model.edges import EdgeColumns, EdgeFacts, PendingFacts
+from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.texts import BlockText, Erased
+from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.policy import Policy
-from mnemic.kernel.texts import BlockText, Erased
-from mnemic.kernel.vectors import Vector
+from mnemic.kernel.statements import Statement
+from mnemic.kernel.timestamps import Instant
 
-if TYPE_CHECKING:
-    from mnemic.kernel.stretch import Stretch
-
-Ints = NDArray[np.int64]
-
-INBOX, ACTIVE, ARCHIVED = range(3)
-STATUSES = ("inbox", "active", "archived")
-ORIGINS = ("similarity", "co_retrieval", "outcome", "agent")
-"""Every way in which an edge can come about, by number."""
-NO_ANCHOR = np.iinfo(np.int64).min
-"""Stands in columns where an edge has no anchor."""
-
-
-@frozen
-class BlockFacts:
-    """One block as a decision sees it. Rates, evidence and confidence in nano-units."""
-
-    number: int
-    id: BlockId
-    status: int
-    category: str
-    tags: tuple[str, ...]
-    source: str
-    zone: str
-    confidence: int
-    tier_rate: int
-    rate: int
-    reinforced_us: int
-    alpha: int
-    beta: int
-    retrievals: int
-    expires_us: int | None
-    """Wall clock, microseconds since the epoch."""
-
-
-@frozen
-class EdgeFacts:
-    """One standing edge as a decision sees it."""
-
-    source: int
-    target: int
-    relation: str
-    origin: str
-    weight: int
-    anchor_us: int | None
-    count: int
-
-    def other(self, number: int) -> int:
-        """Return the end that is not *number*."""
-        return self.target if number == self.source else self.source
-
-
-@frozen
-class PendingFacts:
-    """One connection that waits for room."""
-
-    source: int
-    target: int
-    relation: str
-    weight: int
-
-
-@frozen
-class LabelFacts:
-    """One label of a composition as a decision sees it."""
-
-    composition_id: CompositionId
-    label: str
-    counts: bool
-    """Whether it was not retracted."""
-
-
-@frozen(eq=False)
-class BlockColumns:
-    """The active blocks as arrays, one entry each, by rising number."""
-
-    numbers: Ints
-    reinforced_us: Ints
-    reinforcements: Ints
-    rate: Ints
-    tier_rate: Ints
-    alpha: Ints
-    beta: Ints
-    confidence: Ints
-    retrievals: Ints
-    expires_us: Ints
-    """``scoring.UNKNOWN`` where a block does not expire."""
-    constitutional: NDArray[np.bool_]
-    """Whether it may not fade, by tag and zone."""
-    ceiling: Ints
-    """Of its zone."""
-
-
-@frozen(eq=False)
-class EdgeColumns:
-    """The standing edges as arrays, one entry each, by rising pair."""
-
-    low: Ints
-    high: Ints
-    weight: Ints
-    count: Ints
-    anchor_us: Ints
-    """``NO_ANCHOR`` where an edge has none."""
-    agent: NDArray[np.bool_]
-    """Whether an agent asserted it."""
-    tier_low: Ints
-    """Tier rates of the ends."""
-    tier_high: Ints
-
-
-@frozen
-class Moment:
-    """When a command is decided."""
-
-    active_us: int
-    recorded_us: int
+Later: TypeAlias = int | None
+Ends: TypeAlias = tuple[int, int]
 
 
 class EdgeReading(Protocol):
-    """As much of the state as a decision on one edge asks for."""
+    """The part of the state that a decision on one edge reads."""
 
     @property
     def policy(self) -> Policy: ...
 
     @property
     def highest(self) -> str | None:
-        """The zone of whoever commands, see ``decisions.clearance``; None: they reach all."""
+        """The writer's zone, see ``decisions.authorization``; None: not limited to a zone."""
         ...
 
     def number(self, block_id: object) -> int | None:
-        """Return the number of a block that was ever learned; whatever else has none."""
+        """Return the number of a block that was ever learned; None for any other value."""
         ...
 
     def id(self, number: int) -> BlockId: ...
     def facts(self, number: int) -> BlockFacts: ...
+    def zone(self, number: int) -> str: ...
     def edge(self, a: int, b: int) -> EdgeFacts | None: ...
     def edges_of(self, number: int) -> Sequence[EdgeFacts]: ...
     def degree(self, number: int) -> int: ...
@@ -169,8 +64,13 @@ class Reading(EdgeReading, Protocol):
         """Active time of the last sweep; None before the first."""
         ...
 
+    @property
+    def learned_count(self) -> int:
+        """How many blocks were learned by now, archived ones included."""
+        ...
+
     def number(self, block_id: object) -> int | None:
-        """Return the number of a block that was ever learned; whatever else has none."""
+        """Return the number of a block that was ever learned; None for any other value."""
         ...
 
     def status(self, number: int) -> int:
@@ -178,11 +78,13 @@ class Reading(EdgeReading, Protocol):
         ...
 
     def facts(self, number: int) -> BlockFacts: ...
+    def category(self, number: int) -> str: ...
+    def tags(self, number: int) -> tuple[str, ...]: ...
     def text(self, number: int) -> BlockText | Erased: ...
     def edge(self, a: int, b: int) -> EdgeFacts | None: ...
     def edges_of(self, number: int) -> Sequence[EdgeFacts]: ...
     def is_linked(self, a: int, b: int) -> bool:
-        """Whether an edge stands between two blocks; cheaper than asking for it."""
+        """Whether two blocks have an edge; cheaper than fetching it."""
         ...
 
     def degree(self, number: int) -> int: ...
@@ -199,9 +101,9 @@ class Reading(EdgeReading, Protocol):
         ...
 
     def staging_order(self) -> Iterator[tuple[tuple[int, int], int]]:
-        """Yield staged pairs with their number of sessions, in the order in which they would go.
+        """Yield staged pairs with their number of sessions, in the order of eviction.
 
-        Fewest sessions first, then what was staged longest ago, ties by the pair of ids.
+        Fewest sessions first, then those staged longest ago, ties by the pair of ids.
         """
         ...
 
@@ -214,31 +116,73 @@ class Reading(EdgeReading, Protocol):
     def label(self, label_version: int) -> LabelFacts | None: ...
     def standing(self) -> EdgeColumns: ...
 
-    def stretch(self, first: int, last: int) -> Stretch:
+    def stretch(self, first: int, last: int) -> LogRange:
         """Return what the events from version *first* to *last* changed."""
         ...
 
     def near(
-        self, vectors: Sequence[Vector], categories: Sequence[str], floor: int
+        self, vectors: Sequence[Vector], categories: Sequence[str], floor: int, *, most: int
     ) -> list[list[tuple[int, int]]]:
         """Return, for each vector, (number, cosine) of active blocks at or above *floor*.
 
-        Best first, ties by id. Blocks of an exempt category are left out.
+        The *most* best of them, best first, ties by id. Blocks of an exempt category are left out.
+        """
+        ...
+
+    def rarity(self, number: int) -> int:
+        """Return how unusual the words of a block were when it was learned, nano-units."""
+        ...
+
+    def context(self, number: int) -> Sequence[int]:
+        """Return the blocks that are matched together with a block's texts, ascending."""
+        ...
+
+    def restated(self, said: Sequence[Statement]) -> list[list[int]]:
+        """Return, for each statement, the active blocks that it may restate, by number.
+
+        They are those with the key of the whole text, or whose first sentence has the key of one
+        of its sentences, see ``mnemic.kernel.statements``.
         """
         ...
 
     def link_candidates(
-        self, fresh: Sequence[Fresh], gone: Sequence[int], moment: Moment
+        self, fresh: Sequence[Fresh], gone: Sequence[int], moment: Instant
     ) -> list[list[tuple[int, int]]]:
         """Return, for each fresh block, its best (number, score), best first, ties by id."""
         ...
 
 
-@frozen(eq=False)
-class Fresh:
-    """A block that is about to be promoted, with its vector and the tags it will have."""
+@frozen(eq=False, kw_only=True)
+class LogRange:
+    """What the events from *first* to *last* changed.
 
-    number: int
-    vector: Vector
-    category: str
-    tags: tuple[str, ...]
+    Blocks are named by number, pairs with the lower number first.
+    """
+
+    first: int
+    last: int
+    before: Reading
+    """The state before *first*."""
+    life: Mapping[int, Later]
+    """Status, tags, zone and the like of blocks, but not their vectors."""
+    strength: Mapping[int, Later]
+    evidence: Mapping[int, Later]
+    """Outcomes and reviews."""
+    uses: Mapping[int, Later]
+    edges: Mapping[Ends, Later]
+    pending: Mapping[Ends, Later]
+    """Includes connections that became pending in the range and became an edge after it."""
+    barred: Mapping[Ends, Later]
+    labels: Mapping[int, Later]
+    """By the version that set the label."""
+    policy: Mapping[str, Later]
+    """Under the one key ``policy``."""
+    spoken: Mapping[int, int]
+    """Blocks of ``life`` that later events refer to explicitly, with the first such version: by an
+    outcome, or by a connection that an agent or an outcome made or renewed and that exists."""
+    successions: tuple[tuple[int, int], ...]
+    """Blocks that were superseded at the end of the range and not before it, and by which."""
+    succeeded: frozenset[int]
+    """Blocks of ``life`` that were superseded after the range."""
+    unvectored: frozenset[int]
+    """Blocks of ``life`` that would have no vector of the current embedder if made active again."""

@@ -1,7 +1,7 @@
-"""The rules of mnemic and their worked examples, read from the tables beside this module.
+"""Loader of the rules of mnemic and their worked examples from the TOML files of this package.
 
-A table is one file of rules on one subject. A rule says in a sentence what holds and where that
-comes from; each of its rows is one example with an id, a source and the reason it is worth a row:
+A table is one file of rules on one subject. A rule has a statement and its source; each of its rows
+is one example with an id, a source and the reason for the row:
 
     [edge-score]
     says = "0.55·max(0, cosine) + ..."
@@ -14,7 +14,7 @@ comes from; each of its rows is one example with an id, a source and the reason 
     given = { cosine = 1.0, ... }
     then = { score = 1.0 }
 
-A number in ``then`` is meant to the last nano-unit, unless its row has ``digits``: then the source
+A number in ``then`` is exact to the nano-unit, unless its row has ``digits``: then the source
 printed that many decimals, and the result must round to them.
 """
 
@@ -30,10 +30,11 @@ from typing import Any
 import attrs
 from attrs import field, frozen
 
-from mnemic.kernel.arithmetic import NANO
+from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.policy import POLICIES, Policy
 
 TABLES = (
+    "abstention",
     "backtests",
     "clock",
     "connecting",
@@ -51,6 +52,7 @@ TABLES = (
     "refusals",
     "retention",
     "reverting",
+    "same",
     "scoring",
     "transitions",
 )
@@ -58,7 +60,7 @@ TABLES = (
 
 def _text(_: object, attribute: attrs.Attribute[Any], value: object) -> None:
     if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{attribute.name} must say something, got {value!r}")
+        raise ValueError(f"{attribute.name} must be a text that is not empty, got {value!r}")
 
 
 @frozen(kw_only=True, str=False)
@@ -74,23 +76,23 @@ class Row:
     given: Mapping[str, Any]
     then: Mapping[str, Any] = field(validator=attrs.validators.min_len(1))
     digits: int | None = None
-    """Decimals that the source printed; None where the numbers are exact."""
+    """Decimals that the source printed; None if the numbers are exact."""
 
     def __str__(self) -> str:
         return self.id
 
     @property
     def policy(self) -> Policy:
-        """The policy that the row speaks of.
+        """The policy of the row.
 
-        ``given.policy`` names it (ours, where it is missing), and ``given.with`` replaces single
-        numbers of it.
+        ``given.policy`` names it (the default, if missing), and ``given.with`` replaces single
+        fields of it.
         """
         policy = POLICIES[self.given.get("policy", "mnemic-1")]
         return attrs.evolve(policy, **self.given.get("with", {}))
 
     def tells(self, name: str, nanos: int) -> bool:
-        """Return whether a result in nano-units is what the row says under *name*."""
+        """Return whether a result in nano-units equals the row's value for *name*."""
         said = Decimal(str(self.then[name]))
         found = Decimal(nanos) / NANO
         if self.digits is None:
@@ -101,7 +103,7 @@ class Row:
 
 @frozen(kw_only=True)
 class Rule:
-    """What holds, and the examples of it."""
+    """A statement with its examples."""
 
     id: str = field(validator=_text)
     """``table.rule``."""
@@ -116,14 +118,14 @@ def table(name: str) -> tuple[Rule, ...]:
 
     Raises:
         ValueError: A rule without a row, a row without an id, source, reason or result, two rows
-            of one id, or a key that nobody reads. The message names where.
+            of one id, or an unknown key. The message names the place.
     """
     text = resources.files("mnemic.specs").joinpath(f"{name}.toml").read_text(encoding="utf-8")
     return parse(name, text)
 
 
 def parse(name: str, text: str) -> tuple[Rule, ...]:
-    """Return the rules that *text*, the table called *name*, holds; see `table`."""
+    """Return the rules in *text*, the table called *name*; see `table`."""
     read = tuple(_rule(f"{name}.{key}", body) for key, body in tomllib.loads(text).items())
     ids = [row.id for rule in read for row in rule.rows]
     twice = sorted({one for one in ids if ids.count(one) > 1})

@@ -1,4 +1,4 @@
-"""A file of tokens, a clock that stands still, and entropy that a test can guess."""
+"""A file of tokens, a manual clock, and predictable entropy."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from mnemic.adapters.access import Keyring
-from mnemic.adapters.clocks import ManualClock
-from mnemic.adapters.entropy import SeededEntropy
+from mnemic.adapters.system.clocks import ManualClock
+from mnemic.adapters.system.entropy import SeededEntropy
 
 
 @pytest.fixture
@@ -18,17 +18,17 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Where the tokens of a test stand, once there are some."""
+    """Path of the file of tokens."""
     return tmp_path / "memory.db.tokens"
 
 
 @pytest.fixture
 def keyring(path: Path, clock: ManualClock) -> Keyring:
-    """Who makes tokens, and takes them back."""
+    """A keyring that creates and revokes tokens."""
     return Keyring.open(path, clock=clock, entropy=SeededEntropy("keyring"))
 
 
 @pytest.fixture
 def server(path: Path, clock: ManualClock) -> Keyring:
-    """Another process that was opened before anything was made, and is only asked."""
+    """Another process's keyring, opened before any token was created, which only checks tokens."""
     return Keyring.open(path, clock=clock)

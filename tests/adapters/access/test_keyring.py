@@ -11,37 +11,37 @@ import pytest
 from mnemic.adapters.access import Keyring, Token, TokenId
 from mnemic.adapters.access.keyring import DEAD_KEPT, LIVE_MAX
 from mnemic.adapters.access.register import Register
-from mnemic.adapters.clocks import NEW_YEAR_2026_US, ManualClock
+from mnemic.adapters.system.clocks import NEW_YEAR_2026_US, ManualClock
 from mnemic.kernel.errors import FieldRefused, TokenExists, TokenNotFound, Unauthenticated
 
 HOUR_US = 3_600_000_000
 
 
 def many(token: Token, count: int) -> list[Token]:
-    """Return tokens that differ in name and id alone."""
+    """Return tokens that differ only in name and id."""
     return [
         attrs.evolve(token, id=TokenId(f"{number:08x}"), name=f"token {number}")
         for number in range(count)
     ]
 
 
-def test_a_file_that_is_not_there_lets_nobody_in_and_is_not_made(server: Keyring) -> None:
+def test_a_missing_file_grants_no_access_and_is_not_created(server: Keyring) -> None:
     assert server.list() == ()
     assert server.check(f"mnemic_{'0' * 8}_{'A' * 43}") is None
     assert list(server.path.parent.iterdir()) == []
 
 
-def test_a_server_that_runs_knows_a_token_that_is_made_and_one_that_is_revoked(
+def test_a_running_server_sees_created_and_revoked_tokens(
     keyring: Keyring, server: Keyring
 ) -> None:
-    for number in range(20):  # in quicker turn than files are dated
+    for number in range(20):  # in quicker succession than the resolution of timestamps
         token, secret = keyring.create(f"token {number}", {"notes": "read"})
         assert server.check(secret) == token
         keyring.revoke(token.id)
         assert server.check(secret) is None
 
 
-def test_a_server_lets_nobody_in_once_the_file_is_gone(keyring: Keyring, server: Keyring) -> None:
+def test_a_server_denies_access_once_the_file_is_removed(keyring: Keyring, server: Keyring) -> None:
     _, secret = keyring.create("ines", {"notes": "read"})
     assert server.check(secret) is not None
     server.path.unlink()
@@ -68,7 +68,7 @@ STRANGE: dict[str, Callable[[str], Any]] = {
     "of another id": lambda secret: secret.replace(secret[7:15], "0" * 8),
     "its id alone": lambda secret: secret[7:15],
     "its digest": lambda secret: f"{secret[:16]}{'0' * 43}",
-    # 43 digits of base64 hold 258 bits: others may end the same 256.
+    # 43 digits of base64 hold 258 bits: other digits may encode the same 256.
     "the same bytes in another spelling": lambda secret: secret[:-1] + chr(ord(secret[-1]) + 1),
     "in other digits": lambda secret: f"mnemic_\u0663{secret[8:]}",
     "half a character": lambda secret: f"{secret[:-1]}\ud800",
@@ -77,9 +77,7 @@ STRANGE: dict[str, Callable[[str], Any]] = {
 
 
 @pytest.mark.parametrize("strange", STRANGE)
-def test_another_text_than_the_secret_opens_nothing_and_is_not_repeated(
-    keyring: Keyring, strange: str
-) -> None:
+def test_a_wrong_secret_is_refused_and_not_repeated(keyring: Keyring, strange: str) -> None:
     _, secret = keyring.create("ines", {"notes": "read"})
     shown = STRANGE[strange](secret)
     assert shown != secret
@@ -106,7 +104,7 @@ def test_a_token_ends_at_its_moment(keyring: Keyring, clock: ManualClock) -> Non
         keyring.admit(secret)
 
 
-def test_whoever_has_the_secret_is_told_that_it_was_revoked(
+def test_the_holder_of_a_secret_learns_of_its_revocation(
     keyring: Keyring, clock: ManualClock
 ) -> None:
     token, secret = keyring.create("ines", {"notes": "read"}, "2026-01-02")
@@ -118,7 +116,7 @@ def test_whoever_has_the_secret_is_told_that_it_was_revoked(
     assert secret not in str(caught.value)
 
 
-def test_what_is_revoked_twice_was_revoked_once(keyring: Keyring, clock: ManualClock) -> None:
+def test_a_second_revocation_changes_nothing(keyring: Keyring, clock: ManualClock) -> None:
     token, _ = keyring.create("ines", {"notes": "read"})
     first = keyring.revoke(token.id)
     written = keyring.path.read_bytes()
@@ -127,7 +125,7 @@ def test_what_is_revoked_twice_was_revoked_once(keyring: Keyring, clock: ManualC
     assert keyring.path.read_bytes() == written
 
 
-def test_a_token_of_nobody_cannot_be_revoked(keyring: Keyring) -> None:
+def test_an_unknown_token_cannot_be_revoked(keyring: Keyring) -> None:
     keyring.create("ines", {"notes": "read"})
     written = keyring.path.read_bytes()
     with pytest.raises(TokenNotFound, match="no token has the id 00000000"):
@@ -160,7 +158,7 @@ def test_a_name_is_free_again_once_its_token_has_ended(
 
 
 class ScriptedEntropy:
-    """Returns what it was told to, in turn."""
+    """Returns the given tokens in order."""
 
     def __init__(self, *tokens: bytes) -> None:
         self._tokens = iter(tokens)
@@ -178,7 +176,7 @@ def test_an_id_that_is_taken_is_drawn_again(path: Path) -> None:
     assert made == [b"aaaa".hex(), b"bbbb".hex()]
 
 
-def test_those_that_ended_long_ago_go_when_others_are_made(keyring: Keyring, path: Path) -> None:
+def test_creating_a_token_removes_the_oldest_invalid_ones(keyring: Keyring, path: Path) -> None:
     live, _ = keyring.create("ines", {"notes": "read"})
     dead = many(keyring.revoke(live.id), DEAD_KEPT + 2)
     Register(path).write([live, *dead])

@@ -58,7 +58,7 @@ def test_only_its_owner_may_use_the_file_whatever_the_mask(keyring: Keyring, pat
 
 @on_posix
 @pytest.mark.parametrize("mode", [0o604, 0o640, 0o620, 0o602, 0o666])
-def test_a_file_that_others_may_use_is_refused_until_that_is_mended(
+def test_a_file_open_to_others_is_refused_until_fixed(
     keyring: Keyring, path: Path, mode: int
 ) -> None:
     token, secret = keyring.create("ines", {"notes": "read"})
@@ -92,9 +92,7 @@ def test_no_byte_of_the_file_can_change_unnoticed(
             server.check(secret)
 
 
-def test_a_file_that_was_cut_anywhere_lets_nobody_in(
-    keyring: Keyring, server: Keyring, path: Path
-) -> None:
+def test_a_truncated_file_grants_no_access(keyring: Keyring, server: Keyring, path: Path) -> None:
     keyring.create("ines", {"notes": "read"})
     _, secret = keyring.create("tomasz", {"notes": "read"})
     data = path.read_bytes()
@@ -104,14 +102,14 @@ def test_a_file_that_was_cut_anywhere_lets_nobody_in(
             server.check(secret)
 
 
-def test_damage_is_left_as_it_is_and_says_what_to_do(keyring: Keyring, path: Path) -> None:
+def test_a_damaged_file_is_left_unchanged_and_reported(keyring: Keyring, path: Path) -> None:
     path.write_text("a shopping list\n", encoding="utf-8")
     path.chmod(0o600)
     with pytest.raises(AccessDamaged) as caught:
         keyring.create("ines", {"notes": "read"})
     assert caught.value.to_dict() == {
         "code": "access-damaged",
-        "detail": f"{path} is not a sound file of tokens: it does not begin like one",
+        "detail": f"{path} is not a valid file of tokens: it does not begin like one",
         "recovery": AccessDamaged.default_recovery,
         "path": str(path),
     }
@@ -119,7 +117,7 @@ def test_damage_is_left_as_it_is_and_says_what_to_do(keyring: Keyring, path: Pat
 
 
 def rewrite(path: Path, *, head: dict[str, Any] | None = None, lines: list[Any]) -> None:
-    """Write a file whose digest is right."""
+    """Write a file with a valid digest."""
     body = b"".join(orjson.dumps(line) + b"\n" for line in lines)
     first = {"format": "mnemic-tokens", "version": 1, "sha256": sha256(body).hexdigest()}
     path.write_bytes(orjson.dumps(first | (head or {})) + b"\n" + body)
@@ -146,7 +144,7 @@ def rewrite(path: Path, *, head: dict[str, Any] | None = None, lines: list[Any])
     ],
     ids=str,
 )
-def test_a_line_that_is_no_token_is_damage_even_under_its_digest(
+def test_a_line_without_a_token_is_damage_despite_a_valid_digest(
     keyring: Keyring, path: Path, wrong: dict[str, Any]
 ) -> None:
     token, _ = keyring.create("ines", {"notes": "read"})
@@ -202,7 +200,7 @@ def test_a_full_disk_leaves_the_file_as_it_was(keyring: Keyring, path: Path) -> 
     assert keyring.check(secret) is None
 
 
-def test_what_a_killed_writer_left_is_in_nobodys_way(keyring: Keyring, path: Path) -> None:
+def test_leftovers_of_a_killed_writer_do_no_harm(keyring: Keyring, path: Path) -> None:
     path.with_name(f".{path.name}.part").write_bytes(b"half a fi")
     token, secret = keyring.create("ines", {"notes": "read"})
     assert keyring.check(secret) == token
@@ -218,6 +216,7 @@ for number in range(count):
 """
 
 
+@pytest.mark.extended
 def test_processes_that_make_tokens_at_once_lose_none(path: Path) -> None:
     makers = [
         subprocess.Popen([sys.executable, "-c", MAKER, path, name, "15"], stderr=subprocess.PIPE)
@@ -229,14 +228,14 @@ def test_processes_that_make_tokens_at_once_lose_none(path: Path) -> None:
     )
 
 
-def test_there_is_one_file_by_whatever_link_a_store_is_opened(tmp_path: Path) -> None:
+def test_links_to_a_store_lead_to_one_file(tmp_path: Path) -> None:
     store, link = tmp_path / "memory.db", tmp_path / "link.db"
     store.touch()
     link.symlink_to(store)
     assert beside(link) == beside(store) == tmp_path.resolve() / "memory.db.tokens"
 
 
-def test_a_link_to_the_file_stays_one(path: Path) -> None:
+def test_a_link_to_the_file_is_kept(path: Path) -> None:
     link = path.with_name("link")
     link.symlink_to(path)
     token, _ = Keyring.open(link).create("ines", {"notes": "read"})
@@ -244,7 +243,7 @@ def test_a_link_to_the_file_stays_one(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["nowhere/tokens", ".", "n" * 300])
-def test_a_path_where_no_file_can_be_is_refused(tmp_path: Path, name: str) -> None:
+def test_an_impossible_path_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(StoreFailed):
         Keyring.open(tmp_path / name).create("ines", {"notes": "read"})
     assert list(tmp_path.iterdir()) == []

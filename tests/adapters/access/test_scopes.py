@@ -20,7 +20,7 @@ WORDS: st.SearchStrategy[Scope] = st.sampled_from(["read", "write", "admin"])
     space=st.one_of(SPACES, st.text(min_size=1, max_size=5)),
     scope=WORDS,
 )
-def test_a_scope_reaches_its_space_or_all_and_whatever_it_implies(
+def test_a_scope_covers_its_space_and_the_scopes_it_includes(
     scopes: dict[str, Scope], space: str, scope: Scope
 ) -> None:
     expected = any(
@@ -30,7 +30,7 @@ def test_a_scope_reaches_its_space_or_all_and_whatever_it_implies(
 
 
 @pytest.mark.parametrize("word", ["", "READ", "owner", "read ", None, 1, ["read"]])
-def test_another_word_is_no_scope_to_grant_or_to_ask_for(word: Any) -> None:
+def test_unknown_scopes_are_refused(word: Any) -> None:
     with pytest.raises(FieldRefused) as granted:
         checked_scopes({"notes": word})
     with pytest.raises(FieldRefused) as asked:
@@ -59,7 +59,7 @@ def test_scopes_that_name_no_spaces_are_refused(scopes: Any) -> None:
         checked_scopes(scopes)
 
 
-def test_scopes_stand_in_order_and_cannot_be_changed() -> None:
+def test_scopes_are_sorted_and_immutable() -> None:
     given: dict[str, Scope] = {"team": "read", "notes": "write"}
     scopes: Any = checked_scopes(given)
     given["notes"] = "admin"

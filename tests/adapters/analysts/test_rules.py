@@ -1,4 +1,4 @@
-"""What the rules see in a text, and above all what they leave alone."""
+"""What the rules find in a text, and above all what they ignore."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_there_is_one_analysis_per_passage_in_order() -> None:
     assert RulesAnalyst().analyse(passages) == [Analysis(), Analysis(tags=("ann",)), Analysis()]
 
 
-def test_nobody_says_nothing() -> None:
+def test_the_absent_analyst_returns_empty_analyses() -> None:
     assert list(NoAnalyst().analyse([Passage(content="#tag")] * 2)) == [Analysis()] * 2
 
 
@@ -76,7 +76,7 @@ def test_a_declared_tag_is_not_found_again() -> None:
     assert tags("#Harbour and #crane", tags=("HARBOUR",)) == ("crane",)
 
 
-def test_anybodys_hashtags_count() -> None:
+def test_hashtags_count_whoever_wrote_them() -> None:
     assert tags("oil it #crane", author="Ann", category="message", source="web") == ("crane",)
 
 
@@ -124,7 +124,7 @@ def test_a_principle_stated_in_so_many_words_gets_its_tag(content: str, tag: str
         "My goal is simple. " + "But the story that goes with it is long. " * 8,
     ],
 )
-def test_what_is_no_plain_principle_is_left_alone(content: str) -> None:
+def test_a_vague_principle_gets_no_tag(content: str) -> None:
     assert tags(content) == ()
 
 
@@ -139,12 +139,12 @@ def test_what_is_no_plain_principle_is_left_alone(content: str) -> None:
         {"source": "tool"},
     ],
 )
-def test_somebody_elses_principle_is_not_the_agents(known: dict[str, str]) -> None:
+def test_a_principle_of_another_speaker_gets_no_tag(known: dict[str, str]) -> None:
     assert tags("I must never tell.", **known) == ()
 
 
 @pytest.mark.parametrize("declared", ["self/goal", "self/constitutional", "self/else", "Self/Goal"])
-def test_whoever_declared_a_self_tag_meant_that_one(declared: str) -> None:
+def test_a_declared_self_tag_is_not_supplemented(declared: str) -> None:
     assert tags("I must never tell.", tags=(declared,)) == ()
 
 
@@ -195,5 +195,5 @@ def test_one_endless_word_is_cut_anyway() -> None:
     assert summary("x" * 1000) == "x" * 199 + "…"
 
 
-def test_mere_white_space_has_no_summary() -> None:
+def test_white_space_has_no_summary() -> None:
     assert summary(" " * 5000 + "end") is None

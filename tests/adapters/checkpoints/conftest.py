@@ -1,4 +1,4 @@
-"""A memory in a file, with a folder for checkpoints beside it."""
+"""A memory in a file, with a folder for checkpoints next to it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from mnemic.adapters.checkpoints.shelf import beside
-from mnemic.adapters.clocks import ManualClock
+from mnemic.adapters.checkpoints.directory import beside
 from mnemic.adapters.embedders.hashing import HashEmbedder
-from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.system.clocks import ManualClock
+from mnemic.adapters.system.entropy import SeededEntropy
 
 Open: TypeAlias = Callable[..., SyncMemory]
 
@@ -24,7 +24,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def folder(path: Path) -> Path:
-    """Where the checkpoints of the memory at ``path`` stand."""
+    """The folder of the checkpoints of the memory at ``path``."""
     return beside(path)
 
 

@@ -1,4 +1,4 @@
-"""Checkpoints that say something else than they should, and are sealed as if it were true."""
+"""Checkpoints with false manifests and valid seals."""
 
 from __future__ import annotations
 

@@ -1,18 +1,19 @@
-"""What there is to compare after opening: the folded state, byte for byte, and where it is from."""
+"""Comparison after opening: the state, byte for byte, and the checkpoint it came from."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from mnemic.adapters.checkpoints.keeper import Keeper
+from mnemic.adapters.checkpoints.writer import CheckpointWriter
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.inprocess.space import Space
-from mnemic.projections.checkpoints import freeze
-from mnemic.projections.state import State
+from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.projections.state.checkpoint import freeze
+from mnemic.projections.state.replay import rebuild
+from mnemic.projections.state.state import State
 
 
-def space_of(memory: SyncMemory) -> Space:
+def space_of(memory: SyncMemory) -> CommandExecutor:
     return memory._space  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
 
@@ -23,24 +24,24 @@ def told(memory: SyncMemory) -> dict[str, tuple[str, bytes]]:
 
 
 def told_by_log(memory: SyncMemory) -> dict[str, tuple[str, bytes]]:
-    """Return what the whole log folds into, part by part."""
-    return _parts(State().rebuild(space_of(memory).recorded(-1)))
+    """Return the state replayed from the whole log, part by part."""
+    return _parts(rebuild(State(), space_of(memory).recorded(-1)))
 
 
-def keeper_of(memory: SyncMemory) -> Keeper:
-    keeper = space_of(memory).keeper
-    assert keeper is not None
-    return keeper
+def checkpoint_writer_of(memory: SyncMemory) -> CheckpointWriter:
+    checkpoint_writer = space_of(memory).checkpoint_writer
+    assert checkpoint_writer is not None
+    return checkpoint_writer
 
 
 def restored(memory: SyncMemory) -> int | None:
     """Return the version of the checkpoint that a memory was opened from."""
-    keeper = space_of(memory).keeper
-    return None if keeper is None else keeper.restored
+    checkpoint_writer = space_of(memory).checkpoint_writer
+    return None if checkpoint_writer is None else checkpoint_writer.restored
 
 
 def restored_from(path: Path) -> int | None:
-    """Open a file to read it, make sure that its state is right, and say where it is from."""
+    """Open a file to read it, check its state, and return the checkpoint it came from."""
     with SyncMemory.open(path, embedder=HashEmbedder(4), read_only=True) as memory:
         assert told(memory) == told_by_log(memory)
         return restored(memory)

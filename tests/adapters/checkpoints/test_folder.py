@@ -1,4 +1,4 @@
-"""Files of checkpoints: names, whole or not at all, and gone when they have to be."""
+"""Files of checkpoints: names, atomic writes, and removal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 from filelock import lock_descriptor
 
-from mnemic.adapters.checkpoints.folder import Abandoned, Folder, destroy, remove, version_of
+from mnemic.adapters.checkpoints.files import (
+    Abandoned,
+    Folder,
+    destroy,
+    remove,
+    version_of,
+)
 
 GENESIS = bytes(range(32))
 
@@ -45,7 +51,7 @@ def test_spaces_that_look_alike_as_names_stay_apart(folder: Folder, space: str) 
     assert other.all() == sorted([mine, its])
 
 
-def test_other_files_are_none_of_ours(folder: Folder) -> None:
+def test_other_files_are_ignored(folder: Folder) -> None:
     kept = folder.write(3, [b"x"])
     for name in ("notes.txt", f"{kept.name}.bak", "x.tmp", kept.name.replace("-v", "-w")):
         (folder.path / name).write_bytes(b"x")
@@ -59,7 +65,7 @@ def test_writing_again_replaces(folder: Folder) -> None:
     assert len(names(folder)) == 1
 
 
-def test_what_fails_half_way_leaves_nothing(folder: Folder) -> None:
+def test_a_failed_write_leaves_nothing(folder: Folder) -> None:
     def pieces() -> Iterator[bytes]:
         yield b"a beginning"
         raise OSError("no more")
@@ -70,7 +76,7 @@ def test_what_fails_half_way_leaves_nothing(folder: Folder) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no open file can be removed there")
-def test_what_is_taken_away_while_it_is_written_is_abandoned(folder: Folder) -> None:
+def test_a_file_removed_while_being_written_is_abandoned(folder: Folder) -> None:
     def pieces() -> Iterator[bytes]:
         yield b"a beginning"
         (unfinished,) = folder.unfinished()
@@ -83,18 +89,18 @@ def test_what_is_taken_away_while_it_is_written_is_abandoned(folder: Folder) -> 
     assert names(folder) == []
 
 
-def test_what_the_dead_left_is_an_orphan_and_what_the_living_write_is_not(folder: Folder) -> None:
+def test_unfinished_files_of_dead_processes_are_orphans(folder: Folder) -> None:
     kept = folder.write(3, [b"x"])
-    drafts = [kept.with_name(f"{kept.name}.{token}.tmp") for token in ("dead", "alive")]
-    for draft in drafts:
+    staged_spaces = [kept.with_name(f"{kept.name}.{token}.tmp") for token in ("dead", "alive")]
+    for draft in staged_spaces:
         draft.write_bytes(b"half")
-    with drafts[1].open("r+b") as alive:
+    with staged_spaces[1].open("r+b") as alive:
         assert lock_descriptor(alive.fileno(), blocking=False)
-        assert sorted(folder.unfinished()) == sorted(drafts)
-        assert folder.orphans() == [drafts[0]]
+        assert sorted(folder.unfinished()) == sorted(staged_spaces)
+        assert folder.orphans() == [staged_spaces[0]]
 
 
-def test_destroying_overwrites_what_another_name_still_holds(folder: Folder) -> None:
+def test_destroying_overwrites_the_content_of_hard_links(folder: Folder) -> None:
     kept = folder.write(3, [b"secret" * 20_000])
     other = folder.path / "other name"
     os.link(kept, other)
@@ -102,11 +108,11 @@ def test_destroying_overwrites_what_another_name_still_holds(folder: Folder) -> 
     assert other.read_bytes() == bytes(120_000)
 
 
-def test_removing_what_is_gone_is_done(tmp_path: Path) -> None:
+def test_removing_a_missing_file_succeeds(tmp_path: Path) -> None:
     assert remove(tmp_path / "nothing")
     assert destroy(tmp_path / "nothing")
 
 
-def test_what_cannot_be_removed_is_said(tmp_path: Path) -> None:
+def test_a_failed_removal_is_reported(tmp_path: Path) -> None:
     (tmp_path / "a folder").mkdir()
     assert not remove(tmp_path / "a folder")

@@ -1,4 +1,4 @@
-"""Damage in the part of a log that a checkpoint spared the reading of."""
+"""Damage in the part of a log that is not read thanks to a checkpoint."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ def rot(opened: Open, path: Path) -> int:
     return 3
 
 
-def test_damage_before_a_checkpoint_is_found_by_those_who_walk_the_log(
-    opened: Open, path: Path
-) -> None:
+def test_damage_before_a_checkpoint_is_found_by_reading_the_log(opened: Open, path: Path) -> None:
     rotten = rot(opened, path)
     with opened() as memory:
         assert restored(memory) is not None
@@ -39,10 +37,8 @@ def test_damage_before_a_checkpoint_is_found_by_those_who_walk_the_log(
             memory.fork("other")
 
 
-def test_an_erasure_that_would_leave_nothing_behind_such_damage_is_refused(
-    opened: Open, path: Path
-) -> None:
-    """It folds the whole log again, which ends at the damage, and no checkpoint may stay."""
+def test_an_erasure_after_hidden_damage_is_refused(opened: Open, path: Path) -> None:
+    """It replays the whole log again, which ends at the damage, and no checkpoint may stay."""
     rotten = rot(opened, path)
     with opened() as memory:
         before = memory.status()

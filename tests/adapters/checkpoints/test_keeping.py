@@ -1,4 +1,4 @@
-"""When checkpoints are written, and when they go."""
+"""When checkpoints are written, and when they are removed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.adapters.checkpoints.keeper import TAIL_MIN
+from mnemic.adapters.checkpoints.writer import TAIL_MIN
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.kernel.errors import StoreFailed
 from tests.adapters.checkpoints.conftest import Open
-from tests.adapters.checkpoints.states import keeper_of, restored, restored_from, told, told_by_log
+from tests.adapters.checkpoints.states import (
+    checkpoint_writer_of,
+    restored,
+    restored_from,
+    told,
+    told_by_log,
+)
 
 SECRETS = (b"zanzibar", b"quetzal")
 STAYS = b"harbour"
@@ -25,7 +31,7 @@ def versions(memory: SyncMemory) -> list[int]:
 
 
 def left(folder: Path) -> set[bytes]:
-    """Return which of the words of this test stand in any file beside the memory's own."""
+    """Return which texts of this test occur in any file but the memory's own."""
     files = [file for file in folder.rglob("*") if file.is_file()]
     return {
         word for word in (*SECRETS, STAYS) for file in files if word in file.read_bytes().lower()
@@ -34,14 +40,14 @@ def left(folder: Path) -> set[bytes]:
 
 @pytest.fixture
 def elsewhere() -> set[threading.Thread]:
-    """The threads that were there before, whosever they are."""
+    """The threads that existed before."""
     return set(threading.enumerate())
 
 
 # --- by themselves ----------------------------------------------------------------------------
 
 
-def test_long_work_leaves_a_checkpoint_and_a_little_more_work_none(
+def test_a_checkpoint_is_made_after_much_work_and_not_after_little(
     opened: Open, path: Path, folder: Path, elsewhere: set[threading.Thread]
 ) -> None:
     with opened() as memory:
@@ -70,7 +76,7 @@ def test_a_small_memory_leaves_nothing_but_its_file(
 # --- on demand --------------------------------------------------------------------------------
 
 
-def test_making_one_twice_makes_one(opened: Open) -> None:
+def test_making_a_checkpoint_twice_makes_one(opened: Open) -> None:
     with opened() as memory:
         memory.learn("something")
         made = memory.checkpoint()
@@ -79,7 +85,7 @@ def test_making_one_twice_makes_one(opened: Open) -> None:
         assert str(made).startswith(f"{made.name}: valid, version 2 at 0.00 active hours")
 
 
-def test_the_two_newest_stay_and_what_is_damaged_does_not_count(opened: Open, folder: Path) -> None:
+def test_the_two_newest_valid_checkpoints_are_kept(opened: Open, folder: Path) -> None:
     with opened() as memory:
         for number in range(4):
             memory.learn(f"thing {number}")
@@ -91,17 +97,17 @@ def test_the_two_newest_stay_and_what_is_damaged_does_not_count(opened: Open, fo
         assert versions(memory) == [6, 4]
 
 
-def test_dropping_removes_all_and_closing_makes_none_again(opened: Open, folder: Path) -> None:
+def test_dropping_removes_all_and_closing_makes_none(opened: Open, folder: Path) -> None:
     with opened() as memory:
         memory.learn_many([f"thing {number}" for number in range(TAIL_MIN + 1)])
         memory.checkpoint()
         dropped = memory.drop_checkpoints()
         assert (dropped.dropped, memory.checkpoints()) == (1, ())
-        assert str(dropped) == "Dropped 1 checkpoint; opening folds the log again."
+        assert str(dropped) == "Dropped 1 checkpoint; opening replays the whole log again."
     assert list(folder.iterdir()) == []
 
 
-def test_what_cannot_be_written_is_refused_when_asked_for_and_noted_otherwise(
+def test_a_failed_write_is_raised_on_request_and_recorded_otherwise(
     opened: Open, folder: Path
 ) -> None:
     folder.write_text("not a folder")
@@ -110,7 +116,7 @@ def test_what_cannot_be_written_is_refused_when_asked_for_and_noted_otherwise(
             memory.checkpoint()
         assert memory.status().alerts == ()
         memory.learn_many([f"thing {number}" for number in range(TAIL_MIN + 1)])
-        keeper_of(memory).close()  # waits for the attempt
+        checkpoint_writer_of(memory).close()  # waits for the attempt
         (alert,) = memory.status().alerts
         assert alert.startswith("no checkpoint could be written: ")
 
@@ -160,7 +166,7 @@ def test_erasing_a_space_destroys_its_checkpoints_and_no_others(
         assert len(other.checkpoints()) == 1
 
 
-def test_who_meets_the_erasure_of_another_destroys_what_came_late(
+def test_noticing_an_erasure_of_another_process_destroys_late_checkpoints(
     opened: Open, folder: Path
 ) -> None:
     one, other = opened(), opened()
@@ -173,7 +179,7 @@ def test_who_meets_the_erasure_of_another_destroys_what_came_late(
     assert left(folder) == set()
 
 
-def test_opening_destroys_what_an_erasure_left_behind(opened: Open, folder: Path) -> None:
+def test_opening_destroys_checkpoints_left_by_an_erasure(opened: Open, folder: Path) -> None:
     with opened() as memory:
         block = fill(memory)
         made = folder / memory.checkpoint().name
@@ -186,7 +192,7 @@ def test_opening_destroys_what_an_erasure_left_behind(opened: Open, folder: Path
         assert left(folder) == {SECRETS[1], STAYS}
 
 
-def test_an_erasure_in_the_tail_leaves_nothing_to_open_from(
+def test_an_erasure_in_the_tail_invalidates_checkpoints(
     opened: Open, path: Path, folder: Path
 ) -> None:
     with opened() as memory:
@@ -205,7 +211,7 @@ def test_an_erasure_in_the_tail_leaves_nothing_to_open_from(
         assert list(folder.iterdir()) == []
 
 
-def test_who_wants_no_checkpoints_still_destroys_them(opened: Open, folder: Path) -> None:
+def test_an_erasure_destroys_checkpoints_even_when_disabled(opened: Open, folder: Path) -> None:
     with opened() as memory:
         block = fill(memory)
         memory.checkpoint()
@@ -217,7 +223,7 @@ def test_who_wants_no_checkpoints_still_destroys_them(opened: Open, folder: Path
 # --- sweeping ---------------------------------------------------------------------------------
 
 
-def test_opening_clears_away_what_belongs_to_nobody(opened: Open, path: Path, folder: Path) -> None:
+def test_opening_removes_files_without_an_owner(opened: Open, path: Path, folder: Path) -> None:
     with opened() as memory:
         fill(memory)
         name = memory.checkpoint().name
@@ -235,7 +241,7 @@ def test_opening_clears_away_what_belongs_to_nobody(opened: Open, path: Path, fo
         assert [file.name for file in folder.iterdir()] == ["notes.txt"]
 
 
-def test_in_a_folder_that_was_named_others_are_left_alone(opened: Open, tmp_path: Path) -> None:
+def test_in_a_configured_folder_other_files_are_left_alone(opened: Open, tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     for file in ("one.db", "other.db"):
         with opened(tmp_path / file, checkpoints=shared) as memory:

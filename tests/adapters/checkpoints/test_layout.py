@@ -1,4 +1,4 @@
-"""The bytes of a checkpoint: what was written is read, and nothing else is."""
+"""The bytes of a checkpoint: it is read as written, and nothing else is accepted."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def told(parts: dict[str, NDArray[Any]]) -> dict[str, tuple[str, list[Any]]]:
     return {name: (part.dtype.str, part.tolist()) for name, part in parts.items()}
 
 
-def test_what_was_written_is_read(file: Path) -> None:
+def test_a_checkpoint_is_read_as_written(file: Path) -> None:
     manifest, parts = layout.loaded(file)
     assert manifest == layout.described(file)
     assert manifest.origin == ORIGIN
@@ -57,14 +57,14 @@ def test_what_was_written_is_read(file: Path) -> None:
     assert not any(part.flags.writeable for part in parts.values())
 
 
-def test_parts_begin_at_lines_of_the_cache_and_the_file_ends_with_the_last(file: Path) -> None:
+def test_parts_are_aligned_to_cache_lines(file: Path) -> None:
     manifest = layout.described(file)
     assert [part.offset % 64 for part in manifest.parts] == [0] * len(PARTS)
     assert [part.name for part in manifest.parts] == sorted(PARTS)
     assert manifest.size == manifest.parts[-1].end == file.stat().st_size
 
 
-def test_a_checkpoint_without_parts_is_one(tmp_path: Path) -> None:
+def test_a_checkpoint_without_parts_is_valid(tmp_path: Path) -> None:
     manifest, parts = layout.loaded(written(tmp_path / "empty", {}))
     assert (manifest.parts, parts) == ((), {})
 
@@ -121,7 +121,7 @@ def test_a_shape_is_whole_numbers(tmp_path: Path, other: bytes) -> None:
 # --- damage -----------------------------------------------------------------------------------
 
 
-def test_every_changed_byte_is_noticed(file: Path) -> None:
+def test_every_changed_byte_is_detected(file: Path) -> None:
     sound = file.read_bytes()
     with file.open("r+b", buffering=0) as stored:
         for place, byte in enumerate(sound):
@@ -135,7 +135,7 @@ def test_every_changed_byte_is_noticed(file: Path) -> None:
     assert told(layout.loaded(file)[1]) == told(PARTS)
 
 
-def test_every_cut_and_every_surplus_is_noticed(file: Path) -> None:
+def test_every_truncation_and_extension_is_detected(file: Path) -> None:
     sound = file.read_bytes()
     for length in reversed(range(len(sound))):
         os.truncate(file, length)
@@ -148,7 +148,7 @@ def test_every_cut_and_every_surplus_is_noticed(file: Path) -> None:
 
 
 @given(data=st.data())
-def test_bytes_that_trade_places_are_noticed(
+def test_swapped_bytes_are_detected(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     sound = b"".join(layout.pieces(ORIGIN, PARTS))
@@ -165,7 +165,7 @@ def test_bytes_that_trade_places_are_noticed(
             layout.loaded(file)
 
 
-def test_another_format_is_told_apart_from_damage(file: Path) -> None:
+def test_another_format_is_distinguished_from_damage(file: Path) -> None:
     forge(file, lambda manifest: manifest, layout_format=2)
     with pytest.raises(FormatUnknown, match="format 2"):
         layout.described(file)

@@ -1,4 +1,4 @@
-"""Opening from a checkpoint: only from a whole one that fits, and to the same state as without."""
+"""Opening from a checkpoint: only from a valid one, and to the same state as without."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 
 from mnemic.adapters.checkpoints import layout
 from mnemic.adapters.embedders.hashing import HashEmbedder
-from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.errors import CheckpointsOff, FieldRefused, LogCorrupt, ViewReadOnly
 from tests.adapters.checkpoints.conftest import Open
 from tests.adapters.checkpoints.forging import forge
@@ -24,7 +24,7 @@ STRIDE = 211
 
 
 def play(memory: SyncMemory, name: str) -> None:
-    """Do a bit of everything."""
+    """Use a bit of everything."""
     memory.start_session()
     gate, crane = (
         memory.learn(f"{name}: {content}", tags=["harbour"]).block_id
@@ -55,7 +55,7 @@ def one_is_kept(opened: Open, folder: Path) -> Path:
 
 
 @pytest.mark.usefixtures("kept")
-def test_a_memory_opened_from_a_checkpoint_is_the_one_that_was_closed(opened: Open) -> None:
+def test_a_memory_opened_from_a_checkpoint_equals_the_closed_one(opened: Open) -> None:
     with opened(checkpoints=False) as memory:
         expected, answer = told(memory), memory.recall("gate", record=False)
     with opened() as memory:
@@ -67,7 +67,7 @@ def test_a_memory_opened_from_a_checkpoint_is_the_one_that_was_closed(opened: Op
 
 
 @pytest.mark.usefixtures("kept")
-def test_what_is_written_after_opening_from_one_is_what_would_have_been_written_without(
+def test_writes_after_opening_from_a_checkpoint_equal_those_without(
     opened: Open, path: Path, tmp_path: Path
 ) -> None:
     copy = tmp_path / "copy.db"
@@ -92,7 +92,7 @@ def test_every_past_decision_replays_from_a_checkpoint(opened: Open) -> None:
         assert {memory.replay(each).outcome for each in decisions} == {"reproduced"}
 
 
-def test_the_newest_that_fits_is_taken(opened: Open, kept: Path, folder: Path) -> None:
+def test_the_newest_valid_checkpoint_is_loaded(opened: Open, kept: Path, folder: Path) -> None:
     with opened() as memory:
         second = memory.checkpoint()
     newest = folder / second.name
@@ -103,23 +103,24 @@ def test_the_newest_that_fits_is_taken(opened: Open, kept: Path, folder: Path) -
         assert states(memory) == [(second.version, "torn"), (restored(memory), "valid")]
 
 
-def test_reading_alone_takes_one_up_and_leaves_everything_as_it_is(
+def test_a_read_only_opening_loads_a_checkpoint_and_changes_nothing(
     path: Path, kept: Path, folder: Path
 ) -> None:
     draft = kept.with_name(f"{kept.name}.dead.tmp")
     draft.write_bytes(b"half")
     assert restored_from(path) is not None
     with SyncMemory.open(path, embedder=HashEmbedder(4), read_only=True) as memory:
-        for verb in (memory.checkpoint, memory.drop_checkpoints):
+        for operation in (memory.checkpoint, memory.drop_checkpoints):
             with pytest.raises(ViewReadOnly):
-                verb()
+                operation()
     assert sorted(folder.iterdir()) == [kept, draft]
 
 
 # --- damage -----------------------------------------------------------------------------------
 
 
-def test_every_changed_byte_of_a_real_checkpoint_is_noticed(opened: Open, folder: Path) -> None:
+@pytest.mark.extended
+def test_every_changed_byte_of_a_real_checkpoint_is_detected(opened: Open, folder: Path) -> None:
     with opened() as memory:
         memory.learn("little")
         file = folder / memory.checkpoint().name
@@ -135,7 +136,7 @@ def test_every_changed_byte_of_a_real_checkpoint_is_noticed(opened: Open, folder
     layout.loaded(file)
 
 
-def test_a_damaged_checkpoint_is_passed_over(opened: Open, path: Path, kept: Path) -> None:
+def test_a_damaged_checkpoint_is_ignored(opened: Open, path: Path, kept: Path) -> None:
     sound = kept.read_bytes()
     for place in range(0, len(sound), STRIDE):
         kept.write_bytes(sound[:place] + bytes([sound[place] ^ 0x40]) + sound[place + 1 :])
@@ -144,7 +145,7 @@ def test_a_damaged_checkpoint_is_passed_over(opened: Open, path: Path, kept: Pat
         assert [each.state for each in memory.checkpoints()] == ["torn"]
 
 
-def test_a_checkpoint_of_any_other_length_is_passed_over(path: Path, kept: Path) -> None:
+def test_a_checkpoint_of_another_length_is_ignored(path: Path, kept: Path) -> None:
     sound = kept.read_bytes()
     for length in [*range(0, len(sound), 5 * STRIDE), len(sound) - 1]:
         kept.write_bytes(sound[:length])
@@ -153,9 +154,7 @@ def test_a_checkpoint_of_any_other_length_is_passed_over(path: Path, kept: Path)
     assert restored_from(path) is None
 
 
-def test_a_checkpoint_that_makes_no_sense_to_this_release_is_passed_over(
-    opened: Open, path: Path, kept: Path
-) -> None:
+def test_an_invalid_checkpoint_is_ignored(opened: Open, path: Path, kept: Path) -> None:
     manifest, parts = layout.loaded(kept)
     del parts[next(name for name in parts if name.startswith("timeline/"))]
     kept.write_bytes(b"".join(layout.pieces(manifest.origin, parts)))
@@ -180,7 +179,7 @@ def test_a_checkpoint_that_makes_no_sense_to_this_release_is_passed_over(
     ],
     ids=["fold", "space", "genesis", "version", "digest", "format"],
 )
-def test_a_checkpoint_of_something_else_is_passed_over(
+def test_a_checkpoint_of_another_origin_is_ignored(
     kept: Path, before: bytes, after: bytes, state: str
 ) -> None:
     forge(
@@ -195,7 +194,7 @@ def test_a_checkpoint_of_something_else_is_passed_over(
         assert (found.state, found.problem is None) == (state, False)
 
 
-def test_a_checkpoint_of_another_log_is_passed_over(
+def test_a_checkpoint_of_another_log_is_ignored(
     opened: Open, path: Path, kept: Path, tmp_path: Path
 ) -> None:
     other = tmp_path / "other.db"
@@ -209,7 +208,7 @@ def test_a_checkpoint_of_another_log_is_passed_over(
         assert states(memory) == [(theirs.version, "foreign")]
 
 
-def test_a_checkpoint_from_before_the_file_was_put_back_is_passed_over(
+def test_a_checkpoint_newer_than_a_restored_file_is_ignored(
     opened: Open, path: Path, tmp_path: Path
 ) -> None:
     with opened() as memory:
@@ -236,7 +235,7 @@ def test_a_checkpoint_from_before_the_file_was_put_back_is_passed_over(
 
 
 @pytest.mark.usefixtures("kept")
-def test_damage_in_the_tail_is_the_log_s_and_found_as_ever(opened: Open, path: Path) -> None:
+def test_damage_in_the_tail_is_reported_as_without_a_checkpoint(opened: Open, path: Path) -> None:
     with closing(sqlite3.connect(path)) as c, c:
         c.execute(
             "UPDATE stored_events SET state = CAST(state || X'20' AS BLOB) "
@@ -251,7 +250,9 @@ def test_damage_in_the_tail_is_the_log_s_and_found_as_ever(opened: Open, path: P
 
 @pytest.mark.usefixtures("kept")
 @pytest.mark.parametrize("change", ["version = version - 1", "digest = zeroblob(32)"])
-def test_a_damaged_head_is_found_whatever_was_kept(opened: Open, path: Path, change: str) -> None:
+def test_a_damaged_head_is_reported_despite_a_checkpoint(
+    opened: Open, path: Path, change: str
+) -> None:
     with opened() as memory:
         memory.checkpoint()
     with closing(sqlite3.connect(path)) as c, c:
@@ -290,18 +291,18 @@ def test_two_spaces_share_a_folder(opened: Open, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("where", [":memory:", MemoryStore()])
-def test_without_a_place_there_are_none(opened: Open, where: object) -> None:
+def test_without_a_folder_there_are_no_checkpoints(opened: Open, where: object) -> None:
     with opened(where) as memory:
         assert memory.checkpoints() == ()
-        for verb in (memory.checkpoint, memory.drop_checkpoints):
+        for operation in (memory.checkpoint, memory.drop_checkpoints):
             with pytest.raises(CheckpointsOff):
-                verb()
-    with pytest.raises(FieldRefused, match="no file that checkpoints could stand beside"):
+                operation()
+    with pytest.raises(FieldRefused, match="no file to keep checkpoints next to"):
         opened(where, checkpoints=True)
 
 
 @pytest.mark.usefixtures("kept")
-def test_who_wants_none_takes_none_up_and_makes_none(opened: Open) -> None:
+def test_disabled_checkpoints_are_neither_loaded_nor_made(opened: Open) -> None:
     with opened(checkpoints=False) as memory:
         assert restored(memory) is None
         with pytest.raises(CheckpointsOff):
@@ -309,12 +310,12 @@ def test_who_wants_none_takes_none_up_and_makes_none(opened: Open) -> None:
 
 
 @pytest.mark.parametrize("wanted", [3, b"kept", ["kept"]])
-def test_a_place_is_a_folder(opened: Open, wanted: object) -> None:
+def test_the_setting_must_be_a_folder(opened: Open, wanted: object) -> None:
     with pytest.raises(FieldRefused, match="checkpoints must be a folder"):
         opened(checkpoints=wanted)
 
 
-def test_a_place_that_cannot_be_one_stops_nothing(opened: Open, folder: Path) -> None:
+def test_an_unusable_folder_stops_nothing(opened: Open, folder: Path) -> None:
     folder.write_text("not a folder")
     with opened() as memory:
         play(memory, "first")

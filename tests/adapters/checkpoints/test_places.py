@@ -1,4 +1,4 @@
-"""Where checkpoints stand, who may read them, and what is said when one cannot be removed."""
+"""The folder of checkpoints, their permissions, and failed removals."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.adapters.checkpoints.keeper import TAIL_MIN
-from mnemic.adapters.folders import PRIVATE
+from mnemic.adapters.checkpoints.writer import TAIL_MIN
 from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.adapters.system.folders import PRIVATE
 from mnemic.kernel.errors import StoreFailed
 from tests.adapters.checkpoints.conftest import Open
-from tests.adapters.checkpoints.states import keeper_of
+from tests.adapters.checkpoints.states import checkpoint_writer_of
 
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions and links of POSIX")
 
@@ -23,7 +23,7 @@ def permissions(path: Path) -> str:
 
 
 @posix
-def test_who_erases_finds_what_was_kept_by_those_who_came_by_a_link(
+def test_an_erasure_finds_checkpoints_made_through_a_link(
     opened: Open, tmp_path: Path, path: Path, folder: Path
 ) -> None:
     with opened() as memory:
@@ -39,7 +39,7 @@ def test_who_erases_finds_what_was_kept_by_those_who_came_by_a_link(
     assert list(link.parent.iterdir()) == [link]
 
 
-def test_a_process_that_goes_elsewhere_keeps_its_checkpoints_beside_its_file(
+def test_changing_the_working_directory_does_not_move_checkpoints(
     opened: Open, path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     named, elsewhere = (path.with_name(name) for name in ("named", "elsewhere"))
@@ -58,7 +58,7 @@ def test_a_process_that_goes_elsewhere_keeps_its_checkpoints_beside_its_file(
 
 @posix
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o666])
-def test_a_checkpoint_is_for_those_who_may_read_the_file(
+def test_a_checkpoint_has_the_permissions_of_the_file(
     opened: Open, path: Path, folder: Path, mode: int
 ) -> None:
     with opened() as memory:
@@ -69,16 +69,14 @@ def test_a_checkpoint_is_for_those_who_may_read_the_file(
 
 
 @posix
-def test_a_checkpoint_of_a_store_without_a_file_is_for_its_owner(
-    opened: Open, tmp_path: Path
-) -> None:
+def test_a_checkpoint_of_a_store_without_a_file_is_private(opened: Open, tmp_path: Path) -> None:
     with opened(MemoryStore(), checkpoints=tmp_path / "named") as memory:
         made = tmp_path / "named" / memory.checkpoint().name
     assert stat.S_IMODE(made.stat().st_mode) == PRIVATE
 
 
 @posix
-def test_a_link_in_the_place_of_a_checkpoint_goes_and_what_it_points_to_stays(
+def test_a_link_in_place_of_a_checkpoint_is_removed_without_its_target(
     opened: Open, tmp_path: Path, folder: Path
 ) -> None:
     precious = tmp_path / "precious"
@@ -93,14 +91,14 @@ def test_a_link_in_the_place_of_a_checkpoint_goes_and_what_it_points_to_stays(
 
 
 def in_the_way(memory_folder: Path, name: str) -> Path:
-    """Put something in the place of a checkpoint that no ``unlink`` removes."""
+    """Put something in the place of a checkpoint that ``unlink`` cannot remove."""
     place = memory_folder / name
     place.unlink()
     place.mkdir()
     return place
 
 
-def test_an_erasure_names_what_it_could_not_remove_and_so_does_status_until_it_is_gone(
+def test_files_an_erasure_could_not_remove_are_reported_until_gone(
     opened: Open, folder: Path
 ) -> None:
     with opened() as memory:
@@ -109,7 +107,7 @@ def test_an_erasure_names_what_it_could_not_remove_and_so_does_status_until_it_i
         receipt = memory.erase(block)
         assert receipt.left == (place.name,)
         assert str(receipt).endswith(
-            f"But {place.name} could not be removed and may hold its words: remove it by hand."
+            f"But {place.name} could not be removed and may hold its text: remove it by hand."
         )
         memory.learn("the crane")
         assert memory.checkpoint().state == "valid"
@@ -119,7 +117,7 @@ def test_an_erasure_names_what_it_could_not_remove_and_so_does_status_until_it_i
         assert (memory.status().alerts, memory.erase(block).left) == ((), ())
 
 
-def test_an_alert_about_erased_words_outlives_one_about_a_checkpoint(
+def test_an_alert_about_erased_text_outlives_one_about_a_checkpoint(
     opened: Open, folder: Path
 ) -> None:
     with opened() as memory:
@@ -127,11 +125,11 @@ def test_an_alert_about_erased_words_outlives_one_about_a_checkpoint(
         place = in_the_way(folder, memory.checkpoint().name)
         memory.erase(block)
         memory.learn_many([f"thing {number}" for number in range(TAIL_MIN + 1)])
-        keeper_of(memory).close()  # writes one, and all went well
+        checkpoint_writer_of(memory).close()  # writes one, and all went well
         assert [alert.split()[0] for alert in memory.status().alerts] == [place.name]
 
 
-def test_dropping_says_what_it_could_not_remove(opened: Open, folder: Path) -> None:
+def test_dropping_reports_what_it_could_not_remove(opened: Open, folder: Path) -> None:
     with opened() as memory:
         name = in_the_way(folder, memory.checkpoint().name).name
         with pytest.raises(StoreFailed, match=f"{name} could not be removed"):

@@ -12,7 +12,7 @@ import pytest
 from attrs import frozen
 
 from mnemic.adapters.cli import main
-from mnemic.adapters.cli.serving import LOGGERS
+from mnemic.adapters.cli.serving.serve import LOGGERS
 
 Shell = Callable[..., "Ran"]
 
@@ -44,7 +44,7 @@ class Ran:
 
 @pytest.fixture(autouse=True)
 def _as_before(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
-    """Print as wide as everywhere, and leave the loggers of a server as others will want them."""
+    """Use a fixed terminal width, and restore the loggers of a server afterwards."""
     monkeypatch.delenv("COLUMNS", raising=False)
     loggers = [logging.getLogger(name) for name in LOGGERS]
     before = [(each.handlers, each.propagate, each.level) for each in loggers]
@@ -56,16 +56,20 @@ def _as_before(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    """Where the store of a test stands, once it is made."""
+    """The path of the store of a test."""
     return tmp_path / "memory.db"
 
 
 @pytest.fixture
-def shell(store: Path, capsys: pytest.CaptureFixture[str]) -> Shell:
+def shell(
+    store: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Shell:
     """Run a command on the store of the test."""
+    # Not by --db: an option before the command takes as long to parse as all that follows.
+    monkeypatch.setenv("MNEMIC_DB", str(store))
 
     def run(*tokens: str) -> Ran:
-        exit_code = main(["--db", str(store), *tokens])
+        exit_code = main(tokens)
         printed = capsys.readouterr()
         return Ran(exit_code, printed.out, printed.err)
 
@@ -81,7 +85,7 @@ def notes(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def told(shell: Shell, notes: Path) -> Shell:
+def noted(shell: Shell, notes: Path) -> Shell:
     """A command line whose store holds the three notes."""
     assert shell("ingest", str(notes)).exit == 0
     return shell

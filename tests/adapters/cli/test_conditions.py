@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.adapters.cli.conditions import conditions, metadata
+from mnemic.adapters.cli.invocation.conditions import conditions, metadata
 from mnemic.kernel.errors import FieldRefused
 
 
@@ -26,7 +26,7 @@ def test_conditions_spell_a_filter(given: list[str], where: dict[str, Any]) -> N
 
 
 @pytest.mark.parametrize("given", [["tags"], ["=x"], ["since=1", "since=2"]])
-def test_what_is_no_condition_is_refused(given: list[str]) -> None:
+def test_an_invalid_condition_is_refused(given: list[str]) -> None:
     with pytest.raises(FieldRefused):
         conditions(given)
 

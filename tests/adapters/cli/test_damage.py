@@ -21,16 +21,16 @@ DAMAGES = {
 
 
 @pytest.fixture(params=DAMAGES)
-def damaged(request: pytest.FixtureRequest, told: Shell, store: Path) -> Shell:
+def damaged(request: pytest.FixtureRequest, noted: Shell, store: Path) -> Shell:
     with closing(sqlite3.connect(store)) as connection, connection:
         connection.execute(DAMAGES[request.param])
-    return told
+    return noted
 
 
 def test_verify_names_the_first_bad_version_and_exits_with_4(damaged: Shell) -> None:
-    told = damaged("verify", "--json")
-    assert told.exit == 4
-    assert (told.document["sound"], told.document["first_bad_version"]) == (False, 5)
+    noted = damaged("verify", "--json")
+    assert noted.exit == 4
+    assert (noted.document["sound"], noted.document["first_bad_version"]) == (False, 5)
 
 
 @pytest.mark.parametrize(
@@ -38,37 +38,37 @@ def test_verify_names_the_first_bad_version_and_exits_with_4(damaged: Shell) -> 
     [["status"], ["blocks"], ["log"], ["as-of", "--version", "3"]],
     ids=lambda tokens: tokens[0],
 )
-def test_what_stands_before_the_damage_can_be_read(damaged: Shell, tokens: list[str]) -> None:
-    told = damaged(*tokens)
-    assert told.exit == 0
-    assert "the log is damaged at version 5" in told.err
+def test_the_log_before_the_damage_can_be_read(damaged: Shell, tokens: list[str]) -> None:
+    noted = damaged(*tokens)
+    assert noted.exit == 0
+    assert "the log is damaged at version 5" in noted.err
 
 
 @pytest.mark.parametrize(
     "tokens", [["learn", "x"], ["recall", "x"], ["curate"]], ids=lambda tokens: tokens[0]
 )
-def test_nothing_is_written_behind_damage(damaged: Shell, tokens: list[str]) -> None:
-    told = damaged(*tokens, "--json")
-    assert (told.exit, told.error["code"]) == (4, "log-corrupt")
-    assert "mnemic verify" in told.error["recovery"]
+def test_nothing_is_written_after_damage(damaged: Shell, tokens: list[str]) -> None:
+    noted = damaged(*tokens, "--json")
+    assert (noted.exit, noted.error["code"]) == (4, "log-corrupt")
+    assert "mnemic verify" in noted.error["recovery"]
 
 
 @pytest.mark.parametrize("command", ["verify", "status", "log", "curate"])
 def test_a_log_whose_first_event_is_damaged_is_damaged_and_not_empty(
-    told: Shell, store: Path, command: str
+    noted: Shell, store: Path, command: str
 ) -> None:
     with closing(sqlite3.connect(store)) as connection, connection:
         connection.execute("DELETE FROM stored_events WHERE originator_version < 2")
-    found = told(command, "--json")
+    found = noted(command, "--json")
     assert (found.exit, found.error["code"]) == (4, "log-corrupt")
     assert found.error["detail"].startswith("the log is damaged at version ")
 
 
-def test_a_payload_that_vanished_is_found(told: Shell, store: Path) -> None:
+def test_a_payload_that_vanished_is_found(noted: Shell, store: Path) -> None:
     with closing(sqlite3.connect(store)) as connection, connection:
         connection.execute("DELETE FROM contents WHERE id = (SELECT max(content) FROM payloads)")
-    found = told("verify", "--json")
+    found = noted("verify", "--json")
     assert (found.exit, found.document["problem"]) == (
         4,
-        "a payload is missing that nobody erased",
+        "a payload is missing that was never erased",
     )

@@ -14,11 +14,16 @@ import pytest
 
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.stores.locking import WriterQueue
+from mnemic.adapters.stores.logs.write_lock import WriteLock
 from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.kernel.errors import VersionConflict
 from mnemic.kernel.ports import Log
-from mnemic.specs.contracts.entries import bare, contents, payload, records
+from mnemic.specs.contracts.log_entries import (
+    bare,
+    contents,
+    payload,
+    records,
+)
 from tests.adapters.cli.conftest import Shell
 
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
@@ -39,16 +44,16 @@ def troubles(shell: Shell) -> list[tuple[str, str, str]]:
     return [(each["about"], each["what"], each["state"]) for each in wrong]
 
 
-def test_a_sound_store_is_in_order(told: Shell) -> None:
-    seen = told("doctor")
+def test_a_sound_store_is_in_order(noted: Shell) -> None:
+    seen = noted("doctor")
     assert (seen.exit, seen.err) == (0, "")
     assert seen.out.endswith("Everything is in order.\n")
-    assert troubles(told) == []
+    assert troubles(noted) == []
 
 
-def test_the_environment_and_each_space_are_looked_at(told: Shell) -> None:
-    assert told("--space", "other", "learn", "Something else.").exit == 0
-    found = examined(told)
+def test_the_environment_and_each_space_are_looked_at(noted: Shell) -> None:
+    assert noted("--space", "other", "learn", "Something else.").exit == 0
+    found = examined(noted)
     assert {about for about, _ in found} == {
         "environment",
         "store",
@@ -56,14 +61,14 @@ def test_the_environment_and_each_space_are_looked_at(told: Shell) -> None:
         "space other",
     }
     assert "every digest holds" in found["space default", "log"]["detail"]
-    assert "is here, and is the same" in found["space default", "embedder"]["detail"]
+    assert "is installed, and is the same" in found["space default", "embedder"]["detail"]
     assert found["space other", "embedder"]["detail"].startswith("none yet")
     assert found["environment", "extra hnsw"]["state"] in {"ok", "warning"}
 
 
-def test_nothing_is_written(told: Shell, store: Path) -> None:
+def test_nothing_is_written(noted: Shell, store: Path) -> None:
     before = store.read_bytes()
-    assert told("doctor").exit == 0
+    assert noted("doctor").exit == 0
     assert store.read_bytes() == before
 
 
@@ -77,35 +82,35 @@ DAMAGES = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damage_is_a_problem_of_its_space_and_of_no_other(
-    told: Shell, store: Path, damage: str
+    noted: Shell, store: Path, damage: str
 ) -> None:
-    assert told("--space", "other", "learn", "Something else.").exit == 0
+    assert noted("--space", "other", "learn", "Something else.").exit == 0
     with closing(sqlite3.connect(store)) as connection, connection:
         connection.execute(DAMAGES[damage])
-    assert told("doctor").exit == 1
-    assert ("space default", "log", "problem") in troubles(told)
-    assert examined(told)["space other", "log"]["state"] == "ok"
+    assert noted("doctor").exit == 1
+    assert ("space default", "log", "problem") in troubles(noted)
+    assert examined(noted)["space other", "log"]["state"] == "ok"
 
 
-def test_a_store_that_is_not_there_names_those_beside_it(told: Shell, store: Path) -> None:
+def test_a_missing_store_is_reported_with_those_in_its_folder(noted: Shell, store: Path) -> None:
     other = store.rename(store.with_name("agent.db"))
-    failed = told("doctor", "--json")
+    failed = noted("doctor", "--json")
     (problem,) = (each for each in failed.document["findings"] if each["state"] == "problem")
     assert (failed.exit, problem["what"]) == (1, "file")
     assert problem["remedy"].startswith(f"Did you mean {other} (")
     assert not store.exists()
 
 
-def test_an_empty_store_beside_another_one_is_a_warning(told: Shell, store: Path) -> None:
+def test_an_empty_store_next_to_another_one_is_a_warning(noted: Shell, store: Path) -> None:
     other = store.rename(store.with_name("agent.db"))
     with SyncMemory.open(store):
         pass
-    found = examined(told)["store", "neighbours"]
+    found = examined(noted)["store", "neighbours"]
     assert found["state"] == "warning"
-    assert f"beside it stands {other} (" in found["detail"]
+    assert f"next to it is {other} (" in found["detail"]
 
 
-def test_a_file_of_somebody_else_is_a_problem_and_stays_as_it_is(shell: Shell, store: Path) -> None:
+def test_a_foreign_file_is_a_problem_and_stays_unchanged(shell: Shell, store: Path) -> None:
     store.write_text("a shopping list\n" * 100)
     assert ("store", "format", "problem") in troubles(shell)
     assert store.read_text() == "a shopping list\n" * 100
@@ -119,23 +124,23 @@ def test_a_folder_is_a_problem_and_nothing_is_said_of_its_permissions(
     assert troubles(shell) == [("store", "file", "problem")]
 
 
-def test_a_store_of_a_later_release_is_a_problem(told: Shell, store: Path) -> None:
+def test_a_store_of_a_later_release_is_a_problem(noted: Shell, store: Path) -> None:
     with closing(sqlite3.connect(store)) as connection, connection:
         connection.execute("PRAGMA user_version = 9")
-    assert troubles(told) == [("store", "format", "problem")]
+    assert troubles(noted) == [("store", "format", "problem")]
 
 
-def test_a_space_that_is_not_there_is_a_warning(told: Shell) -> None:
-    found = examined(told, "--space", "defualt")
+def test_a_space_that_is_not_there_is_a_warning(noted: Shell) -> None:
+    found = examined(noted, "--space", "defualt")
     assert found["store", "spaces"]["state"] == "warning"
     assert "default" in found["store", "spaces"]["remedy"]
 
 
-def test_a_torn_checkpoint_is_a_warning(told: Shell, store: Path) -> None:
-    assert told("checkpoints", "make").exit == 0
+def test_a_torn_checkpoint_is_a_warning(noted: Shell, store: Path) -> None:
+    assert noted("checkpoints", "make").exit == 0
     (file,) = store.with_name(f"{store.name}.checkpoints").iterdir()
     file.write_bytes(b"torn")
-    assert troubles(told) == [("space default", "checkpoint", "warning")]
+    assert troubles(noted) == [("space default", "checkpoint", "warning")]
 
 
 def test_the_model_of_a_host_is_a_warning(shell: Shell, store: Path) -> None:
@@ -145,46 +150,46 @@ def test_the_model_of_a_host_is_a_warning(shell: Shell, store: Path) -> None:
     assert troubles(shell) == [("space default", "embedder", "warning")]
 
 
-def test_a_writer_that_hangs_is_a_warning(told: Shell, store: Path) -> None:
-    queue = WriterQueue(store)
-    with queue.turn():
-        assert troubles(told) == [("store", "writers", "warning")]
+def test_a_writer_that_hangs_is_a_warning(noted: Shell, store: Path) -> None:
+    queue = WriteLock(store)
+    with queue.write_lock():
+        assert troubles(noted) == [("store", "writers", "warning")]
     queue.close()
-    assert troubles(told) == []
+    assert troubles(noted) == []
 
 
 @posix
-def test_a_store_that_everybody_may_write_is_a_warning(told: Shell, store: Path) -> None:
+def test_a_world_writable_store_is_a_warning(noted: Shell, store: Path) -> None:
     store.chmod(0o666)
-    assert troubles(told) == [("store", "permissions", "warning")]
+    assert troubles(noted) == [("store", "permissions", "warning")]
 
 
 @posix
-def test_tokens_that_others_may_read_are_a_problem(told: Shell, store: Path) -> None:
-    assert told("token", "create", "ines", "--read", "default").exit == 0
-    assert examined(told)["store", "tokens"]["detail"] == "1 token in memory.db.tokens"
+def test_tokens_that_others_may_read_are_a_problem(noted: Shell, store: Path) -> None:
+    assert noted("token", "create", "ines", "--read", "default").exit == 0
+    assert examined(noted)["store", "tokens"]["detail"] == "1 token in memory.db.tokens"
     store.with_name("memory.db.tokens").chmod(0o644)
-    assert troubles(told) == [("store", "tokens", "problem")]
+    assert troubles(noted) == [("store", "tokens", "problem")]
 
 
 def test_a_space_whose_import_was_killed_is_a_warning_until_it_is_made(
-    told: Shell, store: Path
+    noted: Shell, store: Path
 ) -> None:
     with closing(SQLiteStore(store)) as opened:
         with suppress(VersionConflict), opened.draft("half") as log:
             log.append(records(0, 1), [payload(0)])
             raise VersionConflict("as if somebody else had it")  # who is killed leaves it too
-        assert troubles(told) == [("store", "unfinished", "warning")]
+        assert troubles(noted) == [("store", "unfinished", "warning")]
         with opened.draft("half") as log:
             log.append(records(0, 1), [payload(0)])
-    assert ("store", "unfinished") not in examined(told)
+    assert ("store", "unfinished") not in examined(noted)
     with closing(SQLiteStore(store)) as opened, suppress(OSError), opened.draft("other") as log:
         log.append(records(0, 1), [payload(0)])
         raise OSError("and who fails clears it away")
-    assert ("store", "unfinished") not in examined(told)
+    assert ("store", "unfinished") not in examined(noted)
 
 
-def test_what_a_killed_import_left_is_swept_away_on_demand(told: Shell, store: Path) -> None:
+def test_leftovers_of_a_killed_import_are_swept_on_request(noted: Shell, store: Path) -> None:
     with (
         closing(SQLiteStore(store)) as opened,
         suppress(VersionConflict),
@@ -192,18 +197,18 @@ def test_what_a_killed_import_left_is_swept_away_on_demand(told: Shell, store: P
     ):
         log.append(records(0, 1), [payload(0)._replace(data=b"never to be seen")])
         raise VersionConflict("as if somebody else had it")  # who is killed leaves it too
-    assert troubles(told) == [("store", "unfinished", "warning")]
-    assert "--sweep" in examined(told)["store", "unfinished"]["remedy"]
-    found = examined(told, "--sweep")
+    assert troubles(noted) == [("store", "unfinished", "warning")]
+    assert "--sweep" in examined(noted)["store", "unfinished"]["remedy"]
+    found = examined(noted, "--sweep")
     assert ("store", "unfinished") not in found
-    assert found["store", "sweep"]["detail"] == "what was there of the space 'half' is gone"
+    assert found["store", "sweep"]["detail"] == "the unfinished space 'half' was removed"
     assert b"never to be" not in b"".join(each.read_bytes() for each in store.parent.iterdir())
-    found = examined(told, "--sweep")
-    assert found["store", "sweep"]["detail"] == "nothing was left by an import that was killed"
+    found = examined(noted, "--sweep")
+    assert found["store", "sweep"]["detail"] == "no killed import has left anything"
     assert ("space default", "log") in found
 
 
-def test_an_import_that_goes_on_is_not_swept_away(told: Shell, store: Path) -> None:
+def test_a_running_import_is_not_swept(noted: Shell, store: Path) -> None:
     over = threading.Event()
     with (
         closing(SQLiteStore(store)) as opened,
@@ -213,7 +218,7 @@ def test_an_import_that_goes_on_is_not_swept_away(told: Shell, store: Path) -> N
         log.append(records(0, 1), ())
         going_on = pool.submit(go_on, log, over)
         try:
-            assert examined(told, "--sweep")["store", "sweep"]["state"] == "warning"
+            assert examined(noted, "--sweep")["store", "sweep"]["state"] == "warning"
         finally:
             over.set()
         count = going_on.result()
@@ -229,15 +234,15 @@ def go_on(log: Log, over: threading.Event) -> int:
     return version + 1
 
 
-def test_nothing_is_made_in_order_to_be_swept(shell: Shell, store: Path) -> None:
+def test_sweeping_creates_no_store(shell: Shell, store: Path) -> None:
     assert examined(shell, "--sweep")["store", "file"]["state"] == "problem"
     assert not store.exists()
 
 
-def test_every_finding_is_drawn_with_its_remedy(told: Shell, store: Path) -> None:
-    assert told("checkpoints", "make").exit == 0
+def test_every_finding_is_drawn_with_its_remedy(noted: Shell, store: Path) -> None:
+    assert noted("checkpoints", "make").exit == 0
     (file,) = store.with_name(f"{store.name}.checkpoints").iterdir()
     file.write_bytes(b"torn")
-    seen = told("doctor")
+    seen = noted("doctor")
     assert seen.out.endswith("0 problems, 1 warning.\n")
     assert "mnemic checkpoints drop" in seen.out

@@ -1,4 +1,4 @@
-"""erase-space: only for whoever is sure."""
+"""erase-space: only after confirmation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROGRAM = "import sys; from mnemic.adapters.cli import main; sys.exit(main())"
 
 
 def answered(store: Path, answer: str) -> int:
-    """Run the command in a terminal where somebody types an answer."""
+    """Run the command in a terminal where an answer is typed."""
     keyboard, terminal = pty.openpty()
     try:
         os.write(keyboard, f"{answer}\n".encode())
@@ -37,25 +37,25 @@ def words(shell: Shell) -> list[str | None]:
     return [block["content"] for block in shell("blocks", "--json").document["items"]]
 
 
-def test_nobody_is_asked_who_is_not_there(told: Shell) -> None:
-    refused = told("erase-space", "--json")
+def test_without_a_terminal_nothing_is_asked_or_erased(noted: Shell) -> None:
+    refused = noted("erase-space", "--json")
     assert (refused.exit, refused.error["code"]) == (1, "not-confirmed")
-    assert None not in words(told)
+    assert None not in words(noted)
 
 
-def test_a_space_that_is_named_on_the_terminal_loses_its_words(told: Shell, store: Path) -> None:
+def test_typing_the_name_of_the_space_erases_its_texts(noted: Shell, store: Path) -> None:
     assert answered(store, "default") == 0
-    assert words(told) == [None, None, None]
+    assert words(noted) == [None, None, None]
 
 
-def test_another_answer_keeps_them(told: Shell, store: Path) -> None:
+def test_another_answer_keeps_the_texts(noted: Shell, store: Path) -> None:
     assert answered(store, "yes") == 1
-    assert None not in words(told)
+    assert None not in words(noted)
 
 
-def test_yes_does_not_ask_and_the_log_still_verifies(told: Shell) -> None:
-    receipt = told("erase-space", "--yes", "--json").document
+def test_yes_does_not_ask_and_the_log_still_verifies(noted: Shell) -> None:
+    receipt = noted("erase-space", "--yes", "--json").document
     assert receipt["block_id"] is None
-    assert words(told) == [None, None, None]
-    assert told("verify").exit == 0
-    assert told("learn", "Anything.", "--json").error["code"] == "space-erased"
+    assert words(noted) == [None, None, None]
+    assert noted("verify").exit == 0
+    assert noted("learn", "Anything.", "--json").error["code"] == "space-erased"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mnemic.adapters.cli import main
-from mnemic.adapters.cli.failures import Exit, failure
+from mnemic.adapters.cli.invocation.failures import Exit, failure
 from mnemic.kernel import errors
 
 Shell = Callable[..., Any]
@@ -37,8 +37,8 @@ def test_each_family_has_its_exit_code(error: Exception, expected: Exit) -> None
     assert failure(error).exit == expected
 
 
-def test_an_error_reads_as_code_what_and_what_to_do(told: Shell) -> None:
-    failed = told("block", "abcdef0123456789")
+def test_an_error_reads_as_code_what_and_what_to_do(noted: Shell) -> None:
+    failed = noted("block", "abcdef0123456789")
     assert (failed.exit, failed.out) == (1, "")
     assert failed.err.splitlines() == [
         "error block-not-found: no block has the id 'abcdef0123456789'",
@@ -46,8 +46,8 @@ def test_an_error_reads_as_code_what_and_what_to_do(told: Shell) -> None:
     ]
 
 
-def test_an_error_is_one_json_document_if_asked_for(told: Shell) -> None:
-    failed = told("block", "abcdef0123456789", "--json")
+def test_an_error_is_one_json_document_if_asked_for(noted: Shell) -> None:
+    failed = noted("block", "abcdef0123456789", "--json")
     assert failed.error == {
         "code": "block-not-found",
         "detail": "no block has the id 'abcdef0123456789'",
@@ -101,12 +101,12 @@ def test_a_wrong_command_line_exits_with_2_and_points_to_help(
         ["block", "abc"],
     ],
 )
-def test_a_refused_command_exits_with_1_and_writes_nothing(told: Shell, tokens: list[str]) -> None:
-    before = told("status", "--json").document["version"]
-    failed = told(*tokens, "--json")
+def test_a_refused_command_exits_with_1_and_writes_nothing(noted: Shell, tokens: list[str]) -> None:
+    before = noted("status", "--json").document["version"]
+    failed = noted(*tokens, "--json")
     assert failed.exit == 1
     assert failed.error["recovery"]
-    assert told("status", "--json").document["version"] == before
+    assert noted("status", "--json").document["version"] == before
 
 
 COMMANDS = (
@@ -160,10 +160,8 @@ LONG = "n" * 300
     ],
     ids=lambda tokens: tokens[0],
 )
-def test_a_name_that_the_system_does_not_take_is_no_bug_of_ours(
-    told: Shell, tokens: list[str]
-) -> None:
-    failed = told(*tokens, "--json")
+def test_an_invalid_file_name_is_not_an_internal_error(noted: Shell, tokens: list[str]) -> None:
+    failed = noted(*tokens, "--json")
     assert (failed.exit, bool(failed.error["recovery"])) == (5, True)
 
 
@@ -176,22 +174,22 @@ def test_a_store_of_such_a_name_is_not_there(
 
 
 @pytest.mark.parametrize("path", [".", "/"])
-def test_a_folder_is_no_place_for_an_export(told: Shell, path: str) -> None:
-    assert told("export", path, "--json").error["code"] == "field-refused"
-    assert told("import", path, "--json").exit == 5
+def test_an_export_to_a_folder_is_refused(noted: Shell, path: str) -> None:
+    assert noted("export", path, "--json").error["code"] == "field-refused"
+    assert noted("import", path, "--json").exit == 5
 
 
 @pytest.mark.parametrize("tokens", [["status"], ["recall", "x"]], ids=lambda tokens: tokens[0])
-def test_a_space_that_is_not_there_is_refused_and_not_made(told: Shell, tokens: list[str]) -> None:
-    failed = told("--space", "other", *tokens, "--json")
+def test_a_space_that_is_not_there_is_refused_and_not_made(noted: Shell, tokens: list[str]) -> None:
+    failed = noted("--space", "other", *tokens, "--json")
     assert (failed.exit, failed.error["code"]) == (1, "point-out-of-range")
     assert failed.error["recovery"] == "Name one with --space; the file has: default."
 
 
-def test_spaces_of_one_file_are_kept_apart(told: Shell) -> None:
-    assert told("--space", "other", "learn", "Something else.").exit == 0
-    assert told("--space", "other", "status", "--json").document["inbox"] == 1
-    assert told("status", "--json").document["inbox"] == 0
+def test_spaces_of_one_file_are_kept_apart(noted: Shell) -> None:
+    assert noted("--space", "other", "learn", "Something else.").exit == 0
+    assert noted("--space", "other", "status", "--json").document["inbox"] == 1
+    assert noted("status", "--json").document["inbox"] == 0
 
 
 @pytest.mark.parametrize("tokens", [["status"], ["learn", "x"]], ids=lambda tokens: tokens[0])
@@ -211,7 +209,7 @@ def test_a_short_id_must_be_that_of_one_block_only(shell: Shell) -> None:
     assert shell("block", "00000000", "--json").error["code"] == "block-not-found"
 
 
-@pytest.mark.usefixtures("told")
+@pytest.mark.usefixtures("noted")
 def test_a_closed_pipe_ends_quietly(store: Path) -> None:
     program = "import sys; from mnemic.adapters.cli import main; sys.exit(main())"
     command = [sys.executable, "-c", program, "log", "--after", "-1", "--json"]
@@ -228,7 +226,7 @@ def test_a_closed_pipe_ends_quietly(store: Path) -> None:
     assert (done.returncode, done.stderr) == (141, b"")
 
 
-@pytest.mark.usefixtures("told")
+@pytest.mark.usefixtures("noted")
 def test_a_pipe_gets_no_colours_and_no_bars(store: Path, notes: Path) -> None:
     program = "import sys; from mnemic.adapters.cli import main; sys.exit(main())"
     done = subprocess.run(

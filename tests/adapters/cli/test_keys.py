@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.adapters.cli.exchanging import IN_THE_OPEN
+from mnemic.adapters.cli.commands.transfer import NOT_ENCRYPTED
 from tests.adapters.cli.conftest import Ran, Shell
 
 STORY = "the vault code is mellifluous zanzibar"
@@ -27,7 +27,7 @@ def locked(shell: Shell, keys: Path) -> Callable[..., Ran]:
     return lambda *tokens: shell("--keys", str(keys), *tokens)
 
 
-def test_words_are_locked_and_read_with_the_same_file(
+def test_texts_are_encrypted_and_read_with_the_same_file(
     locked: Shell, shell: Shell, store: Path
 ) -> None:
     made = locked("learn", STORY, "--json").document
@@ -58,7 +58,7 @@ def test_keys_are_counted_by_space(locked: Shell, keys: Path) -> None:
             {"space": "other", "live": 2, "erased": 0},
         ],
     }
-    assert "nobody can read a word" in locked("keys").out
+    assert "no text of these spaces can be read" in locked("keys").out
 
 
 def test_a_copy_of_the_keys_opens_the_store_and_overwrites_nothing(
@@ -66,8 +66,8 @@ def test_a_copy_of_the_keys_opens_the_store_and_overwrites_nothing(
 ) -> None:
     locked("learn", STORY)
     copy = tmp_path / "copy.keys"
-    told = locked("keys", "copy", str(copy))
-    assert (told.exit, "Replace it after an erasure" in told.out) == (0, True)
+    answer = locked("keys", "copy", str(copy))
+    assert (answer.exit, "Replace it after an erasure" in answer.out) == (0, True)
     assert copy.stat().st_mode & 0o777 == 0o600
     shown = shell("--keys", str(copy), "blocks", "--json").document["items"]
     assert [block["content"] for block in shown] == [STORY]
@@ -91,7 +91,9 @@ def test_a_file_of_keys_that_others_may_read_is_refused(locked: Shell, keys: Pat
     )
 
 
-def test_something_else_is_no_file_of_keys(shell: Shell, store: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_file_of_keys_is_refused(
+    shell: Shell, store: Path, tmp_path: Path
+) -> None:
     shell("learn", STORY)
     other = tmp_path / "other.keys"
     other.write_bytes(b"no keys at all, whatever it says")
@@ -103,8 +105,8 @@ def test_something_else_is_no_file_of_keys(shell: Shell, store: Path, tmp_path: 
 
 def test_the_doctor_looks_at_the_keys(locked: Shell, shell: Shell, tmp_path: Path) -> None:
     locked("learn", STORY)
-    told = {each["what"]: each for each in _about_keys(locked("doctor", "--json"))}
-    assert (list(told), told["file"]["state"]) == (["file"], "ok")
+    answer = {each["what"]: each for each in _about_keys(locked("doctor", "--json"))}
+    assert (list(answer), answer["file"]["state"]) == (["file"], "ok")
     beside = tmp_path / "beside.keys"
     locked("keys", "copy", str(beside))
     found = _about_keys(shell("--keys", str(beside), "doctor", "--json"))
@@ -122,23 +124,23 @@ def _about_keys(ran: Ran) -> list[dict[str, str]]:
     return [each for each in ran.document["findings"] if each["about"] == "keys"]
 
 
-def test_an_export_says_that_its_words_stand_in_the_open(
+def test_an_export_warns_that_its_texts_are_not_encrypted(
     locked: Shell, shell: Shell, tmp_path: Path
 ) -> None:
     locked("learn", STORY)
     shell("--db", str(tmp_path / "plain.db"), "learn", STORY)
     names = iter(str(tmp_path / f"{number}.jsonl") for number in range(4))
-    told = [
+    answer = [
         locked("export", next(names)).err,
         locked("export", next(names), "--json").err,
         locked("export", next(names), "--no-words").err,
         shell("--db", str(tmp_path / "plain.db"), "export", next(names)).err,
     ]
-    assert [line.count("stand in the open") for line in told] == [1, 1, 0, 0]
-    assert json.loads(told[1]) == {"warning": IN_THE_OPEN}
+    assert [line.count("not encrypted") for line in answer] == [1, 1, 0, 0]
+    assert json.loads(answer[1]) == {"warning": NOT_ENCRYPTED}
 
 
-def test_an_export_is_brought_back_under_lock(locked: Shell, store: Path, tmp_path: Path) -> None:
+def test_an_export_is_imported_with_encryption(locked: Shell, store: Path, tmp_path: Path) -> None:
     locked("learn", STORY)
     locked("export", str(tmp_path / "out.jsonl"))
     assert locked("import", str(tmp_path / "out.jsonl"), "--space", "back").exit == 0

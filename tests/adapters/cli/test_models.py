@@ -1,4 +1,4 @@
-"""The embedder and the counter of tokens that the command line is told to use."""
+"""The options that select the embedder and the token counter."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_an_unknown_model_is_a_wrong_command_line(shell: Shell, option: str) -> 
     assert shell("recall", "fact", option, "unknown").exit == 2
 
 
-def test_a_replay_is_told_the_counter_of_its_decision(shell: Shell) -> None:
+def test_a_replay_uses_the_counter_of_its_decision(shell: Shell) -> None:
     pytest.importorskip("bpe_openai", reason="needs the extra tokens")
     shell("learn", "A fact.")
     asked = shell("recall", "fact", "--tokens", "o200k_base", "--json").document

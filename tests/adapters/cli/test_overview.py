@@ -1,4 +1,4 @@
-"""What the command line says of itself, and how fast."""
+"""Help texts of the command line, and their loading time."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ SLOW = ("numpy", "scipy", "eventsourcing", "wordllama", "mnemic.adapters.inproce
 
 
 def test_help_names_every_command_an_example_and_the_exit_codes(shell: Shell) -> None:
-    told = shell("--help").out
-    assert [command for command in COMMANDS if f" {command} " not in told] == []
-    assert 'mnemic recall "When is the demo?"' in told
-    assert "4   damage" in told
+    answer = shell("--help").out
+    assert [command for command in COMMANDS if f" {command} " not in answer] == []
+    assert 'mnemic recall "When is the demo?"' in answer
+    assert "4   damage" in answer
 
 
 def test_help_does_not_name_a_command_twice(shell: Shell) -> None:
-    told = shell("--help").out
-    assert [command for command in HIDDEN if f" {command} " in told] == []
+    answer = shell("--help").out
+    assert [command for command in HIDDEN if f" {command} " in answer] == []
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, *HIDDEN])
 def test_every_command_explains_itself_and_its_options(shell: Shell, command: str) -> None:
-    told = shell(command, "--help")
-    assert told.exit == 0
-    assert told.out.startswith(f"Usage: mnemic {command}")
-    assert "MNEMIC_DB" in told.out
+    answer = shell(command, "--help")
+    assert answer.exit == 0
+    assert answer.out.startswith(f"Usage: mnemic {command}")
+    assert "MNEMIC_DB" in answer.out
 
 
-def test_ingest_says_what_dates_do_not_do(shell: Shell) -> None:
+def test_the_help_of_ingest_explains_dates(shell: Shell) -> None:
     assert "Active hours come from this machine's clock" in " ".join(
         shell("ingest", "--help").out.split()
     )
@@ -57,10 +57,10 @@ def test_version_is_that_of_the_distribution(shell: Shell) -> None:
     assert shell("--version").out == f"{version('mnemic')}\n"
 
 
-def test_nothing_at_all_shows_help(shell: Shell) -> None:
-    told = shell()
-    assert told.exit == 0
-    assert told.out.startswith("Usage: mnemic")
+def test_no_arguments_show_help(shell: Shell) -> None:
+    answer = shell()
+    assert answer.exit == 0
+    assert answer.out.startswith("Usage: mnemic")
 
 
 def test_help_loads_nothing_slow() -> None:

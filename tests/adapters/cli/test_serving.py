@@ -1,4 +1,4 @@
-"""serve: what it refuses before it begins. How it serves: tests of the HTTP door."""
+"""serve: what it refuses before it begins. How it serves: tests of the HTTP interface."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ IMPORTED = (
 )
 
 
-@pytest.mark.usefixtures("told")
-def test_a_store_that_is_not_there_beside_one_that_is_is_not_begun(
+@pytest.mark.usefixtures("noted")
+def test_a_missing_store_next_to_an_existing_one_is_not_created(
     store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     exit_code = main(["--db", str(store.with_name("memroy.db")), "--json", "serve"])
@@ -29,13 +29,13 @@ def test_a_store_that_is_not_there_beside_one_that_is_is_not_begun(
     assert not store.with_name("memroy.db").exists()
 
 
-def test_a_door_to_other_machines_needs_a_token(told: Shell) -> None:
-    ran = told("--json", "serve", "--host", "0.0.0.0")  # noqa: S104
+def test_an_interface_to_other_machines_needs_a_token(noted: Shell) -> None:
+    ran = noted("--json", "serve", "--host", "0.0.0.0")  # noqa: S104
     assert (ran.exit, ran.error["code"], ran.error["field"]) == (1, "field-refused", "tokens")
 
 
-def test_a_door_to_other_machines_is_never_open(told: Shell) -> None:
-    ran = told("--json", "serve", "--host", "0.0.0.0", "--open-loopback")  # noqa: S104
+def test_an_interface_to_other_machines_is_never_open(noted: Shell) -> None:
+    ran = noted("--json", "serve", "--host", "0.0.0.0", "--open-loopback")  # noqa: S104
     assert (ran.exit, ran.error["code"], ran.error["field"]) == (
         1,
         "field-refused",
@@ -43,27 +43,29 @@ def test_a_door_to_other_machines_is_never_open(told: Shell) -> None:
     )
 
 
-def test_an_address_that_is_none_of_this_machine_is_refused(told: Shell, tmp_path: Path) -> None:
+def test_an_address_of_another_machine_is_refused(noted: Shell, tmp_path: Path) -> None:
     token_file = tmp_path / "tokens"
-    assert told("token", "create", "ines", "--read", "default", "--file", str(token_file)).exit == 0
-    ran = told("--json", "serve", "--host", "203.0.113.7", "--token-file", str(token_file))
+    assert (
+        noted("token", "create", "ines", "--read", "default", "--file", str(token_file)).exit == 0
+    )
+    ran = noted("--json", "serve", "--host", "203.0.113.7", "--token-file", str(token_file))
     assert (ran.exit, ran.error["code"]) == (5, "store-failed")
     assert "cannot listen at" in ran.error["detail"]
 
 
-def test_a_port_has_a_number_that_ports_have(told: Shell) -> None:
-    ran = told("--json", "serve", "--port", "70000", "--open-loopback")
+def test_a_port_has_a_number_that_ports_have(noted: Shell) -> None:
+    ran = noted("--json", "serve", "--port", "70000", "--open-loopback")
     assert (ran.exit, ran.error["field"]) == (1, "port")
 
 
 @pytest.mark.parametrize("workers", ["0", "65", "-1"])
-def test_a_number_of_workers_is_one_that_can_be(told: Shell, workers: str) -> None:
-    ran = told("--json", "serve", "--open-loopback", "--workers", workers)
+def test_a_number_of_workers_is_one_that_can_be(noted: Shell, workers: str) -> None:
+    ran = noted("--json", "serve", "--open-loopback", "--workers", workers)
     assert (ran.exit, ran.error["code"], ran.error["field"]) == (1, "field-refused", "workers")
 
 
-def test_workers_are_a_number_or_left_to_the_machine(told: Shell) -> None:
-    assert told("serve", "--open-loopback", "--workers", "many").exit == 2
+def test_workers_are_a_number_or_left_to_the_machine(noted: Shell) -> None:
+    assert noted("serve", "--open-loopback", "--workers", "many").exit == 2
 
 
 def test_a_file_that_is_no_store_is_not_served(shell: Shell, store: Path) -> None:

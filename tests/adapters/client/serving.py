@@ -1,17 +1,17 @@
-"""A real server on loopback, on a thread of its own, for as long as a test needs it."""
+"""Real servers on loopback, each on a thread of its own."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
 from anyio.from_thread import BlockingPortal, start_blocking_portal
-from attrs import frozen
+from attrs import define, field, frozen
 
 from mnemic.adapters.access import Keyring
 from mnemic.adapters.access.scopes import Scope
@@ -25,7 +25,7 @@ EVERYTHING: Mapping[str, Scope] = {"*": "admin"}
 
 @frozen(kw_only=True)
 class Served:
-    """A server that runs."""
+    """A running server."""
 
     address: str
     keyring: Keyring
@@ -42,49 +42,104 @@ class Served:
         self.portal.call(self.spaces.make, space)
 
 
-@contextmanager
-def serving(folder: Path, store: Path | Store | None = None, **opening: Any) -> Generator[Served]:
-    """Serve the spaces of a store, until the end of the ``with`` block.
+@define
+class Replaceable:
+    """Proxy of an object that changes from test to test."""
+
+    _target: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._target, name)
+
+    def become(self, target: Any) -> None:
+        """Pass on to *target* from now on."""
+        self._target = target
+
+
+@define(eq=False)
+class Listening:
+    """A server on loopback whose spaces and tokens are replaced for each test."""
+
+    stack: ExitStack
+    spaces: Replaceable = field(factory=Replaceable)
+    keyring: Replaceable = field(factory=Replaceable)
+    portal: BlockingPortal = field(init=False)
+    server: uvicorn.Server = field(init=False)
+    address: str = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.portal = self.stack.enter_context(start_blocking_portal())
+        app = application(cast("Spaces", self.spaces), cast("Keyring", self.keyring), Settings())
+        # The protocol has to be named: else asyncio leaves Nagle's delay on, 40 ms to an answer.
+        interface = self.stack.enter_context(socket.socket(proto=socket.IPPROTO_TCP))
+        interface.bind(("127.0.0.1", 0))
+        self.server = uvicorn.Server(
+            uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=5)
+        )
+        self.portal.call(_start, self.server, interface)
+        self.stack.callback(self.portal.call, _stop, self.server)
+        self.address = f"http://127.0.0.1:{interface.getsockname()[1]}"
+
+
+class Servers:
+    """Servers for one test after another: beginning one takes longer than most tests do.
 
     Args:
-        folder: Where its file and that of its tokens are made.
-        store: Another one.
-        opening: What ``SyncMemory.open`` takes besides.
+        stack: Ends all of them.
     """
-    given: dict[str, Any] = {"synchronous": "normal", **opening}
-    keyring = Keyring.open(folder / "tokens")
-    with start_blocking_portal() as portal:
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+        self._free: list[Listening] = []
+
+    @contextmanager
+    def serving(
+        self, folder: Path, store: Path | Store | None = None, **opening: Any
+    ) -> Generator[Served]:
+        """Serve the spaces of a store, until the end of the ``with`` block.
+
+        Args:
+            folder: Where its file and that of its tokens are made.
+            store: Another one.
+            opening: What ``SyncMemory.open`` takes besides.
+        """
+        server = self._free.pop() if self._free else Listening(self._stack)
+        given: dict[str, Any] = {"synchronous": "normal", **opening}
+        keyring = Keyring.open(folder / "tokens")
+        portal = server.portal
         entering = portal.wrap_async_context_manager(Spaces(store or folder / "agent.db", **given))
-        with entering as spaces, listening(application(spaces, keyring, Settings()), portal) as at:
-            yield Served(address=at, keyring=keyring, portal=portal, spaces=spaces)
+        with entering as spaces:
+            server.spaces.become(spaces)
+            server.keyring.become(keyring)
+            yield Served(address=server.address, keyring=keyring, portal=portal, spaces=spaces)
+            portal.call(_hang_up, server.server)
+        self._free.append(server)
 
 
 @contextmanager
-def listening(app: Any, portal: BlockingPortal) -> Generator[str]:
-    """Let *app* listen on loopback, and yield its address."""
-    # The protocol has to be named: else asyncio leaves Nagle's delay on, 40 ms to an answer.
-    with socket.socket(proto=socket.IPPROTO_TCP) as door:
-        door.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=5))
-        portal.call(_start, server, door)
-        try:
-            yield f"http://127.0.0.1:{door.getsockname()[1]}"
-        finally:
-            portal.call(_stop, server)
+def serving(folder: Path, store: Path | Store | None = None, **opening: Any) -> Generator[Served]:
+    """Serve the spaces of a store from a server of its own; see ``Servers.serving``."""
+    with ExitStack() as stack, Servers(stack).serving(folder, store, **opening) as served:
+        yield served
 
 
-async def _start(server: uvicorn.Server, door: socket.socket) -> None:
+async def _start(server: uvicorn.Server, interface: socket.socket) -> None:
     server.config.load()
     server.lifespan = server.config.lifespan_class(server.config)
-    await server.startup(sockets=[door])
+    await server.startup(sockets=[interface])
 
 
-async def _stop(server: uvicorn.Server) -> None:
-    """Stop as uvicorn does, without the tenth of a second that it waits to be polite."""
-    for listener in server.servers:
-        listener.close()
+async def _hang_up(server: uvicorn.Server) -> None:
+    """Close all connections, and wait until they are."""
     for connection in list(server.server_state.connections):
         connection.shutdown()
     while server.server_state.connections:  # noqa: ASYNC110 - they end at their next turn
         await asyncio.sleep(0)
+
+
+async def _stop(server: uvicorn.Server) -> None:
+    """Stop as uvicorn does, without its delay of a tenth of a second."""
+    for listener in server.servers:
+        listener.close()
+    await _hang_up(server)
     await server.lifespan.shutdown()

@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 
 from mnemic.adapters.client.requests import Request, request_of
-from mnemic.adapters.wire.calls import Call
+from mnemic.adapters.remote.calls import Call
 from mnemic.kernel.errors import FieldRefused
 
 BLOCKS = "/v1/spaces/default/blocks"
 
 
-def sent(verb: str, **given: Any) -> Request:
-    return request_of(Call(verb=verb, **given), space="default")
+def sent(operation: str, **given: Any) -> Request:
+    return request_of(Call(operation=operation, **given), space="default")
 
 
-def test_what_a_path_does_not_hold_is_in_the_body() -> None:
+def test_arguments_outside_the_path_are_in_the_body() -> None:
     request = sent("revise", arguments={"block_id": "b1", "content": "new", "reason": None})
     assert (request.method, request.target) == ("POST", f"{BLOCKS}/b1/revise")
     assert isinstance(request.body, bytes)
@@ -32,12 +32,12 @@ def test_questions_are_asked_in_the_query() -> None:
     assert request.body is None
 
 
-def test_a_list_in_a_query_is_said_one_by_one() -> None:
+def test_a_list_in_a_query_is_repeated_per_item() -> None:
     request = sent("frontier", arguments={"tags": ("a", "b"), "size": 3})
     assert request.target == "/v1/spaces/default/frontier?tags=a&tags=b&size=3"
 
 
-def test_none_is_said_where_leaving_it_out_would_say_something_else() -> None:
+def test_none_is_sent_where_omitting_it_would_differ() -> None:
     assert sent("blocks", arguments={"limit": None}).target == f"{BLOCKS}?limit=null"
 
 
@@ -45,13 +45,13 @@ def test_none_is_said_where_leaving_it_out_would_say_something_else() -> None:
     ("name", "encoded"),
     [("a/b", "a%2Fb"), ("..", "%2E%2E"), (".", "%2E"), ("a.b", "a.b"), ("ü %", "%C3%BC%20%25")],
 )
-def test_any_name_is_one_piece_of_a_path(name: str, encoded: str) -> None:
+def test_any_name_is_one_path_segment(name: str, encoded: str) -> None:
     assert sent("block", arguments={"block_id": name}).target == f"{BLOCKS}/{encoded}"
-    request = request_of(Call(verb="status"), space=name)
+    request = request_of(Call(operation="status"), space=name)
     assert request.target == f"/v1/spaces/{encoded}"
 
 
-def test_only_what_may_be_done_twice_is_sent_twice() -> None:
+def test_only_idempotent_requests_are_repeated() -> None:
     again = {
         "status": sent("status"),
         "learn": sent("learn", arguments={"content": "x"}),
@@ -70,7 +70,7 @@ def test_only_what_may_be_done_twice_is_sent_twice() -> None:
     }
 
 
-def test_long_work_is_asked_how_far_it_is() -> None:
+def test_long_operations_request_a_stream() -> None:
     assert sent("consolidate").headers["Accept"] == "text/event-stream"
     assert sent("status").headers["Accept"] == "application/json"
 
@@ -82,14 +82,14 @@ def test_a_command_id_goes_in_its_header_and_keeps_its_quotes() -> None:
 
 
 @pytest.mark.parametrize("key", ["", " c", "c\n", "ç", "c\0", 7])
-def test_a_command_id_that_no_header_carries_is_refused(key: Any) -> None:
+def test_a_command_id_unfit_for_a_header_is_refused(key: Any) -> None:
     with pytest.raises(FieldRefused) as refused:
         sent("curate", command_id=key)
     assert refused.value.facts == {"field": "command_id"}
 
 
 @pytest.mark.parametrize(
-    ("verb", "name", "value"),
+    ("operation", "name", "value"),
     [
         ("learn", "confidence", float("nan")),
         ("learn", "metadata", {"a": [float("inf")]}),
@@ -103,8 +103,8 @@ def test_a_command_id_that_no_header_carries_is_refused(key: Any) -> None:
         ("block", "block_id", "\ud800"),
     ],
 )
-def test_what_cannot_be_sent_is_refused_by_name(verb: str, name: str, value: Any) -> None:
+def test_an_unsendable_argument_is_refused_by_name(operation: str, name: str, value: Any) -> None:
     with pytest.raises(FieldRefused) as refused:
-        sent(verb, arguments={name: value})
+        sent(operation, arguments={name: value})
     assert refused.value.facts == {"field": name}
     assert refused.value.recovery

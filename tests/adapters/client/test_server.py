@@ -27,19 +27,19 @@ AT = "http://127.0.0.1:8377"
         Path("agent.db"),
     ],
 )
-def test_what_is_no_plain_address_is_refused_and_not_repeated(address: Any) -> None:
+def test_an_invalid_address_is_refused_and_not_shown(address: Any) -> None:
     with pytest.raises(FieldRefused) as refused:
         server_at(address)
     assert refused.value.facts == {"field": "address"}
     assert "hidden" not in str(refused.value)
 
 
-def test_a_server_may_stand_below_a_path() -> None:
+def test_a_server_may_be_below_a_path() -> None:
     assert server_at("https://host/memory/").address == "https://host/memory"
 
 
 @pytest.mark.parametrize("token", ["two words", "new\nline", "ümlaut", 7])
-def test_a_token_that_no_header_carries_is_refused_and_not_repeated(token: Any) -> None:
+def test_a_token_unfit_for_a_header_is_refused_and_not_shown(token: Any) -> None:
     with pytest.raises(FieldRefused) as refused:
         server_at(AT, token=token)
     assert refused.value.facts == {"field": "token"}
@@ -60,7 +60,7 @@ def test_the_token_is_that_of_the_environment_unless_one_is_given(
     assert tokens == ["mnemic_theirs", "", "mnemic_mine"]
 
 
-def test_who_asks_is_said_and_nothing_else_without_a_token() -> None:
+def test_requests_name_the_client_and_its_token_if_any() -> None:
     headers = server_at(AT, token="").headers
     assert [*headers] == ["User-Agent"]
     assert headers["User-Agent"].startswith("mnemic-client/")
@@ -76,7 +76,7 @@ def test_who_asks_is_said_and_nothing_else_without_a_token() -> None:
         ("http://10.0.0.1", False),
     ],
 )
-def test_no_proxy_stands_before_this_machine(address: str, is_loopback: bool) -> None:  # noqa: FBT001 - a row
+def test_no_proxy_is_used_on_loopback(address: str, is_loopback: bool) -> None:  # noqa: FBT001 - a row
     assert server_at(address).is_loopback is is_loopback
 
 
@@ -95,7 +95,7 @@ def test_no_proxy_stands_before_this_machine(address: str, is_loopback: bool) ->
         {"session": "\n"},
     ],
 )
-def test_what_is_out_of_range_is_refused_before_anything_is_sent(given: dict[str, Any]) -> None:
+def test_settings_out_of_range_are_refused_before_anything_is_sent(given: dict[str, Any]) -> None:
     with pytest.raises(FieldRefused) as refused:
         SyncMemory.open(AT, **given)
     assert refused.value.facts == {"field": next(iter(given))}

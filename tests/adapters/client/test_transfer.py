@@ -1,4 +1,4 @@
-"""Exports that come from a server, and go to one."""
+"""Download and upload of exports."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def filled(memory: SyncMemory) -> SyncMemory:
 
 def test_an_export_is_that_of_the_process_byte_by_byte(filled: SyncMemory, tmp_path: Path) -> None:
     steps: list[tuple[int, int]] = []
-    told = filled.export(tmp_path / "far.jsonl", progress=lambda *step: steps.append(step))
+    answer = filled.export(tmp_path / "far.jsonl", progress=lambda *step: steps.append(step))
     with inprocess.SyncMemory.open(tmp_path / "agent.db", read_only=True) as near:
         expected = near.export(tmp_path / "near.jsonl")
     for suffix in ("jsonl", "jsonl.vectors"):
@@ -33,8 +33,8 @@ def test_an_export_is_that_of_the_process_byte_by_byte(filled: SyncMemory, tmp_p
         assert far.read_bytes() == near_by.read_bytes()
         assert far.stat().st_mode == near_by.stat().st_mode
     named = {name: each.replace("near", "far") for name, each in _paths(expected).items()}
-    assert told.to_dict() == {**expected.to_dict(), **named}
-    assert steps[-1] == (told.events, told.events)
+    assert answer.to_dict() == {**expected.to_dict(), **named}
+    assert steps[-1] == (answer.events, answer.events)
     assert _left_over(tmp_path) == []
 
 
@@ -46,7 +46,7 @@ def _left_over(folder: Path) -> list[str]:
     return [each.name for each in folder.iterdir() if each.name.startswith(".")]
 
 
-def test_what_stands_there_is_not_overwritten(filled: SyncMemory, tmp_path: Path) -> None:
+def test_an_existing_file_is_not_overwritten(filled: SyncMemory, tmp_path: Path) -> None:
     for name in ("a.jsonl", "b.jsonl.vectors"):
         (tmp_path / name).write_text("mine")
     for name in ("a.jsonl", "b.jsonl"):
@@ -59,7 +59,7 @@ def test_what_stands_there_is_not_overwritten(filled: SyncMemory, tmp_path: Path
 
 
 @pytest.mark.parametrize("body", [b"", b"no archive" * 100, bytes(1024)])
-def test_what_is_no_export_leaves_nothing_behind(body: bytes, tmp_path: Path) -> None:
+def test_an_invalid_export_leaves_nothing_behind(body: bytes, tmp_path: Path) -> None:
     transport = Scripted((200, TAR, body))
     opened = SyncMemory.open("http://127.0.0.1:1", token="", transport=transport)
     with opened as memory, pytest.raises(ExportCorrupt):
@@ -67,17 +67,19 @@ def test_what_is_no_export_leaves_nothing_behind(body: bytes, tmp_path: Path) ->
     assert [*tmp_path.iterdir()] == []
 
 
-def test_an_export_that_nobody_answers_leaves_nothing_behind(tmp_path: Path) -> None:
-    with socket.socket() as door:
-        door.bind(("127.0.0.1", 0))
-        address = f"http://127.0.0.1:{door.getsockname()[1]}"
+def test_an_unanswered_export_leaves_nothing_behind(tmp_path: Path) -> None:
+    with socket.socket() as interface:
+        interface.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{interface.getsockname()[1]}"
         opened = SyncMemory.open(address, token="", backoff_s=0.0)
         with opened as memory, pytest.raises(ServerUnreachable, match="in 3 tries"):
             memory.export(tmp_path / "out.jsonl")
     assert [*tmp_path.iterdir()] == []
 
 
-def test_a_memory_goes_there_and_back(filled: SyncMemory, server: Served, tmp_path: Path) -> None:
+def test_a_memory_is_exported_and_imported(
+    filled: SyncMemory, server: Served, tmp_path: Path
+) -> None:
     exported = filled.export(tmp_path / "out.jsonl")
     steps: list[tuple[int, int]] = []
     imported = SyncMemory.import_space(
@@ -115,14 +117,14 @@ def test_what_cannot_be_imported_is_refused_before_anything_is_sent(
 
 
 @pytest.mark.parametrize("own", ["actor", "clock", "entropy"])
-def test_what_the_server_has_of_its_own_cannot_be_given(filled: SyncMemory, own: str) -> None:
+def test_arguments_decided_by_the_server_cannot_be_given(filled: SyncMemory, own: str) -> None:
     with pytest.raises(FieldRefused) as refused:
         SyncMemory.import_space("out.jsonl", filled, **{own: "mine"})  # type: ignore[arg-type]
     assert refused.value.facts == {"field": own}
 
 
 @pytest.mark.anyio
-async def test_an_async_memory_goes_there_and_back(server: Served, tmp_path: Path) -> None:
+async def test_an_async_memory_is_exported_and_imported(server: Served, tmp_path: Path) -> None:
     async with Memory.open(server.address, token=server.token(), make=True) as memory:
         await memory.learn("the gate opens at six")
         await memory.consolidate()

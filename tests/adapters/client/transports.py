@@ -1,4 +1,4 @@
-"""Ways to carry requests on which things go wrong, over a real one."""
+"""Faulty transports of requests, on top of a real one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import httpx
 
 
 class Lossy(httpx.BaseTransport):
-    """A network that loses answers: the server has done what was asked, and nobody hears of it.
+    """A network that loses answers: the server has done the work, but the client gets no answer.
 
     Args:
         lost: How many of them, the first ones; 0: none.
@@ -42,7 +42,7 @@ class Lossy(httpx.BaseTransport):
 
 
 class Scripted(httpx.BaseTransport):
-    """Something that stands before the server and has answers of its own, then none."""
+    """A proxy before the server with scripted answers, then none."""
 
     def __init__(self, *answers: tuple[int, Mapping[str, str], bytes]) -> None:
         self.sent: list[httpx.Request] = []

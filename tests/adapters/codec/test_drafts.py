@@ -8,17 +8,17 @@ from attrs import Factory, field, frozen
 from attrs.exceptions import FrozenInstanceError
 from attrs.validators import instance_of
 
-from mnemic.adapters.codec.drafts import draft
+from mnemic.adapters.codec.fast_construction import draft
 from mnemic.kernel.events import EdgeConnected, Recorded
-from mnemic.kernel.identity import BlockId
-from mnemic.kernel.texts import BlockText
+from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.texts import BlockText
 
 VALUE = EdgeConnected(
     source=BlockId("a"), target=BlockId("b"), relation="supports", weight=1, action="created"
 )
 
 
-def drafted(cls: type, **fields: object) -> Any:
+def staged(cls: type, **fields: object) -> Any:
     value = draft(cls)()
     for name, each in fields.items():
         setattr(value, name, each)
@@ -26,20 +26,20 @@ def drafted(cls: type, **fields: object) -> Any:
     return value
 
 
-def test_a_draft_becomes_the_value_that_it_is_a_draft_of() -> None:
-    value = drafted(EdgeConnected, **attrs.asdict(VALUE))
+def test_a_draft_becomes_a_value_of_its_class() -> None:
+    value = staged(EdgeConnected, **attrs.asdict(VALUE))
     assert (value, type(value), hash(value)) == (VALUE, EdgeConnected, hash(VALUE))
 
 
 def test_a_draft_of_a_payload_sets_the_slots_of_its_base_too() -> None:
-    text = drafted(
+    text = staged(
         BlockText, of=("a",), content="x", tags=(), author=None, thread=None, metadata=None
     )
     assert text == BlockText(content="x", of=("a",))
 
 
-def test_what_was_drafted_is_frozen() -> None:
-    value = drafted(EdgeConnected, **attrs.asdict(VALUE))
+def test_a_completed_draft_is_frozen() -> None:
+    value = staged(EdgeConnected, **attrs.asdict(VALUE))
     with pytest.raises(FrozenInstanceError):
         value.weight = 2
     with pytest.raises(FrozenInstanceError):
@@ -79,6 +79,6 @@ class Roomy:
 
 
 @pytest.mark.parametrize("cls", [Converted, Validated, Derived, Finished, Roomy])
-def test_a_class_with_more_to_it_than_slots_cannot_be_drafted(cls: type) -> None:
+def test_a_class_with_more_than_slots_cannot_be_drafted(cls: type) -> None:
     with pytest.raises(TypeError, match=f"{cls.__name__} cannot be drafted"):
         draft(cls)

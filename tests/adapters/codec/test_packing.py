@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from mnemic.adapters.codec.packing import COUNT_MAX, PACKED, pack, unpack
 from mnemic.kernel.events import Answer, AnswerRow, RecallRecorded, RunnerUp
-from mnemic.kernel.identity import PolicyId
-from mnemic.kernel.texts import Question
+from mnemic.kernel.model.identity import PolicyId
+from mnemic.kernel.model.texts import Question
 from mnemic.specs.strategies.events import recalls
 
 EMPTY = RecallRecorded(
@@ -84,7 +84,7 @@ def test_a_packed_recall_needs_no_escaping(recall: RecallRecorded) -> None:
 
 
 @given(recalls(), st.data())
-def test_whatever_is_cut_off_is_missed(recall: RecallRecorded, data: st.DataObject) -> None:
+def test_every_truncation_is_detected(recall: RecallRecorded, data: st.DataObject) -> None:
     packed = pack(recall)
     cut = packed[: data.draw(st.integers(0, len(packed) - 1))]
     with pytest.raises(ValueError):  # noqa: PT011 - any message, as long as it is refused
@@ -92,19 +92,19 @@ def test_whatever_is_cut_off_is_missed(recall: RecallRecorded, data: st.DataObje
 
 
 @given(recalls(), st.binary(min_size=1, max_size=4))
-def test_whatever_is_added_is_noticed(recall: RecallRecorded, more: bytes) -> None:
+def test_every_extension_is_detected(recall: RecallRecorded, more: bytes) -> None:
     with pytest.raises(ValueError, match="do not end where they should"):
         unpack(repacked(raw(pack(recall)) + more))
 
 
 @given(st.binary(max_size=40))
-def test_any_bytes_are_read_or_refused_but_never_worse(data: bytes) -> None:
+def test_any_bytes_are_read_or_refused_with_value_error(data: bytes) -> None:
     with contextlib.suppress(ValueError):
         unpack(repacked(data))
 
 
 @pytest.mark.parametrize("packed", ["*", "A", "AA=A", "ä", "AAAA\nAAAA"])
-def test_what_is_no_base64_is_refused(packed: str) -> None:
+def test_invalid_base64_is_refused(packed: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - binascii's own words
         unpack(packed)
 
@@ -135,6 +135,6 @@ def test_structural_damage_is_named(data: bytes, message: str) -> None:
         ({"staged": ((1, 2),) * (COUNT_MAX + 1)}, f"more than {COUNT_MAX}"),
     ],
 )
-def test_what_no_recall_can_hold_is_refused(changes: dict[str, Any], message: str) -> None:
+def test_impossible_recalls_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         pack(attrs.evolve(EMPTY, **changes))

@@ -8,12 +8,18 @@ import pytest
 from cattrs import ForbiddenExtraKeysError
 from hypothesis import given
 
-from mnemic.adapters.codec.marks import places
+from mnemic.adapters.codec.payload_positions import places
 from mnemic.adapters.codec.sealing import KINDS, Sealer, opener, payload_id
-from mnemic.adapters.entropy import SeededEntropy
+from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.events import Event, Member, Promotion, Recorded, StagedVector
+from mnemic.kernel.model.texts import (
+    Embedding,
+    Payload,
+    Question,
+    Remark,
+    Salt,
+)
 from mnemic.kernel.ports import PayloadRow
-from mnemic.kernel.texts import Embedding, Payload, Question, Remark, Salt
 from mnemic.specs.strategies.events import payloads
 
 
@@ -33,7 +39,7 @@ def reseal(row: PayloadRow) -> str:
 
 
 @given(payloads)
-def test_what_was_sealed_opens_as_it_was(payload: Payload) -> None:
+def test_a_sealed_payload_round_trips(payload: Payload) -> None:
     mark, row = seal(payload)
     assert opened(mark, row, type(payload)) == payload
     assert payload_id(mark) == row.id
@@ -63,7 +69,7 @@ def test_vectors_and_salts_are_stored_as_their_bytes() -> None:
     assert seal(Salt(value=b"\x01\xfe"))[1].data == b"\x01\xfe"
 
 
-def test_a_mark_vouches_for_one_kind_of_payload_only() -> None:
+def test_a_mark_is_valid_for_one_kind_of_payload() -> None:
     mark, row = seal(Embedding(packed=b"{}"))
     with pytest.raises(ValueError, match="does not match its MAC"):
         opened(mark, row, Question)
@@ -77,7 +83,7 @@ def test_a_field_of_a_newer_release_is_not_skipped() -> None:
         opened(reseal(newer), newer, Remark)
 
 
-def test_every_payload_has_a_kind_of_its_own() -> None:
+def test_every_payload_class_has_a_distinct_kind() -> None:
     def kinds(cls: type) -> set[type[Payload]]:
         return {kind for _, kind in places(cls).of if isinstance(kind, type)}
 

@@ -1,4 +1,4 @@
-"""The short way and the thorough one read the same, from records sound, odd and damaged."""
+"""The fast path and the thorough one read the same, from records sound, odd and damaged."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.adapters.codec import Codec
+from mnemic.adapters.codec.fast_decoding import Shortcuts
 from mnemic.adapters.codec.registry import Registry
-from mnemic.adapters.codec.shortcuts import Shortcuts
-from mnemic.adapters.entropy import SeededEntropy
+from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.errors import MnemicError
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import PayloadRow, Record
@@ -25,7 +25,7 @@ ODDITIES: tuple[Any, ...] = (None, True, 0, -1, 1.5, 2**63, "", "x", [], [None],
 
 
 def told(record: Record, rows: Sequence[PayloadRow]) -> object:
-    """Return what ``decode`` says, or how it refuses."""
+    """Return the result of ``decode``, or its refusal."""
     try:
         return CODEC.decode(record, rows)
     except MnemicError as error:
@@ -40,28 +40,26 @@ def told_thoroughly(record: Record, rows: Sequence[PayloadRow]) -> object:
 
 
 @given(recordeds())
-def test_what_this_release_writes_goes_the_short_way(event: Recorded) -> None:
+def test_events_of_this_release_take_the_fast_path(event: Recorded) -> None:
     record, rows = CODEC.encode(event)
     assert SHORTCUTS[record.topic](record, rows) == event
 
 
 @given(recordeds())
-def test_an_event_without_its_payloads_goes_the_short_way(event: Recorded) -> None:
+def test_an_event_without_its_payloads_takes_the_fast_path(event: Recorded) -> None:
     record, _ = CODEC.encode(event)
     assert SHORTCUTS[record.topic](record, ()) == CODEC.decode_thoroughly(record)
 
 
 @given(recordeds(), st.data())
-def test_payloads_that_are_there_in_part_or_in_disorder_are_read_alike(
-    event: Recorded, data: st.DataObject
-) -> None:
+def test_partial_or_unordered_payloads_are_read_alike(event: Recorded, data: st.DataObject) -> None:
     record, rows = CODEC.encode(event)
     some = data.draw(st.lists(st.sampled_from(rows)) if rows else st.just([]))
     assert told(record, some) == told_thoroughly(record, some)
 
 
 def changes(row: PayloadRow, rows: Sequence[PayloadRow]) -> list[PayloadRow]:
-    """Return what may stand in the place of *row*, one of *rows*."""
+    """Return rows that may replace *row*, one of *rows*."""
     text: Any = "text"
     return [
         row._replace(version=row.version + 1),
@@ -97,7 +95,7 @@ def test_a_changed_byte_is_read_alike(event: Recorded, data: st.DataObject) -> N
 
 
 def odd(value: Any, data: st.DataObject) -> Any:
-    """Return *value* with one value in it, at any depth, replaced, taken away or added."""
+    """Return *value* with one value in it, at any depth, replaced, removed or added."""
     if isinstance(value, dict) and data.draw(st.booleans()):
         keys = sorted(value)
         match data.draw(st.sampled_from(["inside", "gone", "more"] if keys else ["more"])):
@@ -135,7 +133,7 @@ def test_an_odd_value_is_read_alike(event: Recorded, data: st.DataObject) -> Non
         b"[1]",
     ],
 )
-def test_an_odd_envelope_is_refused_with_the_same_words(body: bytes) -> None:
+def test_an_odd_envelope_is_refused_with_the_same_message(body: bytes) -> None:
     record = Record(3, "space-erased.1", body)
     found = told(record, ())
     assert isinstance(found, tuple)

@@ -1,4 +1,4 @@
-"""What typical events cost in a log: their body and the digest of the record before."""
+"""The size of typical events in a log: their body and the digest of the record before."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 
 from mnemic.adapters.codec import Codec
-from mnemic.adapters.entropy import SeededEntropy
+from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.events import (
     Answer,
     AnswerRow,
@@ -18,8 +18,18 @@ from mnemic.kernel.events import (
     Recorded,
     RunnerUp,
 )
-from mnemic.kernel.identity import BlockId, CommandId, PolicyId, SessionId
-from mnemic.kernel.texts import BlockText, Embedding, Question, Remark
+from mnemic.kernel.model.identity import (
+    BlockId,
+    CommandId,
+    PolicyId,
+    SessionId,
+)
+from mnemic.kernel.model.texts import (
+    BlockText,
+    Embedding,
+    Question,
+    Remark,
+)
 
 DIGEST_BYTES = 32
 A, B, C = BlockId("0a1b2c3d4e5f6071"), BlockId("18f7e6d5c4b3a291"), BlockId("2c" * 8)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.adapters.codec import Codec
-from mnemic.adapters.entropy import SeededEntropy
+from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, StoreTooNew
 from mnemic.kernel.events import (
     BlockLearned,
@@ -20,9 +20,15 @@ from mnemic.kernel.events import (
     Recorded,
     SessionStarted,
 )
-from mnemic.kernel.identity import BlockId, CommandId, SessionId
+from mnemic.kernel.model.identity import BlockId, CommandId, SessionId
+from mnemic.kernel.model.texts import (
+    ERASED,
+    AnalysisText,
+    BlockText,
+    Embedding,
+    Remark,
+)
 from mnemic.kernel.ports import Record
-from mnemic.kernel.texts import ERASED, AnalysisText, BlockText, Embedding, Remark
 from mnemic.specs.strategies.events import recordeds
 
 A, B = BlockId("a" * 16), BlockId("b" * 16)
@@ -45,7 +51,7 @@ def record(body: bytes, topic: str = "block-learned.1") -> Record:
 
 
 @given(recordeds())
-def test_every_event_comes_back_as_it_went(event: Recorded) -> None:
+def test_every_event_round_trips(event: Recorded) -> None:
     assert codec().decode(*codec().encode(event)) == event
 
 
@@ -56,7 +62,7 @@ def test_payloads_may_come_in_any_order(event: Recorded) -> None:
 
 
 @given(recordeds())
-def test_no_words_and_no_vector_of_a_caller_stand_in_a_body(event: Recorded) -> None:
+def test_a_body_contains_no_text_or_vector_of_the_caller(event: Recorded) -> None:
     body = codec().encode(event)[0].body
     assert "«" not in body.decode()
     assert "»" not in body.decode()
@@ -73,7 +79,7 @@ def test_references_name_every_payload_by_slot(event: Recorded) -> None:
 
 
 @given(recordeds())
-def test_an_event_without_its_payloads_is_read_with_holes(event: Recorded) -> None:
+def test_missing_payloads_are_read_as_erased(event: Recorded) -> None:
     stored, rows = codec().encode(event)
     holes = re.findall(r"\bErased\(", repr(codec().decode(stored)))
     assert len(holes) == len(rows)
@@ -82,7 +88,7 @@ def test_an_event_without_its_payloads_is_read_with_holes(event: Recorded) -> No
 # --- what the bytes are -------------------------------------------------------------------------
 
 
-def test_a_body_says_when_and_what_and_leaves_defaults_out() -> None:
+def test_a_body_omits_default_values() -> None:
     stored, _ = codec().encode(recorded(SessionStarted(session_id=SessionId("s"))))
     assert stored == record(b'{"h":10,"t":20,"c":"c","e":{"session_id":"s"}}', "session-started.1")
 
@@ -104,13 +110,13 @@ def test_slots_follow_the_order_of_fields_one_member_after_the_other() -> None:
     ]
 
 
-def test_texts_that_are_no_unicode_are_refused() -> None:
+def test_invalid_unicode_is_refused() -> None:
     lone = BlockLearned(block_id=A, text=BlockText(content="\ud800"))
     with pytest.raises(FieldRefused, match=r"block-learned\.1 cannot be stored"):
         codec().encode(recorded(lone))
 
 
-def test_what_is_erased_cannot_be_written_again() -> None:
+def test_an_erased_payload_cannot_be_encoded() -> None:
     with pytest.raises(ValueError, match="Erased cannot be sealed"):
         codec().encode(recorded(BlockLearned(block_id=A, text=ERASED)))
 
@@ -175,9 +181,7 @@ def test_a_damaged_event_is_corrupt_at_its_version(topic: str, event: bytes) -> 
 
 
 @given(recordeds(), st.data())
-def test_a_changed_byte_is_read_or_refused_but_never_worse(
-    event: Recorded, data: st.DataObject
-) -> None:
+def test_a_changed_byte_is_read_or_refused_as_corrupt(event: Recorded, data: st.DataObject) -> None:
     stored, rows = codec().encode(event)
     body = bytearray(stored.body)
     body[data.draw(st.integers(0, len(body) - 1))] = data.draw(st.integers(0, 255))

@@ -12,11 +12,11 @@ from attrs import frozen
 
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.codec.registry import Registry
-from mnemic.adapters.entropy import SeededEntropy
+from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.events import Event, Recorded
-from mnemic.kernel.identity import CommandId
+from mnemic.kernel.model.identity import CommandId
+from mnemic.kernel.model.texts import ERASED, Erased, Remark
 from mnemic.kernel.ports import PayloadRow, Record
-from mnemic.kernel.texts import ERASED, Erased, Remark
 
 
 @frozen(kw_only=True)
@@ -75,7 +75,7 @@ def test_the_second_version_is_read_through_one_step_and_keeps_its_payload() -> 
     assert decoded("level-read.2", SECOND, ROW) == recorded(event)
 
 
-def test_the_third_version_is_read_as_it_is() -> None:
+def test_the_current_version_is_read_unchanged() -> None:
     event = LevelRead(lamp="north", level=400_000_000, remark=Remark(text="low"))
     assert decoded("level-read.3", THIRD, ROW) == recorded(event)
 

@@ -67,7 +67,7 @@ def test_it_loads_late_and_touches_neither_network_nor_disk_nor_the_root_logger(
 
 
 def test_its_identity_names_the_weights() -> None:
-    """Other weights are another model: vectors recorded with these must not meet theirs."""
+    """Other weights are another model: their vectors must not be compared with these."""
     assert BundledEmbedder().identity == EmbedderIdentity(
         name="wordllama/l2_supercat", dimension=256, weights="461d9f720e7921ac"
     )

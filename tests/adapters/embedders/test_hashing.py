@@ -52,7 +52,7 @@ def test_a_dimension_below_one_is_refused(dimension: int) -> None:
         HashEmbedder(dimension)
 
 
-def test_a_scripted_embedder_says_what_it_was_told() -> None:
+def test_a_scripted_embedder_returns_the_scripted_vectors() -> None:
     embedder = ScriptedEmbedder({"a": X, "b": (0.0, 0.5, math.nan)}, 3, name="odd")
     assert embedder.identity == EmbedderIdentity(name="odd", dimension=3)
     rows = embedder.embed(["b", "a", "b"])
@@ -89,7 +89,7 @@ def test_two_vectors_that_leave_along_different_axes_multiply_their_cosines() ->
     ("anchor", "wanted", "axis"),
     [(X, 1.1, 1), (X, math.nan, 1), (X, 0.5, 0), ((2.0, 0.0, 0.0), 0.5, 1)],
 )
-def test_a_cosine_that_cannot_be_is_refused(
+def test_an_impossible_cosine_is_refused(
     anchor: tuple[float, ...], wanted: float, axis: int
 ) -> None:
     with pytest.raises(ValueError, match="pass"):

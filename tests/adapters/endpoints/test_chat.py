@@ -1,4 +1,4 @@
-"""Analyses over HTTP: one request per passage, answers held to the letter."""
+"""Analyses over HTTP: one request per passage, answers checked strictly."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def notes(*contents: str) -> list[Passage]:
     return [Passage(content=content) for content in contents]
 
 
-def test_a_passage_is_sent_as_data_beside_the_instructions(
+def test_a_passage_is_sent_as_data_apart_from_the_instructions(
     server: Server, chatting: Chatting
 ) -> None:
     list(chatting().analyse([NOTE]))
@@ -41,7 +41,7 @@ def test_a_passage_is_sent_as_data_beside_the_instructions(
     }
 
 
-def test_further_fields_of_a_request_are_the_hosts(server: Server, chatting: Chatting) -> None:
+def test_the_host_may_add_fields_to_a_request(server: Server, chatting: Chatting) -> None:
     list(chatting(options={"temperature": 0}).analyse([NOTE]))
     document = server.requests[0].document
     assert sorted(document) == ["messages", "model", "temperature"]
@@ -56,7 +56,7 @@ def test_the_analysis_is_what_the_model_says(server: Server, chatting: Chatting)
 
 
 @pytest.mark.parametrize("answer", [{}, NOTHING, {"tags": None}, {"summary": ""}])
-def test_a_model_may_have_nothing_to_say(
+def test_a_model_may_return_an_empty_analysis(
     server: Server, chatting: Chatting, answer: dict[str, object]
 ) -> None:
     server.script.append(Reply(200, said(answer)))
@@ -99,7 +99,7 @@ def test_a_passage_that_is_refused_fails_alone(
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])
-def test_a_refusal_that_is_about_all_passages_ends_the_asking(
+def test_a_general_refusal_ends_all_requests(
     server: Server, chatting: Chatting, status: int
 ) -> None:
     server.script.append(Reply(status, b"no"))
@@ -109,7 +109,7 @@ def test_a_refusal_that_is_about_all_passages_ends_the_asking(
     assert len(server.requests) == 1
 
 
-def test_a_server_that_is_away_is_asked_about_one_passage_only(
+def test_an_unreachable_server_gets_one_request(
     server: Server, chatting: Chatting, pauses: list[float]
 ) -> None:
     server.script.extend([Reply(200, said(NOTHING)), *[Reply(503)] * 4])
@@ -127,7 +127,7 @@ def test_several_requests_at_once_answer_in_the_order_of_the_passages(
     assert len(server.requests) == 20
 
 
-def test_whoever_stops_listening_stops_the_asking(server: Server, chatting: Chatting) -> None:
+def test_closing_the_generator_stops_the_requests(server: Server, chatting: Chatting) -> None:
     silence = Event()
     server.script.extend([Reply(200, said(NOTHING)), Reply(200, said(NOTHING), waits_for=silence)])
     answers = chatting().analyse(notes("a", "b", "c", "d"))
@@ -151,7 +151,7 @@ def test_whoever_stops_listening_stops_the_asking(server: Server, chatting: Chat
     ],
     ids=["its own", "its own, tagged", "somebody's", "a message", "from the web"],
 )
-def test_only_the_agents_own_words_gain_self_tags_and_none_that_never_fades(
+def test_only_own_passages_gain_self_tags_and_never_constitutional_ones(
     server: Server, chatting: Chatting, passage: Passage, tags: tuple[str, ...]
 ) -> None:
     given = ["x", "self/goal", "self/constitutional", " SELF/Constitutional", "self/else"]

@@ -1,4 +1,4 @@
-"""What is tried again, how long is waited, and what nobody gets to see."""
+"""What is retried, how long the pauses are, and what is never shown."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_one_connection_serves_many_requests(server: Server, endpoint: Endpoint)
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 529])
-def test_what_may_pass_is_tried_again_after_pauses_that_double(
+def test_temporary_failures_are_retried_with_doubling_pauses(
     server: Server, endpoint: Endpoint, pauses: list[float], status: int
 ) -> None:
     server.script.extend([*[Reply(status)] * 3, GOOD])
@@ -56,7 +56,7 @@ def test_what_may_pass_is_tried_again_after_pauses_that_double(
     assert pauses == [0.5, 1.0, 2.0]
 
 
-def test_what_does_not_pass_is_given_up_with_the_last_complaint(
+def test_persistent_failures_are_given_up_with_the_last_message(
     server: Server, endpoint: Endpoint, pauses: list[float]
 ) -> None:
     server.script.extend([Reply(500, b"out of\n order")] * 4)
@@ -93,7 +93,9 @@ def test_a_server_may_name_the_pause(
     assert pauses == [pause]
 
 
-def test_nobody_waits_an_hour(server: Server, endpoint: Endpoint, pauses: list[float]) -> None:
+def test_a_very_long_retry_after_is_not_obeyed(
+    server: Server, endpoint: Endpoint, pauses: list[float]
+) -> None:
     server.script.append(Reply(429, b"quota", {"Retry-After": "3600"}))
     with pytest.raises(EndpointUnavailable):
         asked(endpoint)
@@ -111,7 +113,7 @@ def test_any_other_answer_is_final(
     assert (len(server.requests), pauses) == (1, [])
 
 
-def test_a_server_that_keeps_silent_is_given_up(server: Server, pauses: list[float]) -> None:
+def test_a_silent_server_is_given_up(server: Server, pauses: list[float]) -> None:
     silence = Event()
     server.script.extend([Reply(200, b"late", waits_for=silence)] * 2)
     client = Endpoint(server.url, api_key="", timeout_s=0.05, retries=1, sleep=pauses.append)
@@ -122,7 +124,7 @@ def test_a_server_that_keeps_silent_is_given_up(server: Server, pauses: list[flo
     assert pauses == [0.5]
 
 
-def test_a_server_that_is_not_there_is_given_up(pauses: list[float]) -> None:
+def test_an_unreachable_server_is_given_up(pauses: list[float]) -> None:
     with socket() as bound:
         bound.bind(("127.0.0.1", 0))
         port = bound.getsockname()[1]
@@ -131,7 +133,7 @@ def test_a_server_that_is_not_there_is_given_up(pauses: list[float]) -> None:
         asked(client)
 
 
-def test_a_body_that_breaks_off_is_tried_again(
+def test_a_truncated_body_is_retried(
     server: Server, endpoint: Endpoint, pauses: list[float]
 ) -> None:
     server.script.extend([Reply(200, b"half", {"Content-Encoding": "gzip"}), GOOD])
@@ -164,7 +166,7 @@ def test_the_key_of_the_environment_is_taken_unless_one_is_given(
 
 
 @pytest.mark.parametrize("key", ["two\nlines", "schlüssel", 7])
-def test_a_key_that_fits_no_header_is_refused_without_a_word_of_it(key: Any) -> None:
+def test_an_invalid_key_is_refused_without_quoting_it(key: Any) -> None:
     with pytest.raises(FieldRefused) as caught:
         Endpoint("http://localhost", api_key=key)
     assert caught.value.message == "api_key is not printable ASCII text"
@@ -202,7 +204,7 @@ def test_an_address_without_a_path_gets_the_usual_one(given: str, address: str) 
         7,
     ],
 )
-def test_what_is_no_plain_address_is_refused_without_a_word_of_it(address: Any) -> None:
+def test_an_unsuitable_address_is_refused_without_quoting_it(address: Any) -> None:
     with pytest.raises(FieldRefused) as caught:
         Endpoint(address)
     assert caught.value.message == "base_url is not a plain address"

@@ -39,12 +39,12 @@ def test_long_texts_go_in_smaller_batches(server: Server, embedding: Embedding) 
     assert [len(batch) for batch in server.inputs()] == [12, 12, 6]
 
 
-def test_no_text_asks_nothing(server: Server, embedding: Embedding) -> None:
+def test_no_texts_send_no_request(server: Server, embedding: Embedding) -> None:
     assert embedding().embed([]).shape == (0, DIMENSION)
     assert server.requests == []
 
 
-def test_the_number_of_each_vector_counts_and_not_its_place(
+def test_vectors_are_ordered_by_index_and_not_by_position(
     server: Server, embedding: Embedding
 ) -> None:
     shuffled = [{"index": place, "embedding": [float(place)] * DIMENSION} for place in (2, 0, 3, 1)]
@@ -62,9 +62,7 @@ def test_a_text_that_cannot_be_sent_is_sent_with_question_marks(
 # --- who it is ----------------------------------------------------------------------------------
 
 
-def test_the_identity_is_the_name_and_the_dimension_and_asks_nobody(
-    server: Server, embedding: Embedding
-) -> None:
+def test_the_identity_needs_no_request(server: Server, embedding: Embedding) -> None:
     assert embedding().identity == EmbedderIdentity(name="openai:tiny", dimension=DIMENSION)
     assert server.requests == []
 
@@ -76,7 +74,7 @@ def test_an_unknown_dimension_is_looked_up_once(server: Server, embedding: Embed
     assert server.inputs() == [["dimension"], ["one"]]
 
 
-def test_a_shorter_vector_is_asked_for_by_name(server: Server, embedding: Embedding) -> None:
+def test_a_shorter_dimension_is_requested(server: Server, embedding: Embedding) -> None:
     embedding(shorten=True).embed(["one"])
     assert server.requests[0].document["dimensions"] == DIMENSION
 
@@ -138,7 +136,7 @@ UNUSABLE = {
 
 
 @pytest.mark.parametrize("body", UNUSABLE.values(), ids=UNUSABLE.keys())
-def test_an_unusable_answer_is_refused_and_not_asked_for_again(
+def test_an_unusable_answer_is_refused_without_a_retry(
     server: Server, embedding: Embedding, body: bytes
 ) -> None:
     server.script.append(Reply(200, body))
@@ -158,7 +156,7 @@ def test_a_dimension_that_no_space_can_hold_is_refused(
         _ = embedding(dimension=None).identity
 
 
-def test_a_busy_server_is_waited_for(
+def test_a_busy_server_is_retried(
     server: Server, embedding: Embedding, pauses: list[float]
 ) -> None:
     server.script.append(Reply(429, b"slow down", {"Retry-After": "2"}))
@@ -166,7 +164,7 @@ def test_a_busy_server_is_waited_for(
     assert pauses == [2.0]
 
 
-def test_a_server_in_ruins_is_given_up(server: Server, embedding: Embedding) -> None:
+def test_a_permanently_failing_server_is_given_up(server: Server, embedding: Embedding) -> None:
     server.script.extend([Reply(500)] * 3)
     with pytest.raises(EndpointUnavailable, match="failed 3 times"):
         embedding(retries=2).embed(["one"])
@@ -184,7 +182,7 @@ class Words:
         return len(text.split())
 
 
-def test_a_text_that_is_too_long_is_cut_counted_and_said(
+def test_a_text_that_is_too_long_is_cut_counted_and_reported(
     server: Server, embedding: Embedding
 ) -> None:
     embedder = embedding(max_input_tokens=3, tokens=Words())

@@ -1,4 +1,4 @@
-"""A memory that thinks with models behind an address, from learning to a replay without them."""
+"""A memory with models behind an address, from learning to a replay without them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.endpoints import ChatAnalyst, EndpointEmbedder, EndpointUnavailable
-from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.system.clocks import ManualClock
+from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.results import RecallResult
 from tests.adapters.endpoints.conftest import Chatting, Embedding, Reply, Server, said
 
@@ -38,14 +38,14 @@ def opened(tmp_path: Path) -> Open:
 
 
 def written(memory: SyncMemory) -> RecallResult:
-    """Learn three things and ask about one."""
+    """Learn three blocks and recall one."""
     memory.learn("The harbour gate opens at six.", category="observation")
     memory.learn("The crane needs oil.", category="task")
     memory.learn("A storm is coming.")
     return memory.recall("When does the gate open?")
 
 
-def test_what_was_learned_through_an_endpoint_is_found_again(
+def test_blocks_embedded_by_an_endpoint_are_found(
     server: Server, embedding: Embedding, chatting: Chatting, opened: Open
 ) -> None:
     with opened(embedding(), chatting(concurrency=2)) as memory:
@@ -56,7 +56,7 @@ def test_what_was_learned_through_an_endpoint_is_found_again(
     assert (paths.count("/v1/embeddings"), paths.count("/v1/chat/completions")) == (2, 3)
 
 
-def test_a_replay_asks_no_server(
+def test_a_replay_sends_no_request(
     server: Server, embedding: Embedding, chatting: Chatting, opened: Open
 ) -> None:
     with opened(embedding(), chatting()) as memory:
@@ -81,7 +81,7 @@ def test_a_replay_needs_no_endpoint_at_all(
         assert memory.replay(decision).outcome == "reproduced"
 
 
-def test_an_embedder_that_is_away_loses_nothing(
+def test_an_unreachable_embedder_loses_nothing(
     server: Server, embedding: Embedding, opened: Open
 ) -> None:
     with opened(embedding(retries=0)) as memory:
@@ -93,7 +93,7 @@ def test_an_embedder_that_is_away_loses_nothing(
         assert memory.consolidate().promoted == 1
 
 
-def test_an_analyst_that_is_away_holds_nothing_up(
+def test_an_unreachable_analyst_blocks_nothing(
     server: Server, chatting: Chatting, embedding: Embedding, opened: Open
 ) -> None:
     with opened(embedding(), chatting(retries=0)) as memory:

@@ -1,4 +1,4 @@
-"""Spaces that are opened when somebody asks, shared, and closed when nobody does."""
+"""Spaces are opened on demand, shared, and closed when idle."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def anyio_backend() -> str:
 
 @asynccontextmanager
 async def hosting(store: Any, *names: str, **options: Any) -> AsyncGenerator[Spaces]:
-    """Open the spaces of a store, for a ``with`` block; those that are named are made."""
+    """Open the spaces of a store, for a ``with`` block, and create the named ones."""
     async with Spaces(store, embedder=HashEmbedder(), **options) as spaces:
         for name in names:
             assert await spaces.make(name)
@@ -47,21 +47,21 @@ async def test_a_space_is_made_once() -> None:
         assert await spaces.names() == ("notes",)
 
 
-async def test_of_several_who_make_a_space_at_once_one_is_told_that_it_was_made() -> None:
+async def test_of_concurrent_makers_of_a_space_one_is_its_creator() -> None:
     async with hosting(MemoryStore()) as spaces:
-        told = await asyncio.gather(*(spaces.make("notes") for _ in range(4)))
-    assert sorted(told) == [False, False, False, True]
+        answer = await asyncio.gather(*(spaces.make("notes") for _ in range(4)))
+    assert sorted(answer) == [False, False, False, True]
 
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 1000, "\ud800"])
-async def test_a_space_has_a_name(name: str) -> None:
+async def test_an_invalid_space_name_is_refused(name: str) -> None:
     async with hosting(MemoryStore()) as spaces:
         with pytest.raises(FieldRefused):
             await spaces.make(name)
 
 
 @pytest.mark.parametrize("name", ["ghost", "..", "../notes", "notes ", ""])
-async def test_a_space_that_is_not_there_is_not_made_by_asking(name: str) -> None:
+async def test_holding_a_missing_space_does_not_create_it(name: str) -> None:
     async with hosting(MemoryStore(), "notes") as spaces:
         with pytest.raises(PointOutOfRange):
             await spaces.hold(name)
@@ -83,11 +83,11 @@ async def test_all_callers_share_one_opening() -> None:
         assert len({id(each) for each in found}) == 1
 
 
-async def test_each_caller_has_a_seat_of_their_own() -> None:
+async def test_each_caller_has_its_own_session_handle() -> None:
     async with hosting(MemoryStore(), "notes") as spaces:
         async with (
-            spaces.seat("notes", actor="ines") as ines,
-            spaces.seat("notes", actor="tomasz") as tomasz,
+            spaces.session_handle("notes", actor="ines") as ines,
+            spaces.session_handle("notes", actor="tomasz") as tomasz,
         ):
             await ines.learn("Ines moved the demo.")
             await tomasz.learn("Tomasz came late.")
@@ -95,26 +95,26 @@ async def test_each_caller_has_a_seat_of_their_own() -> None:
         assert [entry.actor for entry in log] == ["ines", "tomasz"]
 
 
-async def test_a_seat_may_be_one_to_read_only() -> None:
+async def test_a_session_handle_may_be_read_only() -> None:
     async with (
         hosting(MemoryStore(), "notes") as spaces,
-        spaces.seat("notes", actor="ines", read_only=True) as memory,
+        spaces.session_handle("notes", actor="ines", read_only=True) as memory,
     ):
         with pytest.raises(ViewReadOnly):
             await memory.learn("Ines moved the demo.")
         assert (await memory.status()).version == 1
 
 
-async def test_a_seat_may_stand_at_a_version() -> None:
+async def test_a_session_handle_may_require_a_version() -> None:
     async with hosting(MemoryStore(), "notes") as spaces:
-        async with spaces.seat("notes", actor="ines", version=1) as memory:
+        async with spaces.session_handle("notes", actor="ines", version=1) as memory:
             await memory.learn("Ines moved the demo.")
-        async with spaces.seat("notes", actor="ines", version=1) as memory:
+        async with spaces.session_handle("notes", actor="ines", version=1) as memory:
             with pytest.raises(VersionConflict):
                 await memory.learn("And back.")
 
 
-async def test_the_space_that_was_used_longest_ago_is_closed() -> None:
+async def test_the_least_recently_used_space_is_closed() -> None:
     async with hosting(MemoryStore(), "a", "b", open_max=2) as spaces:
         with await spaces.hold("a") as hold:
             first = hold.memory
@@ -128,7 +128,7 @@ async def test_the_space_that_was_used_longest_ago_is_closed() -> None:
             assert hold.memory.status().space == "a"
 
 
-async def test_a_space_that_somebody_holds_stays_open() -> None:
+async def test_a_held_space_stays_open() -> None:
     async with hosting(MemoryStore(), "a", "b", open_max=1) as spaces:
         with await spaces.hold("a") as hold:
             with await spaces.hold("b"):
@@ -137,19 +137,19 @@ async def test_a_space_that_somebody_holds_stays_open() -> None:
             assert hold.memory.status().space == "a"
 
 
-async def test_what_was_written_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
+async def test_writes_survive_reopening(tmp_path: Path) -> None:
     async with hosting(tmp_path / "store.db", "a", "b", open_max=1) as spaces:
-        async with spaces.seat("a", actor="ines") as memory:
+        async with spaces.session_handle("a", actor="ines") as memory:
             await memory.learn("Ines moved the demo.")
-        async with spaces.seat("b", actor="ines"):
+        async with spaces.session_handle("b", actor="ines"):
             pass
-        async with spaces.seat("a", actor="ines") as memory:
+        async with spaces.session_handle("a", actor="ines") as memory:
             assert [each.content for each in (await memory.blocks()).items] == [
                 "Ines moved the demo."
             ]
 
 
-async def test_a_name_that_no_space_has_is_not_kept() -> None:
+async def test_an_unknown_name_is_not_kept() -> None:
     async with hosting(MemoryStore(), open_max=1) as spaces:
         for number in range(20):
             with pytest.raises(PointOutOfRange):
@@ -157,7 +157,7 @@ async def test_a_name_that_no_space_has_is_not_kept() -> None:
         assert spaces.open_count == 0
 
 
-async def test_when_it_is_closed_so_is_every_seat() -> None:
+async def test_closing_closes_every_session_handle() -> None:
     async with hosting(MemoryStore(), "notes") as spaces:
         hold = await spaces.hold("notes")
         await spaces.close()
@@ -169,7 +169,7 @@ async def test_when_it_is_closed_so_is_every_seat() -> None:
         hold.release()
 
 
-async def test_vectors_stay_on_the_server_if_a_host_wants_that(tmp_path: Path) -> None:
+async def test_vectors_may_stay_on_the_server(tmp_path: Path) -> None:
     with servers.SHARED.served() as server, servers.schema(server) as address:
         async with hosting(address, "notes", vectors="server") as spaces:
             with await spaces.hold("notes") as hold:
@@ -177,7 +177,7 @@ async def test_vectors_stay_on_the_server_if_a_host_wants_that(tmp_path: Path) -
                 hold.memory.consolidate()
                 search = hold.memory.status().search
                 assert search == Search(retriever="exact", vectors=1, place="server")
-        with pytest.raises(FieldRefused, match="locked words"):
+        with pytest.raises(FieldRefused, match="encrypted text has no vectors"):
             async with hosting(address, vectors="server", keys=tmp_path / "keys"):
                 pass
     with pytest.raises(FieldRefused, match="PostgreSQL server"):

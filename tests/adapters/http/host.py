@@ -1,4 +1,4 @@
-"""The program of a host: it serves a store by several workers, with a model that it brings along.
+"""The program of a host: it serves a store by several workers, with a model of its own.
 
 Called with the address of the store, the file of tokens, how many workers, and settings as JSON.
 """
@@ -20,21 +20,21 @@ from mnemic.adapters.http.server import run
 from mnemic.adapters.http.settings import Settings
 
 ENDLESS = "Count to the end."
-"""A text over which the model never lets anybody else run."""
+"""A text at which the model keeps the interpreter lock for ever."""
 
 
 class Model(HashEmbedder):
     """A model with a fault."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.floating]:
-        """Embed; one text holds the lock of the interpreter for ever."""
+        """Embed; one text holds the interpreter lock for ever."""
         if ENDLESS in texts:
             sum(range(2**62))
         return super().embed(texts)
 
 
 def announce(url: str) -> None:
-    """Say where the server can be asked."""
+    """Print the address of the server."""
     sys.stdout.write(f"{json.dumps({'url': url})}\n")
     sys.stdout.flush()
 

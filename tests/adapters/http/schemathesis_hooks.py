@@ -1,4 +1,4 @@
-"""Headers of requests that schemathesis makes up: without this hardly any would get past them.
+"""Hooks that replace generated headers: without them hardly any request would be accepted.
 
 A made-up session is open nowhere, a made-up ETag is that of no version, and the same idempotency
 key for other arguments is refused. So valid headers get values that mean something here; headers
@@ -15,17 +15,17 @@ from schemathesis.core.parameters import ParameterLocation
 
 KEYS = count()
 SESSIONS: list[str] = []
-"""The session that was started last, while it is open."""
+"""The session started last, while it is open."""
 
 
 def meant_to_be_wrong(case: Any) -> bool:
-    """Return whether the headers of a request are to be refused."""
+    """Return whether a request is meant to have invalid headers."""
     headers = case.meta.components.get(ParameterLocation.HEADER) if case.meta else None
     return headers is not None and bool(headers.mode.is_negative)
 
 
 def before_call(_: Any, case: Any, __: dict[str, Any]) -> None:
-    """Put values in the place of made-up ones."""
+    """Replace generated values by valid ones."""
     headers = case.headers
     if not headers or meant_to_be_wrong(case):
         return
@@ -42,21 +42,21 @@ def before_call(_: Any, case: Any, __: dict[str, Any]) -> None:
 
 
 def archive(_: Any, value: Any) -> bytes:
-    """Return the body of an import: bytes, whatever they are."""
+    """Return the body of an import as bytes."""
     return value if isinstance(value, bytes) else str(value).encode()
 
 
 def after_call(_: Any, case: Any, response: Any) -> None:
-    """Remember which session is open."""
-    verb = case.operation.definition.raw.get("operationId")
-    if verb == "start_session" and response.status_code == 201:
+    """Record which session is open."""
+    operation = case.operation.definition.raw.get("operationId")
+    if operation == "start_session" and response.status_code == 201:
         SESSIONS[:] = [response.json()["session_id"]]
-    if verb == "end_session" and response.status_code == 200:
+    if operation == "end_session" and response.status_code == 200:
         SESSIONS.clear()
 
 
 def register() -> None:
-    """Let schemathesis know of all of this."""
+    """Register the hooks with schemathesis."""
     schemathesis.hook(before_call)
     schemathesis.hook(after_call)
     schemathesis.serializer("application/x-tar")(archive)

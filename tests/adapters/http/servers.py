@@ -20,12 +20,12 @@ from mnemic.adapters.http.server import Server, serve
 from mnemic.adapters.http.settings import Settings
 
 PATIENCE_S = 20.0
-"""How long a test waits for what should be there at once, before it fails."""
+"""Timeout of a test for results that should be there at once."""
 
 
 @frozen(kw_only=True)
 class Served:
-    """A server, and where it can be asked."""
+    """A running server and its address."""
 
     url: str
     store: Path
@@ -35,20 +35,20 @@ class Served:
     thread: threading.Thread
 
     def client(self) -> httpx.Client:
-        """Return somebody who may do everything."""
+        """Return a client with all permissions."""
         headers = {"authorization": f"Bearer {self.secret}"}
         return httpx.Client(base_url=self.url, headers=headers, timeout=PATIENCE_S)
 
     def connect(self) -> socket.socket:
-        """Return a bare connection."""
+        """Return a plain connection."""
         port = int(self.url.rpartition(":")[2])
         return socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
 
     @contextmanager
     def busy(self) -> Generator[None]:
-        """Keep the server from looking at any connection during a ``with`` block.
+        """Block the server's event loop during a ``with`` block.
 
-        What comes meanwhile it finds all at once, whoever else the machine was busy with.
+        Requests sent in the meantime are then all processed together.
         """
         is_held, go_on = threading.Event(), threading.Event()
 
@@ -64,7 +64,7 @@ class Served:
             go_on.set()
 
     def stop(self) -> None:
-        """Tell the server to stop, as a signal would, and wait until it has."""
+        """Stop the server as a signal would, and wait until it has stopped."""
         self.server.should_exit = True
         self.thread.join(PATIENCE_S)
         assert not self.thread.is_alive()

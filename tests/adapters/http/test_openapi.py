@@ -1,4 +1,4 @@
-"""The description of the door: sound, whole, and the same as what the door does."""
+"""The description of the interface is valid, complete, and consistent with the interface."""
 
 from __future__ import annotations
 
@@ -10,41 +10,41 @@ from typing import Any
 import pytest
 from openapi_spec_validator import validate
 
-from mnemic.adapters.http import refusals
-from mnemic.adapters.http.openapi import document
-from mnemic.adapters.http.operations import TAGS, examples
-from mnemic.adapters.http.routes import routes
+from mnemic.adapters.http.description import error_responses
+from mnemic.adapters.http.description.openapi import document
+from mnemic.adapters.http.description.operations import TAGS, examples
+from mnemic.adapters.http.routing.routes import routes
 from mnemic.adapters.http.settings import Settings
-from mnemic.adapters.wire.problems import known
-from mnemic.adapters.wire.verbs import verbs
-from tests.adapters.http.running import running
-from tests.adapters.wire.strictness import Check
+from mnemic.adapters.remote.errors import known
+from mnemic.adapters.remote.operations import operations as memory_operations
+from tests.adapters.http.live_servers import running
+from tests.adapters.remote.strictness import Check
 
 BESIDE = {"spaces", "make_space", "events", "openapi", "healthz", "readyz", "metrics"}
 
 
 @pytest.fixture(scope="module")
-def told() -> dict[str, Any]:
+def description() -> dict[str, Any]:
     return document()
 
 
-def operations(told: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def described(description: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield every operation with its id."""
-    for path in told["paths"].values():
+    for path in description["paths"].values():
         for operation in path.values():
             yield operation["operationId"], operation
 
 
-def found(told: dict[str, Any], reference: str) -> Any:
-    """Return what a reference names."""
-    here: Any = told
+def found(description: dict[str, Any], reference: str) -> Any:
+    """Return the target of a reference."""
+    here: Any = description
     for part in reference.removeprefix("#/").split("/"):
         here = here[part]
     return here
 
 
 def references(here: Any) -> Iterator[str]:
-    """Yield every reference inside of something."""
+    """Yield every reference within a value."""
     if isinstance(here, dict):
         if isinstance(here.get("$ref"), str):
             yield here["$ref"]
@@ -54,16 +54,16 @@ def references(here: Any) -> Iterator[str]:
             yield from references(each)
 
 
-def test_it_is_openapi(told: dict[str, Any]) -> None:
-    validate(told)
+def test_it_is_openapi(description: dict[str, Any]) -> None:
+    validate(description)
 
 
-def test_every_verb_stands_at_its_place_and_a_few_things_stand_beside(
-    told: dict[str, Any],
+def test_every_operation_and_every_service_endpoint_is_described(
+    description: dict[str, Any],
 ) -> None:
     places = {
         operation["operationId"]: (method.upper(), path)
-        for path, methods in told["paths"].items()
+        for path, methods in description["paths"].items()
         for method, operation in methods.items()
     }
     assert {name: (route.method, route.path) for name, route in routes().items()} | {
@@ -71,52 +71,52 @@ def test_every_verb_stands_at_its_place_and_a_few_things_stand_beside(
     } == places
 
 
-def test_every_verb_stands_under_one_heading(told: dict[str, Any]) -> None:
-    assert sorted(" ".join(TAGS.values()).split()) == sorted(verbs())
-    assert {tag for _, each in operations(told) for tag in each["tags"]} == {
-        tag["name"] for tag in told["tags"]
+def test_every_operation_has_one_tag(description: dict[str, Any]) -> None:
+    assert sorted(" ".join(TAGS.values()).split()) == sorted(memory_operations())
+    assert {tag for _, each in described(description) for tag in each["tags"]} == {
+        tag["name"] for tag in description["tags"]
     }
 
 
-def test_every_reference_leads_somewhere_and_every_component_is_used(
-    told: dict[str, Any],
+def test_every_reference_resolves_and_every_component_is_used(
+    description: dict[str, Any],
 ) -> None:
-    named = set(references(told))
+    named = set(references(description))
     for reference in named:
-        found(told, reference)
+        found(description, reference)
     components = {
         f"#/components/{kind}/{name}"
-        for kind, entries in told["components"].items()
+        for kind, entries in description["components"].items()
         for name in entries
         if kind != "securitySchemes"
     }
     assert components - named == set()
 
 
-def test_names_of_schemas_are_their_titles(told: dict[str, Any]) -> None:
-    schemas = told["components"]["schemas"]
+def test_names_of_schemas_are_their_titles(description: dict[str, Any]) -> None:
+    schemas = description["components"]["schemas"]
     assert {name: shape["title"] for name, shape in schemas.items()} == {
         name: name for name in schemas
     }
 
 
-def test_every_operation_and_parameter_is_explained(told: dict[str, Any]) -> None:
+def test_every_operation_and_parameter_is_explained(description: dict[str, Any]) -> None:
     silent = [
         (name, each.get("name"))
-        for name, operation in operations(told)
+        for name, operation in described(description)
         for each in (operation, *operation["parameters"])
         if "$ref" not in each and not each["description"]
     ]
     assert silent == []
 
 
-def test_every_example_fits_its_schema(told: dict[str, Any]) -> None:
+def test_every_example_fits_its_schema(description: dict[str, Any]) -> None:
     wrong = []
-    for name, operation in operations(told):
+    for name, operation in described(description):
         answers = [each.get("content", {}) for each in operation["responses"].values()]
         for content in (operation.get("requestBody", {}).get("content", {}), *answers):
             for body in content.values():
-                check = Check({**told, **body.get("schema", {})})
+                check = Check({**description, **body.get("schema", {})})
                 wrong += [
                     (name, error.message)
                     for example in body.get("examples", {}).values()
@@ -125,10 +125,10 @@ def test_every_example_fits_its_schema(told: dict[str, Any]) -> None:
     assert wrong == []
 
 
-def test_every_problem_has_an_example_that_is_one(told: dict[str, Any]) -> None:
-    check = Check({**told, "$ref": "#/components/schemas/Problem"})
+def test_every_problem_has_a_valid_example(description: dict[str, Any]) -> None:
+    check = Check({**description, "$ref": "#/components/schemas/Problem"})
     codes = set()
-    for response in told["components"]["responses"].values():
+    for response in description["components"]["responses"].values():
         for code, example in response["content"]["application/problem+json"]["examples"].items():
             check.validate(example["value"])
             codes.add(code)
@@ -136,7 +136,7 @@ def test_every_problem_has_an_example_that_is_one(told: dict[str, Any]) -> None:
     assert codes == {*known(), "internal"} - families
 
 
-def test_examples_of_bodies_are_of_verbs_that_take_one() -> None:
+def test_examples_of_bodies_are_of_operations_that_take_one() -> None:
     taking = {
         name
         for name, route in routes().items()
@@ -145,17 +145,19 @@ def test_examples_of_bodies_are_of_verbs_that_take_one() -> None:
     assert set(examples()) == taking
 
 
-@pytest.mark.parametrize("verb", sorted(verbs()))
-def test_what_a_verb_raises_stands_under_its_status(verb: str, told: dict[str, Any]) -> None:
-    operation = dict(operations(told))[verb]
+@pytest.mark.parametrize("memory_operation", sorted(memory_operations()))
+def test_errors_of_an_operation_are_listed_under_their_status(
+    memory_operation: str, description: dict[str, Any]
+) -> None:
+    operation = dict(described(description))[memory_operation]
     by_name = {each.__name__: each for each in known().values()}
-    for name in verbs()[verb].told.raises:
+    for name in memory_operations()[memory_operation].docs.raises:
         error = by_name[name]
         assert f"`{error.code}`" in operation["responses"][str(error.status)]["description"]
 
 
-def test_every_status_of_an_error_has_words() -> None:
-    assert {error.status for error in known().values()} - set(refusals.WORDS) == set()
+def test_every_error_status_has_a_description() -> None:
+    assert {error.status for error in known().values()} - set(error_responses.WORDS) == set()
 
 
 def test_limits_are_those_of_the_server() -> None:
@@ -163,11 +165,11 @@ def test_limits_are_those_of_the_server() -> None:
     assert re.search(r"Bodies up to (\S+) MB", words)[1] == "3"  # type: ignore[index]
 
 
-def test_it_is_made_once() -> None:
+def test_the_description_is_cached() -> None:
     assert document(Settings()) is document(Settings())
 
 
-def test_the_door_tells_it_to_anybody(tmp_path: Path) -> None:
+def test_the_description_needs_no_token(tmp_path: Path) -> None:
     with running(tmp_path) as server, server.anonymous() as client:
         answer = client.get("/v1/openapi.json")
         refused = client.get("/v1/openapi.json?pretty=1")

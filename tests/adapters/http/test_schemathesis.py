@@ -1,4 +1,4 @@
-"""Schemathesis asks the HTTP door whatever its description allows, and what it does not.
+"""Schemathesis sends requests that the description of the HTTP interface allows, and others.
 
 It stops after ``SECONDS``; by hand, and with more time, see ``schemathesis.toml``.
 """
@@ -17,17 +17,19 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import Status, events, from_schema
 from schemathesis.hooks import unregister_all
 
-from mnemic.adapters.clocks import ManualClock
-from mnemic.adapters.entropy import SeededEntropy
-from mnemic.adapters.http.routes import routes
+from mnemic.adapters.http.routing.routes import routes
+from mnemic.adapters.system.clocks import ManualClock
+from mnemic.adapters.system.entropy import SeededEntropy
 from tests.adapters.http import schemathesis_hooks
-from tests.adapters.http.running import running
+from tests.adapters.http.live_servers import running
+
+pytestmark = pytest.mark.extended
 
 SECONDS = int(os.environ.get("MNEMIC_SCHEMATHESIS_S", "40"))
 SETTINGS = Path(__file__).with_name("schemathesis.toml")
 WORDS = "gate oil tea shed yard lamp door roof well tool rope nail barn mill lane".split()
 KNOWN = 0.6
-"""How often an id that is asked for is one that there is."""
+"""Share of requested ids that exist."""
 IDS = {
     "blocks": (
         *("path.block_id", "path.other_id", "query.of", "body.source", "body.target"),
@@ -37,7 +39,7 @@ IDS = {
     "compositions": ("path.composition_id", "body.composition_id", "body.event_id"),
     "labels": ("path.label_id",),
 }
-"""Where which ids are asked for."""
+"""Parameters and the kinds of their ids."""
 
 Ask = Callable[..., Any]
 
@@ -52,7 +54,7 @@ def hooks() -> Generator[None]:
 
 
 def filled(ask: Ask) -> dict[str, list[str]]:
-    """Put something into the space, and return the ids of what is there."""
+    """Fill the space, and return the ids of its contents."""
     lessons = [f"{a} {b} {c}" for a in WORDS[:5] for b in WORDS[5:10] for c in WORDS[10:]]
     learned = ask("POST", "blocks/batch", lessons=lessons)["results"]
     blocks = [each["block_id"] for each in learned]
@@ -69,7 +71,7 @@ def filled(ask: Ask) -> dict[str, list[str]]:
 
 
 def configured(ids: dict[str, list[str]]) -> SchemathesisConfig:
-    """Return the settings of the file, and the ids that there are."""
+    """Return the configuration of the file with the existing ids."""
     settings = tomllib.loads(SETTINGS.read_text("utf-8"))
     del settings["hooks"]  # they are registered for the test alone
     settings["dictionaries"] = {name: {"values": values} for name, values in ids.items()}
@@ -82,7 +84,7 @@ def configured(ids: dict[str, list[str]]) -> SchemathesisConfig:
 
 
 @pytest.mark.usefixtures("hooks")
-def test_the_door_does_what_its_description_says(
+def test_the_interface_does_what_its_description_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opening: dict[str, Any] = {"clock": ManualClock(), "entropy": SeededEntropy("fuzz")}
@@ -103,7 +105,7 @@ def test_the_door_does_what_its_description_says(
 
 
 def _run(schema: Any) -> tuple[list[str], set[str]]:
-    """Return what went wrong, and the operations that took something and answered it."""
+    """Return the failures, and the operations that accepted at least one request."""
     failures: list[str] = []
     accepted: set[str] = set()
     for event in from_schema(schema).execute():

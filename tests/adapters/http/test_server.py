@@ -1,4 +1,4 @@
-"""A real server: what it takes from a connection, and how it ends."""
+"""A real server: what it accepts from a connection, and how it stops."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HEAD = b"POST /v1/spaces/notes/blocks HTTP/1.1\r\nhost: x\r\ncontent-type: appli
 
 
 def answer(connection: socket.socket) -> bytes:
-    """Return everything that a connection says until it is closed."""
+    """Return all data of a connection until it is closed."""
     parts = []
     with suppress(ConnectionResetError):
         while part := connection.recv(65536):
@@ -46,13 +46,13 @@ def test_a_server_answers_and_ends(tmp_path: Path) -> None:
     assert "server" not in learned.headers
 
 
-def test_a_head_that_does_not_come_ends_the_connection(tmp_path: Path) -> None:
+def test_a_late_head_closes_the_connection(tmp_path: Path) -> None:
     with served(tmp_path, Settings(head_timeout_s=0.05)) as it, it.connect() as connection:
         connection.sendall(HEAD)
         assert answer(connection).startswith(b"HTTP/1.1 408 ")
 
 
-def test_a_second_head_that_does_not_come_ends_it_too(tmp_path: Path) -> None:
+def test_a_late_second_head_closes_the_connection(tmp_path: Path) -> None:
     with served(tmp_path, Settings(head_timeout_s=0.2)) as it, ExitStack() as stack:
         with it.busy():
             connection = stack.enter_context(it.connect())
@@ -68,7 +68,7 @@ def test_a_head_that_never_ends_is_cut_off(tmp_path: Path) -> None:
         assert answer(connection).startswith(b"HTTP/1.1 431 ")
 
 
-def test_a_body_that_does_not_come_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_late_body_is_refused(tmp_path: Path) -> None:
     with served(tmp_path, Settings(body_timeout_s=0.05)) as it:
         with it.client() as client:
             client.put("/v1/spaces/notes")
@@ -80,7 +80,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(tmp_path: Path) -> None:
     assert b'"code":"request-too-slow"' in said
 
 
-def test_whoever_goes_in_the_middle_of_a_request_leaves_nothing(tmp_path: Path) -> None:
+def test_a_client_that_disconnects_within_a_request_leaves_nothing(tmp_path: Path) -> None:
     with served(tmp_path) as it, it.client() as client:
         client.put("/v1/spaces/notes")
         bearer = f"authorization: Bearer {it.secret}\r\n".encode()
@@ -107,13 +107,15 @@ def test_requests_that_come_at_once_are_answered_in_order(tmp_path: Path) -> Non
         (b"GET /healthz HTTP/1.0\r\n", b"200"),
     ],
 )
-def test_a_request_says_once_whom_it_asks(tmp_path: Path, head: bytes, expected: bytes) -> None:
+def test_a_request_has_exactly_one_host_header(
+    tmp_path: Path, head: bytes, expected: bytes
+) -> None:
     with served(tmp_path) as it, it.connect() as connection:
         connection.sendall(head + b"connection: close\r\n\r\n")
         assert answer(connection).split(b" ")[1] == expected
 
 
-def test_a_slash_in_a_name_is_none_between_two(tmp_path: Path) -> None:
+def test_an_encoded_slash_does_not_separate_names(tmp_path: Path) -> None:
     with served(tmp_path) as it, it.client() as client:
         client.put("/v1/spaces/a%2Fblocks")
         assert client.get("/v1/spaces/a%2Fblocks").json()["space"] == "a/blocks"
@@ -121,7 +123,7 @@ def test_a_slash_in_a_name_is_none_between_two(tmp_path: Path) -> None:
 
 
 def learning(it: Served, name: str, begun: Callable[[], object]) -> list[str]:
-    """Learn until the server is gone, and return what it has acknowledged."""
+    """Learn until the server has stopped, and return what it acknowledged."""
     kept: list[str] = []
     with it.client() as client, suppress(httpx.TransportError):
         while True:
@@ -133,7 +135,7 @@ def learning(it: Served, name: str, begun: Callable[[], object]) -> list[str]:
 
 
 def every(memory: SyncMemory) -> Iterator[Block]:
-    """Yield all blocks: a quick server has learned more than a page of them."""
+    """Yield all blocks, which may be more than a page."""
     after: int | None = -1
     while after is not None:
         page = memory.blocks(after=after, limit=1000)
@@ -142,7 +144,7 @@ def every(memory: SyncMemory) -> Iterator[Block]:
 
 
 def test_nothing_that_was_acknowledged_is_lost_by_a_stop(tmp_path: Path) -> None:
-    """Under load, and in the middle of it."""
+    """The server is stopped under load."""
     with served(tmp_path) as it, ThreadPoolExecutor(4) as people:
         with it.client() as client:
             client.put("/v1/spaces/notes")
@@ -163,8 +165,9 @@ def test_nothing_that_was_acknowledged_is_lost_by_a_stop(tmp_path: Path) -> None
     assert acknowledged <= found
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_the_command_in_good_order(tmp_path: Path, told: signal.Signals) -> None:
+def test_a_signal_stops_the_command_cleanly(tmp_path: Path, told: signal.Signals) -> None:
     command = [sys.executable, "-c", MNEMIC, "--json", "serve"]
     options = ["--db", str(tmp_path / "m.db"), "--port", "0", "--open-loopback"]
     with subprocess.Popen(
@@ -183,21 +186,21 @@ def test_a_signal_ends_the_command_in_good_order(tmp_path: Path, told: signal.Si
         assert [block.content for block in memory.blocks().items] == ["Kept."]
 
 
-def test_an_address_that_is_taken_is_said_so() -> None:
+def test_an_address_in_use_is_reported() -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         settings = Settings(port=taken.getsockname()[1])
         with pytest.raises(StoreFailed, match="cannot listen at"), listening(settings):
             pass
 
 
-def test_an_address_of_the_newer_kind_stands_in_brackets() -> None:
+def test_an_ipv6_address_is_in_brackets() -> None:
     settings = Settings(host="::1", port=0)
     with listening(settings) as listener:
         assert address(listener, settings) == f"http://[::1]:{listener.getsockname()[1]}"
 
 
 @pytest.mark.parametrize("settings", [Settings(host="0.0.0.0"), Settings(host="::")])  # noqa: S104
-def test_a_door_to_other_machines_asks_who_they_are(tmp_path: Path, settings: Settings) -> None:
+def test_an_interface_to_other_machines_requires_tokens(tmp_path: Path, settings: Settings) -> None:
     keyring = Keyring.open(tmp_path / "tokens")
     with pytest.raises(FieldRefused, match="no token"):
         check_reach(keyring, settings)
@@ -205,7 +208,7 @@ def test_a_door_to_other_machines_asks_who_they_are(tmp_path: Path, settings: Se
     check_reach(keyring, settings)
 
 
-def test_a_short_answer_does_not_wait_for_company() -> None:
+def test_a_short_response_is_sent_without_delay() -> None:
     with (
         listening(Settings(port=0)) as listener,
         socket.create_connection(listener.getsockname()),

@@ -1,4 +1,4 @@
-"""Traces: one span for each request, that says what happened and no word of a memory."""
+"""Traces: one span for each request, with its outcome and no text of a memory."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from opentelemetry.trace import SpanKind, StatusCode
 from mnemic.adapters.access import Keyring
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.hosting import Spaces
-from mnemic.adapters.http import telemetry
 from mnemic.adapters.http.application import application
-from mnemic.adapters.http.failures import ExtraMissing
+from mnemic.adapters.http.middleware import telemetry
+from mnemic.adapters.remote.transport_errors import ExtraMissing
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.kernel.errors import FieldRefused
 
@@ -43,10 +43,10 @@ async def traced(folder: Path) -> AsyncGenerator[tuple[httpx.AsyncClient, InMemo
     keyring = Keyring.open(folder / "tokens")
     _, secret = keyring.create("ines", {"*": "admin"})
     async with Spaces(MemoryStore(), embedder=HashEmbedder()) as spaces:
-        door: Any = application(spaces, keyring, observers=[telemetry.observer(traces)])
+        interface: Any = application(spaces, keyring, observers=[telemetry.observer(traces)])
         headers = {"authorization": f"Bearer {secret}"}
         async with httpx.AsyncClient(
-            transport=httpx.ASGITransport(door), base_url="http://mnemic", headers=headers
+            transport=httpx.ASGITransport(interface), base_url="http://mnemic", headers=headers
         ) as client:
             yield client, spans
     traces.shutdown()
@@ -58,7 +58,7 @@ def only(spans: InMemorySpanExporter) -> ReadableSpan:
     return span
 
 
-async def test_a_span_says_verb_space_status_and_version(tmp_path: Path) -> None:
+async def test_a_span_says_operation_space_status_and_version(tmp_path: Path) -> None:
     async with traced(tmp_path) as (client, spans):
         await client.put("/v1/spaces/a")
         spans.clear()
@@ -71,7 +71,7 @@ async def test_a_span_says_verb_space_status_and_version(tmp_path: Path) -> None
         "http.request.method": "POST",
         "http.route": "/v1/spaces/{space}/blocks",
         "http.response.status_code": 201,
-        "mnemic.verb": "learn",
+        "mnemic.operation": "learn",
         "mnemic.space": "a",
         "mnemic.version": 2,
         "mnemic.request_id": "r",
@@ -79,17 +79,17 @@ async def test_a_span_says_verb_space_status_and_version(tmp_path: Path) -> None
     assert span.status.status_code is StatusCode.UNSET
 
 
-async def test_no_word_of_a_memory_is_in_a_span(tmp_path: Path) -> None:
+async def test_spans_hold_no_text_of_a_memory(tmp_path: Path) -> None:
     async with traced(tmp_path) as (client, spans):
         await client.put("/v1/spaces/a")
         await client.post("/v1/spaces/a/blocks", json={"content": HIDDEN, "category": HIDDEN})
         await client.post("/v1/spaces/a/recall", json={"query": HIDDEN})
         await client.get("/v1/spaces/a/blocks", params={"tag": HIDDEN})
         await client.get("/v1/spaces/a/blocks", params={HIDDEN: HIDDEN})
-        told = " ".join(span.to_json() for span in spans.get_finished_spans())
-    assert len(told) > 1000
-    assert "secret" not in told
-    assert "Bearer" not in told
+        answer = " ".join(span.to_json() for span in spans.get_finished_spans())
+    assert len(answer) > 1000
+    assert "secret" not in answer
+    assert "Bearer" not in answer
 
 
 async def test_a_span_is_the_child_of_the_callers(tmp_path: Path) -> None:
@@ -101,13 +101,13 @@ async def test_a_span_is_the_child_of_the_callers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("sent", ["nonsense", "00-0-0-01", ""])
-async def test_a_parent_that_is_none_begins_a_trace_of_its_own(tmp_path: Path, sent: str) -> None:
+async def test_an_invalid_parent_begins_a_new_trace(tmp_path: Path, sent: str) -> None:
     async with traced(tmp_path) as (client, spans):
         await client.get("/healthz", headers={"traceparent": sent})
         assert only(spans).parent is None
 
 
-async def test_what_the_caller_did_wrong_is_no_failure_of_the_server(tmp_path: Path) -> None:
+async def test_client_errors_do_not_fail_the_span(tmp_path: Path) -> None:
     async with traced(tmp_path) as (client, spans):
         await client.get("/v1/spaces/nowhere")
         span = only(spans)
@@ -119,7 +119,7 @@ async def test_a_request_without_a_route_has_a_span_without_its_path(tmp_path: P
     async with traced(tmp_path) as (client, spans):
         await client.get("/the-secret")
         span = only(spans)
-    assert (span.name, (span.attributes or {})["mnemic.verb"]) == ("GET", "other")
+    assert (span.name, (span.attributes or {})["mnemic.operation"]) == ("GET", "other")
 
 
 # --- where spans go -------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ def test_spans_go_where_the_environment_says() -> None:
     traces.shutdown()
 
 
-def test_an_exporter_that_nobody_knows_is_refused() -> None:
+def test_an_unknown_exporter_is_refused() -> None:
     with pytest.raises(FieldRefused, match="carrier-pigeon"):
         telemetry.provider({"OTEL_TRACES_EXPORTER": "carrier-pigeon"})
 
@@ -153,9 +153,7 @@ def test_an_exporter_that_nobody_knows_is_refused() -> None:
     ("asked", "said", "observers"),
     [("no", "none", 0), ("no", "console", 1), ("yes", "console", 1)],
 )
-def test_requests_are_traced_when_somebody_asks_for_it(
-    asked: str, said: str, observers: int
-) -> None:
+def test_requests_are_traced_when_enabled(asked: str, said: str, observers: int) -> None:
     environment = {"OTEL_TRACES_EXPORTER": said}
     with telemetry.tracing(asked=asked == "yes", environment=environment) as found:
         assert len(found) == observers
@@ -164,7 +162,7 @@ def test_requests_are_traced_when_somebody_asks_for_it(
 WITHOUT = """
 import sys
 sys.modules["opentelemetry.sdk.resources"] = None
-from mnemic.adapters.http import telemetry
+from mnemic.adapters.http.middleware import telemetry
 try:
     telemetry.provider({})
 except telemetry.ExtraMissing as error:
@@ -172,7 +170,7 @@ except telemetry.ExtraMissing as error:
 """
 
 
-def test_without_the_extra_the_error_says_what_to_install() -> None:
+def test_a_missing_extra_names_the_package_to_install() -> None:
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=True
     )

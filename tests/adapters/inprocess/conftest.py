@@ -1,4 +1,4 @@
-"""One space in memory, a clock that obeys, entropy that repeats: nothing here is left to chance."""
+"""Fixtures for deterministic tests: an in-memory space, a manual clock, seeded entropy."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any, TypeAlias
 import pytest
 from attrs import evolve
 
-from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.hashing import HashEmbedder
-from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.adapters.system.clocks import ManualClock
+from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.results import RecallResult
 
@@ -24,7 +24,7 @@ Open: TypeAlias = Callable[..., SyncMemory]
 
 @pytest.fixture
 def anyio_backend() -> str:
-    """Trio is no dependency; the verbs run on worker threads either way."""
+    """Only asyncio: Trio is no dependency, and operations run on worker threads either way."""
     return "asyncio"
 
 
@@ -45,7 +45,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def opened(clock: ManualClock, store: MemoryStore) -> Generator[Open]:
-    """Open a handle on the store of the test, or on what the test names; all are closed."""
+    """Open a handle on the store of the test, or on a given store; all are closed at the end."""
     handles = count()
     with ExitStack() as stack:
 

@@ -1,4 +1,4 @@
-"""``Memory``: the same verbs for async hosts, one after the other, never half done."""
+"""``Memory``: the same operations for async hosts, in order and never half executed."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from typing import Any, TypeAlias
 import anyio
 import pytest
 
-from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.hashing import HashEmbedder
-from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import Memory, SyncMemory
 from mnemic.adapters.inprocess.memory import View
-from mnemic.adapters.inprocess.snapshot import SyncView
+from mnemic.adapters.inprocess.view import SyncView
 from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.adapters.system.clocks import ManualClock
+from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.errors import MnemicError
 from mnemic.kernel.policy import Policy
-from tests.adapters.inprocess.gates import PATIENCE_S, Gate
+from tests.adapters.inprocess.engine.blocking_embedder import PATIENCE_S, Barrier
 
 pytestmark = pytest.mark.anyio
 Script: TypeAlias = list[tuple[str, Callable[[list[Any]], dict[str, Any]]]]
 
 
-class Meeting:
-    """The hash embedder, which answers once as many have come as were to meet."""
+class BarrierEmbedder:
+    """The hash embedder, which answers once a given number of callers have arrived."""
 
     identity = HashEmbedder().identity
 
@@ -55,17 +55,18 @@ def public(kind: type) -> dict[str, Any]:
     }
 
 
-# --- the same verbs -----------------------------------------------------------------------------
+# --- the same operations
+# -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("sync", "other"), [(SyncMemory, Memory), (SyncView, View)])
-def test_every_verb_is_there_with_its_arguments_and_its_words(sync: type, other: type) -> None:
-    verbs, twins = public(sync), public(other)
-    assert verbs.keys() - twins.keys() == set()
-    own = {"open", "seat", "close", "as_of", "session", "guide"}
-    for name in verbs.keys() - own:
-        assert inspect.signature(twins[name]) == inspect.signature(verbs[name])
-        assert inspect.getdoc(twins[name]) == inspect.getdoc(verbs[name])
+def test_every_operation_has_the_same_arguments_and_documentation(sync: type, other: type) -> None:
+    operations, twins = public(sync), public(other)
+    assert operations.keys() - twins.keys() == set()
+    own = {"open", "session_handle", "close", "as_of", "session", "guide"}
+    for name in operations.keys() - own:
+        assert inspect.signature(twins[name]) == inspect.signature(operations[name])
+        assert inspect.getdoc(twins[name]) == inspect.getdoc(operations[name])
         assert inspect.iscoroutinefunction(twins[name])
 
 
@@ -109,19 +110,19 @@ SCRIPT: Script = [
 ]
 
 
-async def test_every_verb_answers_as_its_twin() -> None:
+async def test_every_operation_answers_like_its_synchronous_version() -> None:
     wanted: list[Any] = []
     with SyncMemory.open(MemoryStore(), **host()) as memory:
-        for verb, given in SCRIPT:
-            wanted.append(getattr(memory, verb)(**given(wanted)))
+        for operation, given in SCRIPT:
+            wanted.append(getattr(memory, operation)(**given(wanted)))
     seen: list[Any] = []
     async with Memory.open(MemoryStore(), **host()) as memory_:
-        for verb, given in SCRIPT:
-            seen.append(await getattr(memory_, verb)(**given(seen)))
+        for operation, given in SCRIPT:
+            seen.append(await getattr(memory_, operation)(**given(seen)))
     assert seen == wanted
 
 
-async def test_a_view_of_the_past_answers_as_its_twin(tmp_path: Path) -> None:
+async def test_a_view_of_the_past_answers_like_its_synchronous_version(tmp_path: Path) -> None:
     path = tmp_path / "agent.db"
     with SyncMemory.open(path, **host()) as memory:
         block = memory.learn("the harbour gate").block_id
@@ -136,7 +137,7 @@ async def test_a_view_of_the_past_answers_as_its_twin(tmp_path: Path) -> None:
             assert await view.log() == twin.log()
 
 
-async def test_refusals_come_through_as_they_are() -> None:
+async def test_refusals_are_raised_unchanged() -> None:
     async with Memory.open(MemoryStore(), **host()) as memory:
         with pytest.raises(MnemicError) as caught:
             await memory.learn("")
@@ -165,7 +166,7 @@ async def test_a_memory_that_is_not_open_says_so() -> None:
     assert caught.value.code == "closed"
 
 
-async def test_what_cannot_be_opened_is_refused_on_entering(tmp_path: Path) -> None:
+async def test_failure_to_open_is_raised_on_entering(tmp_path: Path) -> None:
     path = tmp_path / "letter.txt"
     path.write_text("Dear Ann,", encoding="utf-8")
     with pytest.raises(MnemicError) as caught:
@@ -187,14 +188,14 @@ async def test_many_callers_at_once_are_served_in_turn(tmp_path: Path) -> None:
         assert (await memory.verify()).sound
 
 
-async def test_verbs_of_one_memory_run_in_the_order_of_their_calls() -> None:
-    gate = Gate()
+async def test_operations_of_one_memory_run_in_the_order_of_their_calls() -> None:
+    gate = Barrier()
     async with Memory.open(MemoryStore(), **host(embedder=gate)) as memory:
         await memory.learn("first")
         order: list[str] = []
 
-        async def call(name: str, verb: Callable[[], Any]) -> None:
-            await verb()
+        async def call(name: str, operation: Callable[[], Any]) -> None:
+            await operation()
             order.append(name)
 
         with anyio.fail_after(PATIENCE_S):
@@ -210,23 +211,23 @@ async def test_verbs_of_one_memory_run_in_the_order_of_their_calls() -> None:
         assert order == ["consolidate", "learn", "status"]
 
 
-async def test_the_loop_goes_on_while_a_model_works() -> None:
-    gate = Gate()
+async def test_the_event_loop_runs_while_a_model_works() -> None:
+    gate = Barrier()
     async with Memory.open(MemoryStore(), **host(embedder=gate)) as memory:
         await memory.learn("slow to embed")
         with anyio.fail_after(PATIENCE_S):
             async with anyio.create_task_group() as group:
                 group.start_soon(memory.consolidate)
                 await gate.wait_until_reached()
-                gate.opened.set()  # said by the loop, while the verb waits for it
+                gate.opened.set()  # set by the event loop, while the operation waits for it
         assert (await memory.status()).active == 1
 
 
-async def test_two_memories_work_side_by_side() -> None:
+async def test_two_memories_work_concurrently() -> None:
     barrier = threading.Barrier(2)
     async with (
-        Memory.open(MemoryStore(), **host(embedder=Meeting(barrier))) as one,
-        Memory.open(MemoryStore(), **host(embedder=Meeting(barrier))) as two,
+        Memory.open(MemoryStore(), **host(embedder=BarrierEmbedder(barrier))) as one,
+        Memory.open(MemoryStore(), **host(embedder=BarrierEmbedder(barrier))) as two,
     ):
         for memory in (one, two):
             await memory.learn("words")
@@ -240,7 +241,7 @@ async def test_two_memories_work_side_by_side() -> None:
 # --- cancellation -------------------------------------------------------------------------------
 
 
-async def test_a_verb_that_was_cancelled_before_it_began_writes_nothing() -> None:
+async def test_an_operation_that_was_cancelled_before_it_began_writes_nothing() -> None:
     async with Memory.open(MemoryStore(), **host()) as memory:
         with anyio.CancelScope() as scope:
             scope.cancel()
@@ -249,8 +250,8 @@ async def test_a_verb_that_was_cancelled_before_it_began_writes_nothing() -> Non
         assert (await memory.status()).version == 1
 
 
-async def test_a_verb_that_is_cancelled_midway_runs_to_its_end(tmp_path: Path) -> None:
-    gate = Gate()
+async def test_an_operation_that_is_cancelled_midway_runs_to_its_end(tmp_path: Path) -> None:
+    gate = Barrier()
     path = tmp_path / "agent.db"
     async with Memory.open(path, **host(embedder=gate)) as memory:
         await memory.learn_many([f"note {n}" for n in range(5)])
@@ -264,10 +265,10 @@ async def test_a_verb_that_is_cancelled_midway_runs_to_its_end(tmp_path: Path) -
         assert (await memory.verify()).sound
 
 
-async def test_a_task_that_is_cancelled_leaves_no_half_command_and_a_usable_memory(
+async def test_a_cancelled_task_leaves_no_partial_command_and_a_usable_memory(
     tmp_path: Path,
 ) -> None:
-    gate = Gate()
+    gate = Barrier()
     path = tmp_path / "agent.db"
     async with Memory.open(path, **host(embedder=gate)) as memory:
         await memory.learn_many([f"note {n}" for n in range(5)])
@@ -303,8 +304,8 @@ async def test_a_session_ends_with_its_block_even_when_cancelled() -> None:
         assert kinds == ["session-started", "session-ended"] * 3
 
 
-async def test_closing_while_a_cancelled_verb_still_runs_waits_for_it(tmp_path: Path) -> None:
-    gate = Gate()
+async def test_closing_while_a_cancelled_operation_still_runs_waits_for_it(tmp_path: Path) -> None:
+    gate = Barrier()
     path = tmp_path / "agent.db"
     async with Memory.open(path, **host(embedder=gate)) as memory:
         await memory.learn("words")

@@ -1,4 +1,4 @@
-"""Clients of the SDK, connected in this process to a server of ours on a memory of its own."""
+"""SDK clients, connected in this process to a mnemic server with a memory of its own."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import anyio
 from mcp import Client
 from mcp.types import CallToolResult, TextContent
 
-from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.hashing import HashEmbedder
-from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import Memory
 from mnemic.adapters.mcp.server import server
 from mnemic.adapters.mcp.stdio import reception
+from mnemic.adapters.system.clocks import ManualClock
+from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.ports import Embedder
 
 GATE = "Ines opens the gate at six every morning."
@@ -29,7 +29,7 @@ TEA = "Tomasz prefers black tea to green tea."
 async def client(
     path: Path | str = ":memory:", *, embedder: Embedder | None = None, **serving: Any
 ) -> AsyncGenerator[Client]:
-    """Connect a client; *serving* is what ``reception`` takes besides the memory."""
+    """Connect a client; *serving* holds the keyword arguments of ``reception``."""
     memory = partial(
         Memory.open,
         path,
@@ -43,7 +43,7 @@ async def client(
 
 
 def run(conversation: Callable[[], Awaitable[None]]) -> None:
-    """Hold a conversation to its end."""
+    """Run a conversation to its end."""
     anyio.run(conversation)
 
 
@@ -63,6 +63,6 @@ async def learned(to: Client, content: str, **more: Any) -> str:
 
 async def kinds(of: Client) -> list[str]:
     """Return the kinds of all events, in order."""
-    answer = await of.call_tool("mnemic_look", {"verb": "log"})
+    answer = await of.call_tool("mnemic_look", {"operation": "log"})
     assert answer.structured_content is not None
     return [event["kind"] for event in answer.structured_content["items"]]

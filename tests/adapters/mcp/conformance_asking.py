@@ -1,4 +1,4 @@
-"""Tools of the conformance suite that ask the client back, in both ways that the protocol knows."""
+"""Tools of the conformance suite that send requests to the client, in both protocol forms."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from mcp import types
 from mcp.shared.exceptions import MCPError
 
-from tests.adapters.mcp.conformance_content import image, result, said, text
+from tests.adapters.mcp.conformance_content import image, result, text, user_prompt
 
 # --- by a request of the server, before 2026-07-28 ------------------------------------------------
 
@@ -26,8 +26,8 @@ async def _form(context: Any, message: str, schema: dict[str, Any]) -> Any:
     answer = await context.session.elicit_form(
         message, schema, related_request_id=context.request_id
     )
-    told = f"action={answer.action}, content={answer.content}"
-    return result(text(f"Elicitation completed: {told}"))
+    found = f"action={answer.action}, content={answer.content}"
+    return result(text(f"Elicitation completed: {found}"))
 
 
 async def _elicitation(context: Any, params: Any) -> Any:
@@ -176,7 +176,7 @@ def asked_prompt(params: Any) -> Any:
     answer = _given(params, "user_context")
     if answer is None:
         return _needs(user_context=elicits("What context should the prompt use?", "context"))
-    return said(text(str(answer)))
+    return user_prompt(text(str(answer)))
 
 
 ASKING = {

@@ -1,4 +1,4 @@
-"""Tools, resources and prompts of the conformance suite that answer by themselves."""
+"""Tools, resources and prompts of the conformance suite that need nothing from the client."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def text(words: str) -> types.TextContent:
 
 
 def result(*content: Any, is_error: bool = False) -> types.CallToolResult:
-    """Return content as what a tool answers."""
+    """Return content as a tool result."""
     return types.CallToolResult(content=list(content), is_error=is_error)
 
 
@@ -156,7 +156,7 @@ TEMPLATE = types.ResourceTemplate(
 
 
 def resource(uri: str) -> types.TextResourceContents | types.BlobResourceContents | None:
-    """Return what stands at an address of the suite; None: it is none of these."""
+    """Return the suite's resource with a URI; None: there is none."""
     start, _, rest = uri.partition("test://template/")
     number, _, end = rest.partition("/data")
     if not start and number and not end:
@@ -191,25 +191,25 @@ PROMPTS = {
 }
 
 
-def said(*content: Any) -> types.GetPromptResult:
-    """Return content as what a user says."""
+def user_prompt(*content: Any) -> types.GetPromptResult:
+    """Return content as messages of the user."""
     messages = [types.PromptMessage(role="user", content=each) for each in content]
     return types.GetPromptResult(messages=messages)
 
 
 def prompt(name: str, given: Mapping[str, str]) -> types.GetPromptResult | None:
-    """Return a prompt of the suite; None: it is none of these."""
+    """Return the suite's prompt with a name; None: there is none."""
     match name:
         case "test_simple_prompt":
-            return said(text("This is a simple prompt for testing."))
+            return user_prompt(text("This is a simple prompt for testing."))
         case "test_prompt_with_arguments":
             ends = f"arg1='{given['arg1']}', arg2='{given['arg2']}'"
-            return said(text(f"Prompt with arguments: {ends}"))
+            return user_prompt(text(f"Prompt with arguments: {ends}"))
         case "test_prompt_with_embedded_resource":
             words = "Embedded resource content for testing."
             found = embedded(given["resourceUri"], words, "text/plain")
-            return said(found, text("Please process the embedded resource above."))
+            return user_prompt(found, text("Please process the embedded resource above."))
         case "test_prompt_with_image":
-            return said(image(), text("Please analyze the image above."))
+            return user_prompt(image(), text("Please analyze the image above."))
         case _:
             return None

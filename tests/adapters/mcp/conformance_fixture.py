@@ -1,11 +1,11 @@
-"""What the conformance suite of the protocol expects of a server, put on our own for the occasion.
+"""The fixtures that the conformance suite of the protocol expects, added to a mnemic server.
 
-The suite calls tools, reads resources and gets prompts of fixed names. Here they are, added to the
-handlers of a server of ours that runs beside them unchanged; nothing of this is shipped.
+The suite calls tools, reads resources and gets prompts of fixed names. They are defined here and
+added to the handlers of an otherwise unchanged mnemic server; nothing of this is shipped.
 
     python -m tests.adapters.mcp.conformance_fixture PORT
 
-serves that on ``http://127.0.0.1:PORT/mcp`` without tokens, until it is stopped.
+serves them on ``http://127.0.0.1:PORT/mcp`` without tokens, until it is stopped.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from mcp.shared.subscriptions import PromptsListChanged, ServerEvent, ToolsListC
 
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.hosting import Spaces
-from mnemic.adapters.http.security import Caller
-from mnemic.adapters.mcp.mounting import Mounted, asgi
+from mnemic.adapters.http.middleware.security import Caller
+from mnemic.adapters.mcp.http_transport import Mounted, asgi
 from tests.adapters.mcp.conformance_asking import ASKING, asked_prompt
 from tests.adapters.mcp.conformance_content import (
     CONTENT,
@@ -48,7 +48,7 @@ TRIGGERS: Mapping[str, ServerEvent] = {
 
 
 def fitted(server: Server[Any]) -> None:
-    """Add what the suite expects to a server."""
+    """Add the suite's fixtures to a server."""
     bus = InMemorySubscriptionBus()
     keys = RequestStateSecurity.ephemeral()
     server.middleware.append(RequestStateBoundary(keys, default_audience=server.name))
@@ -63,7 +63,7 @@ def fitted(server: Server[Any]) -> None:
 
 
 def _lists(server: Server[Any]) -> None:
-    """Put the suite's behind ours in every list."""
+    """Append the suite's entries to every list."""
     more: Mapping[str, tuple[str, Sequence[Any]]] = {
         "tools/list": ("tools", [*map(_listed, (*CONTENT, *ASKING, *TRIGGERS))]),
         "resources/list": ("resources", [*RESOURCES.values()]),
@@ -81,7 +81,7 @@ async def _both(ours: Handler, name: str, theirs: Sequence[Any], *asked: Any) ->
 
 
 def _calls(server: Server[Any], bus: InMemorySubscriptionBus) -> None:
-    """Let the suite's names find the suite's answers, and all others ours."""
+    """Route the suite's names to the suite's handlers, and all others to the server's own."""
     call, read, get = (
         _ours(server, method) for method in ("tools/call", "resources/read", "prompts/get")
     )
@@ -127,10 +127,10 @@ def _listed(name: str) -> types.Tool:
 
 
 def mounted(spaces: Spaces) -> Mounted:
-    """Return our door with what the suite expects, open to whoever sits at this machine."""
-    door = asgi(spaces, lambda _scope: Caller(name="conformance"))
-    fitted(door.server)
-    return door
+    """Return the MCP interface with the suite's fixtures, without authentication."""
+    interface = asgi(spaces, lambda _scope: Caller(name="conformance"))
+    fitted(interface.server)
+    return interface
 
 
 async def main(port: int) -> None:
@@ -138,11 +138,11 @@ async def main(port: int) -> None:
     with TemporaryDirectory() as folder:
         async with Spaces(Path(folder) / "memory.db", embedder=HashEmbedder()) as spaces:
             await spaces.make("default")
-            door = mounted(spaces)
+            interface = mounted(spaces)
             config = uvicorn.Config(
-                door, host="127.0.0.1", port=port, lifespan="off", log_level="warning"
+                interface, host="127.0.0.1", port=port, lifespan="off", log_level="warning"
             )
-            async with door.running():
+            async with interface.running():
                 await uvicorn.Server(config).serve()
 
 

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Puts clients of other makes to the MCP door: the inspector of the protocol, over a pipe and over
-# HTTP, and its conformance suite. Needs npm and the network; Node 22 is installed beside them.
+# Tests the MCP interface with clients of other makers: the inspector of the protocol, over a pipe
+# and over HTTP, and its conformance suite. Needs npm and the network; Node 22 is installed with them.
 #
 #     tests/adapters/mcp/real_clients.sh [FOLDER]
 #
-# FOLDER holds the Node packages and what was found; it is made (.tmp/clients if not given). PYTHON
+# FOLDER holds the Node packages and the results; it is created (.tmp/clients if not given). PYTHON
 # and MNEMIC name the interpreter and the command (.venv/bin/... if not given).
 set -eu
 cd "$(dirname "$0")/../../.."
@@ -59,7 +59,7 @@ for revision in 2025-11-25 2026-07-28; do
     > "$found/$revision.txt" 2>&1 || { sed -n '/=== SUMMARY/,$p' "$found/$revision.txt"; exit 1; }
   echo "-- $revision"
   sed -n '/^Total/p' "$found/$revision.txt"
-  # What fails here is not scored; only the extension of tasks, which is not offered, may.
+  # Failures here are not scored; only the tasks extension, which is not offered, may fail.
   if grep '^✗' "$found/$revision.txt" | grep -v '^✗ tasks-'; then exit 1; fi
 done
 echo "== all clients get along"

@@ -1,4 +1,4 @@
-"""A real server on a loopback port, around the door that is mounted under ``/mcp``."""
+"""A real server on a loopback port, with the MCP interface mounted under ``/mcp``."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
 from mnemic.adapters.access import Keyring
-from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.hosting import Spaces
-from mnemic.adapters.http.security import authentication
+from mnemic.adapters.http.middleware.security import authentication
 from mnemic.adapters.http.settings import Settings
-from mnemic.adapters.mcp.mounting import Mounted, asgi
+from mnemic.adapters.mcp.http_transport import Mounted, asgi
+from mnemic.adapters.system.clocks import ManualClock
 from mnemic.kernel.ports import Embedder
 
 
 @frozen(kw_only=True)
 class Served:
-    """A server that runs, and what it serves."""
+    """A running server, and the spaces that it serves."""
 
     url: str
     spaces: Spaces
     keyring: Keyring
-    door: Mounted
+    interface: Mounted
 
     def token(self, name: str, *, zone: str | None = None, **scopes: Any) -> str:
         """Make a token and return its secret."""
@@ -45,7 +45,7 @@ async def served(
     *,
     spaces: tuple[str, ...] = ("default",),
     embedder: Embedder | None = None,
-    **door: Any,
+    **interface: Any,
 ) -> AsyncGenerator[Served]:
     """Serve spaces of a store in a folder."""
     keyring = Keyring.open(folder / "tokens")
@@ -53,8 +53,8 @@ async def served(
     async with opened as known:
         for space in spaces:
             await known.make(space)
-        mounted = asgi(known, authentication(keyring, Settings()), **door)
-        config = uvicorn.Config(mounted, lifespan="off", log_level="critical")
+        mounted = asgi(known, authentication(keyring, Settings()), **interface)
+        config = uvicorn.Config(mounted, lifespan="off", log_config=None)
         server = uvicorn.Server(config)
         with socket.socket() as listener:
             listener.bind(("127.0.0.1", 0))
@@ -62,7 +62,7 @@ async def served(
             async with mounted.running(), anyio.create_task_group() as tasks:
                 tasks.start_soon(server.serve, [listener])
                 try:
-                    yield Served(url=url, spaces=known, keyring=keyring, door=mounted)
+                    yield Served(url=url, spaces=known, keyring=keyring, interface=mounted)
                 finally:
                     mounted.stop()
                     server.should_exit = True

@@ -1,4 +1,4 @@
-"""What a model reads, what a program reads, and what both are told when something is refused."""
+"""Tool results: the text for models, the document for programs, and errors in both forms."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def test_a_recall_reads_as_a_prompt_and_names_its_decision() -> None:
 def test_a_list_reads_as_lines_and_an_empty_one_says_so() -> None:
     async def conversation() -> None:
         async with client() as agent:
-            edges: dict[str, Any] = {"verb": "edges", "block_id": await learned(agent, GATE)}
+            edges: dict[str, Any] = {"operation": "edges", "block_id": await learned(agent, GATE)}
             assert text(await agent.call_tool("mnemic_look", edges)) == "None."
             other = await learned(agent, OIL)
             ends = {"source": edges["block_id"], "target": other}
             await agent.call_tool("mnemic_connect", {**ends, "relation": "supports"})
             found = await agent.call_tool("mnemic_look", edges)
             assert text(found).startswith(f"{edges['block_id'][:8]} -supports-> {other[:8]} ")
-            page = await agent.call_tool("mnemic_look", {"verb": "blocks", "limit": 1})
+            page = await agent.call_tool("mnemic_look", {"operation": "blocks", "limit": 1})
             assert text(page).endswith(
                 f"\nMore: after={(page.structured_content or {})['next_after']}"
             )
@@ -45,7 +45,7 @@ def test_a_list_reads_as_lines_and_an_empty_one_says_so() -> None:
     run(conversation)
 
 
-def test_an_id_may_be_written_as_it_was_read() -> None:
+def test_short_ids_are_accepted_as_they_are_shown() -> None:
     async def conversation() -> None:
         async with client() as agent:
             first, second = await learned(agent, GATE), await learned(agent, OIL)
@@ -53,11 +53,12 @@ def test_an_id_may_be_written_as_it_was_read() -> None:
             made = await agent.call_tool("mnemic_connect", ends)
             document = made.structured_content or {}
             assert (document["source_id"], document["target_id"]) == (first, second)
-            batch = {"verb": "connects", "edges": [{**ends, "if_exists": "skip"}]}
+            batch = {"operation": "connects", "edges": [{**ends, "if_exists": "skip"}]}
             again = await agent.call_tool("mnemic_batch", batch)
             assert (again.structured_content or {})["skipped"] == 1
             composed = await agent.call_tool(
-                "mnemic_compose", {"verb": "compose", "members": [first[:8], {"block_id": second}]}
+                "mnemic_compose",
+                {"operation": "compose", "members": [first[:8], {"block_id": second}]},
             )
             assert (composed.structured_content or {})["member_ids"] == [first, second]
 
@@ -72,15 +73,15 @@ def test_a_refusal_is_an_error_that_says_what_to_do_next() -> None:
             document = answer.structured_content or {}
             assert answer.is_error
             assert document["code"] == "self-loop"
-            told = f"self-loop: {document['detail']}\nNext: {document['recovery']}"
-            assert text(answer) == told
+            result = f"self-loop: {document['detail']}\nNext: {document['recovery']}"
+            assert text(answer) == result
             strange = await agent.call_tool("mnemic_learn", {"content": "x", "colour": "red"})
             assert (strange.structured_content or {})["field"] == "colour"
 
     run(conversation)
 
 
-def test_a_tool_that_is_not_there_is_an_error_of_the_protocol() -> None:
+def test_an_unknown_tool_is_a_protocol_error() -> None:
     async def conversation() -> None:
         async with client() as agent:
             with pytest.raises(MCPError, match="Unknown tool: mnemic_sing"):
@@ -89,7 +90,7 @@ def test_a_tool_that_is_not_there_is_an_error_of_the_protocol() -> None:
     run(conversation)
 
 
-def test_a_bug_of_ours_tells_nothing_of_what_it_met() -> None:
+def test_an_internal_error_reveals_no_content() -> None:
     answer = refused(RuntimeError("secret words"))
     assert (answer.structured_content or {})["code"] == "internal"
     assert "secret" not in answer.model_dump_json()
@@ -100,7 +101,7 @@ def test_a_text_is_cut_where_a_document_is_not() -> None:
     async def conversation() -> None:
         async with client() as agent:
             block = await learned(agent, "word " * 6000)
-            found = await agent.call_tool("mnemic_look", {"verb": "block", "block_id": block})
+            found = await agent.call_tool("mnemic_look", {"operation": "block", "block_id": block})
             assert len(text(found)) < TEXT_MAX + 100
             assert "cut" in text(found)[-80:]
             assert len((found.structured_content or {})["content"]) > TEXT_MAX
@@ -108,10 +109,10 @@ def test_a_text_is_cut_where_a_document_is_not() -> None:
     run(conversation)
 
 
-def test_long_work_says_how_far_it_is_to_whoever_asks() -> None:
+def test_long_work_reports_progress_on_request() -> None:
     steps: list[tuple[float, float | None]] = []
 
-    async def heard(progress: float, total: float | None, message: str | None) -> None:
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
         assert message is None
         steps.append((progress, total))
 
@@ -119,23 +120,25 @@ def test_long_work_says_how_far_it_is_to_whoever_asks() -> None:
         async with client() as agent:
             for content in (GATE, OIL, TEA):
                 await learned(agent, content)
-            work = {"verb": "consolidate", "arguments": {}}
-            await agent.call_tool("mnemic_upkeep", work, progress_callback=heard)
+            work = {"operation": "consolidate", "arguments": {}}
+            await agent.call_tool("mnemic_upkeep", work, progress_callback=on_progress)
 
     run(conversation)
     assert steps[-1] == (3, 3)
     assert steps == sorted(steps)
 
 
-def test_a_call_that_nobody_waits_for_any_more_is_done_or_not_done_but_never_half() -> None:
+def test_an_abandoned_call_is_done_entirely_or_not_at_all() -> None:
     async def conversation() -> None:
         async with client() as agent:
             lessons = [f"lesson {number}" for number in range(50)]
             with anyio.move_on_after(0):
-                await agent.call_tool("mnemic_batch", {"verb": "learn_many", "lessons": lessons})
-            status = await agent.call_tool("mnemic_look", {"verb": "status"})
+                await agent.call_tool(
+                    "mnemic_batch", {"operation": "learn_many", "lessons": lessons}
+                )
+            status = await agent.call_tool("mnemic_look", {"operation": "status"})
             assert (status.structured_content or {})["inbox"] in {0, 50}
-            sound = await agent.call_tool("mnemic_upkeep", {"verb": "verify"})
+            sound = await agent.call_tool("mnemic_upkeep", {"operation": "verify"})
             assert (sound.structured_content or {})["sound"]
 
     run(conversation)

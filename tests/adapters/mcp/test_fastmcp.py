@@ -1,4 +1,4 @@
-"""A client of another make, fastmcp, gets along with the door: over a pipe, and over HTTP."""
+"""The interface works with another client implementation, fastmcp: over a pipe, and over HTTP."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.adapters.mcp.test_stdio import RUN
 
 
 async def talk(agent: Any) -> None:
-    """Hold a conversation that touches every part of the protocol that we speak."""
+    """Use every part of the protocol that the interface supports."""
     assert {"mnemic_learn", "composed_graph"} <= {tool.name for tool in await agent.list_tools()}
     first = await agent.call_tool("mnemic_learn", {"content": GATE})
     second = await agent.call_tool("mnemic_learn", {"content": OIL})

@@ -1,4 +1,4 @@
-"""How much the door takes on, and what clients hear beyond it."""
+"""The limits of the interface, and the errors that clients get beyond them."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from mnemic.adapters.mcp.limits import OF_A_PIPE, Limits
-from tests.adapters.inprocess.gates import Gate
+from mnemic.adapters.mcp.call_limiter import OF_A_PIPE, Limits
+from tests.adapters.inprocess.engine.blocking_embedder import Barrier
 from tests.adapters.mcp.clients import GATE, client, kinds, learned, text
 from tests.adapters.mcp.servers import Served, served, visiting
 
 ERAS = ["auto", "legacy"]
 """Clients of the protocol since 2026-07-28, which has no sessions, and before."""
-CONSOLIDATE: dict[str, Any] = {"verb": "consolidate", "arguments": {}}
-STATUS: dict[str, Any] = {"verb": "status"}
+CONSOLIDATE: dict[str, Any] = {"operation": "consolidate", "arguments": {}}
+STATUS: dict[str, Any] = {"operation": "status"}
 INITIALIZE: dict[str, Any] = {
     "jsonrpc": "2.0",
     "id": 7,
@@ -36,15 +36,15 @@ INITIALIZE: dict[str, Any] = {
 CANCEL = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
 TAKES = {"Accept": "application/json, text/event-stream"}
 SOON_S = 1.0
-"""In which a busy machine makes a call that nobody holds up."""
+"""Time enough for an unobstructed call even on a busy machine."""
 LATE = frozenset({"overdue", "overloaded"})
 
 
 def run(
-    folder: Path, limits: Limits, conversation: Callable[[Served, Gate], Awaitable[None]]
+    folder: Path, limits: Limits, conversation: Callable[[Served, Barrier], Awaitable[None]]
 ) -> None:
-    """Hold a conversation with a server whose model waits at a gate."""
-    gate = Gate()
+    """Run a conversation with a server whose model waits at a gate."""
+    gate = Barrier()
 
     async def held() -> None:
         async with served(folder, embedder=gate, limits=limits) as server:
@@ -57,7 +57,7 @@ def run(
 
 
 async def refused(agent: Client) -> dict[str, Any]:
-    """Call a tool that is refused by the server as a whole, and return what is said of it."""
+    """Call a tool that is refused with a protocol error, and return the data of that error."""
     with pytest.raises(MCPError) as found:
         await agent.call_tool("mnemic_look", STATUS)
     data: dict[str, Any] = found.value.error.data
@@ -66,10 +66,8 @@ async def refused(agent: Client) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_call_for_which_there_is_no_room_is_told_when_to_come_again(
-    tmp_path: Path, era: str
-) -> None:
-    async def conversation(server: Served, gate: Gate) -> None:
+def test_a_call_refused_under_overload_gets_a_retry_delay(tmp_path: Path, era: str) -> None:
+    async def conversation(server: Served, gate: Barrier) -> None:
         busy, other = (server.token(name, default="admin") for name in ("busy", "other"))
         bearer = {"Authorization": f"Bearer {other}", **TAKES}
         async with (
@@ -96,10 +94,8 @@ def test_a_call_for_which_there_is_no_room_is_told_when_to_come_again(
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_call_that_is_overdue_goes_on_and_is_answered_when_it_is_repeated(
-    tmp_path: Path, era: str
-) -> None:
-    async def conversation(server: Served, gate: Gate) -> None:
+def test_an_overdue_call_continues_and_its_repetition_is_answered(tmp_path: Path, era: str) -> None:
+    async def conversation(server: Served, gate: Barrier) -> None:
         async with visiting(server.url, server.token("ines", default="admin"), mode=era) as agent:
             await learned(agent, GATE)
             asked = {**CONSOLIDATE, "command_id": "once"}
@@ -118,8 +114,8 @@ def test_a_call_that_is_overdue_goes_on_and_is_answered_when_it_is_repeated(
     run(tmp_path, Limits(call_timeout_s=SOON_S, long_timeout_s=SOON_S), conversation)
 
 
-def test_an_agent_that_calls_a_lot_leaves_room_for_others(tmp_path: Path) -> None:
-    async def conversation(server: Served, gate: Gate) -> None:
+def test_an_agent_with_many_calls_does_not_block_others(tmp_path: Path) -> None:
+    async def conversation(server: Served, gate: Barrier) -> None:
         busy, other = (server.token(name, default="admin") for name in ("busy", "other"))
         async with (
             visiting(server.url, busy) as one,
@@ -138,7 +134,7 @@ def test_an_agent_that_calls_a_lot_leaves_room_for_others(tmp_path: Path) -> Non
 
 
 def test_a_body_that_is_too_long_is_refused(tmp_path: Path) -> None:
-    async def conversation(server: Served, _: Gate) -> None:
+    async def conversation(server: Served, _: Barrier) -> None:
         headers = {"Authorization": f"Bearer {server.token('ines', default='write')}", **TAKES}
         async with httpx.AsyncClient(headers=headers) as http:
             long = await http.post(server.url, json={**INITIALIZE, "padding": "x" * 2000})
@@ -150,8 +146,8 @@ def test_a_body_that_is_too_long_is_refused(tmp_path: Path) -> None:
     run(tmp_path, Limits(body_max_bytes=1000), conversation)
 
 
-def test_a_body_that_does_not_come_is_not_waited_for(tmp_path: Path) -> None:
-    async def conversation(server: Served, _: Gate) -> None:
+def test_a_body_that_does_not_arrive_times_out(tmp_path: Path) -> None:
+    async def conversation(server: Served, _: Barrier) -> None:
         secret, at = server.token("ines", default="write"), urlsplit(server.url)
         assert at.hostname is not None
         assert at.port is not None
@@ -165,8 +161,8 @@ def test_a_body_that_does_not_come_is_not_waited_for(tmp_path: Path) -> None:
     run(tmp_path, Limits(body_timeout_s=0.1), conversation)
 
 
-def test_so_many_listen_at_once(tmp_path: Path) -> None:
-    async def conversation(server: Served, _: Gate) -> None:
+def test_the_number_of_listening_streams_is_limited(tmp_path: Path) -> None:
+    async def conversation(server: Served, _: Barrier) -> None:
         bearer = {"Authorization": f"Bearer {server.token('ines', default='read')}", **TAKES}
         async with httpx.AsyncClient(headers=bearer) as http:
             sessions = [
@@ -176,14 +172,14 @@ def test_so_many_listen_at_once(tmp_path: Path) -> None:
             async with http.stream("GET", server.url, headers=sessions[0]) as stream:
                 assert stream.status_code == 200
                 second = await http.get(server.url, headers=sessions[1])
-                server.door.stop()
+                server.interface.stop()
         assert (second.status_code, second.headers["retry-after"]) == (503, "1")
 
     run(tmp_path, Limits(listeners_max=1), conversation)
 
 
-def test_a_client_over_a_pipe_waits_with_so_many_calls_and_no_more() -> None:
-    gate, beyond = Gate(), 5
+def test_the_number_of_waiting_calls_over_a_pipe_is_limited() -> None:
+    gate, beyond = Barrier(), 5
     told: Counter[str] = Counter()
 
     async def conversation() -> None:

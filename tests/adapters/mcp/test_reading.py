@@ -1,4 +1,4 @@
-"""Resources, their completion, and prompts: filled with what the memory holds."""
+"""Resources, completion and prompts, filled from the contents of the memory."""
 
 from __future__ import annotations
 
@@ -30,21 +30,23 @@ async def completed(agent: Client, template: str, name: str, begun: str) -> list
     return answer.completion.values
 
 
-def test_resources_say_what_their_verbs_say() -> None:
+def test_resources_say_what_their_operations_say() -> None:
     async def conversation() -> None:
         async with client() as agent:
             gate, oil = await learned(agent, GATE), await learned(agent, OIL)
             await agent.call_tool("mnemic_connect", {"source": gate, "target": oil})
             found = await agent.call_tool("mnemic_recall", {"query": "gate"})
             decision = (found.structured_content or {})["decision_id"]
-            status = await agent.call_tool("mnemic_look", {"verb": "status"})
+            status = await agent.call_tool("mnemic_look", {"operation": "status"})
             assert (await read(agent, "mnemic://status"))["version"] == (
                 status.structured_content or {}
             )["version"]
             block = await read(agent, f"mnemic://blocks/{gate[:8]}")
             assert (block["block"]["content"], len(block["edges"])) == (GATE, 1)
-            told = await read(agent, f"mnemic://decisions/{decision}")
-            assert told["explanation"]["decision_id"] == told["receipt"]["decision_id"] == decision
+            result = await read(agent, f"mnemic://decisions/{decision}")
+            assert (
+                result["explanation"]["decision_id"] == result["receipt"]["decision_id"] == decision
+            )
             then = await read(agent, "mnemic://views/version:3")
             assert (then["status"]["inbox"], then["status"]["edges"]) == (1, 0)
             assert (await read(agent, f"mnemic://views/version:3/blocks/{gate}"))["edges"] == []
@@ -68,7 +70,7 @@ def test_resources_say_what_their_verbs_say() -> None:
         ("mnemic://schemas/sing", "guide-unknown"),
     ],
 )
-def test_what_is_not_there_is_refused_with_its_address(uri: str, code: str) -> None:
+def test_a_missing_resource_is_refused_with_its_uri(uri: str, code: str) -> None:
     async def conversation() -> None:
         async with client() as agent:
             with pytest.raises(MCPError) as refused:
@@ -79,7 +81,7 @@ def test_what_is_not_there_is_refused_with_its_address(uri: str, code: str) -> N
     run(conversation)
 
 
-def test_the_list_names_what_this_client_touched_last_and_stays_short() -> None:
+def test_the_resource_list_has_the_blocks_that_this_client_touched_last() -> None:
     async def conversation() -> None:
         async with client() as agent:
             ids = [await learned(agent, f"lesson {number}") for number in range(30)]
@@ -96,7 +98,7 @@ def test_the_list_names_what_this_client_touched_last_and_stays_short() -> None:
     run(conversation)
 
 
-def test_what_a_template_leaves_open_is_completed_from_the_memory() -> None:
+def test_template_variables_are_completed_from_the_memory() -> None:
     async def conversation() -> None:
         async with client() as agent:
             gate = await learned(agent, GATE, tags=["gate"])
@@ -124,40 +126,40 @@ def test_what_a_template_leaves_open_is_completed_from_the_memory() -> None:
     run(conversation)
 
 
-def test_a_reflection_shows_what_the_session_touched_and_how_it_is_tied() -> None:
+def test_a_reflection_shows_the_blocks_of_the_session_and_their_edges() -> None:
     async def conversation() -> None:
         async with client() as agent:
             empty = await prompted(agent, "end_of_session_reflection")
             assert "(0 of 0)" in empty
             gate, oil = await learned(agent, GATE), await learned(agent, OIL)
             await agent.call_tool("mnemic_connect", {"source": gate, "target": oil})
-            told = await prompted(agent, "end_of_session_reflection", relation="supports")
-            assert f"- {gate} [inbox] {GATE}" in told
-            assert f"- {gate[:8]} -similar-> {oil[:8]}" in told
-            assert "above all for `supports`" in told
+            result = await prompted(agent, "end_of_session_reflection", relation="supports")
+            assert f"- {gate} [inbox] {GATE}" in result
+            assert f"- {gate[:8]} -similar-> {oil[:8]}" in result
+            assert "above all for `supports`" in result
 
     run(conversation)
 
 
-def test_a_review_shows_what_was_never_composed_and_what_carries_a_label() -> None:
+def test_a_review_shows_uncomposed_blocks_and_labelled_compositions() -> None:
     async def conversation() -> None:
         async with client() as agent:
             gate = await learned(agent, GATE, tags=["gate"])
             oil = await learned(agent, OIL, tags=["gate"])
             await learned(agent, TEA)
-            await agent.call_tool("mnemic_upkeep", {"verb": "consolidate"})
+            await agent.call_tool("mnemic_upkeep", {"operation": "consolidate"})
             for mode in ("default", "classic"):
-                told = await prompted(agent, "review_frontier", mode=mode, tags="gate", limit="3")
-                assert f"   - {gate}: {GATE}" in told
-                assert f"   - {oil}: {OIL}" in told
+                result = await prompted(agent, "review_frontier", mode=mode, tags="gate", limit="3")
+                assert f"   - {gate}: {GATE}" in result
+                assert f"   - {oil}: {OIL}" in result
             made = await agent.call_tool(
-                "mnemic_compose", {"verb": "compose", "members": [gate, oil]}
+                "mnemic_compose", {"operation": "compose", "members": [gate, oil]}
             )
             composition = (made.structured_content or {})["composition_id"]
             label = {"composition_id": composition, "label": "needs_poc"}
-            await agent.call_tool("mnemic_compose", {"verb": "label", **label})
-            told = await prompted(agent, "review_frontier", label="needs_poc")
-            assert f"- {composition} compose" in told
+            await agent.call_tool("mnemic_compose", {"operation": "label", **label})
+            result = await prompted(agent, "review_frontier", label="needs_poc")
+            assert f"- {composition} compose" in result
 
     run(conversation)
 
@@ -171,7 +173,7 @@ def test_a_review_shows_what_was_never_composed_and_what_carries_a_label() -> No
         ("review_frontier", {"colour": "red"}, "colour"),
     ],
 )
-def test_an_argument_of_a_prompt_that_is_none_is_refused(
+def test_an_invalid_prompt_argument_is_refused(
     name: str, arguments: dict[str, str], field: str
 ) -> None:
     async def conversation() -> None:
@@ -183,7 +185,7 @@ def test_an_argument_of_a_prompt_that_is_none_is_refused(
     run(conversation)
 
 
-def test_a_prompt_that_is_not_there_is_refused() -> None:
+def test_an_unknown_prompt_is_refused() -> None:
     async def conversation() -> None:
         async with client() as agent:
             with pytest.raises(MCPError, match="Unknown prompt: sing"):
@@ -192,12 +194,12 @@ def test_a_prompt_that_is_not_there_is_refused() -> None:
     run(conversation)
 
 
-def test_a_frame_of_a_policy_that_says_little_is_shown_whole() -> None:
+def test_a_frame_with_few_settings_is_shown_whole() -> None:
     async def conversation() -> None:
         async with client() as agent:
             whole = await read(agent, "mnemic://frames/self")
             little = {"policy": {"name": "little"}}
-            adopted = {"verb": "adopt_policy", "arguments": little}
+            adopted = {"operation": "adopt_policy", "arguments": little}
             assert not (await agent.call_tool("mnemic_upkeep", adopted)).is_error
             assert await read(agent, "mnemic://frames/self") == whole
 

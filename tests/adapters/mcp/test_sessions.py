@@ -1,4 +1,4 @@
-"""When sessions of the log begin and end, whose they are, and what a reader may."""
+"""When sessions of the log begin and end, their actors, and what a reader may do."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ def test_a_session_begins_with_the_first_call_that_writes_and_ends_with_the_clie
 def test_an_agent_may_begin_and_end_sessions_itself() -> None:
     async def conversation() -> None:
         async with client() as agent:
-            started = await agent.call_tool("mnemic_session", {"verb": "start_session"})
+            started = await agent.call_tool("mnemic_session", {"operation": "start_session"})
             assert text(started).startswith("Session ")
             await learned(agent, GATE)
-            again = await agent.call_tool("mnemic_session", {"verb": "start_session"})
+            again = await agent.call_tool("mnemic_session", {"operation": "start_session"})
             assert (again.is_error, (again.structured_content or {})["code"]) == (
                 True,
                 "session-state",
             )
-            await agent.call_tool("mnemic_session", {"verb": "end_session"})
+            await agent.call_tool("mnemic_session", {"operation": "end_session"})
             await learned(agent, "after the end, in another session")
             assert (await kinds(agent)).count("session-started") == 2
 
@@ -61,7 +61,7 @@ def test_sessions_may_be_left_to_the_agent(tmp_path: Path) -> None:
     assert log(tmp_path / "agent.db") == [*START, "block-learned"]
 
 
-def test_a_session_of_the_host_goes_on_and_stays_open(tmp_path: Path) -> None:
+def test_a_session_of_the_host_is_continued_and_stays_open(tmp_path: Path) -> None:
     path = tmp_path / "agent.db"
     with SyncMemory.open(path, embedder=HashEmbedder(), actor="ines") as memory:
         session = memory.start_session().session_id
@@ -76,7 +76,7 @@ def test_a_session_of_the_host_goes_on_and_stays_open(tmp_path: Path) -> None:
         assert memory.status().open_sessions == (session,)
 
 
-def test_the_log_names_the_client_or_whom_the_host_says(tmp_path: Path) -> None:
+def test_the_actor_is_the_client_or_the_one_that_the_host_sets(tmp_path: Path) -> None:
     async def conversation(actor: str | None) -> None:
         async with client(tmp_path / "agent.db", actor=actor) as agent:
             await learned(agent, f"{GATE} {actor}")
@@ -91,7 +91,7 @@ def test_the_log_names_the_client_or_whom_the_host_says(tmp_path: Path) -> None:
     assert learned_by == ["mcp", "ines"]
 
 
-def test_a_reader_looks_and_recalls_and_leaves_no_trace(tmp_path: Path) -> None:
+def test_a_reader_reads_and_recalls_without_writing(tmp_path: Path) -> None:
     path = tmp_path / "agent.db"
     with SyncMemory.open(path, embedder=HashEmbedder()) as memory:
         memory.learn(GATE)
@@ -115,7 +115,7 @@ def test_a_reader_looks_and_recalls_and_leaves_no_trace(tmp_path: Path) -> None:
     assert log(path) == before
 
 
-def test_a_client_that_may_not_go_on_with_a_session_is_told_why(tmp_path: Path) -> None:
+def test_a_client_that_may_not_continue_a_session_gets_the_reason(tmp_path: Path) -> None:
     path = tmp_path / "agent.db"
     with SyncMemory.open(path, embedder=HashEmbedder(), actor="ines") as memory:
         session = memory.start_session().session_id

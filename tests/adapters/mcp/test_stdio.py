@@ -1,4 +1,4 @@
-"""``mnemic mcp``: a process that a client starts, speaks with, and sees end."""
+"""``mnemic mcp``: the process, from its start by a client to its end."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from mcp import Client, StdioServerParameters, stdio_client
 
 from mnemic.adapters.inprocess import SyncMemory
 from tests.adapters.mcp.clients import GATE, learned, text
+
+pytestmark = pytest.mark.extended
 
 PATIENCE_S = 60.0
 """How long a test waits for a process to end, before it fails."""
@@ -79,15 +81,15 @@ def test_a_client_of_the_sdk_starts_it_and_speaks_with_it(tmp_path: Path) -> Non
                 assert GATE in text(found)
 
     anyio.run(conversation)
-    told = (tmp_path / "errors").read_text().splitlines()
-    assert told[1] == f"store {(tmp_path / 'agent.db').resolve()}"
-    assert told[2].startswith("space default: ")
+    result = (tmp_path / "errors").read_text().splitlines()
+    assert result[1] == f"store {(tmp_path / 'agent.db').resolve()}"
+    assert result[2].startswith("space default: ")
     kinds = log(tmp_path / "agent.db")
     assert (kinds[0], kinds[-1]) == (("session-started", "ines"), ("session-ended", "ines"))
 
 
 @pytest.mark.parametrize("end", ["the client goes", "SIGTERM", "SIGINT"])
-def test_it_ends_in_order_and_ends_its_session(tmp_path: Path, end: str) -> None:
+def test_it_shuts_down_cleanly_and_ends_its_session(tmp_path: Path, end: str) -> None:
     with begun(tmp_path / "agent.db") as process:
         asked(process, HELLO)
         assert not asked(process, LEARN)["result"]["isError"]
@@ -119,7 +121,7 @@ def test_a_client_that_is_killed_leaves_a_session_that_is_ended(tmp_path: Path) 
     assert log(tmp_path / "agent.db")[-1][0] == "session-ended"
 
 
-def test_it_goes_on_with_the_session_of_the_shell_that_it_was_started_from(tmp_path: Path) -> None:
+def test_it_continues_the_session_of_the_shell_that_started_it(tmp_path: Path) -> None:
     with SyncMemory.open(tmp_path / "agent.db", actor="cli") as memory:
         session = memory.start_session().session_id
     with begun(tmp_path / "agent.db", MNEMIC_SESSION=session) as process:
@@ -141,7 +143,7 @@ def test_it_goes_on_with_the_session_of_the_shell_that_it_was_started_from(tmp_p
     ],
     ids=["no JSON", "no message", "half a surrogate pair", "too deep"],
 )
-def test_what_is_no_message_is_answered_with_an_error_and_harms_nobody(
+def test_an_invalid_message_is_answered_with_an_error(
     tmp_path: Path, line: str, identifier: int | None, code: int
 ) -> None:
     with begun(tmp_path / "agent.db") as process:
@@ -164,7 +166,7 @@ def test_what_is_no_message_is_answered_with_an_error_and_harms_nobody(
         (("--db", "none.db", "mcp", "--read-only"), "store-failed", "--db"),
     ],
 )
-def test_a_store_that_is_probably_not_meant_is_refused_with_a_remedy(
+def test_a_store_probably_named_by_mistake_is_refused_with_a_remedy(
     tmp_path: Path, options: tuple[str, ...], code: str, remedy: str
 ) -> None:
     SyncMemory.open(tmp_path / "agent.db").close()
@@ -186,7 +188,7 @@ def test_a_store_that_is_probably_not_meant_is_refused_with_a_remedy(
     assert [each.name for each in tmp_path.glob("*.db")] == ["agent.db"]
 
 
-def test_a_new_store_beside_another_is_made_if_that_is_wished(tmp_path: Path) -> None:
+def test_a_new_store_next_to_another_is_made_on_request(tmp_path: Path) -> None:
     SyncMemory.open(tmp_path / "agent.db").close()
     with begun(tmp_path / "other.db", "--make") as process:
         assert asked(process, HELLO)["result"]["serverInfo"]["name"] == "mnemic"

@@ -1,4 +1,4 @@
-"""Damage that can be done to a log in any database, by statements that all of them understand."""
+"""Damage to a log in any database, by statements that all of them understand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an address says, and how it is told without its secrets."""
+"""Parsing of addresses, and how they are shown without their secrets."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ SHOWN = {
 
 
 @pytest.mark.parametrize(("address", "shown"), SHOWN.items())
-def test_an_address_is_told_without_its_secrets(address: str, shown: str) -> None:
+def test_an_address_is_shown_without_its_secrets(address: str, shown: str) -> None:
     found = parsed(address)
     assert (found.shown, str(found)) == (shown, shown)
     assert "heim" not in repr(found)
 
 
-def test_everything_but_the_schema_goes_to_the_server() -> None:
+def test_all_options_but_ours_go_to_the_server() -> None:
     found = parsed("postgres://u:p+%2F@h/db?schema=mine&options=-c%20a%3D1+2&sslmode=prefer")
     assert (found.conninfo, found.schema) == (
         "postgresql://u:p+%2F@h/db?options=-c%20a%3D1%2B2&sslmode=prefer",
@@ -40,12 +40,12 @@ def test_everything_but_the_schema_goes_to_the_server() -> None:
     assert found.secrets == ("p+%2F", "p+/")
 
 
-def test_a_schema_that_is_given_beats_that_of_the_address() -> None:
+def test_an_explicit_schema_overrides_the_address() -> None:
     assert parsed("postgres://h/db?schema=mine", schema="other").schema == "other"
     assert parsed("postgres://h/db").schema == "mnemic"
 
 
-def test_a_time_that_is_given_beats_that_of_the_address() -> None:
+def test_an_explicit_timeout_overrides_the_address() -> None:
     found = parsed("postgres://h/db?answer_timeout=2.5&sslmode=prefer")
     assert (found.answer_timeout_s, found.conninfo) == (2.5, "postgresql://h/db?sslmode=prefer")
     assert parsed("postgres://h/db?answer_timeout=2.5", answer_timeout_s=5).answer_timeout_s == 5.0
@@ -54,7 +54,7 @@ def test_a_time_that_is_given_beats_that_of_the_address() -> None:
         parsed("postgres://h/db", answer_timeout_s=-1)
 
 
-def test_messages_are_told_without_the_secrets() -> None:
+def test_messages_are_shown_without_secrets() -> None:
     found = parsed("postgres://u:p%2Fq@h/db?sslpassword=xyz")
     assert found.censored("p/q and\n p%2Fq  and xyz") == "*** and *** and ***"
 
@@ -76,14 +76,14 @@ def test_messages_are_told_without_the_secrets() -> None:
         "postgresql://ines:geheim@db/agents?answer_timeout=",
     ],
 )
-def test_what_is_no_address_is_refused_without_telling_it(address: str) -> None:
+def test_a_malformed_address_is_refused_without_quoting_it(address: str) -> None:
     with pytest.raises(NotAStore) as caught:
         parsed(address)
     assert "geheim" not in str(caught.value.to_dict())
     assert caught.value.__cause__ is None
 
 
-def test_a_store_of_any_kind_is_told_of() -> None:
+def test_any_kind_of_store_can_be_shown() -> None:
     given = (
         "agent.db",
         Path("a/agent.db"),
@@ -100,7 +100,7 @@ def test_a_store_of_any_kind_is_told_of() -> None:
     ]
 
 
-def test_a_server_is_told_from_a_file() -> None:
+def test_server_and_file_addresses_are_distinguished() -> None:
     assert is_server("postgres://h/db")
     assert not any(map(is_server, ("agent.db", ":memory:", "http://h", Path("postgres://h/db"))))
     assert [is_file(each) for each in ("agent.db", Path("a"), ":memory:", "postgres://h/db")] == [

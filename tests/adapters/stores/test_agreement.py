@@ -1,4 +1,4 @@
-"""Whatever is done to them, the stores answer alike and hold the same."""
+"""All stores answer alike and hold the same after any sequence of operations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COMMANDS = "xyz"
 
 
 class Step(NamedTuple):
-    """One append, which now and then comes late, leaves a gap or repeats a command."""
+    """One append, which may be late, leave a gap or repeat a command."""
 
     space: str
     offset: int
@@ -70,7 +70,7 @@ def state(log: Log) -> object:
 
 
 @given(st.lists(STEPS, max_size=12))
-def test_the_stores_answer_alike_and_hold_the_same(steps: list[Step]) -> None:
+def test_all_stores_answer_alike_and_hold_the_same(steps: list[Step]) -> None:
     memory = MemoryStore()
     with TemporaryDirectory() as folder:
         path = Path(folder) / "agent.db"

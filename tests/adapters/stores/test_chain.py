@@ -8,18 +8,18 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.adapters.stores import chain
-from mnemic.adapters.stores.chain import Row
-from mnemic.adapters.stores.entry import drafted
+from mnemic.adapters.stores.logs import chain
+from mnemic.adapters.stores.logs.append import staged
+from mnemic.adapters.stores.logs.chain import Row
 from mnemic.kernel.errors import LogCorrupt
 from mnemic.kernel.ports import GENESIS_DIGEST, Head, Record
-from mnemic.specs.contracts.entries import records
+from mnemic.specs.contracts.log_entries import records
 
 SIZES = st.integers(1, 8)
 
 
 def written(entries: Sequence[Record]) -> tuple[list[Row], Head]:
-    entry = drafted("1", chain.EMPTY, entries, payloads=(), command=None, erase=(), erase_all=False)
+    entry = staged("1", chain.EMPTY, entries, payloads=(), command=None, erase=(), erase_all=False)
     rows: list[Row] = [(s.originator_version, s.topic, s.state) for s in entry.stored]
     return rows, entry.after
 
@@ -55,7 +55,7 @@ def test_a_record_is_stored_behind_the_digest_of_its_predecessor() -> None:
 
 
 @given(SIZES, st.data())
-def test_any_stretch_of_a_sound_log_is_yielded(size: int, data: st.DataObject) -> None:
+def test_any_range_of_a_sound_log_is_yielded(size: int, data: st.DataObject) -> None:
     rows, head = written(records(0, size))
     after = data.draw(st.integers(-1, size - 2))
     upto = data.draw(st.integers(after + 1, size - 1))
@@ -117,7 +117,7 @@ def test_a_consistent_forgery_is_found_by_the_head_alone(size: int, data: st.Dat
 
 
 @given(SIZES, st.data())
-def test_damage_beyond_what_was_asked_for_is_not_met(size: int, data: st.DataObject) -> None:
+def test_damage_beyond_the_requested_range_is_not_reported(size: int, data: st.DataObject) -> None:
     rows, head = written(records(0, size + 1))
     bad = data.draw(st.integers(1, size))
     rows[bad] = (bad, "thing-noted.3", rows[bad][2])
@@ -125,7 +125,7 @@ def test_damage_beyond_what_was_asked_for_is_not_met(size: int, data: st.DataObj
 
 
 @given(SIZES, st.data())
-def test_reading_on_after_a_damaged_record_names_it(size: int, data: st.DataObject) -> None:
+def test_reading_after_a_damaged_record_names_it(size: int, data: st.DataObject) -> None:
     rows, head = written(records(0, size + 1))
     bad = data.draw(st.integers(0, size - 1))
     rows[bad] = (bad, "thing-noted.3", rows[bad][2])
@@ -136,7 +136,7 @@ def test_reading_on_after_a_damaged_record_names_it(size: int, data: st.DataObje
 
 
 def changes(row: Row) -> st.SearchStrategy[list[Row]]:
-    """Return what may stand in the place of a sound row."""
+    """Return rows that may replace a sound one."""
     version, topic, state = row
     assert isinstance(state, bytes)
     return st.sampled_from(
@@ -156,15 +156,13 @@ def changes(row: Row) -> st.SearchStrategy[list[Row]]:
 
 
 def cut(rows: Sequence[Row], data: st.DataObject) -> list[Sequence[Row]]:
-    """Return *rows* in stretches of any length, empty ones included."""
+    """Return *rows* in batches of any length, empty ones included."""
     places = sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=5)))
     return [rows[start:stop] for start, stop in pairwise([0, *places, len(rows)])]
 
 
 @given(SIZES, st.data())
-def test_rows_checked_together_yield_and_raise_what_rows_one_by_one_do(
-    size: int, data: st.DataObject
-) -> None:
+def test_batch_verification_equals_row_by_row_verification(size: int, data: st.DataObject) -> None:
     rows, head = written(records(0, size))
     for bad in sorted(data.draw(st.sets(st.integers(0, size - 1), max_size=2)), reverse=True):
         rows[bad : bad + 1] = data.draw(changes(rows[bad]))

@@ -1,4 +1,4 @@
-"""Other processes write the same store, or are killed while they do."""
+"""Several processes write the same store, or are killed while they do."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ import pytest
 
 from tests.crash.reports import report
 
-nursery = partial(report, Path(__file__).with_name("nursery.py"))
+run_writers = partial(report, Path(__file__).with_name("writer_processes.py"))
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")
+pytestmark = [
+    pytest.mark.extended,
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked"),
+]
 
 
 @pytest.fixture(params=["file", "server"])
@@ -29,13 +32,13 @@ def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[str]:
 
 
 def test_nothing_acknowledged_is_lost_when_a_writer_is_killed(stores: str) -> None:
-    report = nursery("kill", stores, 7, 60)
+    report = run_writers("kill", stores, 7, 60)
     assert report["kills"] == 60
     assert report["acknowledged"] > 60  # they did write before they died
 
 
 def test_four_processes_share_one_space_without_a_gap(stores: str) -> None:
-    report = nursery("race", stores, 4, 100)
+    report = run_writers("race", stores, 4, 100)
     assert report["statuses"] == [0, 0, 0, 0]
     assert report["shares"] == [100, 100, 100, 100]
     assert report["turns"] > 200  # of 400; who is not made to wait takes a hundred at once

@@ -7,7 +7,6 @@ those of the old one then say what it is read as today.
 
 from __future__ import annotations
 
-from mnemic.kernel.arithmetic import NANO
 from mnemic.kernel.events import (
     Admission,
     Answer,
@@ -16,6 +15,7 @@ from mnemic.kernel.events import (
     BlockErased,
     BlockForgotten,
     BlockLearned,
+    BlockRestated,
     BlockRezoned,
     BlocksComposed,
     BlocksPromoted,
@@ -53,7 +53,7 @@ from mnemic.kernel.events import (
     Supersession,
     VectorsStaged,
 )
-from mnemic.kernel.identity import (
+from mnemic.kernel.model.identity import (
     BlockId,
     CommandId,
     CompositionId,
@@ -61,7 +61,7 @@ from mnemic.kernel.identity import (
     PolicyId,
     SessionId,
 )
-from mnemic.kernel.texts import (
+from mnemic.kernel.model.texts import (
     AnalysisText,
     BlockText,
     CompositionText,
@@ -72,6 +72,7 @@ from mnemic.kernel.texts import (
     Remark,
     Salt,
 )
+from mnemic.kernel.numeric.arithmetic import NANO
 
 A = BlockId("0a1b2c3d4e5f6071")
 B = BlockId("18f7e6d5c4b3a291")
@@ -161,6 +162,13 @@ EXAMPLES: dict[str, dict[str, Recorded]] = {
         ),
         "bare": bare(BlockLearned(block_id=B, text=BlockText(content="Fog.", of=(B,)))),
     },
+    "block-restated.1": {
+        "full": full(
+            BlockRestated(block_id=A, source="import", said_us=1_767_139_200_000_000, undated=False)
+        ),
+        "undated": bare(BlockRestated(block_id=A, undated=True)),
+        "bare": bare(BlockRestated(block_id=B)),
+    },
     "blocks-promoted.1": {
         "full": full(
             BlocksPromoted(
@@ -202,7 +210,10 @@ EXAMPLES: dict[str, dict[str, Recorded]] = {
         "full": full(BlockForgotten(block_id=A, reason=Remark(text="Out of date.", of=(A,)))),
         "bare": bare(BlockForgotten(block_id=A)),
     },
-    "block-erased.1": {"full": full(BlockErased(block_id=A))},
+    "block-erased.1": {
+        "full": full(BlockErased(block_id=A)),
+        "in-context": full(BlockErased(block_id=A, context=(B,))),
+    },
     "block-rezoned.1": {
         "full": full(
             BlockRezoned(
@@ -340,6 +351,25 @@ EXAMPLES: dict[str, dict[str, Recorded]] = {
                 retriever="ann",
                 near=(0, 7, 8, 31_415),
                 embedder_id="0011223344556677",
+            )
+        ),
+        "judged": full(
+            RecallRecorded(
+                asked=Question(query="Who trimmed the wick?"),
+                vector=None,
+                answer=Answer(
+                    rows=(AnswerRow(7, 781_250_000, (901_234_567, 951_229_425, *SAME, -1, 845)),),
+                ),
+                digest="0f1e2d3c4b5a6978",
+                policy_id=POLICY,
+                recipe="recall-3",
+                read_version=41,
+                read_us=144_000_000_000,
+                asked_us=1_767_225_600_000_001,
+                frame="answer",
+                min_probability=250_000_000,
+                answerable=437_812_345,
+                verdict="weak",
             )
         ),
         "explored": full(

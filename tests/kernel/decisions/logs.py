@@ -1,36 +1,43 @@
-"""The smallest space that decisions can be told on: a few events, folded."""
+"""Minimal logs for tests of decisions: a few events, replayed."""
 
 from __future__ import annotations
 
 from mnemic.kernel.events import BlockLearned, Event, PolicyAdopted, Promotion, Recorded
-from mnemic.kernel.identity import BlockId, CommandId
+from mnemic.kernel.model.identity import BlockId, CommandId
+from mnemic.kernel.model.texts import BlockText, Embedding
+from mnemic.kernel.model.vectors import Vector, pack
 from mnemic.kernel.policy import Policy
-from mnemic.kernel.texts import BlockText, Embedding
-from mnemic.kernel.vectors import Vector, pack
-from mnemic.projections.state import State
-from mnemic.projections.views import View, live
+from mnemic.projections.state.apply import apply
+from mnemic.projections.state.state import State
+from mnemic.projections.view import View, live
 
 
 def folded(*events: Event, hour_us: int = 0, now_us: int | None = None) -> View:
     """Return the live view of a log.
 
     Args:
-        events: From version 0.
-        hour_us: Active time at which all of them happened.
-        now_us: Active time at which the view is taken; None: at once.
+        events: Events from version 0.
+        hour_us: Active time of all events.
+        now_us: Active time of the view; None: that of the events.
     """
     state = State()
-    for version, event in enumerate(events):
-        state.apply(
-            Recorded(
-                version=version,
-                active_us=hour_us,
-                recorded_us=0,
-                command_id=CommandId("c"),
-                event=event,
-            )
-        )
+    for each in recorded(*events, hour_us=hour_us):
+        apply(state, each)
     return live(state, active_us=hour_us if now_us is None else now_us, instant_us=0)
+
+
+def recorded(*events: Event, hour_us: int = 0) -> list[Recorded]:
+    """Return the log of some events from version 0, all at one active time."""
+    return [
+        Recorded(
+            version=version,
+            active_us=hour_us,
+            recorded_us=0,
+            command_id=CommandId("c"),
+            event=event,
+        )
+        for version, event in enumerate(events)
+    ]
 
 
 def adopted(policy: Policy) -> PolicyAdopted:

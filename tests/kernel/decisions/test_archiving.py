@@ -1,10 +1,10 @@
-"""forget, erase, revise and rezone: the events, whole."""
+"""Complete events of forget, erase, revise and rezone."""
 
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 
-from mnemic.kernel.arithmetic import nano
 from mnemic.kernel.decisions.archiving import (
     decide_erase,
     decide_forget,
@@ -16,21 +16,31 @@ from mnemic.kernel.events import (
     BlockForgotten,
     BlockLearned,
     BlockRezoned,
+    BlocksPromoted,
     BlockSuperseded,
     EdgeConnected,
+    EmbedderAdopted,
+    EmbedderIdentity,
     Event,
     OutcomeRecorded,
     SpaceOpened,
     Supersession,
 )
-from mnemic.kernel.identity import block_id
+from mnemic.kernel.model.identity import block_id
+from mnemic.kernel.model.texts import (
+    ERASED,
+    BlockText,
+    Remark,
+    Salt,
+)
+from mnemic.kernel.model.vectors import quantise
+from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.kernel.policy import DEFAULT, Policy
-from mnemic.kernel.texts import ERASED, BlockText, Remark, Salt
-from mnemic.projections.views import View
-from tests.kernel.decisions.logs import adopted, folded
+from mnemic.projections.view import View
+from tests.kernel.decisions.logs import adopted, folded, promotion
 
 SALT = b"salt"
-ONE, TWO, NEW = (block_id(words, salt=SALT) for words in ("one", "two", "new"))
+ONE, TWO = (block_id(words, salt=SALT) for words in ("one", "two"))
 ABOUT = {
     "category": "observation",
     "source": "tool",
@@ -39,6 +49,7 @@ ABOUT = {
     "expires_at_us": 77,
 }
 SAID = {"author": "Ann", "thread": "rota", "metadata": '{"n":1}'}
+NEW = block_id("new", salt=SALT, author=SAID["author"], metadata=SAID["metadata"])
 OLD = BlockText(of=(ONE,), content="one", tags=("a",), **SAID)
 
 
@@ -58,7 +69,7 @@ WHY = Remark(of=(ONE,), text="why")
 
 
 @pytest.mark.parametrize(("reason", "remark"), [(" why ", WHY), (" ", None), (None, None)])
-def test_a_reason_belongs_to_the_block_that_is_put_away_or_moved(
+def test_a_reason_is_owned_by_the_archived_or_rezoned_block(
     reason: str | None, remark: Remark | None
 ) -> None:
     view = after()
@@ -68,18 +79,50 @@ def test_a_reason_belongs_to_the_block_that_is_put_away_or_moved(
     )
 
 
-def test_what_is_so_already_makes_no_event() -> None:
+EPHEMERAL, DURABLE, PERMANENT = (
+    nano(rate) for rate in (DEFAULT.rate_ephemeral, DEFAULT.rate_durable, DEFAULT.rate_permanent)
+)
+
+
+@pytest.mark.parametrize(
+    ("tag", "zone", "to", "rate"),
+    [
+        ("self/value", "external", "trusted", DURABLE),
+        ("self/value", "trusted", "external", EPHEMERAL),
+        ("self/constitutional", "external", "trusted", PERMANENT),
+        ("self/constitutional", "trusted", "external", EPHEMERAL),
+        ("self/value", "external", "vetted", None),
+        ("note", "external", "trusted", None),
+    ],
+)
+def test_the_decay_rate_of_an_active_block_follows_the_privileges_of_its_zone(
+    tag: str, zone: str, to: str, rate: int | None
+) -> None:
+    text = BlockText(of=(ONE,), content="one", tags=(tag,))
+    waiting = BlockLearned(
+        block_id=ONE, text=text, category="observation", source="tool", zone=zone
+    )
+    embedder = EmbedderAdopted(embedder=EmbedderIdentity(name="line", dimension=1))
+    base = adopted(DEFAULT), embedder, waiting
+    promoted = BlocksPromoted(promotions=(promotion(ONE, quantise([1.0], dimension=1)),))
+    move = BlockRezoned(block_id=ONE, zone=to)
+    assert decide_rezone(folded(*base), ONE, to, None) == move
+    assert decide_rezone(folded(*base, promoted), ONE, to, None) == evolve(move, rate=rate)
+
+
+def test_a_command_without_effect_makes_no_event() -> None:
     assert decide_rezone(after(), ONE, " external", "why") is None
     assert decide_forget(after(BlockForgotten(block_id=ONE)), ONE, "why") is None
     assert decide_erase(after(old=ERASED), ONE) is None
 
 
-def test_a_block_is_erased_in_whatever_state() -> None:
-    assert decide_erase(after(), ONE) == BlockErased(block_id=ONE)
-    assert decide_erase(after(BlockForgotten(block_id=ONE)), ONE) == BlockErased(block_id=ONE)
+def test_a_block_in_any_status_can_be_erased() -> None:
+    erased = BlockErased(block_id=ONE, context=())
+    assert decide_erase(after(), ONE) == erased
+    assert decide_erase(after(BlockForgotten(block_id=ONE)), ONE) == erased
 
 
-def test_a_revision_takes_over_all_but_the_words() -> None:
+def test_a_revision_keeps_everything_but_the_text() -> None:
     bad = OutcomeRecorded(block_ids=(ONE,), signal=0)
     assert decide_revise(after(bad), ONE, "new", " why ") == (
         BlockLearned(
@@ -96,20 +139,21 @@ def test_a_revision_takes_over_all_but_the_words() -> None:
     )
 
 
-def test_a_revision_of_erased_words_has_none_of_what_was_said() -> None:
+def test_a_revision_of_an_erased_block_has_no_descriptive_fields() -> None:
     learned, _ = decide_revise(after(old=ERASED), ONE, "new", None)
-    assert learned.text == BlockText(of=(NEW,), content="new")
+    plain = block_id("new", salt=SALT)
+    assert learned.text == BlockText(of=(plain,), content="new")
 
 
-def test_words_that_were_put_away_come_back_as_a_revision() -> None:
-    gone = BlockLearned(block_id=NEW, text=BlockText(of=(NEW,), content="new"))
+def test_an_archived_text_can_return_as_a_revision() -> None:
+    gone = BlockLearned(block_id=NEW, text=BlockText(of=(NEW,), content="new", **SAID))  # type: ignore[arg-type]
     view = after(gone, BlockForgotten(block_id=NEW))
     learned, superseded = decide_revise(view, ONE, "new", None)
     assert learned.block_id == NEW
     assert superseded.supersession.moved == (TWO,)
 
 
-def test_a_tag_of_a_zone_without_privileges_slows_nothing_down() -> None:
+def test_a_tag_in_a_zone_without_privileges_does_not_slow_decay() -> None:
     old = BlockText(of=(ONE,), content="one", tags=("self/value",))
     _, superseded = decide_revise(after(old=old), ONE, "new", None)
     assert superseded.supersession.rate is None

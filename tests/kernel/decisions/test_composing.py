@@ -1,4 +1,4 @@
-"""compose, label and retract: what is recorded, and what is refused."""
+"""Events and refusals of compose, label and retract."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from mnemic.kernel.arithmetic import NANO
-from mnemic.kernel.composition import CONSUMES, LABELS, ROLES
 from mnemic.kernel.decisions.composing import (
     MEMBERS_MAX,
     PREVIEW_LENGTH,
@@ -30,10 +28,20 @@ from mnemic.kernel.events import (
     Member,
     Recorded,
 )
-from mnemic.kernel.identity import BlockId, CommandId, CompositionId
-from mnemic.kernel.texts import ERASED, BlockText, CompositionText, LabelText, MemberText, Remark
-from mnemic.projections.state import State
-from mnemic.projections.views import View, live
+from mnemic.kernel.model.compositions import CONSUMES, LABELS, ROLES
+from mnemic.kernel.model.identity import BlockId, CommandId, CompositionId
+from mnemic.kernel.model.texts import (
+    ERASED,
+    BlockText,
+    CompositionText,
+    LabelText,
+    MemberText,
+    Remark,
+)
+from mnemic.kernel.numeric.arithmetic import NANO
+from mnemic.projections.state.apply import apply
+from mnemic.projections.state.state import State
+from mnemic.projections.view import View, live
 
 ONE, TWO = BlockId("1" * 16), BlockId("2" * 16)
 LANE = CompositionId("lane")
@@ -51,14 +59,15 @@ def after(*events: Event) -> View:
     """Return the live view after *events*, the first at version 0."""
     state = State()
     for version, event in enumerate(events):
-        state.apply(
+        apply(
+            state,
             Recorded(
                 version=version,
                 active_us=0,
                 recorded_us=0,
                 command_id=CommandId("c"),
                 event=event,
-            )
+            ),
         )
     return live(state, active_us=0, instant_us=0)
 
@@ -78,7 +87,7 @@ def code(call: Any, *args: Any, **more: Any) -> str:
 # --- compose --------------------------------------------------------------------------------
 
 
-def test_a_composition_records_members_as_they_stand_now() -> None:
+def test_a_composition_records_the_current_state_of_members() -> None:
     assert composed(MemberSpec(block_id=ONE, role="primary"), MemberSpec(block_id=TWO)) == (
         BlocksComposed(
             members=(
@@ -145,7 +154,7 @@ def test_what_the_caller_gives_is_kept_as_given() -> None:
     )
 
 
-def test_members_stand_by_rank_role_and_id() -> None:
+def test_members_are_ordered_by_rank_role_and_id() -> None:
     event = composed(
         MemberSpec(block_id=TWO, role="supporting", rank=1),
         MemberSpec(block_id=ONE, role="supporting", rank=1),
@@ -161,7 +170,7 @@ def test_members_stand_by_rank_role_and_id() -> None:
     ]
 
 
-def test_the_words_of_an_erased_block_are_not_previewed() -> None:
+def test_an_erased_block_has_no_preview() -> None:
     text = BlockLearned(block_id=ONE, text=ERASED)
     event = composed(MemberSpec(block_id=ONE), view=after(text, BlockErased(block_id=ONE)))
     assert event is not None
@@ -176,7 +185,7 @@ def test_every_role_can_be_taken(role: str) -> None:
 
 
 @pytest.mark.parametrize("consume", CONSUMES)
-def test_a_composition_says_what_it_consumes(consume: str) -> None:
+def test_a_composition_records_what_it_consumes(consume: str) -> None:
     event = composed(MemberSpec(block_id=ONE), consume=consume)
     assert event is not None
     assert event.consume == consume
@@ -202,7 +211,7 @@ def test_a_composition_says_what_it_consumes(consume: str) -> None:
         ({"metadata": [1]}, "field-refused"),
     ],
 )
-def test_a_member_that_makes_no_sense_is_refused(member: dict[str, Any], expected: str) -> None:
+def test_an_invalid_member_is_refused(member: dict[str, Any], expected: str) -> None:
     fields: dict[str, Any] = {"block_id": ONE, **member}
     assert code(composed, MemberSpec(**fields)) == expected
 
@@ -226,17 +235,17 @@ def test_a_member_that_makes_no_sense_is_refused(member: dict[str, Any], expecte
     ],
     ids=str,
 )
-def test_a_composition_that_makes_no_sense_is_refused(field: dict[str, Any]) -> None:
+def test_an_invalid_composition_is_refused(field: dict[str, Any]) -> None:
     assert code(composed, MemberSpec(block_id=ONE), **field) == "field-refused"
 
 
-def test_a_composition_has_members_each_once_in_a_role_and_not_too_many() -> None:
+def test_a_composition_has_a_limited_number_of_distinct_members() -> None:
     assert code(composed) == "field-refused"
     assert code(composed, MemberSpec(block_id=ONE), MemberSpec(block_id=ONE)) == "field-refused"
     assert code(composed, *[MemberSpec(block_id=ONE)] * (MEMBERS_MAX + 1)) == "field-refused"
 
 
-def test_a_composition_may_have_as_many_members_as_the_limit_says() -> None:
+def test_a_composition_can_have_as_many_members_as_the_limit() -> None:
     blocks = [BlockId(f"{number:016x}") for number in range(MEMBERS_MAX)]
     view = after(*(learned(block, block) for block in blocks))
     event = composed(*(MemberSpec(block_id=block) for block in blocks), view=view)
@@ -244,7 +253,7 @@ def test_a_composition_may_have_as_many_members_as_the_limit_says() -> None:
     assert [member.block_id for member in event.members] == blocks
 
 
-def test_what_is_said_of_a_member_is_stored_in_canonical_order_and_readable() -> None:
+def test_member_metadata_is_stored_as_canonical_json() -> None:
     event = composed(MemberSpec(block_id=ONE, metadata={"n": "é", "a": 1, "z": []}))
     assert event is not None
     assert event.members[0].text == MemberText(
@@ -252,7 +261,7 @@ def test_what_is_said_of_a_member_is_stored_in_canonical_order_and_readable() ->
     )
 
 
-def test_the_same_under_the_same_id_is_already_so_and_another_is_a_conflict() -> None:
+def test_an_identical_composition_is_a_duplicate_and_another_a_conflict() -> None:
     first = composed(MemberSpec(block_id=ONE), composition_id="lane")
     assert first is not None
     standing = after(*KNOWN, first)
@@ -280,7 +289,7 @@ def test_the_same_under_the_same_id_is_already_so_and_another_is_a_conflict() ->
         ({"role": "primary"}, {"role": "related"}, False),
     ],
 )
-def test_what_a_caller_says_of_a_member_tells_compositions_apart(
+def test_given_member_fields_distinguish_compositions(
     then: dict[str, Any], now: dict[str, Any], *, same: bool
 ) -> None:
     first = composed(MemberSpec(block_id=ONE, **then), composition_id="lane")
@@ -292,7 +301,7 @@ def test_what_a_caller_says_of_a_member_tells_compositions_apart(
         assert code(decide_compose, after(*KNOWN, first), call) == "composition-exists"
 
 
-def test_a_composition_whose_words_are_gone_is_still_the_same() -> None:
+def test_a_composition_with_erased_texts_is_still_a_duplicate() -> None:
     first = composed(MemberSpec(block_id=ONE), composition_id="lane")
     assert first is not None
     bare = evolve(first, members=(evolve(first.members[0], text=ERASED),))
@@ -324,7 +333,7 @@ def test_every_label_can_be_set(standing: View, label: str) -> None:
     assert decide_label(standing, spec) == expected
 
 
-def test_a_label_keeps_who_said_it_why_and_how_much(standing: View) -> None:
+def test_a_label_keeps_its_source_notes_and_delta(standing: View) -> None:
     spec = LabelSpec(
         composition_id="lane",
         label="accepted",
@@ -356,15 +365,13 @@ def test_a_label_keeps_who_said_it_why_and_how_much(standing: View) -> None:
     ],
     ids=str,
 )
-def test_a_label_that_makes_no_sense_is_refused(
-    standing: View, given: dict[str, Any], expected: str
-) -> None:
+def test_an_invalid_label_is_refused(standing: View, given: dict[str, Any], expected: str) -> None:
     fields: dict[str, Any] = {"composition_id": "lane", "label": "helpful", **given}
     spec = LabelSpec(**fields)
     assert code(decide_label, standing, spec) == expected
 
 
-def test_an_unsupported_label_names_itself(standing: View) -> None:
+def test_the_refusal_names_the_unsupported_label(standing: View) -> None:
     with pytest.raises(LabelUnsupported, match="unsupported outcome_type: great"):
         decide_label(standing, LabelSpec(composition_id="lane", label="great"))
 
@@ -377,6 +384,6 @@ def test_a_label_is_retracted_once(standing: View) -> None:
 
 
 @pytest.mark.parametrize("label_id", ["l1", "l9", "c2", "2", None])
-def test_what_is_no_label_cannot_be_retracted(standing: View, label_id: Any) -> None:
+def test_an_unknown_label_cannot_be_retracted(standing: View, label_id: Any) -> None:
     with pytest.raises(LabelNotFound):
         decide_retract(standing, label_id, reason=None)

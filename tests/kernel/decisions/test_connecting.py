@@ -1,4 +1,4 @@
-"""connect and disconnect: the decisions, whole."""
+"""Complete decisions of connect and disconnect."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from mnemic.kernel.arithmetic import MICROS_PER_HOUR, NANO, nano
 from mnemic.kernel.decisions.connecting import (
     Assertion,
     Connected,
@@ -21,15 +20,17 @@ from mnemic.kernel.events import (
     EdgeDisconnected,
     Event,
 )
-from mnemic.kernel.identity import BlockId
+from mnemic.kernel.model.edges import EdgeFacts
+from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.texts import Remark
+from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR, NANO, nano
 from mnemic.kernel.policy import DEFAULT, Policy
-from mnemic.kernel.reading import EdgeFacts, Moment
-from mnemic.kernel.texts import Remark
-from mnemic.projections.views import View
+from mnemic.kernel.timestamps import Instant
+from mnemic.projections.view import View
 from tests.kernel.decisions.logs import adopted, folded, learned
 
 LOW, HIGH, THIRD = BLOCKS = tuple(BlockId(str(n) * 16) for n in (1, 2, 3))
-NOW = Moment(active_us=5 * MICROS_PER_HOUR, recorded_us=0)
+NOW = Instant(active_us=5 * MICROS_PER_HOUR, recorded_us=0)
 STANDING = EdgeConnected(
     source=LOW, target=HIGH, relation="supports", weight=nano(0.95), action="created", count=4
 )
@@ -58,7 +59,7 @@ def connect(view: View, source: str = HIGH, target: str = LOW, **given: Any) -> 
     return decide_connect(view, Assertion(source=source, target=target, **given), NOW)
 
 
-def test_terms_are_trimmed_and_empty_ones_read_as_not_given() -> None:
+def test_terms_are_trimmed_and_empty_ones_count_as_not_given() -> None:
     given = Assertion(source="", target="", relation=" Caused By ", weight=0.25, note=" why ")
     assert terms(given, DEFAULT) == Terms(relation="caused by", weight=NANO // 4, note="why")
     empty = Assertion(source="", target="", relation=" ", note=" ")
@@ -99,7 +100,7 @@ def test_a_new_edge_is_as_asserted(
     )
 
 
-def test_a_new_edge_names_what_it_displaced() -> None:
+def test_a_new_edge_lists_displaced_edges() -> None:
     assert connect(after(FOUND, degree_cap=1), THIRD, LOW, relation="custom") == Connected(
         event=EdgeConnected(
             source=THIRD,
@@ -117,7 +118,7 @@ def test_a_new_edge_names_what_it_displaced() -> None:
     )
 
 
-def test_without_room_the_connection_waits() -> None:
+def test_at_the_cap_the_connection_is_deferred() -> None:
     waits = connect(after(degree_cap=0), relation="supports", weight=0.1, note="why")
     assert waits == Connected(
         event=EdgeDeferred(
@@ -145,7 +146,7 @@ IGNORED = "the edge exists and was reinforced; {} was ignored: use if_exists='up
         ({"relation": "custom", "weight": 0.1, "note": "why"}, ("relation", "weight", "note")),
     ],
 )
-def test_asserting_again_reinforces_and_says_what_it_ignored(
+def test_asserting_again_reinforces_and_warns_about_ignored_fields(
     given: dict[str, Any], ignored: tuple[str, ...]
 ) -> None:
     assert connect(after(STANDING), **given) == Connected(
@@ -165,7 +166,7 @@ def test_asserting_again_reinforces_and_says_what_it_ignored(
     )
 
 
-def test_reinforcing_keeps_how_an_edge_came_about() -> None:
+def test_reinforcing_keeps_the_origin_of_an_edge() -> None:
     assert connect(after(FOUND)).event == EdgeConnected(
         source=LOW,
         target=HIGH,
@@ -177,7 +178,7 @@ def test_reinforcing_keeps_how_an_edge_came_about() -> None:
     )
 
 
-def test_skipping_tells_what_stands() -> None:
+def test_skipping_returns_the_existing_edge() -> None:
     assert connect(after(STANDING), if_exists="skip", note="why") == Connected(
         event=None, action="skipped", relation="supports", weight=nano(0.95), note=None
     )
@@ -198,7 +199,7 @@ def test_skipping_tells_what_stands() -> None:
         ),
     ],
 )
-def test_updating_makes_a_found_edge_the_callers_own(
+def test_updating_an_automatic_edge_makes_it_an_agent_edge(
     given: dict[str, Any],
     relation: str,
     weight: float,
@@ -237,7 +238,7 @@ def disconnect(
     return decide_disconnect(view, HIGH, LOW, guard_relation=guard, reason=reason)
 
 
-def test_what_stands_is_taken_back_with_the_reason() -> None:
+def test_an_existing_edge_is_removed_with_the_reason() -> None:
     for guard in (None, " ", " Supports "):
         assert disconnect(after(STANDING), guard, " why ") == (
             EdgeDisconnected(
@@ -251,16 +252,16 @@ def test_what_stands_is_taken_back_with_the_reason() -> None:
         )
 
 
-def test_what_waits_is_taken_back_too() -> None:
+def test_a_pending_connection_is_removed_too() -> None:
     view = after(OTHER, WAITING)
     assert disconnect(view) == (EdgeDisconnected(source=HIGH, target=LOW), "removed")
     assert disconnect(view, "custom") == (EdgeDisconnected(source=HIGH, target=LOW), "removed")
     assert disconnect(view, "elaborates") == (None, "guarded")
 
 
-def test_a_guard_that_names_another_relation_keeps_the_edge() -> None:
+def test_a_guard_with_another_relation_keeps_the_edge() -> None:
     assert disconnect(after(STANDING), "custom") == (None, "guarded")
 
 
-def test_where_nothing_stands_nor_waits_nothing_is_taken_back() -> None:
+def test_without_an_edge_or_pending_connection_nothing_is_removed() -> None:
     assert disconnect(after(OTHER), "custom", "why") == (None, "not_found")

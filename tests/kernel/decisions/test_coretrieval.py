@@ -1,4 +1,4 @@
-"""What becomes of pairs that were returned together, told on a reading made of plain tables."""
+"""Effects on pairs that were returned together, on a reading made of plain tables."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ import pytest
 from attrs import field, frozen
 
 from mnemic.kernel.decisions.coretrieval import Effects, decide_effects
-from mnemic.kernel.decisions.room import Ends
-from mnemic.kernel.identity import BlockId, SessionId
+from mnemic.kernel.decisions.degree_cap import Ends
+from mnemic.kernel.model.blocks import ACTIVE, ARCHIVED
+from mnemic.kernel.model.identity import BlockId, SessionId
 from mnemic.kernel.policy import Policy
-from mnemic.kernel.reading import ACTIVE, ARCHIVED, Moment, Reading
+from mnemic.kernel.reading import Reading
+from mnemic.kernel.timestamps import Instant
 
-NOW = Moment(active_us=0, recorded_us=0)
+NOW = Instant(active_us=0, recorded_us=0)
 SESSION = SessionId("now")
 
 
 @frozen(kw_only=True)
 class Tables:
-    """As much of a reading as these decisions ask for."""
+    """The part of a reading that these decisions use."""
 
     staged: dict[Ends, tuple[str, ...]] = field(factory=dict)
     """Sessions of each staged pair, those staged longest ago first."""
@@ -84,21 +86,21 @@ def test_every_pair_of_active_blocks_is_staged_the_lower_number_first() -> None:
     assert effects(tables, 3, 2, 0, 1) == Effects(staged=((0, 1), (0, 3), (1, 3)))
 
 
-def test_what_this_session_staged_or_somebody_took_apart_is_passed_over() -> None:
+def test_pairs_staged_in_this_session_or_barred_are_skipped() -> None:
     tables = Tables(staged={(0, 1): ("now",), (0, 2): ("then",)}, barred=frozenset({(1, 2)}))
     assert effects(tables, 0, 1, 2) == Effects(staged=((0, 2),))
 
 
-def test_what_was_passed_over_does_not_end_the_list() -> None:
+def test_skipped_pairs_do_not_end_the_list() -> None:
     tables = Tables(linked=frozenset({(0, 1), (0, 2)}), refreshed=frozenset({(0, 1)}))
     assert effects(tables, 0, 1, 2) == Effects(staged=((1, 2),), refreshed=((0, 2),))
 
 
-def test_with_enough_sessions_a_pair_is_linked_where_both_ends_have_room() -> None:
+def test_with_enough_sessions_a_pair_below_the_cap_is_linked() -> None:
     often, twice = ("a", "b", "c"), ("a", "b")
     staged = {(0, 1): twice, (0, 2): often, (1, 2): ("a",), (3, 4): often}
     tables = Tables(staged=staged, cap=1, linked=frozenset({(4, 5)}))
-    # 0 and 1 take each other's only place; 0 with 2 waits as it is; so does 3, for 4 is full.
+    # 0 and 1 take each other's only place; 0 with 2 waits unchanged; so does 3, since 4 is full.
     assert effects(tables, 0, 1, 2) == Effects(staged=((1, 2),), linked=((0, 1),))
     assert effects(tables, 3, 4) == Effects()
 
@@ -113,13 +115,13 @@ def test_with_enough_sessions_a_pair_is_linked_where_both_ends_have_room() -> No
         (1, 0, Effects(staged=((0, 1),))),
     ],
 )
-def test_where_one_session_is_enough_a_pair_is_staged_only_for_want_of_room(
+def test_with_one_session_required_a_pair_is_staged_only_at_the_cap(
     enough: int, cap: int, expected: Effects
 ) -> None:
     assert effects(Tables(enough=enough, cap=cap), 0, 1) == expected
 
 
-def test_a_pair_that_waits_for_room_is_not_staged_any_further() -> None:
+def test_a_pair_waiting_at_the_cap_is_not_staged_further() -> None:
     tables = Tables(staged={(0, 1): ("then",)}, enough=1, cap=0)
     assert effects(tables, 0, 1) == Effects()
 
@@ -127,48 +129,48 @@ def test_a_pair_that_waits_for_room_is_not_staged_any_further() -> None:
 # --- when staging is full -------------------------------------------------------------------
 
 
-def test_staging_may_be_as_full_as_the_limit_says() -> None:
+def test_staging_can_be_filled_up_to_the_limit() -> None:
     assert effects(Tables(staged={(5, 6): ("a",)}, most=2), 0, 1) == Effects(staged=((0, 1),))
 
 
-def test_of_equally_many_sessions_the_older_pair_makes_way() -> None:
+def test_with_equal_sessions_the_older_pair_is_evicted() -> None:
     tables = Tables(staged={(7, 8): ("a",), (5, 6): ("a",)}, most=2)
     assert effects(tables, 0, 1) == Effects(staged=((0, 1),), evicted=((7, 8),))
 
 
-def test_a_fresh_pair_with_the_fewest_sessions_is_not_staged_at_all() -> None:
+def test_a_new_pair_with_the_fewest_sessions_is_not_staged() -> None:
     tables = Tables(staged={(0, 1): ("a", "b"), (0, 2): ("a", "b")}, most=2)
     assert effects(tables, 3, 4) == Effects()
 
 
-def test_a_pair_that_is_staged_again_counts_with_its_sessions_now() -> None:
+def test_a_restaged_pair_counts_with_its_current_sessions() -> None:
     tables = Tables(staged={(0, 1): ("a",), (5, 6): ("a",)}, most=3)
     assert effects(tables, 0, 1, 4) == Effects(staged=((0, 1), (0, 4), (1, 4)), evicted=((5, 6),))
 
 
-def test_when_the_older_ones_are_too_few_the_fresh_ones_with_the_fewest_sessions_go() -> None:
+def test_new_pairs_with_the_fewest_sessions_are_evicted_after_older_ones() -> None:
     tables = Tables(staged={(0, 1): ("a",), (5, 6): ("a",), (6, 7): ("a", "b")}, most=3)
     assert effects(tables, 0, 1, 4) == Effects(staged=((0, 1), (1, 4)), evicted=((5, 6),))
 
 
-def test_of_fresh_pairs_the_lower_ids_go_first() -> None:
+def test_new_pairs_are_evicted_in_the_order_of_ids() -> None:
     assert effects(Tables(most=2), 0, 1, 2) == Effects(staged=((0, 2), (1, 2)))
     assert effects(Tables(most=2, rising=False), 0, 1, 2) == Effects(staged=((0, 1), (0, 2)))
 
 
-def test_a_pair_that_was_staged_before_can_go_though_it_came_up_again() -> None:
+def test_a_restaged_pair_can_be_evicted() -> None:
     tables = Tables(staged={(0, 1): ("a",), (5, 6): ("a", "b", "c")}, most=1)
     assert effects(tables, 0, 1) == Effects(evicted=((0, 1),))
 
 
-def test_a_pair_that_becomes_an_edge_leaves_its_place_in_staging() -> None:
+def test_a_linked_pair_frees_its_place_in_staging() -> None:
     tables = Tables(staged={(0, 1): ("a", "b"), (5, 6): ("a", "b")}, most=1)
     assert effects(tables, 0, 1) == Effects(linked=((0, 1),))
     tables = Tables(staged={(5, 6): ("a", "b"), (0, 1): ("a", "b")}, most=2)
     assert effects(tables, 0, 1, 2) == Effects(linked=((0, 1),), staged=((1, 2),))
 
 
-def test_under_a_lowered_limit_all_that_is_beyond_it_goes_at_once() -> None:
+def test_a_lowered_limit_evicts_all_surplus_pairs_at_once() -> None:
     staged = {(5, 6): ("a", "b"), (6, 7): ("a",), (7, 8): ("a", "b")}
     assert effects(Tables(staged=staged, most=1), 0) == Effects(evicted=((6, 7), (5, 6)))
     assert effects(Tables(staged=staged, most=0), 0, 1) == Effects(evicted=((6, 7), (5, 6), (7, 8)))

@@ -1,4 +1,4 @@
-"""A sweep at its thresholds, and on edges whose ends are not the first blocks of a space."""
+"""Sweeps at their thresholds, and on edges whose ends are not the first blocks of a space."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from mnemic.kernel.arithmetic import MICROS_PER_HOUR, nano
 from mnemic.kernel.decisions.curating import decide_curate
 from mnemic.kernel.events import (
     Admission,
@@ -24,11 +23,12 @@ from mnemic.kernel.events import (
     Link,
     OutcomeRecorded,
 )
-from mnemic.kernel.identity import BlockId
+from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.vectors import quantise
+from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR, nano
 from mnemic.kernel.policy import FRAMES, Policy
-from mnemic.kernel.reading import Moment
-from mnemic.kernel.vectors import quantise
-from mnemic.projections.views import View
+from mnemic.kernel.timestamps import Instant
+from mnemic.projections.view import View
 from tests.kernel.decisions.logs import adopted, folded, learned, promotion
 
 EMBEDDER = EmbedderIdentity(name="axes", dimension=4)
@@ -37,7 +37,7 @@ BLOCKS = tuple(BlockId(f"{n:016x}") for n in range(6))
 
 
 def after(*events: Event, active: Sequence[BlockId] = BLOCKS, **policy: Any) -> View:
-    """Return six blocks, those *active* that are named, after *events* and an hour."""
+    """Return the view of six blocks, of which those in *active* are, after *events* and an hour."""
     return folded(
         adopted(Policy(**policy)),
         EmbedderAdopted(embedder=EMBEDDER),
@@ -49,7 +49,7 @@ def after(*events: Event, active: Sequence[BlockId] = BLOCKS, **policy: Any) -> 
 
 
 def swept(view: View, hours: int = 1) -> Curated | None:
-    return decide_curate(view, Moment(active_us=hours * MICROS_PER_HOUR, recorded_us=0))
+    return decide_curate(view, Instant(active_us=hours * MICROS_PER_HOUR, recorded_us=0))
 
 
 def waiting(source: int, target: int, weight: int) -> EdgeDeferred:
@@ -67,7 +67,7 @@ def found(source: int, target: int) -> BlocksRelinked:
 FLOOR = nano(Policy().edge_prune_below)
 
 
-def test_what_is_just_enough_is_not_archived() -> None:
+def test_a_block_at_the_threshold_is_not_archived() -> None:
     view = after(archive_below=1.0, curate_reinforced=0)
     assert swept(view, hours=0) is None
     assert swept(view) == Curated(
@@ -82,20 +82,20 @@ def test_what_is_just_enough_is_not_archived() -> None:
         (FLOOR, Curated(admitted=(Admission(source=BLOCKS[3], target=BLOCKS[2]),), edges_after=1)),
     ],
 )
-def test_what_waits_is_let_in_unless_the_next_sweep_would_prune_it(
+def test_a_pending_connection_is_admitted_unless_it_would_be_pruned(
     weight: int, expected: Curated | None
 ) -> None:
     assert swept(after(waiting(3, 2, weight), curate_reinforced=0)) == expected
 
 
-def test_what_waits_takes_the_place_of_an_edge_that_was_found_meanwhile() -> None:
+def test_a_pending_connection_replaces_an_automatic_edge_of_its_pair() -> None:
     view = after(waiting(5, 3, FLOOR), found(3, 5), found(2, 5), found(3, 4), curate_reinforced=0)
     assert swept(view) == Curated(
         admitted=(Admission(source=BLOCKS[5], target=BLOCKS[3]),), edges_after=3
     )
 
 
-def test_what_waits_is_let_in_first_in_first_while_there_is_room() -> None:
+def test_pending_connections_are_admitted_in_order_up_to_the_cap() -> None:
     view = after(
         waiting(1, 0, FLOOR - 1),
         waiting(1, 2, FLOOR),
@@ -113,7 +113,7 @@ def test_what_waits_is_let_in_first_in_first_while_there_is_room() -> None:
     )
 
 
-def test_what_is_pruned_makes_room_for_what_waits() -> None:
+def test_pruned_edges_make_room_for_pending_connections() -> None:
     weak = EdgeConnected(
         source=BLOCKS[4], target=BLOCKS[2], relation="custom", weight=FLOOR - 1, action="created"
     )
@@ -136,7 +136,7 @@ def tie(source: int, target: int) -> EdgeConnected:
     )
 
 
-def test_an_edge_to_a_block_in_the_inbox_makes_nobody_central() -> None:
+def test_an_edge_to_an_inbox_block_does_not_count_for_centrality() -> None:
     policy: dict[str, Any] = {"curate_reinforced": 1, "edge_prune_below": 0.0}
     view = after(tie(0, 2), tie(3, 5), active=BLOCKS[1:5], **policy)
     assert swept(view) == Curated(reinforced=(BLOCKS[1],), edges_after=2)
@@ -144,7 +144,7 @@ def test_an_edge_to_a_block_in_the_inbox_makes_nobody_central() -> None:
     assert swept(view) == Curated(reinforced=(BLOCKS[2],), edges_after=3)
 
 
-def test_without_a_question_the_other_signals_have_all_the_weight() -> None:
+def test_without_a_query_the_other_signals_have_all_the_weight() -> None:
     frames = tuple(
         evolve(
             frame,

@@ -1,4 +1,4 @@
-"""outcome: the event, whole."""
+"""Complete events of outcome."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from mnemic.kernel.arithmetic import MICROS_PER_HOUR, NANO, nano
 from mnemic.kernel.decisions.feedback import Feedback, Scored, decide_outcome
 from mnemic.kernel.events import (
     BlockForgotten,
@@ -23,22 +22,24 @@ from mnemic.kernel.events import (
     Penalty,
     RefusedBlock,
 )
-from mnemic.kernel.identity import BlockId, CompositionId, DecisionId
+from mnemic.kernel.model.edges import EdgeFacts
+from mnemic.kernel.model.identity import BlockId, CompositionId, DecisionId
+from mnemic.kernel.model.vectors import quantise
+from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR, NANO, nano
 from mnemic.kernel.policy import DEFAULT, Policy
-from mnemic.kernel.reading import EdgeFacts, Moment
-from mnemic.kernel.vectors import quantise
-from mnemic.projections.views import View
+from mnemic.kernel.timestamps import Instant
+from mnemic.projections.view import View
 from tests.kernel.decisions.logs import adopted, folded, learned, promotion
 
 EMBEDDER = EmbedderIdentity(name="axes", dimension=2)
 VECTOR = quantise([1.0, 0.0], dimension=2)
 BLOCKS = A, B, C, WAITING, GONE = tuple(BlockId(f"{n:016x}") for n in range(5))
-NOW = Moment(active_us=MICROS_PER_HOUR, recorded_us=0)
+NOW = Instant(active_us=MICROS_PER_HOUR, recorded_us=0)
 RATE = nano(DEFAULT.rate_standard)
 
 
 def after(*events: Event, **policy: Any) -> View:
-    """Return three active blocks, one in the inbox and one that was forgotten, after *events*."""
+    """Return the view of three active, one inbox and one forgotten block, after *events*."""
     return folded(
         adopted(Policy(**policy)),
         EmbedderAdopted(embedder=EMBEDDER),
@@ -54,7 +55,7 @@ def scored(view: View, *blocks: str, signal: float, **more: Any) -> Scored:
     return decide_outcome(view, Feedback(block_ids=blocks, signal=signal, **more), NOW)
 
 
-def test_a_report_is_recorded_as_given_and_each_block_once() -> None:
+def test_an_outcome_is_recorded_as_given_and_each_block_once() -> None:
     given: dict[str, Any] = {
         "source": "tests",
         "decision_id": DecisionId("d7"),
@@ -87,7 +88,7 @@ def test_an_outcome_counts_at_least_one_unit(weight: float, stored: int) -> None
     assert event.weight == stored
 
 
-def test_a_success_ties_its_blocks_and_confirms_what_stands() -> None:
+def test_a_success_links_its_blocks_and_confirms_existing_edges() -> None:
     stands = EdgeConnected(source=B, target=A, relation="custom", weight=1, action="created")
     apart = EdgeDisconnected(source=C, target=A)
     assert scored(after(stands, apart), C, B, A, signal=0.75) == Scored(
@@ -103,7 +104,7 @@ def test_a_success_ties_its_blocks_and_confirms_what_stands() -> None:
     )
 
 
-def test_what_a_tie_displaced_is_not_confirmed() -> None:
+def test_a_displaced_edge_is_not_confirmed() -> None:
     found = BlocksRelinked(links=(Link(source=C, target=A, weight=nano(0.5)),))
     scoring = scored(after(found, degree_cap=1), A, B, C, signal=1.0)
     assert scoring == Scored(

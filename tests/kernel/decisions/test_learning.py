@@ -3,51 +3,67 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any, cast
 
+import attrs
 import pytest
 
-from mnemic.kernel.arithmetic import NANO
 from mnemic.kernel.decisions.learning import (
+    UNDATED,
+    Earlier,
+    Learned,
     Lesson,
-    checked_name,
-    checked_tags,
+    Saying,
+    decide_fresh,
     decide_learn,
-    instant,
-    unit_interval,
+    drafted,
+    revised,
 )
 from mnemic.kernel.errors import FieldRefused, IdCollision, Refused, TagsRefused
-from mnemic.kernel.identity import block_id
+from mnemic.kernel.events import BlockLearned, BlockRestated
+from mnemic.kernel.model.blocks import ACTIVE, ARCHIVED, INBOX, BlockFacts
+from mnemic.kernel.model.identity import BlockId, block_id, content_id
+from mnemic.kernel.model.texts import ERASED, BlockText, Erased
+from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.policy import DEFAULT, Policy
 from mnemic.kernel.reading import Reading
-from mnemic.kernel.texts import ERASED, BlockText, Erased
+from mnemic.kernel.timestamps import instant
+from mnemic.kernel.validation import checked_name, checked_tags, unit_interval
 
 SALT = b"salt"
+KNOWN = BlockId("known")
 
 
 class Knowing:
-    """A reading that knows one block, under whatever id is asked for."""
+    """A reading with one block, which it returns for any id."""
 
     policy = DEFAULT
     highest = None
     salt = SALT
+    learned_count = 1
 
-    def __init__(self, text: BlockText | Erased) -> None:
+    def __init__(self, text: BlockText | Erased, status: int, **facts: Any) -> None:
         self._text = text
+        self._facts = {"status": status, "zone": "trusted", "said_us": 1_000, **facts}
 
-    def number(self, _: str) -> int:
+    def number(self, _: str, /) -> int:
         return 0
 
     def text(self, _: int) -> BlockText | Erased:
         return self._text
 
-    def facts(self, _: int) -> Any:
-        class Facts:
-            status = 2
+    def facts(self, number: int) -> BlockFacts:
+        zeros: dict[str, Any] = dict.fromkeys(attrs.fields_dict(BlockFacts), 0)
+        fields: dict[str, Any] = {**zeros, "number": number, "id": KNOWN, **self._facts}
+        return BlockFacts(**fields)
 
-        return Facts()
+
+def knowing(text: BlockText | Erased, status: int = ARCHIVED, **facts: Any) -> Reading:
+    return cast("Reading", Knowing(text, status, **facts))
 
 
-def knowing(text: BlockText | Erased) -> Reading:
-    return cast("Reading", Knowing(text))
+def learned_event(reading: Reading, lesson: Lesson) -> BlockLearned:
+    event = decide_learn(reading, lesson).event
+    assert isinstance(event, BlockLearned)
+    return event
 
 
 def test_two_texts_of_one_id_are_refused() -> None:
@@ -59,17 +75,131 @@ def test_two_texts_of_one_id_are_refused() -> None:
     assert caught.value.facts == {"block_id": block}
 
 
-def test_the_same_words_written_otherwise_are_no_collision() -> None:
-    learned = decide_learn(knowing(BlockText(content="A  TEXT")), Lesson(content="a text"))
+@pytest.mark.parametrize("other", ["A text", "a  text"])
+def test_case_and_inner_white_space_are_part_of_the_identity(other: str) -> None:
+    with pytest.raises(IdCollision):
+        decide_learn(knowing(BlockText(content=other)), Lesson(content="a text"))
+
+
+def test_a_text_in_another_normal_form_is_the_same_block() -> None:
+    composed, decomposed = "caf\u00e9", "cafe\u0301"
+    learned = decide_learn(knowing(BlockText(content=composed)), Lesson(content=f" {decomposed} "))
     assert learned.action == "reactivated"
 
 
-def test_nothing_collides_with_words_that_were_erased() -> None:
+@pytest.mark.parametrize(
+    "other",
+    [{"author": "Ann"}, {"metadata": {"user": "u1"}}, {"metadata": {"user": "u2"}}],
+)
+def test_author_and_metadata_are_part_of_the_identity(other: dict[str, Any]) -> None:
+    empty = cast("Reading", Empty())
+    plain = decide_learn(empty, Lesson(content="a text"))
+    assert decide_learn(empty, Lesson(content="a text", **other)).block_id != plain.block_id
+    assert decide_learn(empty, Lesson(content="a text", tags=("t",))).block_id == plain.block_id
+
+
+class Empty:
+    """A reading without blocks."""
+
+    policy = DEFAULT
+    highest = None
+    salt = SALT
+
+    def __init__(self, learned_count: int = 0) -> None:
+        self.learned_count = learned_count
+
+    def number(self, _: str) -> None:
+        return None
+
+
+def said(place: int, **more: Any) -> str:
+    """Return the id of a message learned after *place* other blocks."""
+    lesson = Lesson(content="yes", category="message", **more)
+    return decide_learn(cast("Reading", Empty(place)), lesson).block_id
+
+
+def test_a_message_is_also_its_thread_and_its_place() -> None:
+    assert said(0) != said(1)
+    assert said(0, thread="a") != said(0, thread="b")
+
+
+@pytest.mark.parametrize("key", ["message_id", "turn"])
+def test_a_message_with_an_id_is_the_same_at_any_place(key: str) -> None:
+    named = {"thread": "a", "metadata": {key: "m1"}}
+    assert said(0, **named) == said(7, **named)
+    assert said(0, **named) != said(0, thread="a", metadata={key: "m2"})
+
+
+def test_a_known_statement_is_restated() -> None:
+    reading = knowing(BlockText(content="a text"), ACTIVE)
+    learned = decide_learn(reading, Lesson(content="a text", source="user"))
+    restated = BlockRestated(block_id=KNOWN, source="user")
+    now = Saying(zone="trusted", said_us=None, is_now=True)
+    assert learned == Learned(block_id=KNOWN, action="restated", event=restated, saying=now)
+    undated = decide_learn(reading, Lesson(content="a text", created_at=UNDATED)).event
+    assert undated == BlockRestated(block_id=KNOWN, undated=True)
+
+
+@pytest.mark.parametrize(("said_us", "action"), [(999, "restated"), (1_000, "duplicate")])
+def test_a_statement_dated_before_it_was_last_said_changes_nothing(
+    said_us: int, action: str
+) -> None:
+    reading = knowing(BlockText(content="a text"), INBOX, said_us=said_us)
+    dated = Lesson(content="a text", created_at="1970-01-01T00:00:00.001Z")
+    assert decide_learn(reading, dated).action == action
+    undated = knowing(BlockText(content="a text"), INBOX, said_us=None)
+    assert decide_learn(undated, dated).action == "restated"
+
+
+def test_a_source_of_a_lower_zone_restates_nothing() -> None:
+    reading = knowing(BlockText(content="a text"), ACTIVE)
+    assert decide_learn(reading, Lesson(content="a text", source="web")).action == "duplicate"
+    lower = knowing(BlockText(content="a text"), ACTIVE, zone="external")
+    assert decide_learn(lower, Lesson(content="a text")).action == "restated"
+
+
+def test_the_same_message_is_a_duplicate() -> None:
+    text = BlockText(content="yes", metadata='{"turn":"m1"}')
+    lesson = Lesson(content="yes", category="message", metadata={"turn": "m1"})
+    assert decide_learn(knowing(text, ACTIVE), lesson).action == "duplicate"
+
+
+def test_a_lesson_repeated_in_a_batch_is_restated_unless_it_is_dated() -> None:
+    empty = cast("Reading", Empty())
+    first = learned_event(empty, Lesson(content="a text"))
+    now = Saying(zone="trusted", said_us=None, is_now=True)
+    earlier = Earlier(created=1, said={first.block_id: now})
+    again = decide_learn(empty, Lesson(content="a text"), earlier=earlier)
+    assert (again.block_id, again.action) == (first.block_id, "restated")
+    dated = Lesson(content="a text", created_at="2026-01-01")
+    assert decide_learn(empty, dated, earlier=earlier).action == "duplicate"
+
+
+@pytest.mark.parametrize(("said_us", "action"), [(999, "restated"), (1_000, "duplicate")])
+def test_a_batch_counts_what_its_earlier_lessons_said_and_not_what_was_said_before(
+    said_us: int, action: str
+) -> None:
+    dated = Lesson(content="a text", created_at="1970-01-01T00:00:00.001Z")
+    for status in (ARCHIVED, ACTIVE):
+        reading = knowing(BlockText(content="a text"), status, said_us=7)
+        earlier = Earlier(said={KNOWN: Saying(zone="trusted", said_us=said_us)})
+        learned = decide_learn(reading, dated, earlier=earlier)
+        assert (learned.block_id, learned.action) == (KNOWN, action)
+        assert learned.saying.said_us == 1_000
+
+
+def test_a_message_of_a_batch_has_its_place_after_the_new_blocks_before_it() -> None:
+    lesson = Lesson(content="yes", category="message")
+    in_batch = decide_learn(cast("Reading", Empty(1)), lesson, earlier=Earlier(created=2))
+    assert in_batch.block_id == decide_learn(cast("Reading", Empty(3)), lesson).block_id
+
+
+def test_nothing_collides_with_an_erased_text() -> None:
     assert decide_learn(knowing(ERASED), Lesson(content="a text")).action == "reactivated"
 
 
-def test_an_event_keeps_the_words_as_they_were_and_everything_else_normalised() -> None:
-    learned = decide_learn(
+def test_an_event_keeps_the_text_verbatim_and_other_fields_normalised() -> None:
+    event = learned_event(
         knowing(ERASED),
         Lesson(
             content=" Two  Words ",
@@ -79,10 +209,8 @@ def test_an_event_keeps_the_words_as_they_were_and_everything_else_normalised() 
             confidence=0.123456789,
         ),
     )
-    event = learned.event
-    assert event is not None
     assert event.text == BlockText(
-        of=(learned.block_id,),
+        of=(event.block_id,),
         content=" Two  Words ",
         tags=("a", "b"),
         metadata='{"a":[true],"b":1}',
@@ -110,7 +238,7 @@ def test_instants_are_microseconds_of_the_epoch(given: object, read: int | None)
 @pytest.mark.parametrize(
     "given", ["", "now", "2026-02-30", 0, 1.5, date(2026, 1, 1), b"2026-01-01"]
 )
-def test_what_is_no_instant_is_refused_by_name(given: object) -> None:
+def test_an_invalid_date_is_refused_by_name(given: object) -> None:
     with pytest.raises(FieldRefused) as caught:
         instant("since", given)
     assert caught.value.facts["field"] == "since"
@@ -132,7 +260,7 @@ def test_units_are_rounded_to_nano(given: float, units: int) -> None:
 
 
 @pytest.mark.parametrize("given", [-1e-12, 1.0000001, float("nan"), float("inf"), True, None, "1"])
-def test_what_is_no_unit_is_refused(given: object) -> None:
+def test_a_number_outside_the_unit_interval_is_refused(given: object) -> None:
     with pytest.raises(FieldRefused):
         unit_interval("confidence", given)
 
@@ -146,7 +274,93 @@ def test_limits_come_from_the_policy() -> None:
 
 
 @pytest.mark.parametrize("given", ["", "  ", None, 7, "n" * 201, "\ud800"])
-def test_what_is_no_name_is_refused(given: object) -> None:
+def test_an_invalid_name_is_refused(given: object) -> None:
     with pytest.raises(Refused) as caught:
         checked_name("source", given)
     assert caught.value.facts["field"] == "source"
+
+
+def test_tags_from_an_iterator_can_be_read_more_than_once() -> None:
+    assert Lesson(content="new", tags=iter(["a", "b"])).tags == ("a", "b")
+
+
+# --- ids of earlier releases ------------------------------------------------------------------
+
+
+class Old(Knowing):
+    """A reading with one block, under the id that an earlier release gave its content."""
+
+    def number(self, name: str, /) -> Any:
+        return 0 if name == content_id("a text", salt=SALT) else None
+
+
+def old(text: BlockText | Erased, status: int = ACTIVE) -> Reading:
+    return cast("Reading", Old(text, status))
+
+
+def test_a_block_of_an_earlier_release_is_known_by_its_content() -> None:
+    reading = old(BlockText(content="a text", author="Ann"))
+    restated = decide_learn(reading, Lesson(content="a text", author="Ann"))
+    assert (restated.block_id, restated.action) == (KNOWN, "restated")
+    event = learned_event(
+        old(BlockText(content="a text", author="Ann"), ARCHIVED),
+        Lesson(content="a text", author="Ann"),
+    )
+    assert (event.block_id, event.text.of) == (KNOWN, (KNOWN,))
+
+
+@pytest.mark.parametrize(
+    ("text", "category"),
+    [
+        (BlockText(content="a text", author="Ben"), "knowledge"),
+        (BlockText(content="a text", author="Ann"), "message"),
+        (ERASED, "knowledge"),
+    ],
+)
+def test_what_only_shares_its_content_is_a_block_of_its_own(
+    text: BlockText | Erased, category: str
+) -> None:
+    learned = decide_learn(old(text), Lesson(content="a text", author="Ann", category=category))
+    assert learned.action == "created"
+    assert learned.block_id not in {KNOWN, content_id("a text", salt=SALT)}
+    assert learned.saying == Saying(zone="trusted", said_us=None, is_now=True)
+
+
+def test_a_new_block_is_drafted_under_its_id() -> None:
+    empty = cast("Reading", Empty())
+    drafts = drafted(empty, Lesson(content="a text"))
+    assert decide_fresh(empty, drafts).event is drafts
+    assert drafts.text.of == (drafts.block_id,) == (block_id("a text", salt=SALT),)
+
+
+def test_what_was_said_earlier_in_a_batch_is_not_looked_up_by_content() -> None:
+    reading, lesson = old(BlockText(content="a text")), Lesson(content="a text")
+    mine = drafted(reading, lesson).block_id
+    before = Saying(zone="trusted", said_us=5)
+    learned = decide_learn(reading, lesson, earlier=Earlier(said={mine: before}))
+    assert (learned.block_id, learned.action) == (mine, "restated")
+
+
+def test_the_revision_of_a_message_stays_in_its_place() -> None:
+    empty = cast("Reading", Empty(3))
+    given: dict[str, Any] = {"category": "message", "thread": "a"}
+    draft = drafted(empty, Lesson(content="yes", **given))
+    text = BlockText(content="no", thread="a")
+    expected = drafted(empty, Lesson(content="no", **given)).block_id
+    assert revised(empty, draft, text).block_id == expected
+    named = BlockText(content="no", thread="a", metadata='{"turn":"m1"}')
+    lesson = Lesson(content="no", metadata={"turn": "m1"}, **given)
+    assert revised(empty, draft, named).block_id == drafted(empty, lesson).block_id
+    elsewhere = BlockText(content="no", thread="b")
+    assert revised(empty, draft, elsewhere).block_id != expected
+    fact = drafted(empty, Lesson(content="yes"))
+    assert revised(empty, fact, BlockText(content="no")).block_id == block_id("no", salt=SALT)
+
+
+def test_a_role_is_stored_as_metadata() -> None:
+    empty = cast("Reading", Empty())
+    text = drafted(empty, Lesson(content="a text", role="user", metadata={"k": 1})).text
+    assert isinstance(text, BlockText)
+    assert text.metadata == '{"k":1,"role":"user"}'
+    with pytest.raises(FieldRefused):
+        drafted(empty, Lesson(content="a text", role="owner"))

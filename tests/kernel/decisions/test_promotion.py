@@ -1,4 +1,4 @@
-"""Where a chunk of a consolidation ends, and what it promotes, notes and links."""
+"""The end of a chunk of a consolidation, and its promotions, near-duplicates and links."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from attrs import evolve
 
-from mnemic.kernel.arithmetic import NANO, nano
 from mnemic.kernel.decisions.promotion import Candidate, decide_promotion, decide_relink
 from mnemic.kernel.events import (
     BlockLearned,
@@ -22,17 +22,19 @@ from mnemic.kernel.events import (
     NearDuplicate,
     Promotion,
 )
-from mnemic.kernel.identity import BlockId
+from mnemic.kernel.model.blocks import Fresh
+from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.texts import AnalysisText, BlockText, Embedding
+from mnemic.kernel.model.vectors import Vector, pack, quantise
+from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR, NANO, nano
 from mnemic.kernel.policy import CONSTITUTIONAL, Policy
 from mnemic.kernel.ports import Analysis
-from mnemic.kernel.reading import Fresh, Moment
-from mnemic.kernel.texts import AnalysisText, BlockText, Embedding
-from mnemic.kernel.vectors import Vector, pack, quantise
-from mnemic.projections.views import View
+from mnemic.kernel.timestamps import Instant
+from mnemic.projections.view import View
 from tests.kernel.decisions.logs import adopted, folded, promotion
 
 SIZE = 8
-NOW = Moment(active_us=0, recorded_us=0)
+NOW = Instant(active_us=0, recorded_us=0)
 EMBEDDER = EmbedderIdentity(name="axes", dimension=SIZE)
 
 
@@ -47,8 +49,10 @@ def block(number: int) -> BlockId:
     return BlockId(f"{number:016x}")
 
 
-def learned(number: int, *tags: str, **more: Any) -> BlockLearned:
-    text = BlockText(of=(block(number),), content=f"{number}", tags=tags)
+def learned(number: int, *tags: str, says: int | None = None, **more: Any) -> BlockLearned:
+    """Return a block with a statement of its own, or with that of another block."""
+    content = f"{number}" if says is None else f"{says}."
+    text = BlockText(of=(block(number),), content=content, tags=tags)
     return BlockLearned(block_id=block(number), text=text, **more)
 
 
@@ -73,14 +77,17 @@ def after(*events: Event, policy: Policy | None = None) -> View:
 OLD: tuple[Event, ...] = (
     *(learned(number) for number in range(4)),
     *(active(number, vector(number)) for number in range(4)),
-    *(learned(number) for number in range(4, 8)),
 )
-"""Blocks 0 to 3 are active and apart from each other; 4 to 7 wait in the inbox."""
+"""Blocks 0 to 3 are active and dissimilar."""
 
 
-def saying(number: int, other: int) -> Candidate:
-    """Return a candidate that says what another block says."""
-    return Candidate(number=number, vector=vector(other))
+def saying(*others: int) -> tuple[BlockLearned, ...]:
+    """Return blocks 4, 5 and so on, in the inbox, with the statements of *others*."""
+    return tuple(learned(number, says=other) for number, other in enumerate(others, start=4))
+
+
+def waiting(*numbers: int) -> list[Candidate]:
+    return [Candidate(number=number, vector=vector(number)) for number in numbers]
 
 
 def promoted(view: View, candidates: Sequence[Candidate]) -> list[int]:
@@ -91,34 +98,39 @@ def promoted(view: View, candidates: Sequence[Candidate]) -> list[int]:
 # --- where a chunk ends ---------------------------------------------------------------------
 
 
-def test_supersessions_that_have_nothing_to_do_with_each_other_go_together() -> None:
-    chunk = [saying(4, 0), saying(5, 1), saying(6, 2)]
-    assert promoted(after(*OLD, edge(0, 3), edge(1, 3)), chunk[:1]) == [4]
-    assert promoted(after(*OLD, edge(0, 3)), chunk) == [4, 5, 6]
+def test_independent_supersessions_share_a_chunk() -> None:
+    said = saying(0, 1, 2)
+    assert promoted(after(*OLD, *said, edge(0, 3), edge(1, 3)), waiting(4)) == [4]
+    assert promoted(after(*OLD, *said, edge(0, 3)), waiting(4, 5, 6)) == [4, 5, 6]
 
 
 @pytest.mark.parametrize("tie", [edge(0, 1), edge(1, 0)], ids=["from", "to"])
 def test_a_chunk_ends_before_a_neighbour_of_what_it_superseded(tie: EdgeConnected) -> None:
-    view = after(*OLD, tie)
-    assert promoted(view, [saying(4, 0), saying(5, 1)]) == [4]
-    assert promoted(view, [saying(4, 0), saying(5, 2), saying(6, 1)]) == [4, 5]
-    assert promoted(view, [saying(4, 1), saying(5, 2), saying(6, 0), saying(7, 3)]) == [4, 5]
+    assert promoted(after(*OLD, *saying(0, 1), tie), waiting(4, 5)) == [4]
+    assert promoted(after(*OLD, *saying(0, 2, 1), tie), waiting(4, 5, 6)) == [4, 5]
+    assert promoted(after(*OLD, *saying(1, 2, 0, 3), tie), waiting(4, 5, 6, 7)) == [4, 5]
 
 
-def test_a_chunk_ends_before_what_shares_a_neighbour_with_what_it_superseded() -> None:
-    view = after(*OLD, edge(0, 3), edge(3, 1))
-    assert promoted(view, [saying(4, 0), saying(5, 1)]) == [4]
+def test_a_chunk_ends_before_a_block_sharing_a_neighbour_with_a_superseded_one() -> None:
+    view = after(*OLD, *saying(0, 1), edge(0, 3), edge(3, 1))
+    assert promoted(view, waiting(4, 5)) == [4]
 
 
-def test_a_chunk_ends_before_what_would_take_the_place_of_one_of_its_own() -> None:
-    view = after(*OLD)
-    assert promoted(view, [saying(4, 4), saying(5, 4)]) == [4]
-    assert promoted(view, [saying(4, 0), saying(5, 0)]) == [4]
+def test_a_chunk_ends_before_a_supersession_of_its_own_block() -> None:
+    assert promoted(after(*OLD, learned(4), learned(5, says=4)), waiting(4, 5)) == [4]
+    assert promoted(after(*OLD, *saying(0, 0)), waiting(4, 5)) == [4]
 
 
 def test_a_neighbour_in_the_inbox_that_superseded_ends_the_chunk_too() -> None:
-    view = after(*OLD, edge(4, 1))
-    assert promoted(view, [saying(4, 0), saying(5, 1)]) == [4]
+    view = after(*OLD, *saying(0, 1), edge(4, 1))
+    assert promoted(view, waiting(4, 5)) == [4]
+
+
+def test_equal_vectors_end_no_chunk_and_supersede_nothing() -> None:
+    view = after(*OLD, learned(4), learned(5), edge(0, 1))
+    chunk = [Candidate(number=number, vector=vector(0)) for number in (4, 5)]
+    event = decide_promotion(view, chunk, NOW)
+    assert [each.supersession for each in event.promotions] == [None, None]
 
 
 # --- what is noted --------------------------------------------------------------------------
@@ -156,29 +168,33 @@ def test_blocks_of_one_chunk_are_near_duplicates_too_ties_by_id() -> None:
     assert noted(event) == [(1, 2), (0, 1), (0, 2)]
 
 
-def test_what_is_superseded_is_not_noted_nor_met_again() -> None:
+def test_a_superseded_block_is_not_noted_or_matched_again() -> None:
     policy = Policy(edge_threshold=1)
     near = {0: vector(0, 1, 0.2), 1: vector(0, 2, 0.4)}
     events: tuple[Event, ...] = (
-        *(learned(number) for number in range(4)),
+        *(learned(number) for number in range(2)),
+        learned(2, says=0),
         *(active(number, each) for number, each in near.items()),
     )
     view = after(*events, policy=policy)
     event = decide_promotion(view, [Candidate(number=2, vector=vector(0))], NOW)
     said = event.promotions[0].supersession
     assert said is not None
-    assert (said.old, said.new) == (block(0), block(2))
+    assert (said.old, said.new, said.relation) == (block(0), block(2), "same")
+    assert said.cosine is None
     assert noted(event) == [(2, 1)]
 
 
 def test_a_constitutional_block_is_noted_and_stays() -> None:
-    law = learned(0, CONSTITUTIONAL)
-    view = after(law, learned(1), active(0, vector(0)))
-    event = decide_promotion(view, [saying(1, 0)], NOW)
+    law, again = learned(0, CONSTITUTIONAL), learned(1, says=0)
+    new = Candidate(number=1, vector=vector(0))
+    event = decide_promotion(after(law, again, active(0, vector(0))), [new], NOW)
     assert event.promotions[0].supersession is None
     assert noted(event) == [(1, 0)]
-    fresh = after(law, learned(1))
-    assert noted(decide_promotion(fresh, [saying(0, 0), saying(1, 0)], NOW)) == [(1, 0)]
+    chunk = [Candidate(number=0, vector=vector(0)), new]
+    event = decide_promotion(after(law, again), chunk, NOW)
+    assert [each.supersession for each in event.promotions] == [None, None]
+    assert noted(event) == [(1, 0)]
 
 
 # --- what is promoted -----------------------------------------------------------------------
@@ -198,12 +214,13 @@ def test_a_promotion_keeps_what_an_analyst_found_as_far_as_it_fits() -> None:
                 analysis=AnalysisText(of=(block(0),), tags=("self/value",), summary="short"),
                 analysed="done",
                 alignment=NANO // 4,
+                rarity=view.rarity(0),
             ),
         )
     )
 
 
-def test_an_analysis_without_words_leaves_none() -> None:
+def test_an_empty_analysis_is_not_stored() -> None:
     analysis = Analysis(tags=(), summary=None, alignment=None)
     candidate = Candidate(number=0, vector=vector(0), analysis=analysis, analysed="done")
     (promotion,) = decide_promotion(after(learned(0)), [candidate], NOW).promotions
@@ -215,9 +232,10 @@ def test_an_analysis_without_words_leaves_none() -> None:
 
 def test_a_tag_that_is_taken_over_changes_the_tier_even_where_two_tiers_fade_alike() -> None:
     policy = Policy(rate_durable=Policy().rate_standard)
-    fleeting = learned(1, category="observation")
-    view = after(learned(0, "self/value"), active(0, vector(0)), fleeting, policy=policy)
-    (promotion,) = decide_promotion(view, [saying(1, 0)], NOW).promotions
+    fleeting = learned(1, says=0, category="observation")
+    valued = learned(0, "self/value", category="observation")
+    view = after(valued, active(0, vector(0)), fleeting, policy=policy)
+    (promotion,) = decide_promotion(view, waiting(1), NOW).promotions
     assert promotion.rate == nano(policy.rate_ephemeral)
     assert promotion.supersession is not None
     assert promotion.supersession.rate == nano(policy.rate_durable)
@@ -237,14 +255,14 @@ def fresh(number: int) -> Fresh:
     return Fresh(number=number, vector=vector(number), category="knowledge", tags=())
 
 
-def test_links_are_formed_while_there_is_room_and_nothing_bars_them() -> None:
+def test_links_are_formed_up_to_the_cap_unless_barred() -> None:
     assert links(decide_relink(after(*OLD, policy=EAGER), [fresh(0)], NOW)) == [(0, 1), (0, 2)]
     barred = EdgeDisconnected(source=block(1), target=block(0), relation="supports", weight=1)
     view = after(*OLD, edge(1, 0), barred, edge(2, 3), edge(2, 1), policy=EAGER)
     assert decide_relink(view, [fresh(0)], NOW) is None
 
 
-def test_a_pair_that_is_linked_already_is_passed_over() -> None:
+def test_a_pair_that_is_linked_already_is_skipped() -> None:
     view = after(*OLD, edge(1, 0), policy=EAGER)
     event = decide_relink(view, [fresh(0), fresh(2)], NOW)
     assert links(event) == [(0, 2), (2, 1)]
@@ -252,12 +270,40 @@ def test_a_pair_that_is_linked_already_is_passed_over() -> None:
     assert {type(link) for link in event.links} == {Link}
 
 
-def test_edges_that_move_take_their_places_along() -> None:
+@pytest.mark.parametrize(("hours", "gone"), [(0, 3), (100, 2)])
+def test_a_link_displaces_the_edge_of_lower_trust_that_is_weakest_by_now(
+    hours: int, gone: int
+) -> None:
+    policy = evolve(EAGER, edge_candidates=3)
+    zones = ("trusted", "trusted", "external", "external")
+    rates = (nano(rate) for rate in (0.01, 0.01, 0.01, 0.001))
+    found = ((2, nano(0.5)), (3, nano(0.4)))
+    view = after(
+        *(learned(number, zone=zone) for number, zone in enumerate(zones)),
+        *(
+            BlocksPromoted(promotions=(evolve(promotion(block(n), vector(n)), rate=rate),))
+            for n, rate in enumerate(rates)
+        ),
+        BlocksRelinked(
+            links=tuple(
+                Link(source=block(0), target=block(other), weight=weight) for other, weight in found
+            )
+        ),
+        policy=policy,
+    )
+    event = decide_relink(
+        view, [fresh(0)], Instant(active_us=hours * MICROS_PER_HOUR, recorded_us=0)
+    )
+    assert event is not None
+    assert [each.displaced for each in event.links] == [((block(0), block(gone)),)]
+
+
+def test_moved_edges_count_towards_the_cap() -> None:
     policy = Policy(
         edge_threshold=0.0, cosine_guard=0.0, degree_cap=1, edge_candidates=4, near_duplicate=0.99
     )
-    view = after(*OLD, edge(0, 1), policy=policy)
-    event = decide_promotion(view, [saying(4, 0), saying(5, 5)], NOW)
+    view = after(*OLD, *saying(0), learned(5), edge(0, 1), policy=policy)
+    event = decide_promotion(view, waiting(4, 5), NOW)
     said = event.promotions[0].supersession
     assert said is not None
     assert said.moved == (block(1),)
@@ -265,7 +311,7 @@ def test_edges_that_move_take_their_places_along() -> None:
 
 
 def test_a_near_duplicate_pair_names_the_newer_block_first() -> None:
-    view = after(*OLD, policy=NOTED)
+    view = after(*OLD, learned(4), policy=NOTED)
     event = decide_promotion(view, [Candidate(number=4, vector=vector(0, 1, 0.2))], NOW)
     assert event.near == (
         NearDuplicate(block_id=block(4), other=block(0), cosine=event.near[0].cosine),

@@ -1,4 +1,4 @@
-"""Every refusal of a decision, whole: its kind, what it says, and the facts it is about."""
+"""Every refusal of a decision: its class, message and facts."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ from mnemic.kernel.events import (
     Member,
     SpaceOpened,
 )
-from mnemic.kernel.identity import BlockId, CompositionId, block_id
+from mnemic.kernel.model.identity import BlockId, CompositionId, block_id
+from mnemic.kernel.model.texts import BlockText, Salt
 from mnemic.kernel.policy import Policy
-from mnemic.kernel.reading import Moment
-from mnemic.kernel.texts import BlockText, Salt
-from mnemic.projections.views import View
+from mnemic.kernel.timestamps import Instant
+from mnemic.projections.view import View
 from tests.kernel.decisions.logs import adopted, folded
 
 SALT = b"salt"
 POLICY = Policy(
     content_length_max=40, tags_max=2, tag_length_max=60, note_length_max=4, metadata_bytes_max=10
 )
-NOW = Moment(active_us=0, recorded_us=0)
+NOW = Instant(active_us=0, recorded_us=0)
 ONE, TWO, GONE = (block_id(words, salt=SALT) for words in ("one", "two", "gone"))
 NOBODY = "0" * 16
 LANE = CompositionId("lane")
@@ -70,67 +70,67 @@ KNOWN: tuple[Event, ...] = (
 
 
 def space() -> View:
-    """Return two blocks that are connected, one that was forgotten, and a composition."""
+    """Return the view of two connected blocks, a forgotten one, and a composition."""
     return folded(*KNOWN)
 
 
-Verb = Callable[[View], object]
+Operation = Callable[[View], object]
 
 
-def learn(**given: Any) -> Verb:
+def learn(**given: Any) -> Operation:
     fields: dict[str, Any] = {"content": "new", **given}
     return lambda view: decide_learn(view, Lesson(**fields))
 
 
-def connect(source: str = ONE, target: str = TWO, **given: Any) -> Verb:
+def connect(source: str = ONE, target: str = TWO, **given: Any) -> Operation:
     assertion = Assertion(source=source, target=target, **given)
     return lambda view: decide_connect(view, assertion, NOW)
 
 
-def disconnect(source: str = ONE, target: str = TWO, **given: Any) -> Verb:
+def disconnect(source: str = ONE, target: str = TWO, **given: Any) -> Operation:
     asked = {"guard_relation": None, "reason": None, **given}
     return lambda view: decide_disconnect(view, source, target, **asked)
 
 
-def outcome(**given: Any) -> Verb:
+def outcome(**given: Any) -> Operation:
     fields: dict[str, Any] = {"block_ids": [ONE], "signal": 1.0, **given}
     feedback = Feedback(**fields)
     return lambda view: decide_outcome(view, feedback, NOW)
 
 
-def compose(*members: MemberSpec, **given: Any) -> Verb:
+def compose(*members: MemberSpec, **given: Any) -> Operation:
     composition = Composition(members=members or (MemberSpec(block_id=ONE),), **given)
     return lambda view: decide_compose(view, composition)
 
 
-def compose_one(**given: Any) -> Verb:
+def compose_one(**given: Any) -> Operation:
     fields: dict[str, Any] = {"block_id": ONE, **given}
     return compose(MemberSpec(**fields))
 
 
-def label(**given: Any) -> Verb:
+def label(**given: Any) -> Operation:
     fields: dict[str, Any] = {"composition_id": LANE, "label": "helpful", **given}
     spec = LabelSpec(**fields)
     return lambda view: decide_label(view, spec)
 
 
-def retract(label_id: Any, reason: Any = None) -> Verb:
+def retract(label_id: Any, reason: Any = None) -> Operation:
     return lambda view: decide_retract(view, label_id, reason=reason)
 
 
-def rezone(block: str = ONE, zone: Any = "vetted", reason: Any = None) -> Verb:
+def rezone(block: str = ONE, zone: Any = "vetted", reason: Any = None) -> Operation:
     return lambda view: decide_rezone(view, block, zone, reason)
 
 
-def refused(verb: Verb) -> errors.Refused:
+def refused(operation: Operation) -> errors.Refused:
     with pytest.raises(errors.Refused) as caught:
-        verb(space())
+        operation(space())
     return caught.value
 
 
 UNENCODABLE = "'utf-8' codec can't encode character '\\ud800' in position 0: surrogates not allowed"
 NAMES = ("source", "category", "zone", "author", "thread")
-FIELDS: list[tuple[str, Verb, str]] = [
+FIELDS: list[tuple[str, Operation, str]] = [
     ("content", learn(content=7), "content must be text, got int"),
     ("content", learn(content="\ud800"), f"content is not valid text: {UNENCODABLE}"),
     *(
@@ -174,13 +174,13 @@ FIELDS: list[tuple[str, Verb, str]] = [
     ("reason", rezone(reason=7), "reason must be text, got 7"),
     (
         "content",
-        lambda view: decide_revise(view, ONE, " One", None),
-        f"the revision of {ONE} has the words it has",
+        lambda view: decide_revise(view, ONE, " one ", None),
+        f"the revision of {ONE} has the text it has already",
     ),
     (
         "content",
         lambda view: decide_revise(view, ONE, "two", None),
-        f"the revision of {ONE} has those of another block",
+        f"the revision of {ONE} has the text of another block",
     ),
     (
         "members",
@@ -274,11 +274,13 @@ FIELDS: list[tuple[str, Verb, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("field", "verb", "says"), FIELDS, ids=[field for field, *_ in FIELDS])
-def test_a_field_that_is_none_is_named_with_what_was_given(
-    field: str, verb: Verb, says: str
+@pytest.mark.parametrize(
+    ("field", "operation", "says"), FIELDS, ids=[field for field, *_ in FIELDS]
+)
+def test_an_invalid_field_is_named_with_its_value(
+    field: str, operation: Operation, says: str
 ) -> None:
-    refusal = refused(verb)
+    refusal = refused(operation)
     assert (refusal.code, refusal.message, refusal.facts) == (
         "field-refused",
         says,
@@ -290,7 +292,7 @@ ABSENT = f"no block has the id {NOBODY!r}"
 
 
 @pytest.mark.parametrize(
-    ("verb", "refusal"),
+    ("operation", "refusal"),
     [
         (learn(content=" \n"), errors.ContentEmpty("content is empty: ' \\n'")),
         (
@@ -379,7 +381,7 @@ ABSENT = f"no block has the id {NOBODY!r}"
         (
             compose(composition_id=LANE),
             errors.CompositionExists(
-                "another composition stands under the id 'lane'", composition_id="lane"
+                "another composition has the id 'lane'", composition_id="lane"
             ),
         ),
         (
@@ -404,14 +406,14 @@ ABSENT = f"no block has the id {NOBODY!r}"
         (retract(7), errors.LabelNotFound("no label has the id 7", label_id="7")),
     ],
 )
-def test_a_refusal_says_what_was_wrong(verb: Verb, refusal: errors.Refused) -> None:
-    told = refused(verb)
-    assert type(told) is type(refusal)
-    assert told.to_dict() == refusal.to_dict()
+def test_a_refusal_says_what_was_wrong(operation: Operation, refusal: errors.Refused) -> None:
+    answer = refused(operation)
+    assert type(answer) is type(refusal)
+    assert answer.to_dict() == refusal.to_dict()
 
 
 @pytest.mark.parametrize(
-    ("verb", "recovery"),
+    ("operation", "recovery"),
     [
         (outcome(weight=0), "Give how much this outcome counts, usually 1."),
         (
@@ -420,16 +422,18 @@ def test_a_refusal_says_what_was_wrong(verb: Verb, refusal: errors.Refused) -> N
         ),
         (
             lambda view: decide_revise(view, ONE, "two", None),
-            "Give different words, or connect the two blocks.",
+            "Give a different text, or connect the two blocks.",
         ),
     ],
 )
-def test_a_refusal_says_what_to_do_where_its_kind_alone_does_not(verb: Verb, recovery: str) -> None:
-    assert refused(verb).recovery == recovery
+def test_a_refusal_has_a_specific_recovery_where_needed(
+    operation: Operation, recovery: str
+) -> None:
+    assert refused(operation).recovery == recovery
 
 
 @pytest.mark.parametrize(
-    "verb",
+    "operation",
     [
         learn(content="x" * 40),
         learn(tags=["a", " a", "b"]),
@@ -454,5 +458,5 @@ def test_a_refusal_says_what_to_do_where_its_kind_alone_does_not(verb: Verb, rec
         retract("l8", reason="1234"),
     ],
 )
-def test_what_just_fits_is_taken(verb: Verb) -> None:
-    assert verb(space()) is not None
+def test_values_at_the_limits_are_accepted(operation: Operation) -> None:
+    assert operation(space()) is not None

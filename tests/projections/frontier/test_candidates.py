@@ -18,7 +18,7 @@ held = st.sets(st.tuples(st.integers(0, COUNT - 1), st.integers(0, 8)), max_size
 
 
 def plainly(holdings: set[tuple[int, int]], most_holders: int) -> dict[int, int]:
-    """Return the weight of every pair, by its key, one thing after the other."""
+    """Return the weight of every pair, by its key, computed thing by thing."""
     holders = defaultdict(list)
     for holder, thing in sorted(holdings):
         holders[thing].append(holder)
@@ -40,8 +40,8 @@ def test_ties_are_those_of_counting_thing_by_thing_in_any_order(
     columns = np.array(listed, dtype=np.int64).reshape(-1, 2)
     policy = evolve(DEFAULT, frontier_postings=most_holders)
     found = tied(Holdings(columns[:, 0], columns[:, 1]), count=COUNT, policy=policy)
-    told = dict(zip(found.keys.tolist(), found.weights.tolist(), strict=True))
-    assert told == plainly(holdings, most_holders)
+    answer = dict(zip(found.keys.tolist(), found.weights.tolist(), strict=True))
+    assert answer == plainly(holdings, most_holders)
 
 
 def test_the_rarer_the_tie_the_more_it_weighs() -> None:
@@ -50,7 +50,7 @@ def test_the_rarer_the_tie_the_more_it_weighs() -> None:
     assert weights[-1] > 0
 
 
-def test_so_many_pairs_as_a_space_may_have_come_from_the_rarest_things() -> None:
+def test_the_limit_of_pairs_is_filled_from_the_rarest_things() -> None:
     count, strides = 3000, (1, 7, 11, 13, 17, 19)
     places = np.arange(count)
     common = [(places * stride % count) // 60 + 10_000 * stride for stride in strides]

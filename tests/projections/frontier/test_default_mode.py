@@ -1,4 +1,4 @@
-"""What holds of the default frontier after any history."""
+"""Properties of the default frontier after any history."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.adapters.analysts.absent import NoAnalyst
-from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.hashing import HashEmbedder
-from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.inprocess.snapshot import SyncView
+from mnemic.adapters.inprocess.view import SyncView
 from mnemic.adapters.stores.memory import MemoryStore
-from mnemic.kernel.composition import CONSUMES, LABELS
+from mnemic.adapters.system.clocks import ManualClock
+from mnemic.adapters.system.entropy import SeededEntropy
+from mnemic.kernel.model.compositions import CONSUMES, LABELS
 from mnemic.kernel.policy import DEFAULT
 from mnemic.kernel.results import Frontier
 from mnemic.projections.frontier import pairs, sets
-from mnemic.projections.views import View
+from mnemic.projections.view import View
 
 WORDS = ("harbour", "light", "bell", "rope", "glass", "mast", "wall", "storm", "chart", "pilot")
 BLOCKS = 7
@@ -52,7 +52,7 @@ histories = st.tuples(
 
 
 class Story:
-    """A memory with one open session, in which a history happens step by step."""
+    """A memory with one open session, to which a history is applied step by step."""
 
     def __init__(self, blocks: list[dict[str, Any]]) -> None:
         self.store, self.clock = MemoryStore(), ManualClock()
@@ -81,7 +81,7 @@ class Story:
             zone=fields["zone"],
         ).block_id
 
-    def happen(self, step: tuple[Any, ...]) -> None:
+    def apply(self, step: tuple[Any, ...]) -> None:
         memory, ids = self.memory, self.ids
         match step:
             case "compose", members, consume:
@@ -105,23 +105,23 @@ class Story:
                     self.clock.advance(hours=1)
                     memory.outcome([ids[0]], 0.4)
             case _:
-                """A label or an end that is not there: nothing happens."""
+                """A label or session end without its target: no effect."""
 
     def _all_active(self, *places: int) -> bool:
         return all(self.memory.block(self.ids[place]).status == "active" for place in places)
 
 
 def view_of(known: SyncView) -> View:
-    """Return the view behind a door: the projection has no door of its own."""
+    """Return the view behind a facade: the projection itself is not public."""
     return known._view()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
 
 @contextmanager
-def told(history: tuple[list[dict[str, Any]], list[tuple[Any, ...]]]) -> Generator[Story]:
+def played(history: tuple[list[dict[str, Any]], list[tuple[Any, ...]]]) -> Generator[Story]:
     blocks, steps = history
     story = Story(blocks)
     for each in steps:
-        story.happen(each)
+        story.apply(each)
     with story.memory:
         yield story
 
@@ -135,10 +135,10 @@ def ask(memory: Any, size: int | str = "any") -> Frontier:
     return found
 
 
-@settings(max_examples=40)
+@settings(max_examples=settings().max_examples * 2 // 3)
 @given(history=histories)
 def test_no_score_exceeds_the_ceiling_of_any_member(history: Any) -> None:
-    with told(history) as story:
+    with played(history) as story:
         for each in ask(story.memory).candidates:
             shown = each.to_dict()
             zones = [story.memory.block(block).zone for block in shown["block_ids"]]
@@ -147,12 +147,12 @@ def test_no_score_exceeds_the_ceiling_of_any_member(history: Any) -> None:
             assert (shown["limited_by"] is None) == (min(ceilings) == 1.0)
 
 
-@settings(max_examples=40)
+@settings(max_examples=settings().max_examples * 2 // 3)
 @given(history=histories, number=st.integers(0, 50), more=st.sets(places))
-def test_composing_a_set_and_more_removes_it_and_nothing_brings_it_back(
+def test_a_composed_set_never_returns_to_the_frontier(
     history: Any, number: int, more: set[int]
 ) -> None:
-    with told(history) as story:
+    with played(history) as story:
         before = everything(ask(story.memory))
         if not before:
             return
@@ -162,29 +162,29 @@ def test_composing_a_set_and_more_removes_it_and_nothing_brings_it_back(
         assert chosen not in after
 
 
-@settings(max_examples=40)
+@settings(max_examples=settings().max_examples * 2 // 3)
 @given(history=histories, later=st.lists(step, max_size=6))
-def test_what_comes_later_never_changes_an_earlier_frontier(history: Any, later: Any) -> None:
-    with told(history) as story:
+def test_later_events_never_change_an_earlier_frontier(history: Any, later: Any) -> None:
+    with played(history) as story:
         version = story.memory.status().version
         before = ask(story.memory)
         assert ask(story.memory.as_of(version=version)).candidates == before.candidates
         for each in later:
-            story.happen(each)
+            story.apply(each)
         assert ask(story.memory.as_of(version=version)).candidates == before.candidates
 
 
-@settings(max_examples=25)
+@settings(max_examples=settings().max_examples * 5 // 12)
 @given(history=histories)
-def test_a_handle_that_folds_the_log_afresh_tells_the_same_frontier(history: Any) -> None:
-    with told(history) as story, story.opened("reader") as other:
+def test_a_replay_of_the_log_gives_the_same_frontier(history: Any) -> None:
+    with played(history) as story, story.opened("reader") as other:
         assert ask(other) == ask(story.memory)
 
 
-@settings(max_examples=25)
+@settings(max_examples=settings().max_examples * 5 // 12)
 @given(history=histories)
 def test_the_order_of_members_changes_nothing(history: Any) -> None:
-    with told(history) as story:
+    with played(history) as story:
         view = view_of(story.memory.as_of(version=story.memory.status().version))
         field = pairs.field(view)
         if len(field.blocks.numbers) < 3:
@@ -194,9 +194,9 @@ def test_the_order_of_members_changes_nothing(history: Any) -> None:
         assert field.place(0, 1) == field.place(1, 0)
 
 
-@settings(max_examples=25)
+@settings(max_examples=settings().max_examples * 5 // 12)
 @given(history=histories)
-def test_pairs_of_any_size_are_the_pairs(history: Any) -> None:
-    with told(history) as story:
+def test_pairs_among_sets_of_any_size_equal_those_of_size_two(history: Any) -> None:
+    with played(history) as story:
         mixed = [each for each in ask(story.memory).candidates if each.to_dict()["kind"] == "pair"]
         assert tuple(mixed) == ask(story.memory, 2).candidates

@@ -1,6 +1,6 @@
-"""A small memory into which sets were planted that hold an answer together, and no part of them.
+"""A small memory with planted sets that answer a question only together.
 
-The large one, against other ways to look for them, is ``benchmarks/frontier.py``.
+The large one, compared with other methods, is ``benchmarks/frontier.py``.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Iterator
 import pytest
 
 from mnemic.adapters.analysts.absent import NoAnalyst
-from mnemic.adapters.clocks import ManualClock
 from mnemic.adapters.embedders.hashing import HashEmbedder
-from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.system.clocks import ManualClock
+from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.results import Frontier
 
 PEOPLE = ("baker", "pilot", "nurse", "miner", "tailor", "judge", "cook", "groom", "scribe", "clerk")
@@ -61,7 +61,7 @@ class World:
         return self.memory.learn(text, tags=tags).block_id
 
     def plant(self) -> dict[str, frozenset[str]]:
-        """Return the planted pairs by what ties them."""
+        """Return the planted pairs by the kind of their tie."""
         tags = {"tag": ("case-7",)}
         found = {
             tie: [self.learn(text, tags.get(tie, ())) for text in texts]
@@ -84,16 +84,16 @@ def sets(frontier: Frontier) -> list[frozenset[str]]:
     return [frozenset(each.to_dict()["block_ids"]) for each in frontier.candidates]
 
 
-def test_planted_pairs_are_among_the_first_ten_whatever_ties_them(world: World) -> None:
+def test_planted_pairs_of_every_kind_of_tie_are_among_the_first_ten(world: World) -> None:
     planted = world.plant()
     assert set(planted.values()) <= set(sets(world.memory.frontier(limit=10)))
 
 
-def test_mode_classic_sees_no_ties_but_words_and_tags(world: World) -> None:
+def test_mode_classic_finds_ties_by_words_and_tags_only(world: World) -> None:
     planted = world.plant()
     classic = world.memory.frontier(mode="classic", limit=1000).candidates
-    told = [each.to_dict() for each in classic]
-    pairs = {frozenset((each["first_id"], each["second_id"])) for each in told}
+    answer = [each.to_dict() for each in classic]
+    pairs = {frozenset((each["first_id"], each["second_id"])) for each in answer}
     assert {tie for tie, pair in planted.items() if pair in pairs} == {"name", "tag"}
 
 
@@ -103,7 +103,7 @@ def test_a_planted_chain_of_three_leads_the_queue_of_threes(world: World) -> Non
     assert sets(world.memory.frontier(size=3))[0] == chain
 
 
-def test_the_frontier_of_a_decision_knows_nothing_of_what_came_later(world: World) -> None:
+def test_the_frontier_at_a_decision_ignores_later_events(world: World) -> None:
     planted = world.plant()
     then = world.memory.frontier(limit=1000)
     decision = world.memory.recall("what next?").decision_id
@@ -119,11 +119,11 @@ def test_the_frontier_of_a_decision_knows_nothing_of_what_came_later(world: Worl
 
     assert again.candidates == then.candidates
     assert not frozenset(later) & frozenset().union(*sets(again))
-    assert [frozenset(each.block_ids) for each in again.hindsight] == [planted["name"]]
+    assert [frozenset(each.block_ids) for each in again.calibration] == [planted["name"]]
     assert planted["name"] not in sets(world.memory.frontier(limit=1000))
 
 
-def test_a_member_from_outside_takes_its_pair_below_the_one_that_is_trusted(world: World) -> None:
+def test_a_pair_with_an_untrusted_member_ranks_below_a_trusted_pair(world: World) -> None:
     twins = [frozenset(map(world.learn, texts)) for texts in TWINS]
     world.memory.consolidate()
     before = sets(world.memory.frontier(limit=10))

@@ -1,4 +1,4 @@
-"""Structural fit: the web of typed relations, apart from what anybody says."""
+"""Structural fit: typed relations alone, whatever the texts say."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.kernel.arithmetic import NANO
+from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.policy import Policy
 from mnemic.projections.frontier.structure import Bag, Likeness, fit
 
@@ -35,7 +35,7 @@ def memory() -> Generator[SyncMemory]:
 
 
 def web(memory: SyncMemory, name: str, edges: tuple[Edge, ...]) -> list[str]:
-    """Learn a few blocks, tie them, and return their ids."""
+    """Learn a few blocks, connect them, and return their ids."""
     size = 1 + max(max(source, target) for source, target, _ in edges)
     ids: list[str] = [memory.learn(f"{name} {letter}").block_id for letter in "abcdefgh"[:size]]
     memory.consolidate()
@@ -49,12 +49,12 @@ def structural_fit(memory: SyncMemory, a: str, b: str) -> float | None:
 
 
 @pytest.mark.parametrize("edges", [CHAIN, FORK, CAUSES])
-def test_the_same_web_fits_wholly(memory: SyncMemory, edges: tuple[Edge, ...]) -> None:
+def test_equal_structures_have_a_fit_of_one(memory: SyncMemory, edges: tuple[Edge, ...]) -> None:
     one, two = web(memory, "one", edges), web(memory, "two", edges)
     assert [structural_fit(memory, a, b) for a, b in zip(one, two, strict=True)] == [1.0] * 3
 
 
-def test_the_same_relations_hung_together_otherwise_fit_less(memory: SyncMemory) -> None:
+def test_equal_relations_connected_differently_fit_less(memory: SyncMemory) -> None:
     chain, fork = web(memory, "chain", CHAIN), web(memory, "fork", FORK)
     alike = structural_fit(memory, chain[0], fork[0])
     assert alike is not None
@@ -77,7 +77,7 @@ def test_outcome_edges_have_no_direction(memory: SyncMemory) -> None:
     assert fits == [1.0] * 4
 
 
-def test_without_a_typed_edge_there_is_no_fit_rather_than_none(memory: SyncMemory) -> None:
+def test_without_a_typed_edge_fit_is_undefined_not_zero(memory: SyncMemory) -> None:
     typed, alike = web(memory, "typed", CHAIN), web(memory, "alike", ((0, 1, "similar"),))
     assert structural_fit(memory, typed[0], alike[0]) is None
     assert memory.analogies(alike[0]) == ()
@@ -91,13 +91,13 @@ def test_edges_to_archived_blocks_are_no_structure(memory: SyncMemory) -> None:
     assert alike < 1.0
 
 
-def test_what_looks_alike_and_stands_otherwise_is_appearance(memory: SyncMemory) -> None:
+def test_similar_surface_without_similar_structure_is_appearance(memory: SyncMemory) -> None:
     chain = web(memory, "the pump in the cellar leaks", CHAIN)
     causes = web(memory, "the pump in the cellar drips", CAUSES)
     assert memory.compare(chain[0], causes[0]).quadrant == "appearance"
 
 
-def test_an_analogy_is_found_by_its_web_and_not_by_its_words(memory: SyncMemory) -> None:
+def test_an_analogy_is_found_by_structure_not_by_words(memory: SyncMemory) -> None:
     sun = web(memory, "sun", CAUSES)
     atom = web(memory, "nucleus", CAUSES)
     web(memory, "planet", CHAIN)
@@ -121,7 +121,7 @@ def test_fit_is_symmetric_and_within_its_range(a: Bag, b: Bag) -> None:
 
 
 @given(bags)
-def test_a_web_fits_itself(a: Bag) -> None:
+def test_a_structure_fits_itself(a: Bag) -> None:
     assert fit(a, a) == (NANO if a else None)
 
 
@@ -135,5 +135,5 @@ def test_a_web_fits_itself(a: Bag) -> None:
         (None, 0, "anomaly"),
     ],
 )
-def test_quadrants_end_where_they_say(alike: int | None, surface: int, quadrant: str) -> None:
+def test_quadrant_boundaries(alike: int | None, surface: int, quadrant: str) -> None:
     assert Likeness(fit=alike, surface=surface).quadrant == quadrant

@@ -4,16 +4,16 @@ import attrs
 import numpy as np
 import pytest
 
-from mnemic.kernel.arithmetic import NANO, nano
+from mnemic.kernel.numeric.arithmetic import NANO, nano
 from mnemic.kernel.policy import DEFAULT
-from mnemic.projections.recipes import CURRENT, RECIPES, context
-from tests.projections.talks import Talk
+from mnemic.projections.retrieval.recipes import CONTEXT, CURRENT, RECIPES, exact_scoring
+from tests.projections.scripted_state import Talk
 
 MILD = attrs.evolve(DEFAULT, name="mild", relevance_floor=0.0, relevance_rank=1)
 
 
 def bees(talk: Talk) -> list[int]:
-    """Return which blocks the words of a question about bees find."""
+    """Return which blocks match the words of a question about bees."""
     return np.flatnonzero(talk.part("lexical", "bees")).tolist()
 
 
@@ -93,7 +93,7 @@ def test_words_of_a_forgotten_neighbour_count_nothing() -> None:
         ("Annotated plants", [0, 0, 0]),
     ],
 )
-def test_who_is_named_counts_with_what_they_said(query: str, named: list[int]) -> None:
+def test_texts_of_a_named_author_match(query: str, named: list[int]) -> None:
     talk = Talk()
     talk.say("I planted beans", author="Ann")
     talk.say("I planted peas", author="Ben Hale")
@@ -101,7 +101,7 @@ def test_who_is_named_counts_with_what_they_said(query: str, named: list[int]) -
     assert talk.part("author", query) == [one * NANO for one in named]
 
 
-def test_whoever_said_nothing_that_is_alive_cannot_be_named() -> None:
+def test_an_author_without_a_live_text_is_not_matched() -> None:
     talk = Talk()
     talk.say("bees like Ann", author="Ann")
     talk.say("Ann likes bees", author="Ben")
@@ -147,7 +147,7 @@ def test_rarity_as_of_a_version_is_what_it_was() -> None:
     assert talk.part("rarity", "bees", version=version) == then
 
 
-def test_what_was_said_before_is_less_unusual_than_what_was_not() -> None:
+def test_repeated_words_are_less_rare_than_new_ones() -> None:
     talk = Talk()
     for content in ("bees hum", "bees hum", "ocarinas whistle", "the"):
         talk.say(content, category="knowledge")
@@ -155,7 +155,7 @@ def test_what_was_said_before_is_less_unusual_than_what_was_not() -> None:
     assert new > again > wordless == 0
 
 
-def test_rare_words_alone_answer_nothing() -> None:
+def test_rare_words_alone_do_not_match() -> None:
     talk = Talk()
     talk.say("ocarinas whistle", category="knowledge")
     match = talk.match("bees")
@@ -170,33 +170,36 @@ def test_of_two_near_duplicates_the_newer_matches_better() -> None:
     talk = Talk()
     talk.say("the timeout is thirty seconds, thirty", category="knowledge")
     talk.say("the timeout is sixty seconds by now", category="knowledge")
-    before = talk.match("timeout seconds thirty").strength.tolist()
+    before = talk.match("timeout seconds thirty", recipe=CONTEXT).strength.tolist()
     talk.note(0, 1)
-    after = talk.match("timeout seconds thirty").strength.tolist()
+    after = talk.match("timeout seconds thirty", recipe=CONTEXT).strength.tolist()
     assert before[0] > before[1]
     assert after == [before[1] - 1_000_000, before[1]]
-    assert talk.part("corrected", "timeout seconds thirty") == [before[0] - after[0], 0]
+    assert talk.part("corrected", "timeout seconds thirty", recipe=CONTEXT) == [
+        before[0] - after[0],
+        0,
+    ]
 
 
-def test_of_several_versions_each_stands_below_the_next() -> None:
+def test_each_of_several_versions_ranks_below_the_next() -> None:
     talk = Talk()
     for content in ("timeout ten ten", "timeout twenty ten", "timeout thirty"):
         talk.say(content, category="knowledge")
     talk.note(0, 1)
     talk.note(1, 2)
-    oldest, older, newest = talk.match("timeout ten").strength.tolist()
+    oldest, older, newest = talk.match("timeout ten", recipe=CONTEXT).strength.tolist()
     assert (older, oldest) == (newest - 1_000_000, newest - 2_000_000)
 
 
-def test_what_is_said_again_is_newer_than_what_came_between() -> None:
+def test_a_repeated_text_counts_as_newer_than_those_between() -> None:
     talk = Talk()
     talk.say("timeout ten ten", category="knowledge")
     talk.say("timeout twenty", category="knowledge")
     talk.note(0, 1)
     talk.forget(0)
     talk.say("timeout ten ten", category="knowledge", block=0)
-    assert talk.part("corrected", "timeout ten") == [0, 0]
-    assert talk.part("corrected", "timeout twenty")[1] > 0
+    assert talk.part("corrected", "timeout ten", recipe=CONTEXT) == [0, 0]
+    assert talk.part("corrected", "timeout twenty", recipe=CONTEXT)[1] > 0
 
 
 # --- the sum and the curve --------------------------------------------------------------------
@@ -208,7 +211,7 @@ def test_the_strength_is_the_weighted_sum_of_the_parts() -> None:
     talk.say("a porch", minute=1, vector=(0.6, 0.8))
     match = talk.match("Ann's bees on 7 May", vector=(1.0, 0.0))
     weights = CURRENT.weights(DEFAULT)
-    rows = zip(*(part.tolist() for part in match.parts), strict=True)
+    rows = zip(*(part.tolist() for part in match.rows(np.arange(2))), strict=True)
     sums = [sum(w * v for w, v in zip(weights, row, strict=True)) for row in rows]
     assert match.strength.tolist() == [(total + NANO // 2) // NANO for total in sums]
 
@@ -216,10 +219,10 @@ def test_the_strength_is_the_weighted_sum_of_the_parts() -> None:
 @pytest.mark.parametrize(
     ("eligible", "rank"), [(0, 3), (1, 3), (39, 3), (40, 4), (119, 11), (120, 12), (100_000, 12)]
 )
-def test_a_tenth_of_a_small_memory_stands_out_and_twelve_of_a_large_one(
+def test_the_reference_rank_is_a_tenth_of_a_small_memory_and_twelve_in_a_large_one(
     eligible: int, rank: int
 ) -> None:
-    assert context.reference_rank(DEFAULT, eligible) == rank
+    assert exact_scoring.reference_rank(DEFAULT, eligible) == rank
 
 
 def test_the_strength_at_the_rank_is_half_relevant() -> None:
@@ -231,7 +234,7 @@ def test_the_strength_at_the_rank_is_half_relevant() -> None:
     assert relevance[0] == NANO // 2 > relevance[1]
 
 
-def test_where_little_is_known_a_weak_match_stays_weak() -> None:
+def test_a_weak_match_stays_weak_in_a_small_memory() -> None:
     talk = Talk()
     talk.say("bees, cakes, porches, rivers and a great many other things", category="knowledge")
     match = talk.match("who ate cake by candlelight when winter came over green hills")
@@ -253,8 +256,9 @@ def test_any_question_to_any_memory_has_a_match(
         talk.say(content, minute=None)
     match = talk.match(query, vector=(1.0, 0.0), recipe=RECIPES[recipe])
     relevance = match.relevance(np.arange(len(said)))
-    assert [len(part) for part in match.parts] == [len(said)] * len(RECIPES[recipe].parts)
-    assert all(0 <= value <= NANO for part in (*match.parts, relevance) for value in part)
+    parts = match.rows(np.arange(len(said)))
+    assert [len(part) for part in parts] == [len(said)] * len(RECIPES[recipe].parts)
+    assert all(0 <= value <= NANO for part in (*parts, relevance) for value in part)
 
 
 def test_nothing_matches_where_every_text_is_archived() -> None:
@@ -262,11 +266,11 @@ def test_nothing_matches_where_every_text_is_archived() -> None:
     talk.say("bees")
     talk.forget(0)
     match = talk.match("bees in May", vector=(1.0, 0.0))
-    assert [part.tolist() for part in match.parts] == [[]] * len(CURRENT.parts)
+    assert [part.tolist() for part in match.rows(np.arange(0))] == [[]] * len(CURRENT.parts)
     assert match.candidates(talk.view()).tolist() == []
 
 
-def test_an_erased_text_takes_no_part() -> None:
+def test_an_erased_text_does_not_match() -> None:
     talk = Talk()
     talk.say("bees", author="Ann")
     talk.say("porch", author="Ben")

@@ -7,8 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.kernel.scoring import UNKNOWN
-from mnemic.projections.recipes.dates import Dates, Day, closeness, named
+from mnemic.kernel.scoring.signals import UNKNOWN
+from mnemic.projections.retrieval.recipes.dates import (
+    Dates,
+    Day,
+    closeness,
+    named,
+)
 from mnemic.specs.reference import dates as reference
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -17,7 +22,7 @@ LONG_AGO_US, FAR_US = -62_135_596_800_000_000, 253_402_300_799_999_999
 INSTANTS = st.lists(st.integers(LONG_AGO_US, FAR_US), max_size=4) | st.lists(
     st.integers(1_672_000_000_000_000, 1_705_000_000_000_000), max_size=9
 )
-"""At any time, or within a good year."""
+"""At any time, or within about a year."""
 
 
 @pytest.mark.parametrize(
@@ -60,7 +65,7 @@ PIECES = (
     st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from((" ", "  ", "", ". ", "\t")))),
     INSTANTS,
 )
-def test_closeness_is_what_the_reference_reads_word_by_word(
+def test_closeness_equals_the_plain_reference(
     pieces: list[tuple[str, str]], created_us: list[int]
 ) -> None:
     text = "".join(piece + gap for piece, gap in pieces)
@@ -79,7 +84,7 @@ def test_every_month_is_close_to_itself_and_to_no_other(month: int) -> None:
     assert found == [500_000_000 if each == month else 0 for each in range(1, 13)]
 
 
-def test_a_long_question_full_of_months_is_read_at_once() -> None:
+def test_a_long_question_full_of_months_is_parsed_fast() -> None:
     assert len(named("1 May, " * 4000).days) == 4000
 
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.kernel.arithmetic import NANO
-from mnemic.projections.recipes.match import Curve, nth_best
+from mnemic.kernel.numeric.arithmetic import NANO
+from mnemic.projections.retrieval.recipes.match import Curve, nth_best
 
 STRENGTHS = st.lists(st.integers(min_value=0, max_value=NANO), max_size=30)
 CURVES = st.builds(
@@ -49,7 +49,7 @@ def test_the_ends_of_a_steep_curve_are_flat() -> None:
     assert curve(numbers(0, NANO)).tolist() == [0, NANO]
 
 
-def test_a_curve_of_nothing_is_nothing() -> None:
+def test_a_curve_of_an_empty_array_is_empty() -> None:
     assert Curve(reference=0, width=1)(numbers()).tolist() == []
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.kernel.clock import ActiveClock
-from mnemic.kernel.identity import SessionId
+from mnemic.kernel.model.identity import SessionId
 from mnemic.specs.reference.clock import PlainClock
 from mnemic.specs.strategies.clocks import HOUR_US, Tick, sessions
 
@@ -37,7 +37,7 @@ def kernel_readings(ticks: list[Tick], gap_us: int) -> list[int]:
 
 
 @given(ticks=sessions(), gap_us=GAPS)
-def test_active_time_agrees_whatever_the_clock_does(ticks: list[Tick], gap_us: int) -> None:
+def test_active_time_agrees_for_any_clock(ticks: list[Tick], gap_us: int) -> None:
     assert plain_readings(ticks, gap_us) == kernel_readings(ticks, gap_us)
 
 
@@ -49,7 +49,7 @@ def test_active_time_never_decreases_nor_leaps_over_a_gap(ticks: list[Tick], gap
 
 
 @given(ticks=sessions(), gap_us=GAPS)
-def test_two_sessions_at_work_together_make_no_more_time_than_the_clock_on_the_wall(
+def test_concurrent_sessions_add_no_more_than_wall_clock_time(
     ticks: list[Tick], gap_us: int
 ) -> None:
     ahead = sorted(ticks, key=lambda tick: tick.now_us)

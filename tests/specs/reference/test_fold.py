@@ -6,13 +6,18 @@ import attrs
 import pytest
 
 from mnemic.kernel import events as happened
-from mnemic.kernel.arithmetic import NANO, nano
 from mnemic.kernel.events import Answer, AnswerRow, Event, Recorded
-from mnemic.kernel.identity import BlockId, CommandId, SessionId
+from mnemic.kernel.model.identity import BlockId, CommandId, SessionId
+from mnemic.kernel.model.texts import (
+    AnalysisText,
+    BlockText,
+    Embedding,
+    Question,
+    Remark,
+)
+from mnemic.kernel.numeric.arithmetic import NANO, nano
 from mnemic.kernel.policy import DEFAULT, Policy
-from mnemic.kernel.texts import AnalysisText, BlockText, Embedding, Question, Remark
-from mnemic.specs.reference.erasure import erased
-from mnemic.specs.reference.fold import PlainState, fold
+from mnemic.specs.reference.fold import PlainState, erased, fold
 from mnemic.specs.reference.records import PlainEdge
 
 A, B, C, D = (BlockId(letter * 16) for letter in "abcd")
@@ -20,7 +25,7 @@ HALF = NANO // 2
 
 
 class Story:
-    """Events one after the other, an active microsecond apart."""
+    """A log of events, one active microsecond apart."""
 
     def __init__(self, policy: Policy = DEFAULT) -> None:
         self.state = PlainState()
@@ -110,7 +115,7 @@ def recalled(
     )
 
 
-def test_a_promotion_reinforces_once_at_its_hour() -> None:
+def test_a_promotion_counts_as_one_reinforcement() -> None:
     block = Story().active(A).state.blocks[A]
     assert (block.status, block.reinforcements, block.reinforced_us, block.rate) == (
         "active",
@@ -139,13 +144,14 @@ def test_a_block_learned_again_starts_over_but_keeps_what_it_earned() -> None:
         vector=None,
         tier_rate=0,
         learned_version=8,
+        said_version=8,
         learned_us=8,
         created_at_us=8_000_000,
     )
     assert (before.alpha, before.retrievals, before.number) == (nano(1.5), 1, 0)
 
 
-def test_a_block_without_a_date_was_said_when_it_was_learned_unless_nobody_knows() -> None:
+def test_a_block_without_a_date_dates_from_learning_unless_unknown() -> None:
     undated = attrs.evolve(learned(B), undated=True)
     dated = attrs.evolve(learned(C), created_at_us=5)
     blocks = Story().then(learned(A), undated, dated).state.blocks
@@ -162,7 +168,7 @@ def test_a_successor_takes_over_evidence_tags_and_edges_as_listed() -> None:
     story.then(learned(B, "x"), promoted(B, "q", supersession=handover))
     old, new = story.state.blocks[A], story.state.blocks[B]
     assert (old.status, old.reason, old.successor) == ("archived", "superseded", B)
-    # Its own first, then the old one's in order, as many as fit.
+    # Its own tags first, then the old one's in order, as many as fit.
     assert new.tags == ("p", "q", "x")
     assert (new.alpha, new.beta, new.retrievals) == (HALF + 7, HALF + 8, 9)
     assert (new.rate, new.tier_rate) == (1_000_000, 1_000_000)
@@ -190,7 +196,7 @@ def test_a_successor_takes_over_evidence_tags_and_edges_as_listed() -> None:
     ],
     ids=lambda event: type(event).__name__,
 )
-def test_whoever_is_archived_loses_edges_pending_connections_and_staged_pairs(
+def test_an_archived_block_loses_edges_pending_connections_and_staged_pairs(
     event: Event,
 ) -> None:
     story = (
@@ -215,7 +221,7 @@ def test_a_note_stays_unless_another_is_given() -> None:
     assert story.state.edges[A, B].note == "because"
 
 
-def test_a_disconnected_pair_is_barred_until_somebody_connects_it_again() -> None:
+def test_a_disconnected_pair_is_barred_until_connected_again() -> None:
     story = (
         Story().active(A, B).then(connected(A, B), happened.EdgeDisconnected(source=B, target=A))
     )
@@ -232,7 +238,7 @@ def test_deferring_again_goes_to_the_end_of_the_queue() -> None:
     assert list(Story().active(A, B, C, D).then(*waits).state.pending) == [(C, D), (A, B)]
 
 
-def test_what_is_displaced_goes_before_what_displaces_it_comes() -> None:
+def test_a_displaced_edge_is_removed_before_the_new_one_is_added() -> None:
     link = happened.Link(source=A, target=C, weight=HALF, displaced=((A, B),))
     story = (
         Story()
@@ -283,7 +289,7 @@ def test_pairs_are_staged_by_session_and_unstaged_by_an_edge() -> None:
     }
 
 
-def test_pairs_would_go_by_the_fewest_sessions_then_the_oldest_then_by_id() -> None:
+def test_pairs_are_evicted_by_fewest_sessions_then_age_then_id() -> None:
     story = Story().active(A, B, C)
     story.then(recalled(staged=((0, 1),)), recalled(staged=((1, 2), (0, 2), (0, 1))))
     assert story.state.staging_order() == [(A, C), (B, C), (A, B)]
@@ -353,7 +359,7 @@ def test_vectors_change_when_the_embedder_is_adopted_and_not_before() -> None:
 
 
 def handed_on() -> Story:
-    """A's tags have gone to B, and from B to C; a note of A's stands on an edge."""
+    """A's tags were moved to B, and from B to C; an edge has a note of A."""
     story = Story().then(learned(A, "secret"), promoted(A)).active(D)
     for old, new in ((A, B), (B, C)):
         handover = happened.Supersession(old=old, new=new)
@@ -361,7 +367,7 @@ def handed_on() -> Story:
     return story
 
 
-def test_erased_words_leave_nothing_behind_in_those_who_took_them_over() -> None:
+def test_erased_texts_leave_nothing_in_successors() -> None:
     story = handed_on()
     assert story.state.blocks[C].tags == ("of-b", "of-c", "secret")
     story.then(happened.BlockErased(block_id=A))
@@ -374,13 +380,13 @@ def test_erased_words_leave_nothing_behind_in_those_who_took_them_over() -> None
     assert (erasee.content, erasee.vector, erasee.successor) == (None, None, B)
 
 
-def test_a_state_after_an_erasure_is_what_the_erased_log_stands_for() -> None:
+def test_the_state_after_an_erasure_equals_that_of_the_erased_log() -> None:
     story = handed_on().then(happened.BlockErased(block_id=A), learned(A, "again"))
     assert fold(story.state.log).snapshot() == story.state.snapshot()
     assert story.state.blocks[A].content is not None
 
 
-def test_erasing_a_space_takes_every_word_and_leaves_every_fact() -> None:
+def test_erasing_a_space_removes_all_text_and_keeps_all_facts() -> None:
     story = handed_on()
     before = story.state.snapshot()
     story.then(happened.SpaceErased())
@@ -392,14 +398,14 @@ def test_erasing_a_space_takes_every_word_and_leaves_every_fact() -> None:
     ]
 
 
-def test_only_the_owner_s_words_are_struck_from_a_log() -> None:
+def test_only_payloads_of_the_owner_are_removed_from_a_log() -> None:
     log = handed_on().state.log
     struck = erased(log, owner=A)
     changed = [new.event for old, new in zip(log, struck, strict=True) if old != new]
     assert [type(event).__name__ for event in changed] == ["BlockLearned", "BlocksPromoted"]
 
 
-def test_a_copy_goes_its_own_way() -> None:
+def test_a_copy_is_independent() -> None:
     story = Story().active(A)
     before = story.state.snapshot()
     story.state.copy().archive(A, "forgotten")

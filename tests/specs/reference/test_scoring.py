@@ -1,15 +1,21 @@
-"""The reference's formulas and the kernel's, over everything that they may be given."""
+"""Formulas of the reference and of the kernel, compared over their whole domain."""
 
 from __future__ import annotations
 
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mnemic.kernel import decay, vectors
-from mnemic.kernel import scoring as kernel
-from mnemic.kernel.arithmetic import MICROS_PER_HOUR, NANO, decayed, nano
+from mnemic.kernel.model import vectors
+from mnemic.kernel.model.vectors import Vector
+from mnemic.kernel.numeric.arithmetic import (
+    MICROS_PER_HOUR,
+    NANO,
+    decayed,
+    nano,
+)
 from mnemic.kernel.policy import DEFAULT, ELFMEM, Policy
-from mnemic.kernel.vectors import Vector
+from mnemic.kernel.scoring import decay
+from mnemic.kernel.scoring import signals as kernel
 from mnemic.specs.reference import scoring as reference
 from mnemic.specs.strategies.texts import categories, tags
 from mnemic.specs.strategies.vectors import at_cosine, cosines, embeddings
@@ -54,13 +60,13 @@ def test_cosines_agree(a: Vector, b: Vector) -> None:
 
 
 @given(cosine=cosines())
-def test_a_vector_lies_where_it_was_wanted(cosine: float) -> None:
+def test_a_vector_has_the_requested_cosine(cosine: float) -> None:
     # The grid of stored vectors moves a cosine by at most 5e-4.
     assert abs(vectors.cosine(*at_cosine(cosine)) - nano(cosine)) <= 500_000
 
 
 @given(rate=st.integers(min_value=0, max_value=NANO), idle_us=moments, weight=units)
-def test_what_time_leaves_agrees(rate: int, idle_us: int, weight: int) -> None:
+def test_effective_weights_agree(rate: int, idle_us: int, weight: int) -> None:
     assert reference.what_is_left(rate, idle_us) == decayed(rate, idle_us)
     left = reference.effective_weight(weight, rate, idle_us)
     assert left == decay.effective_weight(weight, rate, idle_us)
@@ -103,9 +109,7 @@ def test_scores_agree_and_never_fall_when_a_signal_rises(
 
 
 @given(threshold=st.integers(min_value=1, max_value=NANO), rate=st.integers(10_000, 50_000_000))
-def test_the_first_moment_below_is_below_and_the_one_before_is_not(
-    threshold: int, rate: int
-) -> None:
+def test_the_first_hour_below_a_threshold_is_exact(threshold: int, rate: int) -> None:
     def left(idle_us: int) -> int:
         return reference.what_is_left(rate, idle_us * MICROS_PER_HOUR)
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.kernel.arithmetic import MICROS_PER_HOUR, nano
 from mnemic.kernel.events import Recorded
-from mnemic.kernel.identity import BlockId, CommandId
+from mnemic.kernel.model.identity import BlockId, CommandId
+from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR, nano
 from mnemic.specs.reference.fold import PlainState
 from mnemic.specs.reference.records import PlainBlock
 from mnemic.specs.reference.upkeep import expected_curate
@@ -16,7 +16,7 @@ EVIDENCE = st.sampled_from((nano(0.5), nano(1.5), nano(7.25)))
 
 @st.composite
 def states(draw: st.DrawFn) -> PlainState:
-    """Active blocks of every strength, some of them reinforced at this very hour."""
+    """Active blocks of every strength, some of them reinforced at the current hour."""
     state = PlainState()
     for number in range(draw(st.integers(min_value=1, max_value=9))):
         block = BlockId(f"{number:016d}")
@@ -38,7 +38,7 @@ def states(draw: st.DrawFn) -> PlainState:
 
 @given(state=states())
 def test_a_sweep_twice_at_one_hour_is_a_sweep_once(state: PlainState) -> None:
-    """What the first reinforces moves the scale of the others, and with it who is best."""
+    """The first sweep changes the scale of reinforcement, and so the ranking of blocks."""
     swept = expected_curate(state, NOW_US, 0)
     if swept is not None:
         state.apply(

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import find, given
 from hypothesis import strategies as st
 
-from mnemic.kernel import vectors
-from mnemic.kernel.arithmetic import nano
+from mnemic.kernel.model import vectors
+from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.specs.strategies import clocks, commands, texts
 from mnemic.specs.strategies.vectors import PlaneEmbedder
 
@@ -17,7 +18,7 @@ def test_a_command_names_a_block_by_its_place_and_wraps_round(block: int) -> Non
 
 
 @given(content=texts.contents())
-def test_there_is_always_something_to_learn(content: str) -> None:
+def test_lessons_always_have_text(content: str) -> None:
     assert content.strip()
 
 
@@ -28,8 +29,9 @@ def test_a_crowd_is_larger_than_the_cap(history: list[commands.Command]) -> None
     assert len({lesson.content for lesson in crowd.lessons}) == 15
 
 
-def test_the_nasty_cases_come_up() -> None:
-    """Each of these has to be within reach of a search, or a bias has been lost."""
+@pytest.mark.extended
+def test_difficult_cases_are_generated() -> None:
+    """Hypothesis must be able to find each of these, or a bias of the strategies was lost."""
     none = st.just(None)
     for wanted in (
         lambda command: isinstance(command, commands.Connect) and command.source == command.target,
@@ -42,7 +44,7 @@ def test_the_nasty_cases_come_up() -> None:
 
 
 @given(ticks=clocks.sessions())
-def test_sessions_start_before_they_speak_and_end_once(ticks: list[clocks.Tick]) -> None:
+def test_sessions_start_before_their_events_and_end_once(ticks: list[clocks.Tick]) -> None:
     open_ones: set[str] = set()
     for tick in ticks:
         if tick.session is None:
@@ -56,7 +58,7 @@ def test_sessions_start_before_they_speak_and_end_once(ticks: list[clocks.Tick])
                 open_ones.remove(tick.session)
 
 
-def test_texts_of_the_plane_meet_at_the_bands() -> None:
+def test_plane_embedder_texts_have_cosines_at_the_bands() -> None:
     embedder = PlaneEmbedder()
     rows = embedder.embed([f"angle {turn}: x" for turn in (0, 317, 319, 450, 452, 1265, 1267)])
     placed = [vectors.quantise(row, dimension=embedder.DIMENSION) for row in rows]
@@ -66,6 +68,6 @@ def test_texts_of_the_plane_meet_at_the_bands() -> None:
     assert sides == [True, False, True, False, True, False]
 
 
-def test_the_same_text_lies_in_the_same_place() -> None:
+def test_the_same_text_has_the_same_plane_vector() -> None:
     first, second = (PlaneEmbedder().embed(["déjà vu", "angle 7: x"]) for _ in range(2))
     assert first.tolist() == second.tolist()

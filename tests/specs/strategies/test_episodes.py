@@ -1,4 +1,4 @@
-"""The nasty cases do occur: how often, over so many draws, each of them comes up."""
+"""The frequency of difficult cases in generated histories."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from mnemic.kernel import events as happened
-from mnemic.kernel.arithmetic import NANO, nano
+from mnemic.kernel.numeric.arithmetic import NANO, nano
 from mnemic.kernel.policy import DEFAULT
 from mnemic.specs.strategies import clocks, commands, episodes, texts, vectors
 from tests.specs.test_kernel_against_reference import TIGHT, Shell
+
+pytestmark = pytest.mark.extended
 
 DRAWS = 200
 drawn = settings(
@@ -56,7 +58,7 @@ def came_back(shell: Shell) -> bool:
 
 
 def chain_of(shell: Shell, length: int) -> bool:
-    """Whether some block was superseded, and its successor, and so on, so many times."""
+    """Whether there is a chain of supersessions of a given length."""
     blocks = shell.plain.blocks
     ends = set(blocks)
     for _ in range(length):
@@ -65,7 +67,7 @@ def chain_of(shell: Shell, length: int) -> bool:
 
 
 def equal_links(shell: Shell) -> bool:
-    """Whether a block got two edges of the very same score, which only ids could order."""
+    """Whether a block got two edges of equal score, which only ids can order."""
     promoted = events(shell, happened.BlocksPromoted)
     for event in promoted:
         scores = Counter((link.source, link.weight) for link in event.links)
@@ -124,7 +126,9 @@ def occurred() -> Counter[str]:
 
 
 @pytest.mark.parametrize("case", SEEN)
-def test_a_nasty_case_occurs_in_one_of_twenty_histories(case: str, occurred: Counter[str]) -> None:
+def test_a_difficult_case_occurs_in_one_of_twenty_histories(
+    case: str, occurred: Counter[str]
+) -> None:
     assert occurred[case] >= DRAWS / 20
 
 
@@ -164,7 +168,7 @@ def test_sessions_fork_and_are_left_open() -> None:
     assert min(seen.values()) >= DRAWS / 20
 
 
-def test_cosines_lie_on_the_thresholds_and_one_nano_unit_beside() -> None:
+def test_cosines_include_thresholds_and_their_neighbours() -> None:
     seen: Counter[int] = Counter()
 
     @drawn
@@ -177,7 +181,7 @@ def test_cosines_lie_on_the_thresholds_and_one_nano_unit_beside() -> None:
     assert all(seen[band + beside] for band in bands for beside in (-1, 0, 1))
 
 
-def test_texts_meet_again_in_other_letters_and_tags_mean_something() -> None:
+def test_texts_repeat_in_other_letters_and_tags_are_meaningful() -> None:
     contents: Counter[str] = Counter()
     tags: Counter[str] = Counter()
 
@@ -194,5 +198,5 @@ def test_texts_meet_again_in_other_letters_and_tags_mean_something() -> None:
 
 
 @given(threshold=st.integers(1, NANO - 1), data=st.data())
-def test_beside_a_threshold_is_one_nano_unit(threshold: int, data: st.DataObject) -> None:
+def test_near_a_threshold_means_one_nano_unit(threshold: int, data: st.DataObject) -> None:
     assert abs(nano(data.draw(episodes.near(threshold / NANO))) - threshold) <= 1

@@ -1,6 +1,6 @@
-"""What must be true of a log that a crowd has written, given what its members noted down.
+"""Checks a log that a crowd has written, given what its members recorded.
 
-Everything is read from the store when it is at rest, by a handle that has not seen the crowd.
+Everything is read from the store after the crowd has ended, by a new handle.
 """
 # ruff: noqa: S311 - chance is seeded, not secret
 
@@ -24,31 +24,38 @@ from mnemic.kernel.events import (
     BlocksRelinked,
     Recorded,
 )
+from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.ports import Log, Store
-from mnemic.kernel.texts import BlockText
-from mnemic.projections.state import State
-from mnemic.projections.views import as_of
+from mnemic.projections.state.replay import rebuild
+from mnemic.projections.state.state import State
+from mnemic.projections.view import as_of
 from mnemic.specs.reference.fold import PlainState
+from tests.agreement.log_checker import LogChecker, read
 from tests.agreement.prefixes import cut, reader
-from tests.agreement.snapshots import told_by_reference, told_by_view
-from tests.agreement.witnesses import Witness, read
-from tests.torture.crowds.notes import RACE, Done, Heard, Seen, digest
+from tests.agreement.snapshots import state_of_reference, state_of_view
+from tests.torture.crowds.journal import (
+    RACE,
+    Done,
+    Heard,
+    Seen,
+    digest,
+)
 from tests.torture.crowds.readers import told
 
 DIMENSION = 16
 JUDGED = 150
-"""Events of each log of which the reference says what they should have been."""
+"""Events of each log that the reference checks."""
 COMPARED = 6
-"""Versions at which columns and reference tell everything that they know."""
+"""Versions at which columns and reference are compared completely."""
 ASKED_AGAIN = 150
-"""Answers to readers that are worked out again, a tenth of them on a log cut short."""
+"""Answers to readers that are computed again, a tenth of them on a truncated log."""
 SHOWN = 5
-"""Failures of one kind that are told."""
+"""Failures of one kind that are reported."""
 
 
 @define(kw_only=True)
 class Audit:
-    """One log, and everything noted by those who wrote and read it."""
+    """One log, and everything recorded by its writers and readers."""
 
     address: Address
     done: list[Done]
@@ -59,7 +66,7 @@ class Audit:
     facts: dict[str, int] = field(init=False, factory=dict)
 
     def failures(self) -> list[str]:
-        """Return what is not as it must be, each in a line."""
+        """Return the failures, one line each."""
         found: list[str] = []
         with opened(self.address) as store:
             log = store.log("default")
@@ -81,7 +88,7 @@ class Audit:
     # --- the log --------------------------------------------------------------------------------
 
     def _versions(self, events: Sequence[Recorded]) -> Iterator[str]:
-        """Versions follow each other, hours never decrease, and a command stands in one piece."""
+        """Versions are consecutive, hours never decrease, and commands are not interleaved."""
         ended: set[str] = set()
         for name, group in groupby(events, key=lambda each: each.command_id):
             if name in ended:
@@ -94,7 +101,7 @@ class Audit:
                 yield f"version {after.version} does not follow {before.version}"
 
     def _acknowledged(self, events: Sequence[Recorded]) -> Iterator[str]:
-        """What was acknowledged stands in the log as it was, and nothing else that was asked."""
+        """Acknowledged commands are in the log unchanged, and nothing else that was requested."""
         places = defaultdict[str, list[Recorded]](list)
         for event in events:
             places[event.command_id].append(event)
@@ -104,7 +111,7 @@ class Audit:
                 continue
             written = places.get(each.id, [])
             if not written or (written[0].version, written[-1].version) != (each.first, each.last):
-                yield f"{each.id} ({each.verb}) was acknowledged at {each.first}-{each.last}"
+                yield f"{each.id} ({each.operation}) was acknowledged at {each.first}-{each.last}"
             elif not _is_by(each, written[0].actor):
                 yield f"{each.id} of {each.who} is recorded as {written[0].actor}'s"
         for name, written in places.items():
@@ -119,7 +126,7 @@ class Audit:
         self.facts["answers to writers"] = len(self.done)
 
     def _repeated(self, events: Sequence[Recorded]) -> Iterator[str]:
-        """Whoever gives a command again is told what was told the first time."""
+        """A repeated command gets the answer of the first time."""
         last = _last_erasure(events)
         told = defaultdict[str, list[Done]](list)
         for each in self.done:
@@ -131,7 +138,7 @@ class Audit:
             # Words that were erased in between are missing from the second answer.
             told_late = min(each.first or 0 for each in answers) > last
             if told_late and len({each.answer for each in answers}) > 1:
-                yield f"{name} ({answers[0].verb}) was answered in several ways"
+                yield f"{name} ({answers[0].operation}) was answered in several ways"
         self.facts["given again"] = sum(len(answers) - 1 for answers in told.values())
         self.facts["raced"] = sum(
             len({each.who for each in answers}) > 1 for answers in told.values()
@@ -140,7 +147,7 @@ class Audit:
     # --- readers --------------------------------------------------------------------------------
 
     def _looks(self, events: Sequence[Recorded]) -> Iterator[str]:
-        """No reader was ever told of a version in the middle of a command."""
+        """No reader ever got a version in the middle of a command."""
         inside = {
             before.version
             for before, after in pairwise(events)
@@ -155,7 +162,7 @@ class Audit:
         self.facts["versions of several events"] = len(inside)
 
     def _answers(self, store: Store, events: Sequence[Recorded]) -> Iterator[str]:
-        """What readers were told is what the log tells that ends at that version."""
+        """Answers to readers equal those of the log that ends at that version."""
         last = _last_erasure(events)
         sound = [each for each in self.seen if each.head >= last]
         chosen = random.Random(self.seed).sample(sound, min(ASKED_AGAIN, len(sound)))
@@ -174,7 +181,7 @@ class Audit:
     # --- every prefix ---------------------------------------------------------------------------
 
     def _prefixes(self, log: Log, events: Sequence[Recorded]) -> Iterator[str]:
-        """Fold event by event: what must hold at every prefix does."""
+        """Replay event by event: the invariants hold at every prefix."""
         chance = random.Random(self.seed)
         judged = {*chance.sample(range(len(events)), min(JUDGED, len(events)))}
         # What new blocks are near to cannot be told any more where words are gone.
@@ -184,7 +191,7 @@ class Audit:
             if isinstance(each.event, BlocksPromoted | BlocksRelinked)
         }
         compared = {len(events) - 1, *chance.sample(range(len(events)), COMPARED)}
-        state, witness = State().rebuild(events), Bystander(log, judged)
+        state, witness = rebuild(State(), events), Bystander(log, judged)
         for recorded in events:
             try:
                 witness.take(recorded)
@@ -193,7 +200,7 @@ class Audit:
                 return
             if recorded.version in compared:
                 view = as_of(state, recorded.version)
-                if told_by_view(view) != told_by_reference(witness.plain):
+                if state_of_view(view) != state_of_reference(witness.plain):
                     yield f"columns and reference differ at {recorded.version}"
         self.facts["prefixes checked"] = len(events)
         self.facts["decisions made again"] = len(judged)
@@ -211,14 +218,14 @@ class Audit:
 
 
 class Afterwards(PlainState):
-    """What a log stands for whose erased words are missing from the beginning."""
+    """The state of a log whose erased text is missing from the beginning."""
 
     def _refold(self, *, owner: str | None) -> None:
-        """Do nothing: no word was ever there."""
+        """Do nothing: there was never any text."""
 
 
-class Bystander(Witness):
-    """A witness who comes late, and has too much to see to judge all of it."""
+class Bystander(LogChecker):
+    """A checker that starts late, and checks only a part."""
 
     def __init__(self, log: Log, judged: set[int]) -> None:
         super().__init__(log, crowded=True)
@@ -226,7 +233,7 @@ class Bystander(Witness):
         self._judged = judged
 
     def take(self, recorded: Recorded) -> None:
-        """Take in one event."""
+        """Process one event."""
         self._take(recorded)
 
     def _judge(self, recorded: Recorded) -> None:

@@ -1,7 +1,7 @@
-"""A reader of a crowd: goes on asking while others write, and holds each answer to the one before.
+"""A reader of a crowd: reads while others write, and compares each answer with the one before.
 
-What can be told at once (an answer of an older version than the one before, half a batch) is told
-as trouble. Everything else is noted, to be asked again of the log when it is at rest.
+What is visibly wrong (an answer of an older version than the one before, half a batch) is reported
+as trouble at once. Everything else is recorded, to be compared with the log at the end.
 """
 # ruff: noqa: S311 - chance is seeded, not secret
 
@@ -17,31 +17,36 @@ from typing import Any, TypeVar
 from attrs import define, field
 
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.inprocess.snapshot import SyncView
-from mnemic.adapters.inprocess.standing import asked, version_of
+from mnemic.adapters.inprocess.operations.answer_version import asked, version_of
+from mnemic.adapters.inprocess.view import SyncView
 from mnemic.kernel.results import Block
-from tests.torture.crowds.notes import WORDS, Heard, Seen, digest
+from tests.torture.crowds.journal import (
+    WORDS,
+    Heard,
+    Seen,
+    digest,
+)
 from tests.torture.crowds.writers import STAR
 
 T = TypeVar("T")
 
 PAGE = 1000
-"""Most blocks that can be asked for at once."""
+"""Most blocks in one request."""
 TAIL = 120
-"""Events whose blocks are told of."""
+"""Events whose blocks are compared."""
 TROUBLES_MAX = 5
 
 
 @define
 class Reader:
-    """One reader at its door.
+    """One reader at its interface.
 
     Args:
         memory: May not write.
         name: Who it is.
         until_s: When to stop, on the monotonic clock.
         now: By which instant views of the past are asked.
-        stands_still: Whether that is what the door's own clock shows, and always.
+        stands_still: Whether that is what the interface's own clock shows, and always.
         seed: Of what is asked.
     """
 
@@ -63,7 +68,7 @@ class Reader:
     _wholes: int = field(init=False, default=0)
 
     def work(self) -> None:
-        """Ask one thing after another until it is time to stop."""
+        """Run one query after another until it is time to stop."""
         chance = random.Random(f"{self.seed} {self.name}")
         questions = [self._status, self._batches, self._stars, self._past]
         if self.stands_still:
@@ -74,7 +79,7 @@ class Reader:
             self._waits_s.append(time.perf_counter() - begun)
 
     def heard(self) -> Heard:
-        """Return everything that there is to say, but for what was seen."""
+        """Return the final record, without the answers."""
         return Heard(
             who=self.name,
             answers=len(self._waits_s),
@@ -101,7 +106,7 @@ class Reader:
             self._troubles.append(f"{self.name}: status of {status.version} at {version}")
 
     def _batches(self, _chance: random.Random) -> None:
-        """Look at what was learned since the last time: each batch is there as a whole."""
+        """Check what was learned since the last time: each batch is complete."""
         page, version = self._ask(lambda: self.memory.blocks(after=self._listed, limit=PAGE))
         threads = [each.thread for each in page.items if each.thread]
         for thread, count in Counter(threads).items():
@@ -114,7 +119,7 @@ class Reader:
         self._listed = max([self._listed, *(each.learned_version for each in page.items)])
 
     def _stars(self, chance: random.Random) -> None:
-        """Look at edges that were connected together: all are there, or none is."""
+        """Check edges that were connected together: all exist, or none does."""
         if not self._hubs:
             return
         hub = chance.choice(self._hubs[-12:])
@@ -152,21 +157,21 @@ class Reader:
         )
 
 
-def told(door: SyncMemory | SyncView, choice: int) -> dict[str, Any]:
+def told(interface: SyncMemory | SyncView, choice: int) -> dict[str, Any]:
     """Return blocks, edges and an answer, as plain values."""
     question = f"{WORDS[choice % len(WORDS)]} {WORDS[choice // 7 % len(WORDS)]}"
-    version = door.status().version
-    blocks = door.blocks(after=max(-1, version - TAIL), limit=PAGE).items
+    version = interface.status().version
+    blocks = interface.blocks(after=max(-1, version - TAIL), limit=PAGE).items
     some: list[Block] = [*blocks[choice % 5 :: 9]]
-    if isinstance(door, SyncView):
-        found = door.recall(question)
+    if isinstance(interface, SyncView):
+        found = interface.recall(question)
     else:
-        found = door.recall(question, record=False)
+        found = interface.recall(question, record=False)
     return {
         "version": version,
         "blocks": [each.to_dict() for each in blocks],
-        "edges": [[edge.to_dict() for edge in door.edges(each.id)] for each in some],
-        "ledger": [each.to_dict() for each in door.ledger(limit=3)],
-        "waiting": [each.to_dict() for each in door.pending_connections()],
+        "edges": [[edge.to_dict() for edge in interface.edges(each.id)] for each in some],
+        "ledger": [each.to_dict() for each in interface.ledger(limit=3)],
+        "waiting": [each.to_dict() for each in interface.pending_connections()],
         "found": found.to_dict(),
     }

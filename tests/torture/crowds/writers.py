@@ -1,7 +1,7 @@
-"""A writer of a crowd: does one thing after another by chance, and notes what is acknowledged.
+"""A writer of a crowd: runs random commands, and records what is acknowledged.
 
-Some commands are given again under the same id, at once or later. Twins, two writers of
-neighbouring places, now and then give the same command under the same id at the same moment.
+Some commands are repeated with the same id, at once or later. Twins, two neighbouring writers, now
+and then give the same command with the same id at the same moment.
 """
 # ruff: noqa: S311 - chance is seeded, not secret
 
@@ -14,13 +14,18 @@ from typing import Any
 from attrs import define, field, frozen
 
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.inprocess.standing import version_written
+from mnemic.adapters.inprocess.operations.answer_version import version_written
 from mnemic.kernel.errors import CommandIdReused, Refused
 from mnemic.kernel.ports import Log
 from mnemic.kernel.results import RecallResult
-from tests.torture.crowds.notes import RACE, WORDS, Done, digest
+from tests.torture.crowds.journal import (
+    RACE,
+    WORDS,
+    Done,
+    digest,
+)
 
-VERBS = {
+OPERATIONS = {
     "learn": 14,
     "learn_many": 3,
     "connect": 8,
@@ -39,21 +44,21 @@ VERBS = {
 """How often each is done, of the sum."""
 RACED = ("learn", "learn_many", "connect", "recall", "outcome", "compose", "consolidate", "curate")
 ERASED_SINCE = "erased since"
-"""How a command is refused whose words somebody erased before it was given again."""
+"""The refusal of a repeated command whose text was erased in between."""
 AGAIN_AT_ONCE, AGAIN_LATER = 0.08, 0.06
-"""Shares of commands that are given a second time."""
+"""Shares of commands that are repeated."""
 RACE_EVERY_S = 0.25
 ERASE_EVERY_S = 0.4
 STAR = 3
 """Edges of one ``connects``."""
 
 Call = tuple[str, str, dict[str, Any]]
-"""An id, a verb and its arguments."""
+"""An id, an operation and its arguments."""
 
 
 @frozen(kw_only=True)
 class Part:
-    """Who a writer is in the crowd."""
+    """The role of a writer in the crowd."""
 
     place: int
     seed: int
@@ -72,7 +77,7 @@ class Part:
 
 @define
 class Writer:
-    """One writer at its door."""
+    """One writer at its interface."""
 
     memory: SyncMemory
     log: Log
@@ -82,7 +87,7 @@ class Writer:
     _known: list[str] = field(init=False)
     """Blocks that may be connected, scored and composed."""
     _own: list[str] = field(init=False, factory=list)
-    """Blocks of one's own that may be put away."""
+    """Own blocks that may be archived."""
     _bound: list[str] = field(init=False, factory=list)
     """The last batch, which is yet to be connected."""
     _compositions: list[str] = field(init=False, factory=list)
@@ -97,7 +102,7 @@ class Writer:
         self._chance = random.Random(f"{self.part.seed} {self.part.name}")
 
     def work(self) -> None:
-        """Do one thing after another until it is time to stop."""
+        """Run one command after another until it is time to stop."""
         part = self.part
         raced = erased = time.monotonic()
         self._do("session")
@@ -108,15 +113,15 @@ class Writer:
             if part.place == 0 and erased + ERASE_EVERY_S < now < part.erase_until_s:
                 self._erase()
                 erased = now
-            self._do(self._chance.choices([*VERBS], [*VERBS.values()])[0])
+            self._do(self._chance.choices([*OPERATIONS], [*OPERATIONS.values()])[0])
             if part.think_s:
                 time.sleep(part.think_s)
 
     # --- giving a command -----------------------------------------------------------------------
 
-    def _do(self, verb: str) -> None:
+    def _do(self, operation: str) -> None:
         self._number += 1
-        asked = getattr(self, f"_{verb}")(f"{self.part.name}-{self._number}")
+        asked = getattr(self, f"_{operation}")(f"{self.part.name}-{self._number}")
         if asked is None:
             return
         call = (f"{self.part.name}-{self._number}", *asked)
@@ -128,11 +133,11 @@ class Writer:
             self._give(self._chance.choice(self._calls[-40:]))
 
     def _give(self, call: Call) -> Any:
-        """Give a command and note what is answered; None if it is refused."""
-        name, verb, given = call
+        """Give a command and record the answer; None if it is refused."""
+        name, operation, given = call
         begun = time.perf_counter()
         try:
-            result = getattr(self.memory, verb)(**given, command_id=name)
+            result = getattr(self.memory, operation)(**given, command_id=name)
         except (Refused, CommandIdReused) as error:
             if isinstance(error, CommandIdReused) and not error.message.endswith(ERASED_SINCE):
                 raise
@@ -140,33 +145,33 @@ class Writer:
             return None
         wait_s = time.perf_counter() - begun
         row = self.log.command(name)
-        if verb == "consolidate":
+        if operation == "consolidate":
             is_told = bool(result.chunks or result.edges_created)
         else:
             is_told = row is not None and version_written(self.memory) == row.last
-        told = {} if row is None or not is_told else {"first": row.first, "last": row.last}
-        self._note(call, begun, wait_s=wait_s, answer=digest(result.to_dict()), **told)
-        self._learn_from(verb, result)
+        found = {} if row is None or not is_told else {"first": row.first, "last": row.last}
+        self._note(call, begun, wait_s=wait_s, answer=digest(result.to_dict()), **found)
+        self._learn_from(operation, result)
         return result
 
     def _note(self, call: Call, begun: float, **facts: Any) -> None:
         facts = {"wait_s": time.perf_counter() - begun} | facts
-        self.done.append(Done(who=self.part.name, id=call[0], verb=call[1], **facts))
+        self.done.append(Done(who=self.part.name, id=call[0], operation=call[1], **facts))
 
-    def _learn_from(self, verb: str, result: Any) -> None:
-        if verb == "learn":
+    def _learn_from(self, operation: str, result: Any) -> None:
+        if operation == "learn":
             self._known.append(result.block_id)
             self._own.append(result.block_id)
-        elif verb == "compose":
+        elif operation == "compose":
             self._compositions.append(result.composition_id)
         elif isinstance(result, RecallResult):
             self._decision = result.decision_id
 
     def _race(self, tick: int) -> None:
-        """Give the command of this moment, which one's twin gives too."""
+        """Give the command of this moment, which the twin gives too."""
         pair = self.part.place // 2
         name, chance = f"{RACE}-{pair}-{tick}", random.Random(f"{self.part.seed} {pair} {tick}")
-        verb, few = chance.choice(RACED), chance.sample(self.seeds, 3)
+        operation, few = chance.choice(RACED), chance.sample(self.seeds, 3)
         given: dict[str, dict[str, Any]] = {
             "learn": {"content": f"{name}: {_some(chance)}"},
             "learn_many": {"lessons": [f"{name}: {_some(chance)} {place}" for place in range(3)]},
@@ -177,7 +182,7 @@ class Writer:
         }
         begun = self._known, self._own
         self._known, self._own = [], []
-        self._give((name, verb, given.get(verb, {})))
+        self._give((name, operation, given.get(operation, {})))
         self._known, self._own = begun
 
     def _erase(self) -> None:
@@ -212,8 +217,8 @@ class Writer:
         return "learn_many", {"lessons": lessons}
 
     def _connects(self, name: str) -> tuple[str, dict[str, Any]] | None:
-        """Connect the first of a batch with some others of it, which nobody else touches."""
-        batch = next((each for each in reversed(self.done) if each.verb == "learn_many"), None)
+        """Connect the first of a batch with some others of it, which no other writer touches."""
+        batch = next((each for each in reversed(self.done) if each.operation == "learn_many"), None)
         if batch is None or batch.id.startswith(RACE) or batch.first is None:
             return None
         thread = next(given for known, _, given in self._calls if known == batch.id)["lessons"][0]

@@ -1,9 +1,10 @@
-"""Who may come in through a door that strangers can reach: bearer tokens, each with its scopes.
+"""Access control for remote interfaces: bearer tokens, each with its scopes.
 
-``scopes`` say what may be done in which space, ``tokens`` who may, ``register`` the
-file that keeps them, ``keyring`` what a door asks and the command line changes.
+``scopes`` defines what may be done in which space, ``tokens`` the tokens, ``register`` the file
+that stores them, and ``keyring`` the operations that interfaces and the command line use.
 
-Nothing here is part of a memory: no space knows of tokens, and the log only their names, as actors.
+Nothing here is part of a memory: spaces do not know tokens, and the log holds only their names, as
+actors.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The keyring: makes tokens, takes them back, and knows whose secret it is shown."""
+"""The keyring: creates and revokes tokens, and authenticates their secrets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import attrs
 
-from mnemic.adapters.access.register import Page, Register
+from mnemic.adapters.access.register import Contents, Register
 from mnemic.adapters.access.scopes import Scope, checked_scopes
 from mnemic.adapters.access.tokens import (
     DIGEST_BYTES,
@@ -24,38 +24,38 @@ from mnemic.adapters.access.tokens import (
     is_id,
     minted,
 )
-from mnemic.adapters.clocks import SystemClock
-from mnemic.adapters.entropy import SystemEntropy
-from mnemic.kernel.decisions.learning import checked_name, instant
+from mnemic.adapters.system.clocks import SystemClock
+from mnemic.adapters.system.entropy import SystemEntropy
 from mnemic.kernel.errors import FieldRefused, TokenExists, TokenNotFound, Unauthenticated
 from mnemic.kernel.ports import Clock, Entropy
-from mnemic.projections.blocks import iso
+from mnemic.kernel.timestamps import instant, iso
+from mnemic.kernel.validation import checked_name
 
 LIVE_MAX = 10_000
 DEAD_KEPT = 1000
-"""Revoked and expired tokens that stay listed, the newest; their secrets are worth nothing either
-way."""
-NOBODYS = bytes(DIGEST_BYTES)
-"""Stands for the digest of a token that there is not; no text is known to have it."""
+"""Revoked and expired tokens that stay listed, the newest; their secrets are invalid in any
+case."""
+UNKNOWN_DIGEST = bytes(DIGEST_BYTES)
+"""Used in place of the digest of an unknown token; no text with this digest is known."""
 
 
 class Keyring:
-    """The tokens of one file, as they are at this moment.
+    """The tokens of one file, in its current state.
 
-    Every question looks whether the file has changed, which takes microseconds: what another
-    process revokes is worth nothing from the next request on. May be shared by threads.
+    Every check looks whether the file has changed, which takes microseconds: a token that another
+    process revokes is invalid from the next request on. May be shared by threads.
 
     Args:
         register: The file.
-        clock: What the time is.
-        entropy: Where ids and secrets come from.
+        clock: Returns the time.
+        entropy: Source of ids and secrets.
     """
 
     def __init__(self, register: Register, *, clock: Clock, entropy: Entropy) -> None:
         self._register = register
         self._clock = clock
         self._entropy = entropy
-        self._page: Page = register.read()
+        self._contents: Contents = register.read()
 
     @classmethod
     def open(
@@ -64,14 +64,14 @@ class Keyring:
         """Return the keyring of a file; one that does not exist holds no token.
 
         Args:
-            path: The file; see ``beside`` for where that of a store stands.
+            path: The file; see ``beside`` for the one of a store.
             clock: The machine's, if not given.
             entropy: The machine's, if not given.
 
         Raises:
             AccessDamaged: The file is not what was written.
             StoreTooNew: A later release wrote it.
-            StoreFailed: It cannot be read, or others can.
+            StoreFailed: It cannot be read, or others can read it.
         """
         return cls(
             Register(Path(path)),
@@ -94,28 +94,28 @@ class Keyring:
         *,
         zone: str | None = None,
     ) -> tuple[Token, str]:
-        """Make a token, and return it with its secret, which nobody can tell again.
+        """Create a token, and return it with its secret, which cannot be recovered later.
 
         Args:
-            name: Who will act, as the log names them. 1 to 64 visible characters.
-            scopes: What they may do, by space; ``*`` is every space.
-            expires_at: From then on it is worth nothing (naive: UTC); None: it lasts.
+            name: Actor in the log. 1 to 64 visible characters.
+            scopes: The permissions, by space; ``*`` is every space.
+            expires_at: When it becomes invalid (naive: UTC); None: never.
             zone: What it learns is of this trust zone at most, and it may change nothing above;
                 not with the scope admin. None: it is trusted in full.
 
         Raises:
             TokenExists: A live token has this name.
-            FieldRefused: An argument is none of what it should be.
-            StoreFull, StoreFailed, StoreBusy, AccessDamaged: The file is as it was.
+            FieldRefused: An argument is invalid.
+            StoreFull, StoreFailed, StoreBusy, AccessDamaged: The file is unchanged.
         """
         name, granted = checked_actor(name), checked_scopes(scopes)
         zone = None if zone is None else checked_name("zone", zone)
         now_us = self._clock.now_us()
         expires_us = _future(expires_at, now_us)
-        with self._register.turn():
+        with self._register.write_lock():
             known = self._register.read().tokens
             live = [token for token in known.values() if token.state(now_us) == "live"]
-            _check_room(name, live)
+            _check_available(name, live)
             token_id = self._fresh_id(known)
             secret = minted(token_id, self._entropy)
             token = Token(
@@ -127,23 +127,23 @@ class Keyring:
                 expires_us=expires_us,
                 zone=zone,
             )
-            self._register.write((*_remembered(known.values(), now_us), token))
+            self._register.write((*_kept(known.values(), now_us), token))
         return token, secret
 
     def revoke(self, token_id: str) -> Token:
-        """Take a token back, at once and for good; one that is revoked already stays as it is.
+        """Revoke a token, at once and for good; a revoked token is left unchanged.
 
         Args:
             token_id: Its id, which is no secret.
 
         Raises:
-            TokenNotFound: There is none of this id.
-            StoreFull, StoreFailed, StoreBusy, AccessDamaged: The file is as it was.
+            TokenNotFound: There is no token with this id.
+            StoreFull, StoreFailed, StoreBusy, AccessDamaged: The file is unchanged.
         """
         if not is_id(token_id):
-            # What was given is not repeated: people revoke a secret that leaked by pasting it.
+            # The argument is not repeated: people revoke a leaked secret by pasting it.
             raise TokenNotFound("that is no id of a token, which has 8 hexadecimal digits")
-        with self._register.turn():
+        with self._register.write_lock():
             known = dict(self._register.read().tokens)
             token = known.get(TokenId(token_id))
             if token is None:
@@ -156,7 +156,7 @@ class Keyring:
     # --- asking -------------------------------------------------------------------------------
 
     def list(self) -> tuple[Token, ...]:
-        """Return all tokens in order of creation, those that are worth nothing any more too.
+        """Return all tokens in order of creation, including invalid ones.
 
         Raises:
             StoreFailed, StoreTooNew, AccessDamaged: See ``open``.
@@ -167,45 +167,45 @@ class Keyring:
         """Return the live token that a secret belongs to; None: there is none.
 
         Args:
-            secret: What somebody has shown, without the word Bearer.
+            secret: The presented secret, without the word Bearer.
             now_us: Microseconds since the epoch; None: by the keyring's clock.
 
         Raises:
-            StoreFailed, StoreTooNew, AccessDamaged: See ``open``. Then nobody comes in.
+            StoreFailed, StoreTooNew, AccessDamaged: See ``open``. Access is then denied.
         """
-        token = self._shown(secret)
+        token = self._matching(secret)
         return None if token is None or self._state(token, now_us) != "live" else token
 
     def admit(self, secret: object, now_us: int | None = None) -> Token:
         """Return the live token that a secret belongs to.
 
         Args:
-            secret: What somebody has shown, without the word Bearer; None: nothing.
+            secret: The presented secret, without the word Bearer; None: none was presented.
             now_us: Microseconds since the epoch; None: by the keyring's clock.
 
         Raises:
-            Unauthenticated: There is none. Whoever has the secret of a token that is worth nothing
-                any more is told why; nobody else learns that there is such a token.
-            StoreFailed, StoreTooNew, AccessDamaged: See ``open``. Then nobody comes in.
+            Unauthenticated: There is none. Only the holder of the secret of an invalid token learns
+                why it is invalid, and that there is such a token.
+            StoreFailed, StoreTooNew, AccessDamaged: See ``open``. Access is then denied.
         """
         if secret is None or secret == "":
             raise Unauthenticated("no token was sent")
-        token = self._shown(secret)
+        token = self._matching(secret)
         if token is None:
             raise Unauthenticated("the token that was sent is not known here")
         state = self._state(token, now_us)
         return token if state == "live" else _refuse(token, state)
 
-    def _shown(self, secret: object) -> Token | None:
-        """Return the token whose secret this is, whatever it is worth.
+    def _matching(self, secret: object) -> Token | None:
+        """Return the token with this secret, valid or not.
 
-        The id says where to look, and is public. Of what is secret, each comparison takes the same
-        time, wherever the first difference stands; and whoever names no token or one that is not
-        known waits for a comparison too.
+        The id selects the token, and is public. Each comparison of the secret part takes the same
+        time, wherever the first difference is; and a text without an id, or with an unknown one,
+        takes the time of a comparison as well.
         """
         token_id, tokens = claimed(secret), self._tokens()
         token = None if token_id is None else tokens.get(token_id)
-        expected = NOBODYS if token is None else token.digest
+        expected = UNKNOWN_DIGEST if token is None else token.digest
         is_right = compare_digest(expected, digest(str(secret)))
         return token if is_right else None
 
@@ -213,11 +213,11 @@ class Keyring:
         return token.state(self._clock.now_us() if now_us is None else now_us)
 
     def _tokens(self) -> Mapping[TokenId, Token]:
-        page = self._page
-        if self._register.stamp() != page.stamp:
-            # Two threads may both read; whichever page stays, the next question looks again.
-            self._page = page = self._register.read()
-        return page.tokens
+        contents = self._contents
+        if self._register.stamp() != contents.stamp:
+            # Two threads may both read; whichever contents is kept, the next check looks again.
+            self._contents = contents = self._register.read()
+        return contents.tokens
 
     def _fresh_id(self, known: Mapping[TokenId, Token]) -> TokenId:
         while (drawn := TokenId(self._entropy.token(ID_BYTES).hex())) in known:
@@ -226,35 +226,35 @@ class Keyring:
 
 
 def _future(expires_at: str | datetime | None, now_us: int) -> int | None:
-    """Return when a token ends, in microseconds since the epoch.
+    """Return when a token expires, in microseconds since the epoch.
 
     Raises:
-        FieldRefused: It is no date, or past.
+        FieldRefused: It is not a date, or in the past.
     """
     expires_us = instant("expires_at", expires_at)
     if expires_us is not None and expires_us <= now_us:
         raise FieldRefused(
             f"expires_at is past: {iso(expires_us)}",
-            recovery="Give a moment to come, or none for a token that lasts until it is revoked.",
+            recovery="Give a future time, or none for a token that is valid until it is revoked.",
             field="expires_at",
         )
     return expires_us
 
 
-def _check_room(name: str, live: Iterable[Token]) -> None:
-    """Refuse a name that is taken, and a token too many."""
+def _check_available(name: str, live: Iterable[Token]) -> None:
+    """Refuse a name in use, and a token beyond the limit."""
     names = {token.name: token.id for token in live}
     if name in names:
         raise TokenExists(f"the token {names[name]} has the name {name!r}", id=names[name])
     if len(names) >= LIVE_MAX:
         raise FieldRefused(
             f"there are {LIVE_MAX} live tokens, and no room for more",
-            recovery="Revoke some that nobody uses.",
+            recovery="Revoke unused ones.",
             field="name",
         )
 
 
-def _remembered(tokens: Iterable[Token], now_us: int) -> list[Token]:
+def _kept(tokens: Iterable[Token], now_us: int) -> list[Token]:
     """Return the tokens that stay in the file: all live ones, and the newest of the others."""
     known = list(tokens)
     dead = [token.id for token in known if token.state(now_us) != "live"]

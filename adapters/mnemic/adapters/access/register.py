@@ -1,8 +1,8 @@
-"""The file of tokens: one JSON document to a line, written as a whole or not at all.
+"""The file of tokens: one JSON document per line, written as a whole or not at all.
 
-The first line names the format and the SHA-256 of all the others, so a byte that changed is noticed
-and nobody comes in by damage. Only its owner may read and write the file. Digests are no secrets,
-but whoever can write here can let themselves in, and names and spaces are nobody else's business.
+The first line holds the format and the SHA-256 of all others, so that a changed byte is detected
+and damage grants no access. Only its owner may read and write the file. Digests are no secrets, but
+write access to the file would allow others to add tokens, and names and spaces are confidential.
 """
 
 from __future__ import annotations
@@ -20,51 +20,52 @@ import orjson
 from attrs import frozen
 
 from mnemic.adapters.access.tokens import Token, TokenId, restored
-from mnemic.adapters.exchange.files import named
-from mnemic.adapters.folders import PRIVATE, draft, sync
-from mnemic.adapters.stores.locking import PATIENCE_S, Sidecar
+from mnemic.adapters.files.atomic_files import named
+from mnemic.adapters.stores.logs.write_lock import PATIENCE_S, LockFile
+from mnemic.adapters.system.folders import PRIVATE, draft, sync
 from mnemic.kernel.errors import AccessDamaged, FieldRefused, StoreFailed, StoreTooNew
 
 FORMAT = "mnemic-tokens"
 VERSION = 1
 OTHERS = 0o077
-"""Permissions that anybody but the owner may have."""
+"""Permissions of users other than the owner."""
 TICK_NS = 1000
-"""A step that every file system with fine times of change can tell."""
+"""A step that every file system with fine timestamps can represent."""
 
 
 class Stamp(NamedTuple):
-    """Tells one state of the file from another without reading it."""
+    """Identifies one state of the file without reading it."""
 
     device: int
     inode: int
     size: int
     written_ns: int
     changed_ns: int
-    """Moves with permissions too, where the system keeps it."""
+    """Changes with permissions too, if the system maintains it."""
 
 
 @frozen
-class Page:
-    """What the file said, and when."""
+class Contents:
+    """The content of the file, and its stamp."""
 
     stamp: Stamp | None
-    """None: there is no file, and so no token."""
+    """None: there is no file, and thus no token."""
     tokens: Mapping[TokenId, Token]
     """In order of creation."""
 
 
 def beside(store: Path) -> Path:
-    """Return where the tokens for a store in one file stand, whatever path or link leads there."""
+    """Return the path of the tokens of a store in one file, with links resolved."""
     file = Path(os.path.realpath(store))
     return file.with_name(f"{file.name}.tokens")
 
 
 class Register:
-    """The file.
+    """Reads and writes the file of tokens.
 
     Args:
-        path: Where it stands, or will. A link is followed, so that writing does not replace it.
+        path: The file, which need not exist. A link is followed, so that writing does not replace
+            it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -74,7 +75,7 @@ class Register:
         """Return the file's stamp; None: there is no file.
 
         Raises:
-            StoreFailed: The system does not say.
+            StoreFailed: The system cannot tell.
         """
         with named(self.path):
             try:
@@ -82,30 +83,30 @@ class Register:
             except FileNotFoundError:
                 return None
 
-    def read(self) -> Page:
-        """Return what the file says now.
+    def read(self) -> Contents:
+        """Return the current content of the file.
 
         Raises:
             AccessDamaged: It is not what was written.
             StoreTooNew: A later release wrote it.
-            StoreFailed: It cannot be read, or others can.
+            StoreFailed: It cannot be read, or others can read it.
         """
         with named(self.path):
             try:
                 file = self.path.open("rb")
             except FileNotFoundError:
-                return Page(None, {})
+                return Contents(None, {})
             with file:
                 status = os.fstat(file.fileno())
                 self._check_private(status)
-                return Page(_stamp(status), self._parsed(file.read()))
+                return Contents(_stamp(status), self._parsed(file.read()))
 
     @contextmanager
-    def turn(self) -> Generator[None]:
-        """Hold the right to write, for a ``with`` block, among threads and processes.
+    def write_lock(self) -> Generator[None]:
+        """Hold the write lock among threads and processes, for a ``with`` block.
 
         Raises:
-            StoreBusy: Another one holds it for too long.
+            StoreBusy: Another holder keeps it for too long.
             StoreFailed: There is no such folder, or it cannot be written.
         """
         if not self.path.parent.is_dir():
@@ -114,7 +115,7 @@ class Register:
                 recovery=f"Make the folder {self.path.parent}, or name another path.",
                 path=str(self.path),
             )
-        with closing(Sidecar(self.path.with_name(f"{self.path.name}.lock"))) as lock:
+        with closing(LockFile(self.path.with_name(f"{self.path.name}.lock"))) as lock:
             lock.take(time.monotonic() + PATIENCE_S)
             try:
                 yield
@@ -122,33 +123,33 @@ class Register:
                 lock.give_back()
 
     def write(self, tokens: Iterable[Token]) -> None:
-        """Put other tokens into the file, for good. Only in one's turn.
+        """Replace the tokens in the file, durably. Requires the write lock.
 
         Raises:
-            StoreFull: There is no room; the file is as it was.
+            StoreFull: There is no space; the file is unchanged.
             StoreFailed: It cannot be written; likewise.
         """
         body = b"".join(orjson.dumps(token.stored()) + b"\n" for token in tokens)
         head = {"format": FORMAT, "version": VERSION, "sha256": sha256(body).hexdigest()}
-        aside = self.path.with_name(f".{self.path.name}.part")
+        temporary = self.path.with_name(f".{self.path.name}.part")
         before = self.stamp()
         with named(self.path):
-            aside.unlink(missing_ok=True)  # of somebody who was killed in their turn
+            temporary.unlink(missing_ok=True)  # left by a process that was killed
             try:
-                draft(aside, (orjson.dumps(head), b"\n", body), PRIVATE)
-                _date(aside, before)
-                aside.replace(self.path)
+                draft(temporary, (orjson.dumps(head), b"\n", body), PRIVATE)
+                _ensure_newer(temporary, before)
+                temporary.replace(self.path)
             except BaseException:
-                aside.unlink(missing_ok=True)
+                temporary.unlink(missing_ok=True)
                 raise
-        with suppress(OSError):  # not every system lets a folder be opened
+        with suppress(OSError):  # not every system allows opening a folder
             sync(self.path.parent)
 
     def _parsed(self, data: bytes) -> dict[TokenId, Token]:
         first, _, body = data.partition(b"\n")
         head = self._head(first)
         if head.get("sha256") != sha256(body).hexdigest():
-            raise self._damaged("its lines are not those that were written")
+            raise self._damaged("its content does not match its checksum")
         tokens: dict[TokenId, Token] = {}
         for number, line in enumerate(body.splitlines(), 2):
             try:
@@ -181,15 +182,15 @@ class Register:
         mode = stat.S_IMODE(status.st_mode)
         if os.name == "posix" and mode & OTHERS:
             raise StoreFailed(
-                f"{self.path} says who may come in, and is open to others (mode {mode:04o})",
-                recovery=f"Run `chmod 600 {self.path}`, then look through `mnemic token list` for "
-                "what nobody here made.",
+                f"{self.path} controls access, and is open to other users (mode {mode:04o})",
+                recovery=f"Run `chmod 600 {self.path}`, then check `mnemic token list` for unknown "
+                "tokens.",
                 path=str(self.path),
             )
 
     def _damaged(self, detail: str) -> AccessDamaged:
         return AccessDamaged(
-            f"{self.path} is not a sound file of tokens: {detail}", path=str(self.path)
+            f"{self.path} is not a valid file of tokens: {detail}", path=str(self.path)
         )
 
 
@@ -199,12 +200,12 @@ def _stamp(status: os.stat_result) -> Stamp:
     )
 
 
-def _date(file: Path, before: Stamp | None) -> None:
+def _ensure_newer(file: Path, before: Stamp | None) -> None:
     """Make a new file look newer than the one it replaces.
 
-    Times of change are as coarse as some milliseconds, and the system gives the number of a file
-    that went to the next one. Two files in quick turn could look alike, and a token that was
-    revoked by the second would go on.
+    Timestamps have a resolution of some milliseconds, and the system reuses the inode number of a
+    removed file. Two files in quick succession could have equal stamps, and a token that was
+    revoked in the second would remain valid.
     """
     status = file.stat()
     if before is not None and status.st_mtime_ns <= before.written_ns:

@@ -1,4 +1,4 @@
-"""What a token may do in which space: three words, each of which implies those before it."""
+"""Scopes of a token in a space: three levels, each of which includes those before it."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
-from mnemic.kernel.decisions.learning import checked_name
 from mnemic.kernel.errors import FieldRefused
+from mnemic.kernel.validation import checked_name
 
 Scope: TypeAlias = Literal["read", "write", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
-"""In order: whoever may write may read, and an admin may do both."""
+"""In ascending order: write includes read, and admin includes both."""
 EVERY_SPACE = "*"
-"""Stands for all spaces, also those that are not made yet."""
+"""Matches all spaces, including future ones."""
 SPACES_MAX = 100
-"""Spaces that one token may name; who needs more wants all, or several tokens."""
+"""Maximum number of spaces in one token; for more, use all spaces or several tokens."""
 
 
 def rank(scope: object) -> int:
-    """Return the place of a scope among the three; a higher one implies it.
+    """Return the position of a scope among the three; a higher one includes it.
 
     Raises:
-        FieldRefused: It is none of them.
+        FieldRefused: It is not a scope.
     """
     for place, word in enumerate(SCOPES):
         if scope == word:
@@ -35,7 +35,7 @@ def rank(scope: object) -> int:
 
 
 def allows(scopes: Mapping[str, Scope], space: str, scope: Scope) -> bool:
-    """Return whether *scopes* reach as far as *scope* in *space*.
+    """Return whether *scopes* include *scope* on *space*.
 
     Raises:
         FieldRefused: There is no such scope.
@@ -46,17 +46,17 @@ def allows(scopes: Mapping[str, Scope], space: str, scope: Scope) -> bool:
 
 
 def checked_scopes(given: object) -> Mapping[str, Scope]:
-    """Return scopes by space, in order of the names, for good.
+    """Return scopes by space as a read-only mapping, in order of the names.
 
-    A space keeps its name to the letter: the one that a door opens is the one that is asked for.
+    Names of spaces are not normalized: an interface opens exactly the requested one.
 
     Raises:
-        FieldRefused: It is no mapping, an empty or a long one, or holds a bad name or scope.
+        FieldRefused: It is not a mapping, is empty or too long, or holds an invalid name or scope.
     """
     if not isinstance(given, Mapping) or not given:
         raise FieldRefused(
             f"scopes must name at least one space, got {given!r:.100}",
-            recovery="Say what the token may do where, like read on notes, or admin on *.",
+            recovery="Give scopes by space, like read on notes, or admin on *.",
             field="scopes",
         )
     if len(given) > SPACES_MAX:

@@ -1,4 +1,4 @@
-"""One token: who may do what where, and the digest of the secret that proves it."""
+"""One token: its name, its scopes, and the digest of the secret that proves it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from attrs import field, frozen
 from attrs.validators import ge, instance_of, optional
 
 from mnemic.adapters.access.scopes import EVERY_SPACE, Scope, allows, checked_scopes
-from mnemic.kernel.decisions.learning import checked_name
 from mnemic.kernel.errors import FieldRefused, Forbidden
 from mnemic.kernel.ports import Entropy
 from mnemic.kernel.results.shape import Result
-from mnemic.projections.blocks import iso
+from mnemic.kernel.timestamps import iso
+from mnemic.kernel.validation import checked_name
 
 TokenId = NewType("TokenId", str)
 State: TypeAlias = Literal["live", "expired", "revoked"]
@@ -27,7 +27,7 @@ NAME_LENGTH_MAX = 64
 ID_BYTES = 4
 SECRET_BYTES = 32
 PREFIX = "mnemic"
-"""Begins every secret, so that a leaked one can be searched for."""
+"""Prefix of every secret, so that a leaked one can be searched for."""
 
 _ID = re.compile(rf"[0-9a-f]{{{2 * ID_BYTES}}}")
 _SECRET = re.compile(rf"{PREFIX}_({_ID.pattern})_[A-Za-z0-9_-]{{43}}")
@@ -59,26 +59,26 @@ _moment = (instance_of(int), ge(0))
 
 @frozen(kw_only=True, str=False)
 class Token(Result):
-    """What is known about a token; its secret is not."""
+    """The known facts about a token, which do not include its secret."""
 
     id: TokenId = field(validator=_is_id)
     """Public: 8 hexadecimal digits, part of the secret's text."""
     name: str = field(validator=_is_name)
-    """Who acts, as the log names whoever comes with it. 1 to 64 visible characters."""
+    """Actor in the log for requests with it. 1 to 64 visible characters."""
     digest: bytes = field(repr=False, validator=_is_digest)
     """SHA-256 of the secret's text. Neither salted nor slow, which passwords need because people
     choose them: there is nothing to guess in 256 random bits, and no two are ever equal."""
     scopes: Mapping[str, Scope] = field(converter=checked_scopes, hash=False)
-    """What it may do, by space; ``*`` is every space."""
+    """Permissions, by space; ``*`` is every space."""
     created_us: int = field(validator=_moment)
     """Microseconds since the epoch."""
     expires_us: int | None = field(default=None, validator=optional(_moment))
-    """From then on it is worth nothing; None: never."""
+    """When it becomes invalid; None: never."""
     revoked_us: int | None = field(default=None, validator=optional(_moment))
-    """When somebody took it back; None: nobody did."""
+    """When it was revoked; None: it was not."""
     zone: str | None = field(default=None, validator=optional(_is_zone))
-    """How far it is trusted, in every space: what it learns is of this zone at most, and what is
-    above it cannot change; None: in full."""
+    """How far it is trusted, in every space: what it learns is of this zone at most, and it cannot
+    change anything above it; None: in full."""
 
     def __attrs_post_init__(self) -> None:
         if self.zone is not None and "admin" in self.scopes.values():
@@ -90,7 +90,7 @@ class Token(Result):
             )
 
     def allows(self, space: str, scope: Scope) -> bool:
-        """Return whether it reaches as far as *scope* in *space*.
+        """Return whether it has *scope* on *space*.
 
         Raises:
             FieldRefused: There is no such scope.
@@ -98,10 +98,10 @@ class Token(Result):
         return allows(self.scopes, space, scope)
 
     def require(self, space: str, scope: Scope) -> None:
-        """Refuse what it does not reach. The answer is the same whether or not the space exists.
+        """Refuse a scope that it does not have, whether or not the space exists.
 
         Raises:
-            Forbidden: It does not reach as far.
+            Forbidden: It does not have the scope.
             FieldRefused: There is no such scope.
         """
         if not self.allows(space, scope):
@@ -113,11 +113,11 @@ class Token(Result):
 
     @property
     def spaces(self) -> tuple[str, ...]:
-        """The names it has a scope on, sorted; ``*`` among them is every space."""
+        """Names of the spaces it has a scope on, sorted; ``*`` is every space."""
         return tuple(self.scopes)
 
     def state(self, now_us: int) -> State:
-        """Return what it is worth at an instant, in microseconds since the epoch."""
+        """Return whether it is valid at an instant, in microseconds since the epoch."""
         if self.revoked_us is not None:
             return "revoked"
         return "live" if self.expires_us is None or now_us < self.expires_us else "expired"
@@ -134,7 +134,7 @@ class Token(Result):
         return f"{self.name} ({self.id}): {granted}{bound}{until}{taken}."
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what may be shown: all but the digest."""
+        """Return what may be shown: everything except the digest."""
         return {
             "id": self.id,
             "name": self.name,
@@ -146,57 +146,57 @@ class Token(Result):
         }
 
     def stored(self) -> dict[str, Any]:
-        """Return what the register keeps: everything, in types that JSON knows.
+        """Return the stored form: everything, in types that JSON can represent.
 
-        A token without a zone is kept as before there were any, for releases that know of none;
-        these take no file with one, and let nobody in by it.
+        The zone is left out if there is none, so that releases without zones can read the file;
+        they refuse a file that holds a zone, and grant no access by it.
         """
-        told = attrs.asdict(self, recurse=False) | {
+        answer = attrs.asdict(self, recurse=False) | {
             "digest": self.digest.hex(),
             "scopes": dict(self.scopes),
         }
         if self.zone is None:
-            del told["zone"]
-        return told
+            del answer["zone"]
+        return answer
 
 
 def restored(given: Mapping[str, Any]) -> Token:
-    """Return the token that the register kept as *given*.
+    """Return the token with the stored form *given*.
 
     Raises:
-        KeyError, TypeError, ValueError, FieldRefused: It is none.
+        KeyError, TypeError, ValueError, FieldRefused: It is not a token.
     """
     fields: dict[str, Any] = {**given, "digest": bytes.fromhex(given["digest"])}
     return Token(**fields)
 
 
 def minted(token_id: TokenId, entropy: Entropy) -> str:
-    """Return the text of a fresh secret: prefix, id, and 256 random bits in base64url."""
+    """Return the text of a new secret: prefix, id, and 256 random bits in base64url."""
     random = urlsafe_b64encode(entropy.token(SECRET_BYTES)).rstrip(b"=").decode()
     return f"{PREFIX}_{token_id}_{random}"
 
 
 def digest(secret: str) -> bytes:
-    """Return what is kept of a secret. Its text is digested, so it has a single spelling."""
+    """Return the stored digest of a secret. It covers the text, so only one spelling matches."""
     return sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
 def claimed(secret: object) -> TokenId | None:
-    """Return whose secret a text says it is; None: it is not written like one."""
+    """Return the token id in the text of a secret; None: it is not in the form of one."""
     found = _SECRET.fullmatch(secret) if isinstance(secret, str) else None
     return None if found is None else TokenId(found[1])
 
 
 def is_id(text: object) -> bool:
-    """Return whether *text* is written like the id of a token."""
+    """Return whether *text* has the form of a token's id."""
     return isinstance(text, str) and _ID.fullmatch(text) is not None
 
 
 def checked_actor(name: object) -> str:
-    """Return the name of a token, stripped, and composed so that equal looks are equal.
+    """Return the name of a token, stripped and in Unicode form NFC, so that equal looks are equal.
 
     Raises:
-        FieldRefused: It is no text of 1 to 64 visible characters.
+        FieldRefused: It is not a text of 1 to 64 visible characters.
     """
     text = unicodedata.normalize("NFC", name.strip()) if isinstance(name, str) else ""
     if not 0 < len(text) <= NAME_LENGTH_MAX or not text.isprintable():

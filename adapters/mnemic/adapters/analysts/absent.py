@@ -1,4 +1,4 @@
-"""Nobody reads along."""
+"""The analyst that does nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mnemic.kernel.ports import Analysis, Passage
 
 
 class NoAnalyst:
-    """Switches analysis off; the log then says that nobody was asked.
+    """Switches analysis off; the log then records that there was none.
 
     Not giving an analyst means the rules; giving this one means none.
     """
@@ -16,5 +16,5 @@ class NoAnalyst:
     name = "none"
 
     def analyse(self, passages: Sequence[Passage]) -> list[Analysis]:
-        """Return nothing about each."""
+        """Return an empty analysis of each passage."""
         return [Analysis()] * len(passages)

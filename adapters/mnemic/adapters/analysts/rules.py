@@ -1,4 +1,4 @@
-"""The default analyst: three rules for English text, and silence wherever they are not sure.
+"""The default analyst: three rules for English text that do nothing when in doubt.
 
 1. An inline hashtag is a tag: ``#Harbour`` in prose becomes ``harbour``. Headings, issue numbers,
    colours, anchors of addresses, preprocessor lines and code between backticks are none.

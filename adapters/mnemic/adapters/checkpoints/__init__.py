@@ -1,6 +1,7 @@
-"""Checkpoints as files: what folding a log has made, kept so that opening costs the tail alone.
+"""Checkpoint files: the state replayed from a log, kept so that opening replays the tail alone.
 
-A checkpoint is derived. It may be missing, torn, of another log or another release, and then it is
-passed over; nothing is ever read from one that the log could not say too. ``layout`` are the bytes,
-``folder`` the files and their names, ``keeper`` when one is written, taken up, and destroyed.
+A checkpoint is derived. It may be missing, torn, of another log or another release, and is ignored
+then; nothing is ever read from one that the log does not contain too. ``layout`` defines the bytes,
+``files`` and ``directory`` the files and their names, ``inspection`` checks whether one fits a log,
+``writer`` decides when one is written, loaded, and destroyed.
 """

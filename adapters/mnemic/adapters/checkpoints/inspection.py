@@ -1,4 +1,4 @@
-"""Whether a checkpoint is whole, and whether it fits a log."""
+"""Checks whether a checkpoint is whole, and whether it fits a log."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from pathlib import Path
 from attrs import frozen
 
 from mnemic.adapters.checkpoints import layout
-from mnemic.adapters.checkpoints.folder import version_of
+from mnemic.adapters.checkpoints.files import version_of
 from mnemic.adapters.checkpoints.layout import FormatUnknown, Manifest, Origin, Torn, Vault
-from mnemic.kernel.arithmetic import MICROS_PER_HOUR
+from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.ports import Log
 from mnemic.kernel.results import Checkpoint
-from mnemic.projections.state import FOLD_VERSION
+from mnemic.projections.state.state import FOLD_VERSION
 
 
 @frozen
 class Misfit:
-    """Why a space is not opened from a checkpoint."""
+    """Why a checkpoint cannot be used."""
 
     state: str
     """As ``Checkpoint.state`` names it."""
@@ -28,10 +28,10 @@ def misfit(file: Path, manifest: Manifest, log: Log, *, erased: int = -1) -> Mis
     """Return why a whole checkpoint does not fit; None if it does.
 
     Args:
-        file: Its name counts.
-        manifest: What it says that it is.
+        file: Its name is checked too.
+        manifest: Its manifest.
         log: Of the space.
-        erased: The version at which words were last erased, as far as that is known.
+        erased: The version at which text was last erased, as far as that is known.
     """
     return (
         _of_another_log(file, manifest.origin, log)
@@ -41,13 +41,13 @@ def misfit(file: Path, manifest: Manifest, log: Log, *, erased: int = -1) -> Mis
 
 
 def vault_of(log: Log) -> Vault | None:
-    """Return what locks the checkpoints of a log; None: its words stand in the open."""
+    """Return what encrypts the checkpoints of a log; None: it is not encrypted."""
     vault: Vault | None = getattr(log, "vault", None)
     return vault
 
 
 def looked_at(file: Path, log: Log, *, erased: int) -> Checkpoint:
-    """Return what there is to say about a file, read to its last byte. Arguments as ``misfit``."""
+    """Return a description of a file, read to its last byte. Arguments as ``misfit``."""
     origin: Origin | None = None
     size = 0
     try:
@@ -71,7 +71,7 @@ def looked_at(file: Path, log: Log, *, erased: int) -> Checkpoint:
 
 
 def seems_valid(file: Path, log: Log, *, erased: int) -> bool:
-    """Say whether a file fits, as far as its head tells. Arguments as ``misfit``."""
+    """Return whether a file fits, judging by its header. Arguments as ``misfit``."""
     try:
         return misfit(file, layout.described(file, vault_of(log)), log, erased=erased) is None
     except (Torn, FormatUnknown, OSError):

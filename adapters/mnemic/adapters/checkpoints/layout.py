@@ -1,4 +1,4 @@
-"""The bytes of one checkpoint: a head that says what it is, then the arrays.
+"""The bytes of one checkpoint: a header with a manifest, then the arrays.
 
 Rules of the layout:
 
@@ -9,7 +9,7 @@ Rules of the layout:
 3. Every part has one seal per started mebibyte, over its bytes and the padding behind them. So
    each byte of the file is under exactly one seal, and two threads can share one large part.
 4. The file ends with the padding of its last part, to the byte.
-5. Nothing is believed before its seal has been checked, and nothing is ever unpickled: parts are
+5. Nothing is used before its seal has been checked, and nothing is ever unpickled: parts are
    plain numbers of known types.
 
 A seal is BLAKE2b with 128 bits. Measured on 150 MB in two threads, reading included: CRC-32 0.04 s,
@@ -44,7 +44,7 @@ ALIGNMENT = 64
 STRETCH = 2**20
 """Bytes under one seal: few enough to stay in a processor's cache between reading and sealing."""
 THREADED_FROM = 8 * STRETCH
-"""A smaller file is read before a second thread would have begun."""
+"""A smaller file is read before a second thread would have started."""
 THREADS = 2
 
 DTYPES = frozenset("|b1 |i1 |u1 <i2 <u2 <i4 <u4 <i8 <u8 <f4 <f8".split())
@@ -52,27 +52,27 @@ DTYPES = frozenset("|b1 |i1 |u1 <i2 <u2 <i4 <u4 <i8 <u8 <f4 <f8".split())
 
 
 class Torn(Exception):
-    """A checkpoint is not what was written, or not all of it. Never leaves the adapter."""
+    """A checkpoint is damaged or incomplete. Internal to the adapter."""
 
 
 class FormatUnknown(Exception):
-    """A checkpoint is whole and of a format that this release cannot read. Never leaves, either."""
+    """A checkpoint is whole but of a format that this release cannot read. Internal too."""
 
 
 class Vault(Protocol):
-    """Locks files as a whole, for spaces whose words may not stand in the open."""
+    """Encrypts whole files, for spaces whose text may not be stored as plain text."""
 
     def locked(self, pieces: Iterator[memoryview | bytes]) -> Iterator[bytes]:
-        """Yield the file that holds *pieces* under lock."""
+        """Yield the encrypted file that holds *pieces*."""
         ...
 
     def opened(self, path: Path) -> BufferedReader:
-        """Return a locked file as it was before, to be read anywhere; the caller closes it.
+        """Return a decrypting, seekable reader of a file; the caller closes it.
 
-        Reading it raises ``Torn`` where it is not what was locked.
+        Reading it raises ``Torn`` where it is damaged.
 
         Raises:
-            Torn: It is none, or nobody can open it any more.
+            Torn: It is no such file, or its key is not available.
             OSError: It cannot be read.
         """
         ...
@@ -80,7 +80,7 @@ class Vault(Protocol):
 
 @frozen(kw_only=True)
 class Part:
-    """Where one array stands."""
+    """Position and type of one array in the file."""
 
     name: str
     dtype: str
@@ -100,7 +100,7 @@ class Part:
 
 @frozen(kw_only=True)
 class Origin:
-    """What a checkpoint is a checkpoint of."""
+    """The log, version and code that a checkpoint was made from."""
 
     space: str
     genesis: str
@@ -112,14 +112,14 @@ class Origin:
     active_us: int
     """The active time of that version."""
     fold: int
-    """The fold that made it: ``mnemic.projections.state.FOLD_VERSION``."""
+    """The fold that made it: ``mnemic.projections.state.state.FOLD_VERSION``."""
     release: str
     """The release that wrote it."""
 
 
 @frozen(kw_only=True)
 class Manifest:
-    """Everything about a checkpoint but its numbers."""
+    """Everything in a checkpoint but its arrays."""
 
     origin: Origin
     parts: tuple[Part, ...]
@@ -146,7 +146,7 @@ def pieces(origin: Origin, parts: Mapping[str, NDArray[Any]]) -> Iterator[memory
 def _beginning(
     origin: Origin, arrays: Mapping[str, NDArray[Any]], seals: Mapping[str, bytes]
 ) -> bytes:
-    """Return everything before the first part. Where parts begin follows from their shapes."""
+    """Return everything before the first part. Positions of parts follow from their shapes."""
     described = [
         {
             "name": name,
@@ -183,14 +183,14 @@ def _stretches(array: NDArray[Any]) -> Iterator[memoryview | bytes]:
 
 
 def described(path: Path, vault: Vault | None = None) -> Manifest:
-    """Return what the file says that it is; its parts have not been looked at.
+    """Return the manifest of a file, without reading its parts.
 
     Args:
         path: The file.
-        vault: What locked it; None: it stands in the open.
+        vault: What encrypted it; None: it is not encrypted.
 
     Raises:
-        Torn: It is no checkpoint, or its beginning is damaged, or its length is wrong.
+        Torn: It is no checkpoint, or its header is damaged, or its length is wrong.
         FormatUnknown: Another release wrote it.
         OSError: It cannot be read.
     """
@@ -199,7 +199,7 @@ def described(path: Path, vault: Vault | None = None) -> Manifest:
 
 
 def loaded(path: Path, vault: Vault | None = None) -> tuple[Manifest, dict[str, NDArray[Any]]]:
-    """Return what the file says that it is, and its parts; every byte has been checked.
+    """Return the manifest and the parts of a file; every byte has been checked.
 
     The parts are read into memory, not mapped: an erasure in another process overwrites the file.
     Arguments as ``described``.
@@ -246,7 +246,7 @@ def _described(file: BufferedReader) -> Manifest:
 
 
 def _read(stored: bytes) -> Manifest:
-    """Return the manifest in *stored*, which is as it was written."""
+    """Return the manifest in *stored*, whose seal has been checked."""
     place = MANIFEST_AT + len(stored)
     parts: list[Part] = []
     try:
@@ -284,7 +284,7 @@ def _fill(
         threaded: Whether several threads may read it at once.
 
     Raises:
-        Torn: One does not fit.
+        Torn: One does not match its seal.
     """
     jobs = [
         (part, buffer[start : start + STRETCH], start)

@@ -1,7 +1,7 @@
-"""The command line, ``mnemic``: parse, call the same verb as every other door, render.
+"""The command line, ``mnemic``: parse, call the same operation as every other interface, render.
 
-What is slow to load (the memory itself, numpy, tables) is loaded by the command that needs it, so
-that help comes at once.
+Modules that are slow to load (the memory itself, numpy, tables) are loaded by the command that
+needs them, so that help appears at once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The application: its commands, the options they share, and the way out."""
+"""The command-line application: its commands, the options they share, and exit handling."""
 
 from __future__ import annotations
 
@@ -12,40 +12,52 @@ from typing import Annotated
 
 from cyclopts import App, CycloptsError, Group, Parameter, UnknownOptionError
 
-from mnemic.adapters.cli import (
-    access,
-    comparing,
-    completions,
-    connecting,
-    doctor,
-    exchanging,
-    experiments,
-    explaining,
-    keyring,
-    ledger,
-    mcp_serving,
-    moving,
-    past,
-    reading,
-    referencing,
-    relating,
-    serving,
-    sessions,
-    upkeep,
-    writing,
+from mnemic.adapters.cli import completions
+from mnemic.adapters.cli.commands import (
+    blocks as block_commands,
 )
-from mnemic.adapters.cli.composed_graph import composed_graph
-from mnemic.adapters.cli.failures import INTERRUPTION, Exit, failure, misuse
-from mnemic.adapters.cli.ingest import ingest
-from mnemic.adapters.cli.invocation import (
-    SPACE,
+from mnemic.adapters.cli.commands import (
+    edges as edge_commands,
+)
+from mnemic.adapters.cli.commands import (
+    experiments,
+    explanations,
+    ledger,
+    queries,
+    sessions,
+    similarity,
+    time_travel,
+    transfer,
+    upkeep,
+)
+from mnemic.adapters.cli.commands import (
+    history as history_commands,
+)
+from mnemic.adapters.cli.commands import (
+    keys as key_commands,
+)
+from mnemic.adapters.cli.commands import (
+    stores as store_commands,
+)
+from mnemic.adapters.cli.commands.composed_graph import composed_graph
+from mnemic.adapters.cli.commands.ingest import ingest
+from mnemic.adapters.cli.doctor.command import doctor
+from mnemic.adapters.cli.invocation.context import (
     STANDARD_INPUT,
     Invocation,
-    RetrieverName,
-    VectorsName,
     invocation,
     wants_traceback,
 )
+from mnemic.adapters.cli.invocation.failures import (
+    INTERRUPTION,
+    Exit,
+    failure,
+    misuse,
+)
+from mnemic.adapters.cli.invocation.options import SPACE, RetrieverName, VectorsName
+from mnemic.adapters.cli.serving import access
+from mnemic.adapters.cli.serving.mcp import mcp
+from mnemic.adapters.cli.serving.serve import serve
 from mnemic.adapters.embedders.shipped import EmbedderName
 from mnemic.adapters.stores.addresses import address_of
 from mnemic.adapters.tokens import CounterName
@@ -53,7 +65,7 @@ from mnemic.adapters.tokens import CounterName
 ABOUT = """
 Event-sourced memory for AI agents, replayable to any active hour.
 
-A first walk:
+First steps:
 
     mnemic learn "Ines moved the demo to Thursday." --tag demo
     mnemic ingest notes.md chat.txt
@@ -76,9 +88,9 @@ Exit codes:
     3   conflict with another writer
     4   damage, or a file that is no store
     5   unavailable: a file, a disk, a lock, a model
-    70  a bug of mnemic; 130 interrupted; 141 nobody reads the output
+    70  a bug in mnemic; 130 interrupted; 141 the output was closed early
 
-Errors stand on standard error and say what to do next.
+Errors go to standard error and say what to do next.
 """
 
 VALUED = frozenset(
@@ -95,7 +107,7 @@ VALUED = frozenset(
     }
 )
 FLAGS = frozenset({"--json"})
-"""Options of every command, with and without a value; see ``launch``."""
+"""``VALUED`` and ``FLAGS``: options of every command, with and without a value; see ``launch``."""
 
 app = App(
     name="mnemic",
@@ -111,21 +123,21 @@ app = App(
 for title, commands in {
     "Remember": (
         ingest,
-        writing.learn,
-        writing.learn_many,
-        writing.revise,
-        writing.rezone,
-        writing.forget,
-        writing.erase,
-        writing.erase_space,
+        block_commands.learn,
+        block_commands.learn_many,
+        block_commands.revise,
+        block_commands.rezone,
+        block_commands.forget,
+        block_commands.erase,
+        block_commands.erase_space,
     ),
-    "Ask": (reading.recall, referencing.reference, writing.outcome),
+    "Ask": (queries.recall, queries.reference, block_commands.outcome),
     "Connect": (
-        connecting.connect,
-        connecting.connects,
-        connecting.connect_by_query,
-        connecting.disconnect,
-        relating.pending_connections,
+        edge_commands.connect,
+        edge_commands.connects,
+        edge_commands.connect_by_query,
+        edge_commands.disconnect,
+        similarity.pending_connections,
     ),
     "Compose": (
         ledger.compose,
@@ -138,65 +150,71 @@ for title, commands in {
         composed_graph,
     ),
     "Look": (
-        reading.status,
-        reading.blocks,
-        reading.block,
-        reading.edges,
-        reading.log,
-        reading.history,
-        reading.guide,
+        queries.status,
+        queries.blocks,
+        queries.block,
+        queries.edges,
+        queries.log,
+        queries.history,
+        queries.guide,
     ),
-    "Compare": (relating.compare, relating.analogies, relating.near_duplicates),
+    "Compare": (similarity.compare, similarity.analogies, similarity.near_duplicates),
     "Look back": (
-        explaining.explain,
-        explaining.why_not,
-        past.replay,
-        comparing.timeline,
-        comparing.diff,
+        explanations.explain,
+        explanations.why_not,
+        time_travel.replay,
+        history_commands.timeline,
+        history_commands.diff,
     ),
-    "Suppose": (experiments.what_if, experiments.backtest, experiments.policy),
-    "Carry away": (exchanging.receipt, exchanging.export, exchanging.import_, exchanging.fork),
-    "Keep safe": (moving.backup, moving.restore, moving.salvage, moving.migrate),
-    "Keep in order": (
+    "Experiment": (experiments.what_if, experiments.backtest, experiments.policy),
+    "Transfer": (transfer.receipt, transfer.export, transfer.import_, transfer.fork),
+    "Back up": (
+        store_commands.backup,
+        store_commands.restore,
+        store_commands.salvage,
+        store_commands.migrate,
+    ),
+    "Maintain": (
         upkeep.consolidate,
         upkeep.curate,
         upkeep.verify,
         upkeep.checkpoints,
-        keyring.keys,
-        doctor.doctor,
+        key_commands.keys,
+        doctor,
     ),
-    "Move on, or back": (comparing.revert, upkeep.reembed),
+    "Re-embed or revert": (history_commands.revert, upkeep.reembed),
 }.items():
     group = Group.create_ordered(title)
     for place, each in enumerate(commands):
         app.command(each, group=group, sort_key=place)
-    if past.replay in commands:
-        past.as_of.meta.group = group
-        app.command(past.as_of.meta, name="as-of")
+    if time_travel.replay in commands:
+        time_travel.as_of.meta.group = group
+        app.command(time_travel.as_of.meta, name="as-of")
 
 ALIASES: dict[str, Callable[..., int]] = {
     "adopt-policy": experiments.adopt_policy,
+    "calibrate": experiments.calibrate,
     "checkpoint": upkeep.checkpoint,
-    "deep-reference": referencing.reference,
+    "deep-reference": queries.reference,
     "dream": upkeep.consolidate,
     "drop-checkpoints": upkeep.drop_checkpoints,
     "end-session": sessions.end,
-    "import-space": exchanging.import_,
-    "replay-all": past.replay_all,
+    "import-space": transfer.import_,
+    "replay-all": time_travel.replay_all,
     "start-session": sessions.start,
-    "verify-receipt": exchanging.verify_receipt,
+    "verify-receipt": transfer.verify_receipt,
 }
-"""Verbs of the library that stand above under another name: whoever knows them may write them."""
+"""Names of library operations whose command has another name; accepted, but not listed."""
 for name, same in ALIASES.items():
     app.command(same, name=name, show=False)
 
-sessions.session.group = Group.create_ordered("Let time pass")
+sessions.session.group = Group.create_ordered("Sessions")
 app.command(sessions.session)
 SERVE = Group.create_ordered("Serve")
 access.token.group = SERVE
 app.command(access.token)
-app.command(serving.serve, group=SERVE)
-app.command(mcp_serving.mcp, group=SERVE)
+app.command(serve, group=SERVE)
+app.command(mcp, group=SERVE)
 
 OTHER = Group.create_ordered("Other")
 app["--help"].group = OTHER
@@ -206,7 +224,7 @@ app.meta.group_parameters = Group.create_ordered("Options of every command")
 
 @app.command(name="--version", group=OTHER)
 def version() -> int:
-    """Say which release this is."""
+    """Print the release of mnemic."""
     print(release("mnemic"))  # noqa: T201 - this is what was asked for
     return Exit.OK
 
@@ -226,7 +244,7 @@ def completion(shell: completions.Shell, /) -> int:
     Args:
         shell: bash, zsh or fish.
     """
-    print(completions.script(app, shell, nested={"as-of": past.as_of}))  # noqa: T201
+    print(completions.script(app, shell, nested={"as-of": time_travel.as_of}))  # noqa: T201
     return Exit.OK
 
 
@@ -252,17 +270,17 @@ def launch(
         tokens: The command.
         db: The store: one SQLite file, or postgresql://user@host/database (an extra). A password
             belongs in PGPASSWORD or a password file, since others can see the words of a command.
-        keys: The file of keys that lock all words of the store; see `mnemic keys`. It is made with
-            the first of them. Without, words stand open.
-        space: Which of the store's memories.
-        actor: Who acts, as the log should name it; cli if not given.
-        session: Which open session to go on with, so that active hours pass; see `mnemic session`.
+        keys: The file of keys that encrypt all texts of the store; see `mnemic keys`. It is created
+            with the first key. Without it, texts are not encrypted.
+        space: The space of the store to use.
+        actor: The name of the actor in the log; cli if not given.
+        session: The open session to continue, so that active hours pass; see `mnemic session`.
         embedder: The model of a new space, which it keeps: bundled if not given, or minilm (an
-            extra), which is slower and hears paraphrases better.
+            extra), which is slower and recognizes paraphrases better.
         counter: How budgets are counted: estimate (four characters to a token), or exactly, in
             o200k_base or another encoding (an extra). A replay needs the counter of its decision.
-        retriever: How near vectors are found: exact, by looking at all; or ann, by the graphs that
-            a host has left beside the store. For a single question that is the slower way.
+        retriever: How near vectors are found: exact, by comparing all; or ann, by graphs that a
+            host has left next to the store. For a single question ann is slower.
         vectors: Where the vectors of open spaces are held: in this process; or on the server of a
             PostgreSQL store alone, which is slower and takes less memory. Answers are the same.
         as_json: Print one JSON document (log, history: one per line), errors too.
@@ -293,27 +311,27 @@ def main(tokens: Sequence[str] | None = None) -> int:
     """Run the command line, and return its exit code.
 
     Args:
-        tokens: What stands behind the program's name; None: what this process was given.
+        tokens: The arguments after the program's name; None: those of this process.
     """
-    given = _arranged(sys.argv[1:] if tokens is None else tokens)
+    given = _reordered(sys.argv[1:] if tokens is None else tokens)
     try:
         exit_code: int | None = app.meta(given)
         sys.stdout.flush()
     except CycloptsError as error:
-        return _misused(error, _plainly(given))
+        return _usage_error(error, _reporter(given))
     except KeyboardInterrupt:
-        return _plainly(given).fail(INTERRUPTION)
+        return _reporter(given).fail(INTERRUPTION)
     except BrokenPipeError:
         return _reader_gone()
     return exit_code or Exit.OK
 
 
-def _arranged(tokens: Sequence[str]) -> list[str]:
-    """Return the command line as cyclopts reads it right.
+def _reordered(tokens: Sequence[str]) -> list[str]:
+    """Return the command line reordered so that cyclopts parses it correctly.
 
-    Options of every command may stand anywhere, and come to the front: behind a command of two
-    levels they are found only if that is complete, not in ``as-of --version 3 --json``. A lone
-    hyphen is no option but standard input, and goes behind ``--``.
+    Options of every command may appear anywhere, and are moved to the front: after a two-level
+    command cyclopts finds them only if that is complete, not in ``as-of --version 3 --json``. A
+    lone hyphen is not an option but standard input, and is moved behind ``--``.
     """
     shared: list[str] = []
     rest: list[str] = []
@@ -333,20 +351,20 @@ def _arranged(tokens: Sequence[str]) -> list[str]:
     return [*shared, *rest, *(["--", *plain] if plain else [])]
 
 
-def _plainly(given: Sequence[str]) -> Invocation:
-    """Return an invocation that only reports; the command line may not have been read at all."""
+def _reporter(given: Sequence[str]) -> Invocation:
+    """Return an invocation that only reports errors; the command line may not have been parsed."""
     return invocation(Path(), space="", as_json="--json" in given)
 
 
-def _misused(error: CycloptsError, run: Invocation) -> int:
+def _usage_error(error: CycloptsError, run: Invocation) -> int:
     error.verbose = False
     chain = [word for word in error.command_chain or () if word != app.name[0]]
-    hint = " Text that begins with a hyphen goes behind --." * isinstance(error, UnknownOptionError)
+    hint = " Put text that begins with a hyphen after --." * isinstance(error, UnknownOptionError)
     return run.fail(misuse(str(error), command=" ".join(chain), hint=hint))
 
 
 def _reader_gone() -> int:
-    """Leave quietly: Python would flush into the closed pipe once more on its way out."""
+    """Exit quietly: Python would flush into the closed pipe once more at interpreter exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -11,12 +11,12 @@ Shell = Literal["bash", "zsh", "fish"]
 
 
 def script(app: App, shell: Shell, *, nested: Mapping[str, App]) -> str:
-    """Return what a shell has to read in order to complete the command line *app*.
+    """Return the script with which a shell completes the command line *app*.
 
     Args:
         app: The whole command line.
-        shell: Who will read it.
-        nested: Commands with commands of their own that *app* only knows the outside of.
+        shell: The shell to write it for.
+        nested: Commands with subcommands that are not registered in *app* itself.
     """
     whole = App(name=app.name, version_flags="--version")
     if app.meta.default_command is not None:

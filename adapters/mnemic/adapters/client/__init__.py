@@ -1,13 +1,13 @@
-"""The client: a memory on a server, with the verbs of a memory in the process.
+"""The HTTP client: a memory on a server, with the operations of an in-process memory.
 
-``Memory`` for async hosts and ``SyncMemory`` for the others have the verbs, arguments, results and
-errors of ``mnemic.adapters.inprocess``, so that a host moves out with one line::
+``Memory`` for async hosts and ``SyncMemory`` for the others have the operations, arguments,
+results and errors of ``mnemic.adapters.inprocess``; a host switches to a server with one line::
 
     async with Memory.open("http://127.0.0.1:8377", space="default", token="mnemic_…") as memory:
         await memory.learn("Ines moved the demo to Thursday.")
 
-What is sent and what an answer means is decided without any I/O (``desk``, ``requests``,
-``answers``, ``patience``, ``stream``, ``following``); the two faces of a ``connection`` carry it.
+Requests and answers are handled without any I/O (``session``, ``requests``, ``answers``,
+``retries``, ``sse``, ``subscription``); the two classes of ``connection`` transport them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What came of a request: answers into results, and refusals into errors of their own classes."""
+"""Decoding of responses: answers into results, and refusals into errors of their own classes."""
 
 from __future__ import annotations
 
@@ -10,47 +10,47 @@ from attrs import field, frozen
 
 from mnemic.adapters.client.requests import Request
 from mnemic.adapters.client.server import Server, ServerUnreachable
-from mnemic.adapters.http import failures
-from mnemic.adapters.wire.documents import result_of
-from mnemic.adapters.wire.problems import error_of
-from mnemic.adapters.wire.verbs import Verb
+from mnemic.adapters.remote import transport_errors
+from mnemic.adapters.remote.documents import result_of
+from mnemic.adapters.remote.errors import error_of
+from mnemic.adapters.remote.operations import Operation
 from mnemic.kernel.errors import MnemicError, Unavailable
 
 PROBLEM: Final = "application/problem+json"
 OF_HTTP: Final = ("type", "title", "status", "instance")
-"""Members of a problem that are no facts of the error."""
+"""Members of a problem document that are not facts of the error."""
 OF_OURS: Final = ("code", "detail", "recovery")
-"""Members that every error of mnemic has; gateways have codes as well."""
+"""Members that every error of mnemic has; errors of gateways may have a code, but not all three."""
 SUCCESS: Final = range(200, 300)
 UNREADABLE: Final = (AttributeError, KeyError, TypeError, ValueError)
-"""What comes of reading a document that is of another shape."""
-OF_THE_DOOR: Final = failures.__name__
-"""Errors are found again by their code, so those of the door have to be known here."""
+"""The errors raised when a document of another form is decoded."""
+OF_THE_INTERFACE: Final = transport_errors.__name__
+"""Error classes are looked up by their code, so those of the transport must be imported here."""
 
 
 @frozen(kw_only=True)
 class Answer:
-    """What a server said."""
+    """A response of a server."""
 
     status: int
     headers: Mapping[str, str] = field(factory=dict)
-    """By names of any case."""
+    """A mapping with case-insensitive names."""
     body: bytes = field(default=b"", repr=False)
 
     @property
     def content_type(self) -> str:
-        """What the body is, without parameters."""
+        """The media type of the body, without parameters."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     @property
     def succeeded(self) -> bool:
-        """Whether it is what was asked for."""
+        """Whether the status is one of success."""
         return self.status in SUCCESS
 
 
 @frozen(kw_only=True)
 class Silence:
-    """No answer, or half of one."""
+    """A missing or incomplete response."""
 
     complaint: str
 
@@ -59,12 +59,12 @@ Outcome = Answer | Silence
 
 
 def answered(outcome: Outcome, request: Request, server: Server, tries: int) -> Answer:
-    """Return the answer of a success.
+    """Return the answer if it is one of success.
 
     Raises:
-        ServerUnreachable: There is none, or none of a server of mnemic.
-        MnemicError: What the server refused or failed at, of its own class. Where the command may
-            stand all the same, its id is among the facts: to repeat it by, whoever chose it.
+        ServerUnreachable: There is none, or it is not from a server of mnemic.
+        MnemicError: The refusal or failure of the server, of its own class. Where the command may
+            have been written all the same, its id is among the facts, for repeating the command.
     """
     if isinstance(outcome, Answer) and outcome.succeeded:
         return outcome
@@ -78,14 +78,14 @@ def _failure(outcome: Outcome, request: Request, server: Server, tries: int) -> 
     if isinstance(outcome, Answer):
         return error_in(outcome, request, server)
     return ServerUnreachable(
-        f"{request.verb}: no answer from {server.address} in {tries} "
+        f"{request.operation}: no answer from {server.address} in {tries} "
         f"{'try' if tries == 1 else 'tries'}, at last {outcome.complaint}",
         tries=tries,
     )
 
 
 def error_in(answer: Answer, request: Request, server: Server) -> MnemicError:
-    """Return the error that an answer tells of."""
+    """Return the error described by a response."""
     document = _object(answer)
     if document is None or not all(isinstance(document.get(name), str) for name in OF_OURS):
         return foreign(answer, request, server)
@@ -100,32 +100,32 @@ def error_in(answer: Answer, request: Request, server: Server) -> MnemicError:
 def foreign(answer: Answer, request: Request, server: Server) -> ServerUnreachable:
     """Return the error for an answer that no server of mnemic gives."""
     return ServerUnreachable(
-        f"{request.verb}: {server.address} answered {answer.status} "
+        f"{request.operation}: {server.address} answered {answer.status} "
         f"({answer.content_type or 'nothing'}) as no server of mnemic does",
-        recovery="Check the address, and what stands between here and the server.",
+        recovery="Check the address, and any proxy between here and the server.",
         http_status=answer.status,
     )
 
 
-def result_in(answer: Answer, verb: Verb, request: Request, server: Server) -> Any:
-    """Return what a verb answered, as it answers in the process.
+def result_in(answer: Answer, operation: Operation, request: Request, server: Server) -> Any:
+    """Return the result of an operation, as it is returned in the process.
 
     Raises:
-        ServerUnreachable: It is no answer of the verb.
+        ServerUnreachable: The response is not an answer of the operation.
     """
     document = _object(answer)
     if document is None:
         raise foreign(answer, request, server)
     try:
-        return result_of(verb, document)
+        return result_of(operation, document)
     except UNREADABLE as error:
         raise unreadable(request, server, error) from error
 
 
 def unreadable(request: Request, server: Server, error: Exception) -> ServerUnreachable:
-    """Return the error for an answer of the right kind that makes no sense here."""
+    """Return the error for an answer that cannot be decoded."""
     return ServerUnreachable(
-        f"{request.verb}: what {server.address} answered cannot be read: {error}",
+        f"{request.operation}: what {server.address} answered cannot be read: {error}",
         recovery="Use a client of the release that the server has.",
     )
 

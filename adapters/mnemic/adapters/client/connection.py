@@ -1,4 +1,4 @@
-"""The two faces of a connection to a server. They carry bytes and wait; they decide nothing.
+"""The synchronous and the asynchronous connection to a server: transport of bytes only.
 
 A connection keeps its sockets open between requests and serves any number of threads, or tasks.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing, closing
+from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,29 +16,31 @@ import anyio
 from anyio import to_thread
 
 from mnemic.adapters.client.answers import Answer, Outcome, Silence, answered
-from mnemic.adapters.client.following import Following
-from mnemic.adapters.client.patience import pause_s
 from mnemic.adapters.client.requests import SSE, Request
+from mnemic.adapters.client.retries import pause_s
 from mnemic.adapters.client.server import Server
-from mnemic.adapters.client.stream import Hearing, Progress
+from mnemic.adapters.client.sse import Progress, SSEParser
+from mnemic.adapters.client.subscription import EventSubscription
 from mnemic.adapters.client.transfer import Download
-from mnemic.adapters.exchange.archive import MEDIA_TYPE, Packed
+from mnemic.adapters.transfer.exports.archive import MEDIA_TYPE, Packed
 from mnemic.kernel.errors import Closed, FieldRefused, Unavailable
-from mnemic.kernel.results import Moment
+from mnemic.kernel.results import LogEntry
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
+
     import httpx
 
 PIECE_BYTES: Final = 1 << 18
-"""Of a download, handed to a thread at once."""
+"""Size of the pieces of a download that are written on a thread."""
 
 
 class Connection:
-    """A connection for callers that wait.
+    """A blocking connection.
 
     Args:
-        server: Where to, and how patiently.
-        transport: Another way to carry requests; None: over the network.
+        server: The server, with its retry settings.
+        transport: Another transport for requests; None: over the network.
 
     Raises:
         Unavailable: The extra is not installed.
@@ -52,7 +55,7 @@ class Connection:
         self._is_closed = False
 
     def close(self) -> None:
-        """Close the sockets. Closing twice is closing once."""
+        """Close the sockets; idempotent."""
         self._is_closed = True
         self._client.close()
 
@@ -62,17 +65,17 @@ class Connection:
         progress: Progress | None = None,
         into: Download | None = None,
     ) -> Answer:
-        """Send a request, again if need be, and return the answer of a success.
+        """Send a request, with retries, and return the answer if it is one of success.
 
         Args:
-            request: What to send.
-            progress: Told how far long work is.
-            into: Where a body goes that is no document.
+            request: The request.
+            progress: Called with the progress of long-running work.
+            into: The destination of a body that is not a document.
 
         Raises:
             Closed: The connection is closed.
             ServerUnreachable: No server of mnemic answered.
-            MnemicError: What the server refused or failed at, of its own class.
+            MnemicError: The refusal or failure of the server, of its own class.
         """
         tries = 0
         while True:
@@ -83,8 +86,8 @@ class Connection:
                 return answered(outcome, request, self.server, tries)
             time.sleep(wait_s)
 
-    def follow(self, following: Following) -> Generator[Moment]:
-        """Yield the events of a log as they come, and come back when the stream breaks.
+    def follow(self, following: EventSubscription) -> Generator[LogEntry]:
+        """Yield the events of a log as they come, and reconnect when the stream breaks.
 
         Raises:
             Closed, ServerUnreachable, MnemicError: As ``ask``.
@@ -97,7 +100,7 @@ class Connection:
     def _try(self, request: Request, progress: Progress | None, into: Download | None) -> Outcome:
         import httpx
 
-        hearing = Hearing(progress)
+        hearing = SSEParser(progress)
         try:
             with self._client.stream(**self._sent(request)) as response:
                 if into is not None and _is_archive(response):
@@ -111,11 +114,11 @@ class Connection:
                     hearing.take(piece)
                 return hearing.ended()
         except httpx.RequestError as error:
-            return hearing.answer or _silence(error)  # what was heard to its end was heard
+            return hearing.answer or _silence(error)  # a complete answer counts despite the error
         except httpx.InvalidURL as error:
             raise _too_long(request) from error
 
-    def _followed(self, following: Following) -> Generator[Moment, None, Outcome]:
+    def _followed(self, following: EventSubscription) -> Generator[LogEntry, None, Outcome]:
         import httpx
 
         try:
@@ -146,7 +149,7 @@ class AsyncConnection:
         self._is_closed = False
 
     async def close(self) -> None:
-        """Close the sockets. Closing twice is closing once."""
+        """Close the sockets; idempotent."""
         self._is_closed = True
         await self._client.aclose()
 
@@ -156,7 +159,7 @@ class AsyncConnection:
         progress: Progress | None = None,
         into: Download | None = None,
     ) -> Answer:
-        """Send a request, again if need be, and return the answer of a success.
+        """Send a request, with retries, and return the answer if it is one of success.
 
         Raises:
             Closed, ServerUnreachable, MnemicError: See ``Connection.ask``.
@@ -170,8 +173,8 @@ class AsyncConnection:
                 return answered(outcome, request, self.server, tries)
             await anyio.sleep(wait_s)
 
-    async def follow(self, following: Following) -> AsyncGenerator[Moment]:
-        """Yield the events of a log as they come, and come back when the stream breaks.
+    async def follow(self, following: EventSubscription) -> AsyncGenerator[LogEntry]:
+        """Yield the events of a log as they come, and reconnect when the stream breaks.
 
         Raises:
             Closed, ServerUnreachable, MnemicError: See ``Connection.ask``.
@@ -188,7 +191,7 @@ class AsyncConnection:
     ) -> Outcome:
         import httpx
 
-        hearing = Hearing(progress)
+        hearing = SSEParser(progress)
         try:
             async with self._client.stream(**self._sent(request)) as response:
                 if into is not None and _is_archive(response):
@@ -202,11 +205,13 @@ class AsyncConnection:
                     hearing.take(piece)
                 return hearing.ended()
         except httpx.RequestError as error:
-            return hearing.answer or _silence(error)  # what was heard to its end was heard
+            return hearing.answer or _silence(error)  # a complete answer counts despite the error
         except httpx.InvalidURL as error:
             raise _too_long(request) from error
 
-    async def _followed(self, following: Following, ended: list[Outcome]) -> AsyncGenerator[Moment]:
+    async def _followed(
+        self, following: EventSubscription, ended: list[Outcome]
+    ) -> AsyncGenerator[LogEntry]:
         import httpx
 
         try:
@@ -230,21 +235,21 @@ class AsyncConnection:
 
 
 async def _pieces(packed: Packed) -> AsyncGenerator[bytes]:
-    """Yield an archive, read on threads."""
+    """Yield the pieces of an archive, read on threads."""
     source = iter(packed)
     while piece := await to_thread.run_sync(next, source, b""):
         yield piece
 
 
 def _check_installed() -> None:
-    """Refuse to begin without the library.
+    """Check that the library is installed.
 
     Raises:
         Unavailable: The extra is not installed.
     """
     if find_spec("httpx") is None:
         raise Unavailable(
-            "the package httpx, which speaks HTTP, is not installed",
+            "the package httpx, which the HTTP client needs, is not installed",
             recovery="Install it: pip install 'mnemic[http]'.",
             package="httpx",
         )
@@ -255,7 +260,16 @@ def _settings(server: Server) -> dict[str, Any]:
         "headers": server.headers,
         "timeout": server.timeout_s,
         "trust_env": not server.is_loopback,
+        "verify": _trusted(),
     }
+
+
+@cache
+def _trusted() -> SSLContext:
+    """Return the context for checking certificates, cached: loading it is slower than a request."""
+    import httpx
+
+    return httpx.create_ssl_context()
 
 
 def _sent(server: Server, request: Request) -> dict[str, Any]:
@@ -272,8 +286,8 @@ def _is_stream(response: httpx.Response) -> bool:
 
 
 def _is_archive(response: httpx.Response) -> bool:
-    told = _answer(response, b"")
-    return told.succeeded and told.content_type == MEDIA_TYPE
+    result = _answer(response, b"")
+    return result.succeeded and result.content_type == MEDIA_TYPE
 
 
 def _answer(response: httpx.Response, body: bytes) -> Answer:
@@ -286,6 +300,6 @@ def _silence(error: Exception) -> Silence:
 
 def _too_long(request: Request) -> FieldRefused:
     return FieldRefused(
-        f"{request.verb}: the address of the request cannot be sent ({len(request.target)} bytes)",
-        recovery="Shorten the ids and words that are asked for.",
+        f"{request.operation}: the path of the request is too long ({len(request.target)} bytes)",
+        recovery="Shorten the ids and texts in the request.",
     )

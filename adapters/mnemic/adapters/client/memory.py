@@ -1,7 +1,7 @@
-"""``Memory``: the same verbs for async hosts, on a memory that stands on a server.
+"""``Memory``: the same operations for async hosts, on a memory on a server.
 
-Verbs that are called at once are sent at once, over connections of their own; which comes first is
-up to the server. Whoever needs an order awaits one before the next.
+Concurrent calls are sent concurrently, over separate connections, and the server decides their
+order. A caller that needs an order awaits one call before the next.
 """
 
 from __future__ import annotations
@@ -18,9 +18,6 @@ from anyio import to_thread
 
 from mnemic.adapters import inprocess
 from mnemic.adapters.client.connection import AsyncConnection
-from mnemic.adapters.client.desk import Desk, arguments_given
-from mnemic.adapters.client.following import Following
-from mnemic.adapters.client.past import Date, Point, point_named
 from mnemic.adapters.client.server import (
     BACKOFF_S,
     RETRIES,
@@ -28,7 +25,10 @@ from mnemic.adapters.client.server import (
     server_at,
     space_named,
 )
-from mnemic.adapters.client.stream import Progress
+from mnemic.adapters.client.session import ClientSession, arguments_given
+from mnemic.adapters.client.sse import Progress
+from mnemic.adapters.client.subscription import EventSubscription
+from mnemic.adapters.client.time_points import Date, Point, point_named
 from mnemic.adapters.client.transfer import (
     Download,
     check_own,
@@ -39,14 +39,14 @@ from mnemic.adapters.client.transfer import (
 )
 from mnemic.adapters.client.translation import embedder_name
 from mnemic.adapters.embedders.shipped import EmbedderName
-from mnemic.adapters.entropy import SystemEntropy
-from mnemic.adapters.inprocess.guiding import Guided
-from mnemic.adapters.wire.calls import Call
+from mnemic.adapters.inprocess.operations.guide import Guided
+from mnemic.adapters.remote.calls import Call
+from mnemic.adapters.system.entropy import SystemEntropy
 from mnemic.kernel.errors import Closed, MnemicError
-from mnemic.kernel.identity import BlockId, SessionId
+from mnemic.kernel.model.identity import BlockId, SessionId
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.ports import Clock, Embedder, Entropy
-from mnemic.kernel.results import ExportResult, ImportResult, Moment, ReembedResult, Status
+from mnemic.kernel.results import ExportResult, ImportResult, LogEntry, ReembedResult, Status
 
 if TYPE_CHECKING:
     import httpx
@@ -55,143 +55,150 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _verb(
+def _operation(
     call: Callable[Concatenate[Any, P], T],
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
-    """Return the async twin of a verb on a server: same arguments, same result, same words."""
+    """Return an async method that calls an operation on a server: same signature and docstring."""
 
-    async def verb(self: Any, /, *args: P.args, **keywords: P.kwargs) -> T:
+    async def operation(self: Any, /, *args: P.args, **keywords: P.kwargs) -> T:
         behind: _Asking = self
         given = arguments_given(call, args, keywords)
         return cast("T", await behind.ask(call.__name__, given))
 
-    update_wrapper(verb, call)
-    return verb
+    update_wrapper(operation, call)
+    return operation
 
 
 class _Asking:
-    """Something whose verbs are asked of a server."""
+    """Base of classes whose operations are requests to a server."""
 
-    def __init__(self, desk: Desk, connection: Callable[[], AsyncConnection]) -> None:
-        self._desk = desk
+    def __init__(
+        self, client_session: ClientSession, connection: Callable[[], AsyncConnection]
+    ) -> None:
+        self._client_session = client_session
         self._connection = connection
 
-    async def ask(self, verb: str, arguments: dict[str, Any]) -> Any:
-        """Ask a verb with arguments by name."""
+    async def ask(self, operation: str, arguments: dict[str, Any]) -> Any:
+        """Call an operation with arguments by name."""
         raise NotImplementedError
 
     async def _make(self, call: Call, progress: Progress | None = None) -> Any:
-        request = self._desk.request(call)
+        request = self._client_session.request(call)
         answer = await self._connection().ask(request, progress)
-        return self._desk.concluded(call, request, answer)
+        return self._client_session.concluded(call, request, answer)
 
 
 class View(_Asking):
     """The memory as it was. See ``inprocess.View``."""
 
-    analogies = _verb(inprocess.SyncView.analogies)
-    block = _verb(inprocess.SyncView.block)
-    blocks = _verb(inprocess.SyncView.blocks)
-    compare = _verb(inprocess.SyncView.compare)
-    composed_with = _verb(inprocess.SyncView.composed_with)
-    composition = _verb(inprocess.SyncView.composition)
-    deep_reference = _verb(inprocess.SyncView.deep_reference)
-    diff = _verb(inprocess.SyncView.diff)
-    edges = _verb(inprocess.SyncView.edges)
-    frontier = _verb(inprocess.SyncView.frontier)
-    history = _verb(inprocess.SyncView.history)
-    ledger = _verb(inprocess.SyncView.ledger)
-    log = _verb(inprocess.SyncView.log)
-    near_duplicates = _verb(inprocess.SyncView.near_duplicates)
-    pending_connections = _verb(inprocess.SyncView.pending_connections)
-    recall = _verb(inprocess.SyncView.recall)
-    status = _verb(inprocess.SyncView.status)
-    timeline = _verb(inprocess.SyncView.timeline)
+    analogies = _operation(inprocess.SyncView.analogies)
+    block = _operation(inprocess.SyncView.block)
+    blocks = _operation(inprocess.SyncView.blocks)
+    compare = _operation(inprocess.SyncView.compare)
+    composed_with = _operation(inprocess.SyncView.composed_with)
+    composition = _operation(inprocess.SyncView.composition)
+    deep_reference = _operation(inprocess.SyncView.deep_reference)
+    diff = _operation(inprocess.SyncView.diff)
+    edges = _operation(inprocess.SyncView.edges)
+    frontier = _operation(inprocess.SyncView.frontier)
+    history = _operation(inprocess.SyncView.history)
+    ledger = _operation(inprocess.SyncView.ledger)
+    log = _operation(inprocess.SyncView.log)
+    near_duplicates = _operation(inprocess.SyncView.near_duplicates)
+    pending_connections = _operation(inprocess.SyncView.pending_connections)
+    recall = _operation(inprocess.SyncView.recall)
+    status = _operation(inprocess.SyncView.status)
+    timeline = _operation(inprocess.SyncView.timeline)
 
     def __init__(
         self,
-        desk: Desk,
+        client_session: ClientSession,
         connection: Callable[[], AsyncConnection],
         point: Point,
         status: Status,
     ) -> None:
-        super().__init__(desk, connection)
+        super().__init__(client_session, connection)
         self._point = point.fixed(status)
         self.version = status.version
-        """The version the view stands at."""
+        """The version of the view."""
         self.hour = status.hour
         """The active hours decay is evaluated at."""
 
-    async def ask(self, verb: str, arguments: dict[str, Any]) -> Any:
-        """Ask a verb as of this point."""
-        return await self._make(self._point.call(verb, arguments))
+    async def ask(self, operation: str, arguments: dict[str, Any]) -> Any:
+        """Call an operation as of this point."""
+        return await self._make(self._point.call(operation, arguments))
 
 
 class Memory(_Asking, Guided):
     """One space of memory on a server, for async hosts. ``async with Memory.open(address) as …``.
 
-    What a verb does is told by ``inprocess.SyncMemory``.
+    The operations are documented in ``inprocess.SyncMemory``.
     """
 
-    adopt_policy = _verb(inprocess.SyncMemory.adopt_policy)
-    analogies = _verb(inprocess.SyncMemory.analogies)
-    backtest = _verb(inprocess.SyncMemory.backtest)
-    block = _verb(inprocess.SyncMemory.block)
-    blocks = _verb(inprocess.SyncMemory.blocks)
-    checkpoint = _verb(inprocess.SyncMemory.checkpoint)
-    checkpoints = _verb(inprocess.SyncMemory.checkpoints)
-    compare = _verb(inprocess.SyncMemory.compare)
-    compose = _verb(inprocess.SyncMemory.compose)
-    composed_graph = _verb(inprocess.SyncMemory.composed_graph)
-    composed_with = _verb(inprocess.SyncMemory.composed_with)
-    composition = _verb(inprocess.SyncMemory.composition)
-    connect = _verb(inprocess.SyncMemory.connect)
-    connect_by_query = _verb(inprocess.SyncMemory.connect_by_query)
-    connects = _verb(inprocess.SyncMemory.connects)
-    consolidate = _verb(inprocess.SyncMemory.consolidate)
-    curate = _verb(inprocess.SyncMemory.curate)
-    deep_reference = _verb(inprocess.SyncMemory.deep_reference)
-    diff = _verb(inprocess.SyncMemory.diff)
-    disconnect = _verb(inprocess.SyncMemory.disconnect)
+    adopt_policy = _operation(inprocess.SyncMemory.adopt_policy)
+    calibrate = _operation(inprocess.SyncMemory.calibrate)
+    analogies = _operation(inprocess.SyncMemory.analogies)
+    backtest = _operation(inprocess.SyncMemory.backtest)
+    block = _operation(inprocess.SyncMemory.block)
+    blocks = _operation(inprocess.SyncMemory.blocks)
+    checkpoint = _operation(inprocess.SyncMemory.checkpoint)
+    checkpoints = _operation(inprocess.SyncMemory.checkpoints)
+    compare = _operation(inprocess.SyncMemory.compare)
+    compose = _operation(inprocess.SyncMemory.compose)
+    composed_graph = _operation(inprocess.SyncMemory.composed_graph)
+    composed_with = _operation(inprocess.SyncMemory.composed_with)
+    composition = _operation(inprocess.SyncMemory.composition)
+    connect = _operation(inprocess.SyncMemory.connect)
+    connect_by_query = _operation(inprocess.SyncMemory.connect_by_query)
+    connects = _operation(inprocess.SyncMemory.connects)
+    consolidate = _operation(inprocess.SyncMemory.consolidate)
+    curate = _operation(inprocess.SyncMemory.curate)
+    deep_reference = _operation(inprocess.SyncMemory.deep_reference)
+    diff = _operation(inprocess.SyncMemory.diff)
+    disconnect = _operation(inprocess.SyncMemory.disconnect)
     dream = consolidate
-    drop_checkpoints = _verb(inprocess.SyncMemory.drop_checkpoints)
-    edges = _verb(inprocess.SyncMemory.edges)
-    end_session = _verb(inprocess.SyncMemory.end_session)
-    erase = _verb(inprocess.SyncMemory.erase)
-    erase_space = _verb(inprocess.SyncMemory.erase_space)
-    explain = _verb(inprocess.SyncMemory.explain)
-    forget = _verb(inprocess.SyncMemory.forget)
-    fork = _verb(inprocess.SyncMemory.fork)
-    frontier = _verb(inprocess.SyncMemory.frontier)
-    history = _verb(inprocess.SyncMemory.history)
-    label = _verb(inprocess.SyncMemory.label)
-    learn = _verb(inprocess.SyncMemory.learn)
-    learn_many = _verb(inprocess.SyncMemory.learn_many)
-    ledger = _verb(inprocess.SyncMemory.ledger)
-    log = _verb(inprocess.SyncMemory.log)
-    near_duplicates = _verb(inprocess.SyncMemory.near_duplicates)
-    outcome = _verb(inprocess.SyncMemory.outcome)
-    pending_connections = _verb(inprocess.SyncMemory.pending_connections)
-    recall = _verb(inprocess.SyncMemory.recall)
-    receipt = _verb(inprocess.SyncMemory.receipt)
-    replay = _verb(inprocess.SyncMemory.replay)
-    replay_all = _verb(inprocess.SyncMemory.replay_all)
-    retract_label = _verb(inprocess.SyncMemory.retract_label)
-    revert = _verb(inprocess.SyncMemory.revert)
-    revise = _verb(inprocess.SyncMemory.revise)
-    rezone = _verb(inprocess.SyncMemory.rezone)
-    start_session = _verb(inprocess.SyncMemory.start_session)
-    status = _verb(inprocess.SyncMemory.status)
-    timeline = _verb(inprocess.SyncMemory.timeline)
-    verify = _verb(inprocess.SyncMemory.verify)
-    verify_receipt = _verb(inprocess.SyncMemory.verify_receipt)
-    what_if = _verb(inprocess.SyncMemory.what_if)
-    why_not = _verb(inprocess.SyncMemory.why_not)
+    drop_checkpoints = _operation(inprocess.SyncMemory.drop_checkpoints)
+    edges = _operation(inprocess.SyncMemory.edges)
+    end_session = _operation(inprocess.SyncMemory.end_session)
+    erase = _operation(inprocess.SyncMemory.erase)
+    erase_space = _operation(inprocess.SyncMemory.erase_space)
+    explain = _operation(inprocess.SyncMemory.explain)
+    forget = _operation(inprocess.SyncMemory.forget)
+    fork = _operation(inprocess.SyncMemory.fork)
+    frontier = _operation(inprocess.SyncMemory.frontier)
+    history = _operation(inprocess.SyncMemory.history)
+    label = _operation(inprocess.SyncMemory.label)
+    learn = _operation(inprocess.SyncMemory.learn)
+    learn_many = _operation(inprocess.SyncMemory.learn_many)
+    ledger = _operation(inprocess.SyncMemory.ledger)
+    log = _operation(inprocess.SyncMemory.log)
+    near_duplicates = _operation(inprocess.SyncMemory.near_duplicates)
+    outcome = _operation(inprocess.SyncMemory.outcome)
+    pending_connections = _operation(inprocess.SyncMemory.pending_connections)
+    recall = _operation(inprocess.SyncMemory.recall)
+    receipt = _operation(inprocess.SyncMemory.receipt)
+    replay = _operation(inprocess.SyncMemory.replay)
+    replay_all = _operation(inprocess.SyncMemory.replay_all)
+    retract_label = _operation(inprocess.SyncMemory.retract_label)
+    revert = _operation(inprocess.SyncMemory.revert)
+    revise = _operation(inprocess.SyncMemory.revise)
+    rezone = _operation(inprocess.SyncMemory.rezone)
+    start_session = _operation(inprocess.SyncMemory.start_session)
+    status = _operation(inprocess.SyncMemory.status)
+    timeline = _operation(inprocess.SyncMemory.timeline)
+    verify = _operation(inprocess.SyncMemory.verify)
+    verify_receipt = _operation(inprocess.SyncMemory.verify_receipt)
+    what_if = _operation(inprocess.SyncMemory.what_if)
+    why_not = _operation(inprocess.SyncMemory.why_not)
 
     def __init__(
-        self, desk: Desk, connecting: Callable[[], AsyncConnection], *, make: bool
+        self,
+        client_session: ClientSession,
+        connecting: Callable[[], AsyncConnection],
+        *,
+        make: bool,
     ) -> None:
-        super().__init__(desk, self._entered)
+        super().__init__(client_session, self._entered)
         self._connecting = connecting
         self._making = make
         self._open: AsyncConnection | None = None
@@ -211,15 +218,17 @@ class Memory(_Asking, Guided):
         entropy: Entropy | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> Self:
-        """Prepare to ask a server about one of its spaces; enter it to begin.
+        """Prepare access to a space on a server; enter the memory to connect.
 
         Arguments and errors as ``SyncMemory.open``.
         """
         server = server_at(
             address, token=token, timeout_s=timeout_s, retries=retries, backoff_s=backoff_s
         )
-        desk = Desk(server, space_named(space), entropy or SystemEntropy(), session=session)
-        return cls(desk, lambda: AsyncConnection(server, transport), make=make)
+        client_session = ClientSession(
+            server, space_named(space), entropy or SystemEntropy(), session=session
+        )
+        return cls(client_session, lambda: AsyncConnection(server, transport), make=make)
 
     def _entered(self) -> AsyncConnection:
         if self._open is None:
@@ -230,7 +239,7 @@ class Memory(_Asking, Guided):
         self._open = self._connecting()
         if self._making:
             try:
-                await self._open.ask(self._desk.making())
+                await self._open.ask(self._client_session.making())
             except BaseException:
                 with anyio.CancelScope(shield=True):
                     await self.close()
@@ -251,43 +260,46 @@ class Memory(_Asking, Guided):
         if self._open is not None:
             await self._open.close()
 
-    async def ask(self, verb: str, arguments: dict[str, Any]) -> Any:
-        """Ask a verb with arguments by name."""
-        call, session = self._desk.live(verb, arguments), self._desk.session
+    async def ask(self, operation: str, arguments: dict[str, Any]) -> Any:
+        """Call an operation with arguments by name."""
+        call, session = (
+            self._client_session.live(operation, arguments),
+            self._client_session.session,
+        )
         try:
             return await self._make(call, arguments.get("progress"))
         except MnemicError as error:
-            if self._desk.doubts(verb, error):
+            if self._client_session.doubts(operation, error):
                 await self._settle()
-            if not self._desk.goes_on(verb, error, session):
+            if not self._client_session.goes_on(operation, error, session):
                 raise
         return await self._make(call, arguments.get("progress"))
 
     async def _settle(self) -> None:
-        call = Call(verb="status")
-        request = self._desk.request(call, in_session=False)
+        call = Call(operation="status")
+        request = self._client_session.request(call, in_session=False)
         with suppress(MnemicError):
             answer = await self._entered().ask(request)
-            self._desk.settle(self._desk.concluded(call, request, answer))
+            self._client_session.settle(self._client_session.concluded(call, request, answer))
 
-    # --- breadcrumbs ------------------------------------------------------------------------
+    # --- recent ids ------------------------------------------------------------------------
 
     @property
     def last_learned_block_id(self) -> BlockId | None:
         """The block that this client learned last, since its session began."""
-        return self._desk.crumbs.last_learned
+        return self._client_session.recent.last_learned
 
     @property
     def last_recall_block_ids(self) -> tuple[BlockId, ...]:
         """The blocks of the last recall, best first."""
-        return self._desk.crumbs.last_recalled
+        return self._client_session.recent.last_recalled
 
     @property
     def session_block_ids(self) -> tuple[BlockId, ...]:
         """Every block that was learned, recalled or scored, in the order of the first time."""
-        return self._desk.crumbs.touched
+        return self._client_session.recent.touched
 
-    # --- verbs that are called otherwise here -----------------------------------------------
+    # --- operations with another signature here --------------------------------------------------
 
     async def policy(self) -> Policy:
         """Return the policy in force; awaited, for the log may have moved on."""
@@ -308,11 +320,11 @@ class Memory(_Asking, Guided):
         words: bool = True,
         progress: Progress | None = None,
     ) -> ExportResult:
-        """Write the log to files here. See ``SyncMemory.export``.
+        """Write the log to files on this machine. See ``SyncMemory.export``.
 
         *progress* is called on a worker thread.
         """
-        request = export_request(self._desk.space, {"upto": upto, "words": words})
+        request = export_request(self._client_session.space, {"upto": upto, "words": words})
         with await to_thread.run_sync(Download, path) as download:
             await self._entered().ask(request, into=download)
             return await to_thread.run_sync(download.settled, progress)
@@ -329,13 +341,13 @@ class Memory(_Asking, Guided):
         keys: str | Path | None = None,
         progress: Progress | None = None,
     ) -> ImportResult:
-        """Make a space of an export that lies here. See ``SyncMemory.import_space``."""
+        """Create a space from an export on this machine. See ``SyncMemory.import_space``."""
         check_own(actor, clock=clock, entropy=entropy, keys=keys)
         with await to_thread.run_sync(packed_export, path) as packed:
             async with _reached(into) as memory:
                 request = import_request(packed, space)
                 answer = await memory._entered().ask(request, progress)  # noqa: SLF001 - of ours
-                return imported(answer, request, memory._desk.server)  # noqa: SLF001 - of ours
+                return imported(answer, request, memory._client_session.server)  # noqa: SLF001 - of ours
 
     @asynccontextmanager
     async def session(self) -> AsyncGenerator[SessionId]:
@@ -362,12 +374,16 @@ class Memory(_Asking, Guided):
             PointOutOfRange, DecisionNotFound, FieldRefused: See each.
         """
         point = point_named(hour=hour, version=version, at=at, decision=decision, now=now)
-        return View(self._desk, self._connection, point, await self._make(point.call("status")))
+        return View(
+            self._client_session, self._connection, point, await self._make(point.call("status"))
+        )
 
-    def events(self, *, after: int = -1) -> AsyncGenerator[Moment]:
+    def events(self, *, after: int = -1) -> AsyncGenerator[LogEntry]:
         """Yield the events of the log as they happen. See ``SyncMemory.events``."""
-        following = Following(self._desk.server, self._desk.space, after)
-        return self._entered().follow(following)
+        subscription = EventSubscription(
+            self._client_session.server, self._client_session.space, after
+        )
+        return self._entered().follow(subscription)
 
 
 def _reached(into: str | Memory) -> AbstractAsyncContextManager[Memory]:

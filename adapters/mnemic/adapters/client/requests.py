@@ -1,4 +1,4 @@
-"""Calls of verbs into requests, without sending them."""
+"""Encoding of calls of operations as HTTP requests, without sending them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from urllib.parse import quote, urlencode
 import orjson
 from attrs import field, frozen
 
-from mnemic.adapters.exchange.archive import Packed
-from mnemic.adapters.http.routes import SPACE, routes
-from mnemic.adapters.wire.calls import Call
-from mnemic.adapters.wire.documents import spoken
-from mnemic.adapters.wire.verbs import UNSPOKEN, Parameter, Verb
+from mnemic.adapters.http.routing.routes import SPACE, routes
+from mnemic.adapters.remote.calls import Call
+from mnemic.adapters.remote.documents import spoken
+from mnemic.adapters.remote.operations import UNSPOKEN, Operation, Parameter
+from mnemic.adapters.transfer.exports.archive import Packed
 from mnemic.kernel.errors import FieldRefused
 
 JSON: Final = "application/json"
@@ -22,26 +22,26 @@ SSE: Final = "text/event-stream"
 COMMAND_HEADER: Final = "Idempotency-Key"
 SESSION_HEADER: Final = "Mnemic-Session"
 SILENCE_S: Final = 45.0
-"""A stream says something every 15 seconds; this long without a word, and nobody is there."""
+"""A stream sends something every 15 seconds; after this much silence the server counts as dead."""
 
 
 @frozen(kw_only=True)
 class Request:
     """One request, ready to be sent, to a path below the address of the server."""
 
-    verb: str
-    """Or what else it is for, in the words of messages."""
+    operation: str
+    """The operation, or another purpose, as named in error messages."""
     method: str
     target: str
     """Path and query, encoded."""
     headers: Mapping[str, str] = field(factory=dict)
     body: bytes | Packed | None = field(default=None, repr=False)
     again: bool = False
-    """Whether it may be sent again when nobody knows what became of it."""
+    """Whether it may be sent again when its outcome is unknown."""
     command_id: str | None = None
-    """Under which the server does it once; None: none, or it writes nothing."""
+    """The idempotency key of the command; None: none, or it writes nothing."""
     silence_s: float = 0.0
-    """How long the server may be silent at least, in seconds, before it is taken for dead."""
+    """Minimum time, in seconds, that the server may be silent before it counts as dead."""
 
 
 def request_of(
@@ -50,23 +50,23 @@ def request_of(
     """Return the request that makes a call.
 
     Args:
-        call: With arguments by name, as Python has them.
-        space: Of which space.
-        session: The session to go on with.
+        call: The call, with Python values as arguments by name.
+        space: The space.
+        session: The session to continue.
         again: Whether it may be sent again; None: if it only reads, or has a command id.
 
     Raises:
         FieldRefused: An argument cannot be sent.
     """
-    verb, route = call.spec, routes()[call.verb]
+    operation, route = call.spec, routes()[call.operation]
     given = {name: spoken(each) for name, each in call.arguments.items() if name not in UNSPOKEN}
     parts = {name: _segment(name, given.pop(name)) for name in route.in_path}
     points = [(name, getattr(call, name)) for name in ("as_of", "now")]
     query = [(name, word) for name, word in points if word is not None]
-    headers = {"Accept": SSE if verb.long else JSON}
+    headers = {"Accept": SSE if operation.long else JSON}
     body = None
     if route.by_query:
-        query += _query(verb, given, past=call.as_of is not None)
+        query += _query(operation, given, past=call.as_of is not None)
     else:
         headers["Content-Type"], body = JSON, _body(given)
     if call.command_id is not None:
@@ -74,50 +74,50 @@ def request_of(
     if session is not None:
         headers[SESSION_HEADER] = session
     path = route.path.format(space=_segment("space", space), **parts)
-    reads = verb.reads_only or call.as_of is not None
+    reads = operation.reads_only or call.as_of is not None
     return Request(
-        verb=verb.name,
+        operation=operation.name,
         method=route.method,
         target=f"{path}?{urlencode(query)}" if query else path,
         headers=headers,
         body=body,
         command_id=call.command_id,
         again=(reads or call.command_id is not None) if again is None else again,
-        silence_s=SILENCE_S if verb.long else 0.0,
+        silence_s=SILENCE_S if operation.long else 0.0,
     )
 
 
 def space_path(space: str, rest: str = "") -> str:
-    """Return the path of a space, or of something that it has besides verbs."""
+    """Return the path of a space, or of a resource below it that is not an operation."""
     return SPACE.format(space=_segment("space", space)) + rest
 
 
 def header_value(name: str, value: object) -> str:
-    """Return a value that a header carries unchanged.
+    """Return a value that a header transports unchanged.
 
     Raises:
-        FieldRefused: It is empty, has spaces around it, or is no printable ASCII text.
+        FieldRefused: It is empty, has spaces around it, or is not printable ASCII text.
     """
     is_text = isinstance(value, str) and value != "" and value == value.strip()
     if not is_text or not (value.isascii() and value.isprintable()):  # type: ignore[attr-defined]
         raise FieldRefused(
             f"{name} must be printable ASCII text, got {value!r:.80}",
-            recovery=f"Over HTTP, give {name} as letters, digits and signs of ASCII.",
+            recovery=f"Over HTTP, give {name} in printable ASCII characters.",
             field=name,
         )
     return str(value)
 
 
 def _quoted(key: str) -> str:
-    """Return a key so that a server which takes off quotes leaves it as it is."""
+    """Return a key, quoted again if it begins with a quote, since the server unquotes it."""
     return f'"{key}"' if key.startswith('"') else key
 
 
 def _segment(name: str, value: object) -> str:
-    """Return a value as one piece of a path.
+    """Return a value as one segment of a path.
 
     Raises:
-        FieldRefused: It is empty, or no text of Unicode.
+        FieldRefused: It is empty, or not valid Unicode.
     """
     word = str(value)
     if not word:
@@ -125,13 +125,15 @@ def _segment(name: str, value: object) -> str:
     try:
         encoded = quote(word, safe="")
     except UnicodeEncodeError:
-        raise _unsendable(name, "is no text of Unicode") from None
-    # A piece of dots alone would be taken for a way up or for nothing.
+        raise _unsendable(name, "is not valid Unicode") from None
+    # A segment of dots alone would be resolved as a relative path.
     return encoded.replace(".", "%2E") if not encoded.strip(".") else encoded
 
 
-def _query(verb: Verb, given: Mapping[str, Any], *, past: bool) -> Iterator[tuple[str, str]]:
-    known = verb.taking(past=past)
+def _query(
+    operation: Operation, given: Mapping[str, Any], *, past: bool
+) -> Iterator[tuple[str, str]]:
+    known = operation.taking(past=past)
     for name, value in given.items():
         if value is None and _stays_out(known.get(name)):
             continue
@@ -141,7 +143,7 @@ def _query(verb: Verb, given: Mapping[str, Any], *, past: bool) -> Iterator[tupl
 
 
 def _stays_out(parameter: Parameter | None) -> bool:
-    """Whether None says what leaving the parameter out says."""
+    """Whether None has the same meaning as omitting the parameter."""
     return parameter is not None and parameter.default is None
 
 

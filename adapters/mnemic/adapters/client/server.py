@@ -1,4 +1,4 @@
-"""Where a server is, who asks it, and how patiently."""
+"""The settings of a connection to a server: address, token, timeout and retries."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 
 from attrs import field, frozen
 
-from mnemic.kernel.decisions.learning import checked_name
 from mnemic.kernel.errors import FieldRefused, Unavailable
+from mnemic.kernel.validation import checked_name
 
 TOKEN_VARIABLE: Final = "MNEMIC_TOKEN"  # noqa: S105 - where it is, not what it is
 TIMEOUT_S: Final = 75.0
-"""Longer than a server lets a verb run, so that its own word comes first."""
+"""Longer than a server lets an operation run, so that the server's own timeout comes first."""
 RETRIES: Final = 2
 BACKOFF_S: Final = 0.2
 RETRIES_MAX: Final = 100
@@ -25,33 +25,33 @@ SECONDS_MAX: Final = 86_400.0
 
 
 class ServerUnreachable(Unavailable):
-    """No server of mnemic answered, however often it was asked."""
+    """No server of mnemic answered, despite retries."""
 
     code = "server-unreachable"
     default_recovery = (
         "Check that `mnemic serve` runs at this address, then try again. A write that was not "
-        "answered may stand: repeat it with the command_id among the facts of this error."
+        "answered may have been done: repeat it with the command_id in the facts of this error."
     )
 
 
 @frozen(kw_only=True)
 class Server:
-    """A server as one client sees it."""
+    """The address, token and retry settings of a server."""
 
     address: str
     """Such as ``http://127.0.0.1:8377``, without a slash at its end."""
     token: str = field(repr=False)
     """Empty: none."""
     timeout_s: float = TIMEOUT_S
-    """How long to wait for a connection, and for each piece of an answer."""
+    """How long to wait for a connection, and for each part of an answer."""
     retries: int = RETRIES
-    """How often a request is sent again that may be."""
+    """How often a request that may be repeated is sent again."""
     backoff_s: float = BACKOFF_S
     """The first pause; each later one is twice the one before."""
 
     @property
     def is_loopback(self) -> bool:
-        """Whether it is on this machine, where no proxy has any business."""
+        """Whether it is on this machine, where no proxy is used."""
         host = urlsplit(self.address).hostname or ""
         try:
             return ip_address(host).is_loopback
@@ -60,9 +60,9 @@ class Server:
 
     @property
     def headers(self) -> dict[str, str]:
-        """What every request says of who sends it."""
-        told = {"User-Agent": f"mnemic-client/{_release()}"}
-        return {**told, "Authorization": f"Bearer {self.token}"} if self.token else told
+        """The headers that identify the client in every request."""
+        answer = {"User-Agent": f"mnemic-client/{_release()}"}
+        return {**answer, "Authorization": f"Bearer {self.token}"} if self.token else answer
 
 
 def server_at(
@@ -73,7 +73,7 @@ def server_at(
     retries: int = RETRIES,
     backoff_s: float = BACKOFF_S,
 ) -> Server:
-    """Return a server that can be asked; nothing is sent yet.
+    """Return checked settings of a server; nothing is sent.
 
     Args:
         address: A plain ``http`` or ``https`` address; a path is the prefix of a proxy.
@@ -83,7 +83,7 @@ def server_at(
         backoff_s: In seconds. Range: [0, 86400].
 
     Raises:
-        FieldRefused: One of them is none.
+        FieldRefused: One of them is invalid.
     """
     _check_number("timeout_s", timeout_s, SECONDS_MAX)
     if timeout_s == 0:
@@ -105,7 +105,7 @@ def space_named(space: object) -> str:
     """Return the name of a space.
 
     Raises:
-        FieldRefused: It is none.
+        FieldRefused: It is not a valid name.
     """
     return checked_name("space", space)
 
@@ -114,7 +114,7 @@ def _address(given: object) -> str:
     """Return an address without a slash at its end.
 
     Raises:
-        FieldRefused: It is no plain one. It is not repeated, for it may hold a password.
+        FieldRefused: It is not a plain one. The message omits it, since it may contain a password.
     """
     refused = FieldRefused(
         "the address of the server is not a plain one",
@@ -140,12 +140,12 @@ def _token(given: object) -> str:
     """Return a token that fits into a header.
 
     Raises:
-        FieldRefused: It does not. It is not repeated.
+        FieldRefused: It does not. The message omits it.
     """
     token = given.strip() if isinstance(given, str) else "\n"
     if not (token.isascii() and token.isprintable()) or " " in token:
         raise FieldRefused(
-            "the token is no printable ASCII word",
+            "the token is not a word of printable ASCII characters",
             recovery="Give the token as `mnemic token create` printed it.",
             field="token",
         )

@@ -1,7 +1,8 @@
-"""A memory that is carried here whole, or brought from here: an export as one body.
+"""Download and upload of a whole memory: an export as one body.
 
-What comes is written aside, checked from end to end, and moved into its place as a whole; what goes
-is read from its files as it goes. How the body is made up is told by ``exchange.archive``.
+A download is written to temporary files, checked from end to end, and then moved into place as a
+whole; an upload is read from its files while it is sent. The format of the body is documented in
+``transfer.exports.archive``.
 """
 
 from __future__ import annotations
@@ -18,38 +19,39 @@ from attrs import evolve
 from mnemic.adapters.client.answers import Answer, result_in
 from mnemic.adapters.client.requests import SSE, Request, request_of
 from mnemic.adapters.client.server import Server
-from mnemic.adapters.exchange import archive, files, importing
-from mnemic.adapters.exchange.archive import Packed, Unpacking
-from mnemic.adapters.exchange.asides import aside
-from mnemic.adapters.exchange.copying import Progress
-from mnemic.adapters.exchange.exporting import PROGRESS_EVERY, vectors_path
-from mnemic.adapters.exchange.manifest import Manifest
-from mnemic.adapters.exchange.reading import Export
-from mnemic.adapters.wire.calls import Call
-from mnemic.adapters.wire.verbs import verbs
+from mnemic.adapters.files import atomic_files
+from mnemic.adapters.files.temporary_folders import aside
+from mnemic.adapters.remote.calls import Call
+from mnemic.adapters.remote.operations import operations
+from mnemic.adapters.transfer.copies.copying import Progress
+from mnemic.adapters.transfer.exports import archive, importing
+from mnemic.adapters.transfer.exports.archive import Packed, Unpacking
+from mnemic.adapters.transfer.exports.manifest import Manifest
+from mnemic.adapters.transfer.exports.reader import Export
+from mnemic.adapters.transfer.exports.writer import PROGRESS_EVERY, vectors_path
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.results import ExportResult, ImportResult
 
 PACKING_S: Final = 3600.0
-"""How long a server may take until an export begins to come: it packs all of it first."""
+"""How long a server may take until an export begins to arrive: it packs all of it first."""
 
 
 class Download:
-    """An export on its way here, for a ``with`` block.
+    """The download of an export, for a ``with`` block.
 
     Args:
-        path: Where the file of lines goes; the vectors go beside it.
+        path: The file of lines to write; the vectors are written next to it.
 
     Raises:
         FieldRefused: A file exists.
-        StoreFailed: There is no such folder, or no file can be called that.
+        StoreFailed: There is no such folder, or the file name is invalid.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        files.checked_new(self.path)
-        files.checked_new(vectors_path(self.path))
-        with files.named(self.path), ExitStack() as stack:
+        atomic_files.checked_new(self.path)
+        atomic_files.checked_new(vectors_path(self.path))
+        with atomic_files.named(self.path), ExitStack() as stack:
             self._folder = stack.enter_context(aside(self.path))
             self._stack = stack.pop_all()
         self._tries = 0
@@ -67,28 +69,28 @@ class Download:
         self._stack.close()
 
     def begun(self) -> Unpacking:
-        """Return what takes the body apart, for one more try from the beginning.
+        """Return an unpacker of the body, for another try from the beginning.
 
         Raises:
-            StoreFull, StoreFailed: There is no place for it.
+            StoreFull, StoreFailed: It cannot be written.
         """
         self._tries += 1
         folder = self._folder / str(self._tries)
-        with files.named(self.path):
+        with atomic_files.named(self.path):
             folder.mkdir()
         self._unpacking = Unpacking(folder)
         return self._unpacking
 
     def settled(self, progress: Progress | None = None) -> ExportResult:
-        """Check what has come, move it into its place, and tell what it is.
+        """Check what was received, move it into place, and return its description.
 
         Args:
-            progress: Called now and then with the events checked and those there are.
+            progress: Called from time to time with the number of events checked and the total.
 
         Raises:
-            ExportCorrupt: It is not what was sent.
-            FieldRefused: Somebody else made one of the files meanwhile.
-            StoreFull, StoreFailed: The files cannot be kept.
+            ExportCorrupt: What was received is not what was sent.
+            FieldRefused: One of the files was created meanwhile.
+            StoreFull, StoreFailed: The files cannot be written.
         """
         assert self._unpacking is not None  # noqa: S101 - nothing settles that has not begun
         lines = self._unpacking.finish()
@@ -97,11 +99,11 @@ class Download:
         if manifest.words:
             drafts.append(vectors_path(lines))
             paths.append(vectors_path(self.path))
-        with files.named(self.path):
+        with atomic_files.named(self.path):
             for draft in drafts:
                 _keep(draft)
-            files.settle_all(drafts, paths)
-        return _told(self.path, manifest)
+            atomic_files.settle_all(drafts, paths)
+        return _result(self.path, manifest)
 
 
 def export_request(space: str, arguments: Mapping[str, Any]) -> Request:
@@ -110,17 +112,17 @@ def export_request(space: str, arguments: Mapping[str, Any]) -> Request:
     Raises:
         FieldRefused: An argument cannot be sent.
     """
-    request = request_of(Call(verb="export", arguments=arguments), space=space, again=True)
+    request = request_of(Call(operation="export", arguments=arguments), space=space, again=True)
     headers = {**request.headers, "Accept": archive.MEDIA_TYPE}
     return evolve(request, headers=headers, silence_s=PACKING_S)
 
 
 def packed_export(path: str | Path) -> Packed:
-    """Return an export, ready to be sent; to be closed in the end.
+    """Return an export, ready to be sent; the caller closes it.
 
     Raises:
-        ExportCorrupt, StoreFailed: It is none, or cannot be read.
-        FieldRefused: It holds no words.
+        ExportCorrupt, StoreFailed: It is not an export, or cannot be read.
+        FieldRefused: It contains no texts.
     """
     file = Path(path)
     importing.check_words(Export(file))
@@ -128,16 +130,16 @@ def packed_export(path: str | Path) -> Packed:
 
 
 def import_request(packed: Packed, space: str | None) -> Request:
-    """Return the request that makes a space of an export.
+    """Return the request that creates a space from an export.
 
     Args:
         packed: The export.
-        space: Its name there; None: the one that was exported.
+        space: The name of the new space; None: the one that was exported.
 
     Raises:
-        FieldRefused: It is no name.
+        FieldRefused: It is not a valid name.
     """
-    call = Call(verb="import_space")
+    call = Call(operation="import_space")
     request = request_of(call, space=packed.manifest.space if space is None else space, again=False)
     headers = {
         "Accept": SSE,
@@ -148,27 +150,27 @@ def import_request(packed: Packed, space: str | None) -> Request:
 
 
 def imported(answer: Answer, request: Request, server: Server) -> ImportResult:
-    """Return what was made of an export.
+    """Return the result of an import.
 
     Raises:
-        ServerUnreachable: It is no answer of the verb.
+        ServerUnreachable: The response is not an answer of the operation.
     """
-    made: ImportResult = result_in(answer, verbs()["import_space"], request, server)
+    made: ImportResult = result_in(answer, operations()["import_space"], request, server)
     return made
 
 
 def check_own(actor: str, **parts: object) -> None:
-    """Refuse what a server has of its own.
+    """Refuse arguments that are decided by the server.
 
     Raises:
-        FieldRefused: Something was given.
+        FieldRefused: One was given.
     """
     given = [name for name, each in parts.items() if each is not None]
     if actor != "import":
         given.insert(0, "actor")
     for name in given:
         raise FieldRefused(
-            f"{name} of import_space cannot be said over HTTP",
+            f"{name} of import_space cannot be given over HTTP",
             recovery=f"Leave out {name}: the server has its own.",
             field=name,
         )
@@ -184,12 +186,12 @@ def _checked(export: Export, progress: Progress | None) -> Manifest:
 
 
 def _keep(path: Path) -> None:
-    """See to it that the bytes of a file outlive a power cut."""
+    """Flush a file to disk, so that its bytes survive a power failure."""
     with path.open("rb+") as file:
         os.fsync(file.fileno())
 
 
-def _told(path: Path, manifest: Manifest) -> ExportResult:
+def _result(path: Path, manifest: Manifest) -> ExportResult:
     return ExportResult(
         path=str(path),
         vectors_path=str(vectors_path(path)) if manifest.words else None,

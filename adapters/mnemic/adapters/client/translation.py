@@ -1,4 +1,4 @@
-"""What is given as an object in the process, as a server can be told it."""
+"""Translation of arguments that are objects in the process into values for a server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def embedder_name(embedder: Embedder | EmbedderName) -> str:
     name = next((each for each in get_args(EmbedderName) if _is(embedder, each)), None)
     if name is None:
         raise FieldRefused(
-            f"a server cannot be given the embedder {type(embedder).__name__}",
+            f"the embedder {type(embedder).__name__} cannot be sent to a server",
             recovery="Name bundled or minilm; another one has to be adopted by its own host.",
             field="embedder",
         )
@@ -30,15 +30,15 @@ def embedder_name(embedder: Embedder | EmbedderName) -> str:
 
 
 def _is(embedder: Embedder, name: EmbedderName) -> bool:
-    """Whether it is one of ours. The models are not looked at: they may be on the server alone."""
+    """Whether it is a shipped one. No model is loaded: it may be installed on the server alone."""
     return type(embedder) is type(embedder_named(name))
 
 
 def policies_by_name(policies: Any) -> Any:
-    """Return the policies of a backtest by name; what is neither one nor several stays as it is.
+    """Return the policies of a backtest by name; any value of another kind is returned unchanged.
 
     Raises:
-        PolicyRefused: Two share a name, or one is no policy.
+        PolicyRefused: Two have the same name, or one is not a policy.
     """
     if isinstance(policies, Policy):
         return {policies.name: policies}
@@ -50,8 +50,8 @@ def policies_by_name(policies: Any) -> Any:
             raise PolicyRefused(f"not a policy: {policy!r:.100}")
         if policy.name in found:
             raise PolicyRefused(
-                f"two policies go by the name {policy.name!r}",
-                recovery="Give a mapping with a name of its own for each.",
+                f"two policies have the name {policy.name!r}",
+                recovery="Give a mapping with a different name for each.",
             )
         found[policy.name] = policy
     return found

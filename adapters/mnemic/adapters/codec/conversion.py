@@ -1,9 +1,9 @@
 """Events and payloads to JSON values and back.
 
-cattrs writes the functions, from the annotations of the kernel's classes. What it is told here:
-fields equal to their default are left out; a field it does not know is an error; a text is a text
-and a number a number, nothing is coerced; payloads pass through as they are, since marks stand in
-for them in a body (``marks``); most numbers of a recall are packed (``packing``).
+cattrs generates the functions, from the annotations of the kernel's classes. Its configuration:
+fields equal to their default are left out; an unknown field is an error; a text is a text and a
+number a number, nothing is coerced; payloads pass through unchanged, since marks take their place
+in a body (``payload_positions``); most numbers of a recall are packed (``packing``).
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any, get_args, get_origin
 from cattrs import Converter
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
-from mnemic.adapters.codec.marks import payload_kind
 from mnemic.adapters.codec.packing import PACKED, pack, unpack
+from mnemic.adapters.codec.payload_positions import payload_kind
 from mnemic.kernel.events import RecallRecorded
-from mnemic.kernel.texts import (
+from mnemic.kernel.model.texts import (
     AnalysisText,
     BlockText,
     CompositionText,
@@ -44,7 +44,7 @@ NUMBERS = "numbers"
 """The field of a stored recall that holds all of its packed ones."""
 
 Json = Any
-"""What a body may hold: whatever JSON can say."""
+"""What a body may hold: any JSON value."""
 
 
 @cache
@@ -68,7 +68,7 @@ def _same(value: Json, _: object = None) -> Json:
 
 def _exactly(plain: type) -> Callable[[Json, object], Json]:
     def hook(value: Json, _: object) -> Json:
-        # Not isinstance: True is no number here.
+        # Not isinstance: True does not count as a number.
         if type(value) is not plain:
             raise TypeError(f"{value!r:.40} is no {plain.__name__}")
         return value
@@ -76,7 +76,7 @@ def _exactly(plain: type) -> Callable[[Json, object], Json]:
     return hook
 
 
-# --- tuples: stricter and faster than what cattrs has for all kinds of sequences ----------------
+# --- tuples: stricter and faster than the general handling of sequences in cattrs ---------------
 
 
 def _is_tuple(annotation: object) -> bool:
@@ -111,7 +111,7 @@ def _payload(value: Json, annotation: Any) -> Payload | None:
 
 
 def _register_worded(made: Converter, worded: type[Payload]) -> None:
-    """Owners stand beside a payload's bytes, not in them."""
+    """Owners are stored next to a payload's bytes, not in them."""
     write = make_dict_unstructure_fn(worded, made, True, of=override(omit=True))  # noqa: FBT003
     read = make_dict_structure_fn(worded, made, of=override(struct_hook=_same))
     made.register_unstructure_hook(worded, write)

@@ -9,7 +9,7 @@
 ``e``  the event's fields by name; those equal to their default are left out
 =====  ============================================================================
 
-Keys stand in this order. Bodies are hashed as they are, so equal events must be equal bytes.
+Keys are in this order. Bodies are hashed as they are, so equal events must be equal bytes.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ import orjson
 from mnemic.kernel.events import Recorded
 
 AGENT = "agent"
-"""The actor that goes without saying: the default of ``Recorded.actor``."""
+"""The actor that is left out: the default of ``Recorded.actor``."""
 
 _TYPES = {"h": int, "t": int, "c": str, "a": str, "s": str, "e": dict}
 REQUIRED = frozenset("htce")
 
 
 class UnknownKey(Exception):
-    """An envelope has a key that this release does not know. Never leaves the codec."""
+    """An envelope has a key that this release does not know. Internal to the codec."""
 
 
 def written(recorded: Recorded, event: dict[str, Any]) -> bytes:
-    """Return the body for *event*: what *recorded* holds, as JSON values.
+    """Return the body for *event*: the JSON values of ``recorded.event``.
 
     Raises:
         orjson.JSONEncodeError: A text is not Unicode (lone surrogates), a number exceeds 64 bits.
@@ -67,7 +67,7 @@ def read(body: bytes) -> dict[str, Any]:
         and type(envelope["c"]) is str
         and type(envelope["e"]) is dict
     ):
-        return envelope  # most bodies; the loop below says what is wrong with the others
+        return envelope  # the usual case; the loop below finds what is wrong with the others
     for key, value in envelope.items():
         if type(value) is not _TYPES.get(key):
             if key not in _TYPES:

@@ -1,23 +1,28 @@
-"""Which payloads of a log are missing, and which erasures in it account for that."""
+"""Which payloads of a log are missing, and which erasures in it account for them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
 
-from mnemic.adapters.codec.translation import Codec
+from mnemic.adapters.codec.codec import Codec
 from mnemic.kernel import events as happened
 from mnemic.kernel.events import Recorded
+from mnemic.kernel.model.texts import (
+    CompositionText,
+    LabelText,
+    Question,
+    Salt,
+)
 from mnemic.kernel.ports import Record
-from mnemic.kernel.texts import CompositionText, LabelText, Question, Salt
 
 _BLOCK_IDS = re.compile(rb'"([0-9a-f]{16})"')
 ITS_OWN = (Salt, Question, CompositionText, LabelText)
-"""Payloads that belong to their event alone: no erasure of a block takes them along."""
+"""Payloads that belong to their event alone: no erasure of a block removes them."""
 NOBODY: frozenset[str] = frozenset()
 NEVER = -1
 LATER = 2**62
-"""Stands for the version of an erasure that comes after the end of what is walked."""
+"""Version of an erasure that comes after the end of the range that is read."""
 
 
 def named_anywhere(record: Record) -> frozenset[str]:
@@ -26,7 +31,7 @@ def named_anywhere(record: Record) -> frozenset[str]:
 
 
 class Erasures:
-    """Sees a log from its beginning to its end, event by event.
+    """Reads a log from its beginning to its end, event by event.
 
     Args:
         codec: Reads which payloads an event names.
@@ -41,7 +46,7 @@ class Erasures:
         self.missing_count = 0
 
     def see(self, record: Record, recorded: Recorded, slots: Collection[int]) -> None:
-        """Take in one event and the payload slots that are there."""
+        """Process one event and the payload slots that are present."""
         event = recorded.event
         if isinstance(event, happened.SpaceErased):
             self._space_erased = True
@@ -50,7 +55,7 @@ class Erasures:
             self._erased[event.block_id] = latest
         gone = [slot for slot, _ in self._codec.references(record) if slot not in slots]
         if gone:
-            # One of several payloads of an event may be erased and another one lost.
+            # Of several payloads of an event, one may be erased and another one lost.
             beside, kinds = self._codec.beside(record), self._codec.kinds(record)
             anywhere = named_anywhere(record)
             self._missing += (

@@ -16,9 +16,9 @@ A *count* is a varint (7 bits a byte, low first); a *signed* number is one too, 
 A *column* of no values is nothing; else it is one byte with a bit width and two flags, and
 
 * plain: every value in so many bits, filled from the low end and up to a whole byte;
-* with ``STEPS``: the first value as a varint, then how far each next one lies below the one before.
+* with ``STEPS``: the first value as a varint, then how far each next one is below the one before.
 
-``RAISED`` says that all values were raised by one, which makes room for -1. The layout:
+``RAISED`` says that all values were raised by one, which allows for -1. The layout:
 
 * 7 counts: rows, runners-up, signals per row, staged, linked, refreshed, others
 * 3 signed: read_version, read_us, asked_us
@@ -43,7 +43,7 @@ from typing import Any
 from mnemic.kernel.events import Answer, AnswerRow, RecallRecorded, RunnerUp
 
 PACKED = ("answer", "read_version", "read_us", "asked_us", "staged", "linked", "refreshed")
-"""Fields of a recall that are packed, together, instead of standing in the body by name."""
+"""Fields of a recall that are packed together, instead of being stored in the body by name."""
 
 COUNT_MAX = 1 << 20
 """Most values that a column may claim to hold: damage must not ask for all memory."""
@@ -51,12 +51,12 @@ COUNT_MAX = 1 << 20
 STEPS = 0x80
 RAISED = 0x40
 WIDTH = 0x3F
-"""What is left of a column's first byte; the widest column has 63 bits."""
+"""Mask for the width in a column's first byte; the widest column has 63 bits."""
 
 MORE = 0x80
 """Flag of a byte of a varint that is not its last."""
 VARINT_BITS = 70
-"""Ten bytes: room for 64 bits with a sign."""
+"""Ten bytes hold 64 bits with a sign."""
 
 Pairs = tuple[tuple[int, int], ...]
 
@@ -86,14 +86,14 @@ def pack(recall: RecallRecorded) -> str:
     _put_column(out, [row.via for row in rows])
     _put_signals(out, signals)
     _put_column(out, others)
-    # Of equal blocks the first position stands for all: a dict keeps the last it is given.
+    # Of equal blocks the first position represents all: a dict keeps the last it is given.
     position = {number: at for at, number in reversed(list(enumerate(blocks + others)))}
     _put_column(out, [position[end] for end in ends])
     return binascii.b2a_base64(out, newline=False).rstrip(b"=").decode("ascii")
 
 
 def unpack(packed: str) -> dict[str, Any]:
-    """Return the fields of a recall that ``pack`` was given, by name.
+    """Return the packed fields of a recall, by name.
 
     Raises:
         ValueError: *packed* is damaged.
@@ -227,8 +227,8 @@ def _size(count: int, width: int) -> int:
     return (count * width + 7) // 8
 
 
-# What reads takes the bytes and an offset, and returns a value and the offset behind it. A column
-# that is cut short leaves an offset behind the end, which the next read or the last check finds.
+# Readers take the bytes and an offset, and return a value and the offset after it. A column that
+# is cut short leaves an offset beyond the end, which the next read or the last check finds.
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:

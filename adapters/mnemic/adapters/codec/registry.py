@@ -1,25 +1,37 @@
-"""The names that events have in a log, for good.
+"""The permanent names of events in a log.
 
 Rules of this module:
 
 1. A topic is a kebab name, a dot and a version: ``block-learned.1``. It names a meaning, never a
    class or a module, so that code may move and a log stays readable.
 2. A topic that was ever written is read for ever. A change of meaning takes the next version here,
-   an upcaster from the one before (``upcasting``) and a line of the golden corpus.
+   an upcaster from the one before and a line of the golden corpus.
 3. A new field with a default keeps the version: bodies without it read as that default. A release
    that does not know the field refuses the event (``StoreTooNew``) instead of skipping it, since
    two releases must never fold two states out of one log.
+
+And of upcasters, which bring what earlier releases wrote to the current version:
+
+4. An upcaster takes the fields of an event as stored (names to JSON values) at one version and
+   returns them as the next version would have stored them. It changes nothing it was given.
+5. It knows no other event and no time: what version 1 did not say, it fills with what version 1
+   meant.
+6. Payloads are sealed: it sees their marks, may move or rename them, and keeps their order, since
+   that order numbers their slots.
+7. Upcasting happens on read only; stored bytes stay as they are.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from attrs import Factory, field, frozen
 
-from mnemic.adapters.codec.upcasting import UPCASTERS, Upcaster
 from mnemic.kernel import events
+
+Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 
 TOPICS: Mapping[str, type] = {
     "space-opened.1": events.SpaceOpened,
@@ -29,6 +41,7 @@ TOPICS: Mapping[str, type] = {
     "session-started.1": events.SessionStarted,
     "session-ended.1": events.SessionEnded,
     "block-learned.1": events.BlockLearned,
+    "block-restated.1": events.BlockRestated,
     "blocks-promoted.1": events.BlocksPromoted,
     "blocks-relinked.1": events.BlocksRelinked,
     "block-superseded.1": events.BlockSuperseded,
@@ -47,7 +60,9 @@ TOPICS: Mapping[str, type] = {
     "curated.1": events.Curated,
     "reverted.1": events.Reverted,
 }
-"""The one name under which each kind of event is written today."""
+"""The name under which each kind of event is written today."""
+UPCASTERS: Mapping[tuple[str, int], Upcaster] = {}
+"""The step from (name, version) to the version after it. Every event is at its first version."""
 
 _TOPIC = re.compile(r"([a-z]+(?:-[a-z]+)*)\.([1-9][0-9]*)")
 
@@ -75,27 +90,27 @@ def _kinds(registry: Registry) -> Mapping[str, Kind]:
             kinds[f"{name}.{older}"] = Kind(event, chain)
     stray = [f"{name}.{version}" for name, version in registry.upcasters]
     if len(kinds) != len(registry.topics) + len(stray):
-        raise ValueError(f"these upcasters lead to no topic, or a name stands twice: {stray}")
+        raise ValueError(f"these upcasters lead to no topic, or a name occurs twice: {stray}")
     return kinds
 
 
 def _names(registry: Registry) -> Mapping[type, str]:
     names = {event: topic for topic, event in registry.topics.items()}
     if len(names) != len(registry.topics):
-        raise ValueError("a class of events stands under two topics")
+        raise ValueError("a class of events has two topics")
     return names
 
 
 @frozen
 class Registry:
-    """Which topics there are, and what each of them becomes.
+    """The known topics, and the class of each.
 
     Args:
         topics: Class by current topic.
         upcasters: The step from each older (name, version) to the version after it.
 
     Raises:
-        ValueError: A name or class stands twice, or versions do not form a chain.
+        ValueError: A name or class occurs twice, or versions do not form a chain.
     """
 
     topics: Mapping[str, type] = TOPICS

@@ -1,10 +1,10 @@
-"""Payloads as rows beside the log, and the marks that vouch for them in it.
+"""Payloads as rows next to the log, and the marks in the log that authenticate them.
 
-A mark is the id of a payload (16 characters) and a MAC over what the payload is, whose it is and
-its bytes (22 characters). The MAC's key lives in the row and dies with it, so that after an erasure
-the mark tells nothing about the text, not even to somebody who guesses it right.
+A mark is the id of a payload (16 characters) and a MAC over its kind, its owners and its bytes (22
+characters). The MAC's key is stored in the row and erased with it, so that after an erasure the
+mark reveals nothing about the text, not even to someone who guesses it right.
 
-Whether a missing payload was erased or lost is not judged here: that takes the rest of the log.
+Whether a missing payload was erased or lost is not decided here: that takes the rest of the log.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from hashlib import blake2b
 
 import orjson
 
+from mnemic.adapters.codec.compiled_readers import Open, Readers
 from mnemic.adapters.codec.conversion import WORDED, converter
-from mnemic.adapters.codec.drafts import draft
-from mnemic.adapters.codec.readers import Open, Readers
+from mnemic.adapters.codec.fast_construction import draft
 from mnemic.kernel.errors import KeysMissing
-from mnemic.kernel.identity import BLOCK_ID_LENGTH
-from mnemic.kernel.ports import Entropy, PayloadRow
-from mnemic.kernel.texts import (
+from mnemic.kernel.model.identity import BLOCK_ID_LENGTH
+from mnemic.kernel.model.texts import (
     ERASED,
     AnalysisText,
     BlockText,
@@ -34,6 +33,7 @@ from mnemic.kernel.texts import (
     Remark,
     Salt,
 )
+from mnemic.kernel.ports import Entropy, PayloadRow
 
 KINDS: Mapping[type[Payload], str] = {
     Salt: "salt",
@@ -46,16 +46,16 @@ KINDS: Mapping[type[Payload], str] = {
     CompositionText: "composition-text",
     LabelText: "label-text",
 }
-"""What a MAC calls each payload, for good."""
+"""The permanent name of each kind of payload in a MAC."""
 
 ID_BYTES = 12
 KEY_BYTES = 16
 MAC_BYTES = 16
 OWNERS_MAX = 2
 LOCKED = b"mnemic-locked-1:"
-"""What stands first in the place of a key where the row is encrypted; see ``encryption.cipher``."""
+"""Prefix of the ``key`` column of an encrypted row; see ``stores.encrypted.cipher``."""
 EVENT = "e"
-"""What the name of an event starts with, as the owner of its own payloads."""
+"""Prefix of the name of an event, as the owner of its own payloads."""
 
 _Read = Callable[[bytes, tuple[str, ...]], Payload]
 """Takes the bytes of a payload and its owners."""
@@ -69,7 +69,7 @@ class Sealer:
     """Turns payloads into marks and rows.
 
     Args:
-        entropy: Where ids and keys come from.
+        entropy: Source of ids and keys.
     """
 
     def __init__(self, entropy: Entropy) -> None:
@@ -83,7 +83,7 @@ class Sealer:
         Args:
             payload: Without owners it belongs to the event alone.
             version: Of the event that holds it.
-            slot: Its place among the payloads of that event, from 0.
+            slot: Its position among the payloads of that event, from 0.
         Raises:
             ValueError: It is erased already, or has more than two owners.
             orjson.JSONEncodeError: A text is not Unicode (lone surrogates).
@@ -115,12 +115,12 @@ class Sealer:
 
 
 def opener(payload: type[Payload]) -> Open:
-    """Return what opens payloads of one kind: takes a mark and its row, or None if that is gone.
+    """Return what decodes payloads of one kind, given a mark and its row, or None if erased.
 
-    What it returns raises:
+    The function raises:
 
-    * ``ValueError``: The mark is none, or does not vouch for the row.
-    * ``KeysMissing``: The row is encrypted, and was not decrypted on its way here.
+    * ``ValueError``: The mark is malformed, or does not authenticate the row.
+    * ``KeysMissing``: The row is encrypted, and was not decrypted before.
     * ``cattrs.ForbiddenExtraKeysError``: There is a field that this release does not know.
     """
     if payload not in _OPENERS:
@@ -150,7 +150,7 @@ def _opener(kind: str, read: _Read) -> Open:
 
 
 def _worded(payload: type[Payload]) -> _Read:
-    """Return what reads a payload that is stored as JSON of its fields."""
+    """Return the reader of a payload that is stored as JSON of its fields."""
     quick, thorough = Readers().worded(payload), converter().get_structure_hook(payload)
 
     def read(data: bytes, of: tuple[str, ...]) -> Payload:
@@ -179,14 +179,14 @@ def _salt(data: bytes, of: tuple[str, ...]) -> Payload:
 
 _EmbeddingDraft = draft(Embedding)
 _BARE: Mapping[type[Payload], _Read] = {Embedding: _embedding, Salt: _salt}
-"""How payloads are read that are plain bytes."""
+"""Readers of the payloads that are plain bytes."""
 
 
 def payload_id(mark: str) -> str:
-    """Return the id of the payload that *mark* stands for.
+    """Return the id of the payload that *mark* refers to.
 
     Raises:
-        ValueError: *mark* is none.
+        ValueError: *mark* is malformed.
     """
     if type(mark) is not str or len(mark) != _MARK_LENGTH:
         raise ValueError(f"{mark!r:.50} is no mark of a payload")
@@ -194,21 +194,21 @@ def payload_id(mark: str) -> str:
 
 
 def itself(version: int) -> str:
-    """Return the owner's name of a payload that belongs to the event at *version* alone."""
+    """Return the owner name of a payload that belongs only to the event at *version*."""
     return f"{EVENT}{version}"
 
 
 def is_event(owner: str) -> bool:
     """Return whether *owner* is the name of an event, and not of a block.
 
-    One block in some thousands has an id of an e and digits alone; no log is so long that its
+    One block id in some thousands consists of an e and digits alone; no log is so long that its
     versions have as many.
     """
     return len(owner) < BLOCK_ID_LENGTH and owner[:1] == EVENT and owner[1:].isdigit()
 
 
 def _mac(kind: str, key: bytes, owners: tuple[str, ...], data: bytes) -> str:
-    # A JSON list ends where it closes, so no two (kind, owners, data) make one message.
+    # A JSON list is self-delimiting, so no two (kind, owners, data) make one message.
     message = orjson.dumps((kind, *owners)) + data
     # BLAKE2b takes a key by design and costs less than half of HMAC-SHA-256 on short messages.
     return _text(blake2b(message, digest_size=MAC_BYTES, key=key).digest())

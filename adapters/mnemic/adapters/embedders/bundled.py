@@ -1,9 +1,9 @@
-"""The default embedder: wordllama, whose weights lie inside its own wheel.
+"""The default embedder: wordllama, whose weights are inside its own wheel.
 
-The package is made to be loaded from a hub, so three things are done on its behalf here: it is
-told where its files already are and that nothing may be downloaded, the log handler that it hangs
-on the root logger at import is taken off again, and texts are pooled one by one. The last keeps
-one very long text from padding its whole batch to its own length.
+The package is made to load from a hub, so three things are done here: it is given the path of its
+files and told not to download anything, the log handler that it adds to the root logger at import
+is removed again, and texts are pooled one by one. The last keeps one very long text from padding
+its whole batch to its own length.
 
 A text's vector is the mean of its tokens' rows, added in order. It does not depend on the batch
 that the text came in, and is bit-equal wherever float32 is.
@@ -40,8 +40,8 @@ _FILES: Final = (
 class BundledEmbedder:
     """Mean of static token vectors: small, offline, some 15,000 short texts a second.
 
-    Nothing is read before it is asked for: the files at the first look at `identity`, the library
-    and the model at the first `embed`. All instances share one model.
+    Everything is loaded lazily: the files at the first access to `identity`, the library and the
+    model at the first `embed`. All instances share one model.
     """
 
     @property
@@ -54,7 +54,7 @@ class BundledEmbedder:
         return EmbedderIdentity(name=NAME, dimension=DIMENSION, weights=_digest())
 
     def load(self) -> None:
-        """Load the model now, and start no thread of ours: processes forked later share it.
+        """Load the model now, starting no thread of ours: processes forked later share it.
 
         Raises:
             Unavailable: The package or a file of it is missing.
@@ -118,20 +118,20 @@ def _digest() -> str:
                 recovery="Install wordllama again, or pass another embedder.",
                 file=name,
             ) from error
-        # The digest of digests tells where one file ends and the next begins.
+        # A digest of digests marks where one file ends and the next begins.
         total.update(hashlib.sha256(data).digest())
     return total.hexdigest()[:16]
 
 
 def _model() -> _Model:
-    """Return the one model; of several threads that ask first, one loads it."""
+    """Return the shared model; loaded once, also with several threads."""
     with _loading:
         return _loaded()
 
 
 @cache
 def _loaded() -> _Model:
-    _digest()  # the files are there, so that the library has no reason to look elsewhere
+    _digest()  # fails if files are missing, so that the library does not look elsewhere
     with _root_logger_kept():
         from wordllama import WordLlama
     loaded = WordLlama.load(dim=DIMENSION, disable_download=True, cache_dir=_folder())
@@ -141,7 +141,7 @@ def _loaded() -> _Model:
 
 @contextmanager
 def _root_logger_kept() -> Generator[None]:
-    """Undo what an import does to the root logger, which belongs to the program around us."""
+    """Undo what an import does to the root logger, which belongs to the host program."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     try:

@@ -1,4 +1,4 @@
-"""Embedders for tests: one that follows the words, and one that says what it was told to say."""
+"""Embedders for tests: one that hashes words, and one that returns scripted vectors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.kernel.events import EmbedderIdentity
-from mnemic.projections.analysis import ANALYSER, analyser
+from mnemic.projections.lexical.analysis import ANALYSER, analyser
 
 _UNIT_TOLERANCE: Final = 1e-9
 
@@ -52,7 +52,7 @@ class HashEmbedder:
 
 
 class ScriptedEmbedder:
-    """Exactly the vectors that a test wrote down, so that it controls every cosine.
+    """Exactly the vectors that a test specifies, so that it controls every cosine.
 
     With `with_cosine` for the vectors, a test reads like the case it is about:
 

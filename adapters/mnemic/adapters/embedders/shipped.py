@@ -36,7 +36,7 @@ def embedder_for(adopted: EmbedderIdentity | None) -> Embedder:
 
 
 def is_shipped(adopted: EmbedderIdentity) -> bool:
-    """Say whether a space was built with one of ours, of this release or another."""
+    """Return whether a space was built with one of ours, of this release or another."""
     from mnemic.adapters.embedders import bundled, minilm
 
     return adopted.name in {bundled.NAME, minilm.NAME}

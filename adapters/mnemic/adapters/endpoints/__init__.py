@@ -1,9 +1,9 @@
-"""Models behind an HTTP address that speaks the way of OpenAI.
+"""Models behind an HTTP address with an OpenAI-compatible API.
 
-Hosted ones do, and so do Ollama, vLLM, llama.cpp and many others.
+Hosted ones have it, and so do Ollama, vLLM, llama.cpp and many others.
 
-``embeddings`` turns texts into vectors, ``chat`` reads new blocks; both stand on ``connection``,
-which waits, tries again, and gives up. Needs the extra ``openai``. A replay calls none of them.
+``embeddings`` turns texts into vectors, ``chat`` analyses new blocks; both use ``connection``,
+which waits, retries, and gives up. Needs the extra ``openai``. A replay calls none of them.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Analyses by a language model: ``POST /v1/chat/completions``, one request per passage.
 
-1. One request holds one passage, so that no text has a say in what is made of another.
-2. A passage is data. Whatever it asks for, the model's answer is held to three fields, and only a
-   passage of the agent's own may gain a ``self/…`` tag; ``self/constitutional``, which never fades,
-   is not a model's to give.
-3. An answer that is not exactly as asked fails for its passage alone. A server that is away, or
-   refuses the key or the model, fails for all passages that are left, at once.
+1. One request holds one passage, so that no text influences the analysis of another.
+2. A passage is data. Whatever it asks for, the model's answer is limited to three fields, and only
+   a passage of the agent's own may gain a ``self/…`` tag; ``self/constitutional``, which never
+   fades, cannot be assigned by a model.
+3. An answer of any other form fails for its passage alone. A server that is unreachable, or refuses
+   the key or the model, fails for all remaining passages at once.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from mnemic.adapters.endpoints.connection import (
     Sleep,
     at_least,
 )
-from mnemic.kernel.decisions.learning import checked_name
 from mnemic.kernel.ports import Analysis, Passage
+from mnemic.kernel.validation import checked_name
 
 INSTRUCTIONS: Final = """\
 You file notes in the memory of an AI agent. The user message is one note as a JSON object: its \
@@ -41,9 +41,9 @@ alignment: from 0 to 1, how much the note is about who the agent is; null if you
 summary: one sentence of at most 200 characters if the note is longer than 600, otherwise null."""
 
 SELF_TAGS: Final = frozenset({"self/value", "self/constraint", "self/goal"})
-"""What a model may say of the agent's self."""
+"""Tags about the agent's self that a model may assign."""
 HOPELESS: Final = frozenset({401, 403, 404})
-"""Refusals that are not about one passage: no key, no right, no such model."""
+"""Status codes that do not depend on the passage: no key, no right, no such model."""
 
 _FIELDS: Final = frozenset({"tags", "alignment", "summary"})
 
@@ -101,19 +101,19 @@ class ChatAnalyst(Connected):
 
     def analyse(self, passages: Sequence[Passage]) -> Generator[Analysis | None]:
         """Yield one analysis per passage, in order; None where it failed."""
-        desk = _Desk(passages, self._analysis)
-        desk.open(min(self._concurrency, len(passages)))
+        responder = _Responder(passages, self._analysis)
+        responder.open(min(self._concurrency, len(passages)))
         try:
             for place in range(len(passages)):
-                yield desk.answer(place)
+                yield responder.answer(place)
         finally:
-            desk.close()
+            responder.close()
 
     def _analysis(self, passage: Passage) -> Analysis | None:
-        """Return what the model makes of *passage*; None if its answer is unusable.
+        """Return the model's analysis of *passage*; None if its answer is unusable.
 
         Raises:
-            EndpointUnavailable, EndpointRefused: There is no use in asking about another one.
+            EndpointUnavailable, EndpointRefused: Requests for other passages would fail too.
         """
         try:
             body = self._endpoint.post("/chat/completions", self._document(passage))
@@ -175,7 +175,7 @@ def permitted(analysis: Analysis, passage: Passage) -> Analysis:
     )
 
 
-class _Desk:
+class _Responder:
     """Several threads work through one list; the answers are taken from it in order."""
 
     def __init__(
@@ -199,7 +199,7 @@ class _Desk:
             return self._answers[place]
 
     def close(self) -> None:
-        """Ask about nothing more; what was not asked has failed."""
+        """Send no further requests; passages without an answer have failed."""
         with self._changed:
             self._answers.update((place, None) for place in range(self._next, len(self._passages)))
             self._next = len(self._passages)

@@ -1,12 +1,12 @@
-"""One server, over HTTP: what is tried again, for how long, and what is not.
+"""HTTP client of one server: which failures are retried, for how long, and which are not.
 
-1. A time-out, a broken connection, 408, 429 and 5xx may pass: the request is sent again after a
-   pause that doubles. A server that names its own pause (``Retry-After``) gets that one, unless it
-   asks for more than ``PAUSE_MAX_S``; then nobody waits.
-2. Any other answer than 200 would be given again, so it is final. Redirects are not followed: a key
-   goes nowhere but to the address that the host wrote down.
-3. The key is in one header and nowhere else: in no message, no `repr`, no log. A server that quotes
-   it back is blotted out.
+1. A time-out, a broken connection, 408, 429 and 5xx may be temporary: the request is sent again
+   after a pause that doubles. A server that specifies a pause (``Retry-After``) gets that one,
+   unless it is longer than ``PAUSE_MAX_S``; then the request fails at once.
+2. Any other status than 200 would be returned again, so it is final. Redirects are not followed: a
+   key is sent nowhere but to the address that the host configured.
+3. The key is in one header and nowhere else: in no message, no `repr`, no log. It is removed from
+   what a server quotes back.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from mnemic.kernel.errors import FieldRefused, Unavailable
 KEY_VARIABLE: Final = "OPENAI_API_KEY"
 PAUSE_MAX_S: Final = 60.0
 ANSWER_BYTES_MAX: Final = 64 * 2**20
-"""Enough for any batch; more is no answer of such a server."""
+"""Enough for any batch; a larger answer is refused."""
 QUOTED_MAX: Final = 200
-"""Characters of a server's complaint that a message repeats."""
+"""Characters of a server's error message that ours repeats."""
 
 _OK: Final = 200
 _PASSING: Final = frozenset({408, 429})
 _SERVER_ERRORS: Final = range(500, 600)
 
 Sleep = Callable[[float], None]
-"""Waits for so many seconds; tests bring one that only takes note."""
+"""Waits for so many seconds; tests pass a fake."""
 
 
 class EndpointUnavailable(Unavailable):
-    """The server did not answer, or not in a usable state, however often it was asked."""
+    """The server did not answer, or not usably, in all attempts."""
 
     code = "endpoint-unavailable"
     default_recovery = (
@@ -50,7 +50,7 @@ class EndpointUnavailable(Unavailable):
 
 
 class EndpointRefused(Unavailable):
-    """The server answered that it will not do this; asking again changes nothing."""
+    """The server refused the request; repeating it changes nothing."""
 
     code = "endpoint-refused"
     status = 502
@@ -59,13 +59,13 @@ class EndpointRefused(Unavailable):
 
 @frozen(kw_only=True)
 class _Failure:
-    """A try that came to nothing, this time."""
+    """A failed attempt that may be repeated."""
 
     complaint: str
     http_status: int | None = None
     """None: there was no answer."""
     pause_s: float | None = None
-    """What the server asked for, in seconds; None: nothing."""
+    """The pause that the server asked for, in seconds; None: none."""
 
 
 class Endpoint:
@@ -137,10 +137,10 @@ class Endpoint:
         self._pool.clear()
 
     def _try(self, path: str, body: bytes) -> bytes | _Failure:
-        """Return the answer of one try, or what may be otherwise the next time.
+        """Return the answer of one attempt, or a failure that may be temporary.
 
         Raises:
-            EndpointRefused: It will not be otherwise.
+            EndpointRefused: The failure is permanent.
         """
         try:
             status, headers, answer = self._exchange(path, body)
@@ -255,7 +255,7 @@ def _asked_pause_s(headers: Mapping[str, str]) -> float | None:
 
 
 class Connected:
-    """Something that speaks to an endpoint, and lets go of it when it is closed."""
+    """Base class of what uses an endpoint, and releases it when closed."""
 
     _endpoint: Endpoint
 

@@ -1,7 +1,7 @@
 """Vectors from an endpoint: ``POST /v1/embeddings``, in batches, every number checked.
 
-A text that is longer than the model reads is cut here rather than there: some servers refuse it,
-some cut it without a word. It is said aloud (`TextTruncated`) and counted.
+A text that is longer than the model reads is cut here, not by the server: some servers refuse it,
+some cut it silently. It is reported (`TextTruncated`) and counted.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import orjson
 from numpy.typing import NDArray
 
 from mnemic.adapters.endpoints.connection import Connected, Endpoint, Sleep, at_least
-from mnemic.kernel.decisions.learning import checked_name
 from mnemic.kernel.errors import FieldRefused, VectorRefused
 from mnemic.kernel.events import EmbedderIdentity
+from mnemic.kernel.model.tokens import EstimatedTokens
+from mnemic.kernel.model.vectors import DIMENSION_MAX
 from mnemic.kernel.ports import TokenCounter
-from mnemic.kernel.tokens import EstimatedTokens
-from mnemic.kernel.vectors import DIMENSION_MAX
+from mnemic.kernel.validation import checked_name
 
 INPUT_TOKENS_MAX: Final = 8191
-"""What the hosted embedding models of OpenAI read; local ones often read 512."""
+"""Input limit of OpenAI's hosted embedding models; local ones often read 512."""
 BATCH_TOKENS_MAX: Final = 100_000
 """Per request. OpenAI takes 300,000; an estimate of the count may be far off."""
 
@@ -124,7 +124,7 @@ class EndpointEmbedder(Connected):
     # --- texts ------------------------------------------------------------------------------
 
     def _fitting(self, texts: Sequence[str]) -> list[str]:
-        """Return *texts* as far as the model reads them, and say so when that is not all."""
+        """Return *texts* cut to what the model reads, with a warning if any was cut."""
         fitting = [self._cut(text.encode(errors="replace").decode()) for text in texts]
         cut = sum(len(kept) < len(text) for kept, text in zip(fitting, texts, strict=True))
         if cut:

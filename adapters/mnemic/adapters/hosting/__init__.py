@@ -1,4 +1,4 @@
-"""Spaces of one store, open for many callers at once: what every server stands on."""
+"""The open spaces of one store, shared by many callers; every server is based on it."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""The spaces of one store: opened when somebody asks, shared by all callers, closed when idle.
+"""The spaces of one store: opened on demand, shared by all callers, closed when idle.
 
 Rules of this module:
 
-1. All of it runs on one event loop; whatever waits for a disk runs on a thread. So what is decided
-   between two ``await`` is decided alone.
-2. A space is open at most once. Opening and closing it is done in the turn of its place.
-3. A space that somebody holds is not closed, unless the whole host is.
+1. All of it runs on one event loop; blocking work runs on threads. So code between two ``await``
+   is not interleaved with any other.
+2. A space is open at most once. It is opened and closed under the lock of its slot.
+3. A space with a hold is not closed, unless the whole host is.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ from anyio import to_thread
 from attrs import define, field, frozen
 
 from mnemic.adapters.embedders.bundled import BundledEmbedder
-from mnemic.adapters.exchange import files
+from mnemic.adapters.files import atomic_files
 from mnemic.adapters.inprocess.memory import Memory
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.stores.opening import IN_MEMORY, Address, open_store
-from mnemic.kernel.decisions.learning import checked_name
 from mnemic.kernel.errors import Closed, FieldRefused, PointOutOfRange, SpaceExists, Unavailable
 from mnemic.kernel.ports import Store
 from mnemic.kernel.results import ImportResult
+from mnemic.kernel.validation import checked_name
 
 OPEN_MAX = 32
-"""Spaces that are kept open though nobody uses them just now."""
+"""Spaces that are kept open while no caller uses them."""
 PROBE_BYTES = 4096
 """A page of a disk."""
 
 
 @define(kw_only=True, eq=False)
-class _Place:
-    """Where one space is open, or will be."""
+class _Slot:
+    """The slot of one space that is open, or being opened."""
 
     memory: SyncMemory | None = None
     """None: it is not open."""
     callers: int = 0
     used: int = 0
-    """When it was last asked for, counted in questions."""
-    turn: anyio.Lock = field(factory=anyio.Lock)
-    """Held by whoever opens or closes it."""
+    """When it was last requested, by a counter of requests."""
+    lock: anyio.Lock = field(factory=anyio.Lock)
+    """Held while the space is opened or closed."""
 
 
 @frozen(kw_only=True)
@@ -56,9 +56,9 @@ class Hold:
     """A space that stays open until it is released."""
 
     memory: SyncMemory
-    """The one that was opened; callers take seats on it."""
+    """The open memory; callers take session handles on it."""
     release: Callable[[], None]
-    """Lets go of it; once."""
+    """Releases the space. Call once."""
 
     def __enter__(self) -> Self:
         return self
@@ -74,19 +74,19 @@ class Hold:
 
 @frozen(kw_only=True)
 class Vacancy:
-    """The name of a space that is not there yet, kept for whoever brings it, until released."""
+    """A reserved name for a space that does not exist yet, until it is imported or released."""
 
     space: str
     into: Store
     opening: Mapping[str, Any]
-    """Whose clock and entropy."""
+    """Arguments of ``SyncMemory.open``, of which clock and entropy are used."""
     release: Callable[[], None]
-    """Lets others see the space, or have its name; once."""
+    """Makes the space visible, or the name available again. Call once."""
 
     def fill(
         self, path: Path, *, actor: str, progress: Callable[[int, int], None] | None = None
     ) -> ImportResult:
-        """Make the space of an export. Runs on a thread. See ``SyncMemory.import_space``."""
+        """Create the space from an export. Runs on a thread. See ``SyncMemory.import_space``."""
         return SyncMemory.import_space(
             path,
             self.into,
@@ -102,12 +102,12 @@ class Spaces:
     """The spaces of one store. ``async with Spaces(path) as spaces: ...``.
 
     Args:
-        store: A file, which is made if it is not there; the address of a server; or a store of the
-            host's own, which stays open.
-        open_max: Spaces that stay open though nobody uses them. Range: >= 1.
-        keys: The file of keys that lock the words of a store given as an address; None: they stand
-            open.
-        opening: What ``SyncMemory.open`` takes besides: embedder, analyst, retriever and so on.
+        store: A file, which is created if it does not exist; the address of a server; or a store
+            object of the host, which stays open.
+        open_max: Spaces that stay open while no caller uses them. Range: >= 1.
+        keys: The file of keys that encrypt the texts of a store given as an address; None: they
+            are not encrypted.
+        opening: Other arguments of ``SyncMemory.open``: embedder, analyst, retriever and so on.
             The embedder and the analyst are shared by all spaces.
     """
 
@@ -124,17 +124,17 @@ class Spaces:
         self._store: Store | None = None
         self._opening = opening
         self._open_max = open_max
-        self._places: dict[str, _Place] = {}
-        self._questions = 0
+        self._slots: dict[str, _Slot] = {}
+        self._requests = 0
         self._making = anyio.Lock()
-        self._coming: set[str] = set()
-        """Names of spaces that are being brought, and that nobody sees before they are whole."""
+        self._reserved: set[str] = set()
+        """Names of spaces that are being imported, and are invisible until they are complete."""
 
     def check_shared(self) -> None:
         """Refuse a store that another process could not open for itself.
 
         Raises:
-            FieldRefused: It was given as an object, or lies in the memory of this process.
+            FieldRefused: It was given as an object, or is in the memory of this process.
         """
         if not isinstance(self._given, str | Path) or str(self._given) == IN_MEMORY:
             raise FieldRefused(
@@ -144,13 +144,13 @@ class Spaces:
             )
 
     def load_shared(self) -> None:
-        """Load what processes that are forked from this one can share: the bundled model.
+        """Load what forked processes can share: the bundled model.
 
-        Another one may hold threads, which no fork takes along; each process loads it for itself.
+        Other models may hold threads, which a fork does not copy; each process loads its own.
         """
         embedder = self._opening.get("embedder") or BundledEmbedder()
         if isinstance(embedder, BundledEmbedder):
-            with suppress(Unavailable):  # whoever asks for it is told
+            with suppress(Unavailable):  # reported when it is used
                 embedder.load()
 
     async def __aenter__(self) -> Self:
@@ -170,21 +170,21 @@ class Spaces:
 
     @property
     def open_count(self) -> int:
-        """How many spaces are open just now, or about to be."""
-        return len(self._places)
+        """How many spaces are open, or being opened."""
+        return len(self._slots)
 
     async def names(self) -> tuple[str, ...]:
         """Return the names of all spaces, sorted."""
-        found: tuple[str, ...] = await to_thread.run_sync(self._standing().spaces)
-        return tuple(name for name in found if name not in self._coming)
+        found: tuple[str, ...] = await to_thread.run_sync(self._open_store().spaces)
+        return tuple(name for name in found if name not in self._reserved)
 
     async def check(self) -> None:
-        """See whether the store can be read, and whether there is room to write where it stands.
+        """Check that the store can be read, and that there is space to write on its disk.
 
         Raises:
-            StoreFailed, StoreFull, StoreBusy: It cannot, or there is none.
+            StoreFailed, StoreFull, StoreBusy: It cannot be read, or there is no space.
         """
-        store = self._standing()
+        store = self._open_store()
         await to_thread.run_sync(store.spaces)
         probe: Callable[[], None] | None = getattr(store, "probe", None)
         if probe is not None:
@@ -195,52 +195,52 @@ class Spaces:
 
     @property
     def opened(self) -> dict[str, SyncMemory]:
-        """The spaces that are open just now, by name."""
+        """The spaces that are open, by name."""
         return {
-            name: place.memory
-            for name, place in sorted(self._places.items())
-            if place.memory is not None
+            name: slot.memory
+            for name, slot in sorted(self._slots.items())
+            if slot.memory is not None
         }
 
     async def make(self, space: str) -> bool:
-        """Make a space, unless it is there; say whether it was made.
+        """Create a space, unless it exists; return whether it was created.
 
         Raises:
-            FieldRefused: It is no name for a space.
-            SpaceExists: It is being brought from elsewhere.
+            FieldRefused: The name is invalid.
+            SpaceExists: It is being imported.
             StoreFull, StoreBusy, StoreFailed, ViewReadOnly: See each.
         """
         name = checked_name("space", space)
-        self._check_not_coming(name)
-        async with self._making:  # of several who ask at once, one is told that it was made
+        self._check_not_reserved(name)
+        async with self._making:  # of several concurrent callers, one gets True
             if name in await self.names():
                 return False
             (await self._hold(name, making=True)).release()
             return True
 
     async def vacancy(self, space: str) -> Vacancy:
-        """Return the right to bring a space that is not there. Nobody sees it before the release.
+        """Reserve the name of a space to import. The space is invisible until the release.
 
         Raises:
-            FieldRefused: It is no name for a space.
-            SpaceExists: It is there, or is being brought.
+            FieldRefused: The name is invalid.
+            SpaceExists: It exists, or is being imported.
         """
         name = checked_name("space", space)
-        store = self._standing()
+        store = self._open_store()
         is_there = name in await to_thread.run_sync(store.spaces)
-        self._check_not_coming(name)
-        if is_there or name in self._places:
+        self._check_not_reserved(name)
+        if is_there or name in self._slots:
             raise SpaceExists(f"there is a space {name!r} already", space=name)
-        self._coming.add(name)
+        self._reserved.add(name)
         return Vacancy(
             space=name,
             into=store,
             opening=self._opening,
-            release=partial(self._coming.discard, name),
+            release=partial(self._reserved.discard, name),
         )
 
-    def _check_not_coming(self, space: str) -> None:
-        if space in self._coming:
+    def _check_not_reserved(self, space: str) -> None:
+        if space in self._reserved:
             raise SpaceExists(f"the space {space!r} is being imported just now", space=space)
 
     async def hold(self, space: str) -> Hold:
@@ -254,7 +254,7 @@ class Spaces:
         return await self._hold(space, making=False)
 
     @asynccontextmanager
-    async def seat(
+    async def session_handle(
         self,
         space: str,
         *,
@@ -264,86 +264,86 @@ class Spaces:
         version: int | None = None,
         zone: str | None = None,
     ) -> AsyncGenerator[Memory]:
-        """Sit down in a space for an ``async with`` block. See ``SyncMemory.seat``.
+        """Open a session handle on a space for an ``async with`` block.
+
+        See ``SyncMemory.session_handle``.
 
         Raises:
             PointOutOfRange: There is no such space.
-            SessionState, FieldRefused: See ``SyncMemory.seat``.
+            SessionState, FieldRefused: See ``SyncMemory.session_handle``.
         """
         with await self.hold(space) as hold:
-            sit = partial(
-                hold.memory.seat,
+            open_handle = partial(
+                hold.memory.session_handle,
                 actor=actor,
                 session=session,
                 read_only=read_only,
                 version=version,
                 zone=zone,
             )
-            async with Memory(sit) as memory:
+            async with Memory(open_handle) as memory:
                 yield memory
 
     async def close(self) -> None:
-        """Close every space, and the store if it was opened here. Closing twice is fine.
+        """Close every space, and the store if it was opened here. Closing twice is allowed.
 
-        A verb that still runs ends first, or is refused as ``Closed`` at its next step.
+        A running operation ends first, or is refused as ``Closed`` at its next step.
         """
         store, self._store = self._store, None
         if store is None:
             return
-        for place in list(self._places.values()):
-            async with place.turn:
-                await _close(place)
-        self._places.clear()
+        for slot in list(self._slots.values()):
+            async with slot.lock:
+                await _close(slot)
+        self._slots.clear()
         if store is not self._given:
             await to_thread.run_sync(store.close)
 
-    # --- places -----------------------------------------------------------------------------
+    # --- slots ------------------------------------------------------------------------------
 
     async def _hold(self, space: str, *, making: bool) -> Hold:
-        self._standing()
-        if space in self._coming:
+        self._open_store()
+        if space in self._reserved:
             raise _missing(space)
-        self._questions += 1
-        place = self._places.setdefault(space, _Place())
-        place.used, place.callers = self._questions, place.callers + 1
+        self._requests += 1
+        slot = self._slots.setdefault(space, _Slot())
+        slot.used, slot.callers = self._requests, slot.callers + 1
         try:
-            if place.memory is None:
-                await self._open(space, place, making=making)
+            if slot.memory is None:
+                await self._open(space, slot, making=making)
         except BaseException:
-            self._let_go(space, place)
+            self._release(space, slot)
             raise
-        assert place.memory is not None  # noqa: S101 - nobody closes what is held
-        return Hold(memory=place.memory, release=partial(self._let_go, space, place))
+        assert slot.memory is not None  # noqa: S101 - a space with a caller is not closed
+        return Hold(memory=slot.memory, release=partial(self._release, space, slot))
 
-    async def _open(self, space: str, place: _Place, *, making: bool) -> None:
-        async with place.turn:
-            if place.memory is None:
+    async def _open(self, space: str, slot: _Slot, *, making: bool) -> None:
+        async with slot.lock:
+            if slot.memory is None:
                 await self._make_room()
-                opening = partial(_open_space, self._standing(), space, making, self._opening)
-                place.memory = await to_thread.run_sync(opening)
+                opening = partial(_open_space, self._open_store(), space, making, self._opening)
+                slot.memory = await to_thread.run_sync(opening)
 
-    def _let_go(self, space: str, place: _Place) -> None:
-        place.callers -= 1
-        if place.memory is None and not place.callers and self._places.get(space) is place:
-            del self._places[space]  # a name that no space has, or one that would not open
+    def _release(self, space: str, slot: _Slot) -> None:
+        slot.callers -= 1
+        if slot.memory is None and not slot.callers and self._slots.get(space) is slot:
+            del self._slots[space]  # there is no such space, or it could not be opened
 
     async def _make_room(self) -> None:
-        """Close the spaces that nobody has used for longest, beyond as many as may stay open."""
-        is_open = [place for place in self._places.values() if place.memory is not None]
-        idle = sorted(
-            (place for place in is_open if not place.callers), key=lambda place: place.used
-        )
-        for place in idle[: max(0, len(is_open) + 1 - self._open_max)]:
-            async with place.turn:
-                if not place.callers:
-                    await _close(place)
-        self._places = {
-            name: place
-            for name, place in self._places.items()
-            if place.memory is not None or place.callers
+        """Close the least recently used idle spaces that exceed the limit."""
+        is_open = [slot for slot in self._slots.values() if slot.memory is not None]
+        idle = sorted((slot for slot in is_open if not slot.callers), key=lambda slot: slot.used)
+        for slot in idle[: max(0, len(is_open) + 1 - self._open_max)]:
+            async with slot.lock:
+                if not slot.callers:
+                    await _close(slot)
+        self._slots = {
+            name: slot
+            for name, slot in self._slots.items()
+            if slot.memory is not None or slot.callers
         }
 
-    def _standing(self) -> Store:
+    def _open_store(self) -> Store:
         if self._store is None:
             raise Closed("the spaces are closed", recovery="Enter them: async with spaces.")
         return self._store
@@ -369,12 +369,12 @@ def _open_space(store: Store, space: str, making: bool, opening: dict[str, Any])
 
 
 def _try_writing(path: Path) -> None:
-    """Write something beside *path* that is gone at once.
+    """Write a temporary file in the folder of *path*.
 
     Raises:
         StoreFailed, StoreFull: It cannot be written.
     """
-    with files.named(path), TemporaryFile(prefix=".mnemic-", dir=path.parent) as probe:
+    with atomic_files.named(path), TemporaryFile(prefix=".mnemic-", dir=path.parent) as probe:
         probe.write(bytes(PROBE_BYTES))
         probe.flush()
 
@@ -382,13 +382,13 @@ def _try_writing(path: Path) -> None:
 def _missing(space: str) -> PointOutOfRange:
     return PointOutOfRange(
         f"there is no space {space!r:.200}",
-        recovery="Name a space that is there, or let an admin make it.",
+        recovery="Name an existing space, or let an admin create it.",
         space=space,
     )
 
 
-async def _close(place: _Place) -> None:
-    """Close what is open at a place. Its turn is held."""
-    memory, place.memory = place.memory, None
+async def _close(slot: _Slot) -> None:
+    """Close the memory of a slot. The lock of the slot is held."""
+    memory, slot.memory = slot.memory, None
     if memory is not None:
         await to_thread.run_sync(memory.close)

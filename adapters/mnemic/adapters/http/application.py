@@ -1,4 +1,4 @@
-"""The application: every verb at its place, and one form for everything that goes wrong."""
+"""The ASGI application: routes for every operation, and one form for every error."""
 
 from __future__ import annotations
 
@@ -16,10 +16,37 @@ from litestar.types import ControllerRouterHandler
 
 from mnemic.adapters.access import Keyring
 from mnemic.adapters.hosting import Spaces
-from mnemic.adapters.http import calling, health, metrics, places, streams, transfer
-from mnemic.adapters.http.answers import Answer, of_error, status_in
-from mnemic.adapters.http.calling import Desk
-from mnemic.adapters.http.failures import (
+from mnemic.adapters.http.endpoints import (
+    dispatch,
+    events,
+    health,
+    metrics,
+    transfer,
+)
+from mnemic.adapters.http.endpoints import (
+    spaces as space_endpoints,
+)
+from mnemic.adapters.http.endpoints.dispatch import Dispatcher
+from mnemic.adapters.http.endpoints.log_watchers import Watches
+from mnemic.adapters.http.endpoints.metrics import Metrics
+from mnemic.adapters.http.endpoints.worker_threads import Workers
+from mnemic.adapters.http.messages.responses import Answer, of_error, status_in
+from mnemic.adapters.http.messages.streamed_responses import Pieces
+from mnemic.adapters.http.middleware.observation import Observed, Observer
+from mnemic.adapters.http.middleware.request_ids import (
+    LOG,
+    REQUEST_ID,
+    RequestMiddleware,
+    identified,
+)
+from mnemic.adapters.http.middleware.security import CHALLENGE, authentication
+from mnemic.adapters.http.processes.proxy import WorkerProxy, receiving
+from mnemic.adapters.http.processes.worker_slots import WorkerSlot
+from mnemic.adapters.http.routing.handlers import Asked, options, placed
+from mnemic.adapters.http.routing.routes import Route, routes
+from mnemic.adapters.http.settings import Settings
+from mnemic.adapters.remote.errors import names_a_file
+from mnemic.adapters.remote.transport_errors import (
     BodyTooLarge,
     MethodRefused,
     Overdue,
@@ -29,23 +56,10 @@ from mnemic.adapters.http.failures import (
     RequestUnreadable,
     Stopping,
 )
-from mnemic.adapters.http.front import LOG, REQUEST_ID, Front, identified
-from mnemic.adapters.http.handlers import Asked, options, placed
-from mnemic.adapters.http.metrics import Metrics
-from mnemic.adapters.http.observing import Observed, Observer
-from mnemic.adapters.http.pieces import Pieces
-from mnemic.adapters.http.posts import Post
-from mnemic.adapters.http.relays import Relays, receiving
-from mnemic.adapters.http.routes import Route, routes
-from mnemic.adapters.http.security import CHALLENGE, authentication
-from mnemic.adapters.http.settings import Settings
-from mnemic.adapters.http.watches import Watches
-from mnemic.adapters.http.workers import Workers
-from mnemic.adapters.wire.problems import names_a_file
 from mnemic.kernel.errors import MnemicError, StoreBusy, Unauthenticated
 
 EXPOSED = ("ETag", "Mnemic-Version", "X-Request-Id", "Link", "Retry-After", "Location")
-"""Headers that a page of another origin may read."""
+"""Response headers that a page of another origin may read."""
 TAKEN = (
     "Authorization",
     "Content-Type",
@@ -56,11 +70,11 @@ TAKEN = (
     "Mnemic-Session",
     "X-Request-Id",
 )
-"""Headers that it may send."""
+"""Request headers that such a page may send."""
 ELSEWHERE = frozenset({"export", "import_space"})
-"""Verbs whose bodies are files, no JSON: for other modules to serve."""
+"""Operations whose bodies are files rather than JSON; other modules serve them."""
 
-Extra = Callable[[Desk], Sequence[ControllerRouterHandler]]
+Extra = Callable[[Dispatcher], Sequence[ControllerRouterHandler]]
 During = Callable[[Litestar], AbstractAsyncContextManager[None]]
 
 
@@ -72,82 +86,95 @@ def application(
     extra: Sequence[Extra] = (),
     during: Sequence[During] = (),
     observers: Sequence[Observer] = (),
-    post: Post | None = None,
-) -> Front:
-    """Return the HTTP door to *spaces*, as an ASGI application.
+    worker_slot: WorkerSlot | None = None,
+) -> RequestMiddleware:
+    """Return the HTTP interface to *spaces*, as an ASGI application.
 
     Args:
-        spaces: Entered by now; they stay open when the application ends.
-        keyring: Who may come in.
-        settings: Of the server; None: as they are by default.
-        extra: Make further handlers, out of what all requests share.
-        during: What is to be entered while the application lives.
-        observers: Who watch every request, such as ``telemetry.observer``.
-        post: Where this process stands among several that serve one address; None: it is alone.
+        spaces: Already entered; they stay open when the application ends.
+        keyring: Tokens that may be used.
+        settings: Of the server; None: the defaults.
+        extra: Create further handlers from the dispatcher that all requests share.
+        during: Context managers to enter while the application lives.
+        observers: Observe every request, such as ``telemetry.observer``.
+        worker_slot: The slot of this process among several that serve one address; None: it is
+            the only one.
     """
     settings = settings or Settings()
     stopping = asyncio.Event()
-    desk = Desk(
+    dispatcher = Dispatcher(
         spaces=spaces,
         authenticate=authentication(keyring, settings),
         settings=settings,
         workers=Workers(settings.threads, settings.waiting_max),
         stopping=stopping,
         watches=Watches(settings.streams_max, stopping),
-        relays=None if post is None else Relays(post=post, settings=settings),
+        proxy=None
+        if worker_slot is None
+        else WorkerProxy(worker_slot=worker_slot, settings=settings),
     )
-    counted = Metrics(desk)
+    counted = Metrics(dispatcher)
     handlers: list[ControllerRouterHandler] = [
-        *(_verb(desk, route) for route in routes().values() if route.verb.name not in ELSEWHERE),
-        *places.handlers(desk),
-        *streams.handlers(desk),
-        *transfer.handlers(desk),
-        *health.handlers(desk),
-        *metrics.handlers(desk, counted),
+        *(
+            _operation(dispatcher, route)
+            for route in routes().values()
+            if route.operation.name not in ELSEWHERE
+        ),
+        *space_endpoints.handlers(dispatcher),
+        *events.handlers(dispatcher),
+        *transfer.handlers(dispatcher),
+        *health.handlers(dispatcher),
+        *metrics.handlers(dispatcher, counted),
     ]
     for more in extra:
-        handlers += more(desk)
+        handlers += more(dispatcher)
     app = Litestar(
-        route_handlers=[*options(handlers), *handlers],  # or the framework adds its own
-        openapi_config=None,  # ours says more: openapi.py
+        route_handlers=[*options(handlers), *handlers],  # otherwise the framework adds its own
+        openapi_config=None,  # ours is more complete: openapi.py
         cors_config=_cors(settings),
         logging_config=None,
-        request_max_body_size=None,  # bodies are read, and limited, in reading.py
-        exception_handlers={Exception: _failing(settings)},
-        lifespan=[_working(desk), *during, *([] if post is None else [_reachable(post, counted)])],
+        request_max_body_size=None,  # requests.py reads and limits bodies
+        exception_handlers={Exception: _exception_handler(settings)},
+        lifespan=[
+            _working(dispatcher),
+            *during,
+            *([] if worker_slot is None else [_answering_peers(worker_slot, counted)]),
+        ],
         debug=False,
     )
-    observed = Observed(app, (counted.observe, *observers), told=desk.watches.saw)
-    return Front(observed, settings, stop=stopping.set)
+    observed = Observed(app, (counted.observe, *observers), on_version=dispatcher.watches.advance)
+    return RequestMiddleware(observed, settings, stop=stopping.set)
 
 
-def _verb(desk: Desk, route: Route) -> HTTPRouteHandler:
-    """Return the handler of a verb."""
+def _operation(dispatcher: Dispatcher, route: Route) -> HTTPRouteHandler:
+    """Return the handler of an operation."""
 
     async def handle(request: Asked) -> Answer | Pieces:
-        return await calling.answer(desk, route, request)
+        return await dispatch.answer(dispatcher, route, request)
 
-    return placed(handle, route.method, route.path, name=route.verb.name)
+    return placed(handle, route.method, route.path, name=route.operation.name)
 
 
-def _working(desk: Desk) -> During:
+def _working(dispatcher: Dispatcher) -> During:
     @asynccontextmanager
     async def working(_: Litestar) -> AsyncGenerator[None]:
         try:
             yield
         finally:
-            if not await desk.workers.close(desk.settings.grace_s):
-                LOG.warning("%d verbs still run; they end at their next step", desk.workers.busy)
+            if not await dispatcher.workers.close(dispatcher.settings.grace_s):
+                LOG.warning(
+                    "%d operations still run; they end at their next step", dispatcher.workers.busy
+                )
 
     return working
 
 
-def _reachable(post: Post, counted: Metrics) -> During:
-    """Let other processes of this server ask this one, for as long as it lives."""
+def _answering_peers(worker_slot: WorkerSlot, counted: Metrics) -> During:
+    """Answer requests that other processes of this server forward, while the application lives."""
 
     @asynccontextmanager
     async def reachable(app: Litestar) -> AsyncGenerator[None]:
-        async def aside(scope: Any, receive: Any, send: Any) -> None:
+        async def answer_forwarded(scope: Any, receive: Any, send: Any) -> None:
             if scope["path"] == metrics.PATH:
                 await Answer(body=await counted.own())(scope, receive, send)
                 return
@@ -155,7 +182,7 @@ def _reachable(post: Post, counted: Metrics) -> During:
             scope["path"] = scope["raw_path"].decode("latin-1")
             await app(scope, receive, send)
 
-        async with receiving(post, aside):
+        async with receiving(worker_slot, answer_forwarded):
             yield
 
     return reachable
@@ -176,25 +203,25 @@ def _cors(settings: Settings) -> CORSConfig | None:
 
 @frozen(kw_only=True)
 class _Response:
-    """An answer in the form that the framework wants of whoever handles its errors."""
+    """An answer in the form that the framework requires of exception handlers."""
 
     answer: Answer
 
     def to_asgi_response(self, **_: Any) -> Answer:
-        """Return it, whatever for."""
+        """Return the answer as it is."""
         return self.answer
 
 
-def _failing(settings: Settings) -> Callable[[Asked, Exception], Any]:
-    """Return what answers a request that failed."""
+def _exception_handler(settings: Settings) -> Callable[[Asked, Exception], Any]:
+    """Return the exception handler of the application."""
 
     def failed(request: Asked, error: Exception) -> _Response:
         scope: Any = request.scope
-        ours = _ours(scope, error)
-        # Whoever has gone in the middle of a body is answered like everybody, and is no bug.
+        ours = _own_error(scope, error)
+        # A client that disconnects within a body gets a response like any other, and is no bug.
         if not isinstance(ours, MnemicError | ConnectionError):
             LOG.error("request %s met a bug", scope[REQUEST_ID], exc_info=error)
-        elif names_a_file(ours):  # which only the log says: whoever asks learns its name
+        elif names_a_file(ours):  # only the log holds the path; the client sees the file name
             LOG.warning("request %s: %s", scope[REQUEST_ID], ours)
         answer = of_error(
             ours,
@@ -207,21 +234,21 @@ def _failing(settings: Settings) -> Callable[[Asked, Exception], Any]:
     return failed
 
 
-def _ours(scope: Any, error: Exception) -> Exception:
-    """Return what went wrong, as one of ours where the framework found it."""
+def _own_error(scope: Any, error: Exception) -> Exception:
+    """Return the error as one of ours if the framework raised it."""
     match error:
         case MethodNotAllowedException():
             return MethodRefused(f"{scope['method']} is not for {scope['path']:.200}")
         case NotFoundException():
-            return PathUnknown(f"nothing stands at {scope['path']:.200}")
-        case HTTPException() if error.status_code < 500:  # noqa: PLR2004 - whoever asked is wrong
+            return PathUnknown(f"there is no path {scope['path']:.200}")
+        case HTTPException() if error.status_code < 500:  # noqa: PLR2004 - an error of the client
             return RequestUnreadable(str(error.detail))
         case _:
             return error
 
 
 def _headers(error: Exception, found: Exception, settings: Settings) -> dict[str, str]:
-    """Return the headers that an error asks for."""
+    """Return the headers that an error requires."""
     match error:
         case Unauthenticated():
             return {"www-authenticate": CHALLENGE}
@@ -229,7 +256,7 @@ def _headers(error: Exception, found: Exception, settings: Settings) -> dict[str
             methods: str = (getattr(found, "headers", None) or {}).get("allow", "")
             return {"allow": ", ".join(sorted(methods.split(", ")))}
         case BodyTooLarge() | RequestTooSlow():
-            return {"connection": "close"}  # the rest of the body is not waited for
+            return {"connection": "close"}  # the rest of the body is not read
         case Overloaded() | Overdue() | Stopping() | StoreBusy():
             return {"retry-after": str(settings.retry_after_s)}
         case _:

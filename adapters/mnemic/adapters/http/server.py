@@ -1,8 +1,8 @@
-"""The server: uvicorn around the application, and how it begins and ends.
+"""The HTTP server: uvicorn around the application, its start and its shutdown.
 
-It stops when it is told to (SIGTERM, SIGINT): takes no new connection, ends streams, finishes what
-is under way, closes the spaces, and leaves with 0. What was acknowledged stands in the log before
-the answer is sent, so nothing of it can be lost.
+On SIGTERM or SIGINT the server accepts no more connections, ends streams, finishes the requests in
+progress, closes the spaces, and exits with 0. What was acknowledged is in the log before the
+response is sent, so nothing of it can be lost.
 """
 
 from __future__ import annotations
@@ -22,95 +22,97 @@ from typing import Any, cast
 import uvicorn
 
 from mnemic.adapters.access import Keyring
-from mnemic.adapters.clocks import SystemClock
 from mnemic.adapters.hosting import Spaces
-from mnemic.adapters.http.accepting import Entrance
-from mnemic.adapters.http.agents import Agents, load
 from mnemic.adapters.http.application import application
-from mnemic.adapters.http.connections import Connection, connection
-from mnemic.adapters.http.front import LOG, Front
-from mnemic.adapters.http.observing import Observer
-from mnemic.adapters.http.posts import Post, site
-from mnemic.adapters.http.pulses import Watch, beating
+from mnemic.adapters.http.mcp_mount import Agents, load
+from mnemic.adapters.http.middleware.observation import Observer
+from mnemic.adapters.http.middleware.request_ids import LOG, RequestMiddleware
+from mnemic.adapters.http.processes.accepting import SharedListener
+from mnemic.adapters.http.processes.connections import Connection, connection
+from mnemic.adapters.http.processes.heartbeats import Watch, beating
+from mnemic.adapters.http.processes.supervision import Supervisor, check_count
+from mnemic.adapters.http.processes.worker_slots import WorkerSlot, worker_slots
 from mnemic.adapters.http.settings import Settings
-from mnemic.adapters.http.supervision import Supervisor, check_count
+from mnemic.adapters.system.clocks import SystemClock
 from mnemic.kernel.errors import FieldRefused, StoreFailed
 
 BACKLOG = 1024
 HANG_UP_S = 2.0
-"""How long a server that stops waits for somebody to take the end of an answer."""
+"""How long a stopping server waits for a client to read the rest of a response."""
 PORT_MAX = 65_535
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 STOPPING_S = 10.0
-"""What a worker may need to stop besides the grace of its settings: closing spaces, mostly."""
+"""Time a worker may need to stop in addition to the grace period, mostly for closing spaces."""
 
 Announce = Callable[[str], None]
 """Called with the address once the server listens."""
 Observing = Callable[[], AbstractContextManager[Sequence[Observer] | None]]
-"""Gives who watch the requests of a process, for as long as it serves."""
+"""Context manager that returns the request observers of a process for as long as it serves."""
 
 
 class Server(uvicorn.Server):
-    """A uvicorn that tells the application when it stops, before it waits for what is under way."""
+    """uvicorn server that notifies the application of a shutdown before it waits for requests."""
 
-    def __init__(self, app: Front, settings: Settings, post: Post | None = None) -> None:
+    def __init__(
+        self, app: RequestMiddleware, settings: Settings, worker_slot: WorkerSlot | None = None
+    ) -> None:
         self._app = app
-        self._post = post
-        self._entrance: Entrance | None = None
+        self._worker_slot = worker_slot
+        self._listener: SharedListener | None = None
         super().__init__(_config(app, settings))
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to serve: alone, or as one of several that share a socket."""
-        if self._post is None:
+        """Begin to serve: alone, or as one of several processes that share a socket."""
+        if self._worker_slot is None:
             await super().startup(sockets)
             return
         await super().startup([])
-        self._entrance = Entrance(
-            post=self._post,
+        self._listener = SharedListener(
+            worker_slot=self._worker_slot,
             protocol=self._protocol,
             held=lambda: len(self.server_state.connections),
         )
-        self._entrance.open()
-        self._post.say_ready()
+        self._listener.open()
+        self._worker_slot.report_ready()
 
     def _protocol(self) -> asyncio.Protocol:
-        """Return what serves a connection."""
+        """Return a new protocol that serves a connection."""
         of_connections = cast("type[Connection]", self.config.http_protocol_class)
         return of_connections(
             self.config, self.server_state, self.lifespan.state, asyncio.get_running_loop()
         )
 
     async def on_tick(self, counter: int) -> bool:
-        """Say whether it is time to stop; called ten times a second."""
-        if self._entrance is not None:
-            self._entrance.tell()
+        """Return whether it is time to stop; called ten times a second."""
+        if self._listener is not None:
+            self._listener.publish_load()
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop. Streams never end by themselves, so they are told first."""
+        """Stop. Streams never end by themselves, so the application ends them first."""
         self._app.stop()
-        if self._entrance is not None:
-            await self._entrance.close()
-        hanging_up = asyncio.create_task(self._hang_up())
+        if self._listener is not None:
+            await self._listener.close()
+        closing_stalled = asyncio.create_task(self._close_stalled())
         try:
             await super().shutdown(sockets)
         finally:
-            hanging_up.cancel()
+            closing_stalled.cancel()
 
-    async def _hang_up(self) -> None:
-        """Cut off who takes nothing any more, or sends nothing more of a request it has begun."""
+    async def _close_stalled(self) -> None:
+        """Close connections whose clients stop reading, or do not send the rest of a request."""
         while True:
-            before = self._waiting()
+            before = self._stalled()
             await asyncio.sleep(HANG_UP_S)
-            for each, stand in self._waiting().items():
-                if each.transport.is_closing() or before.get(each) == stand:
+            for each, progress in self._stalled().items():
+                if each.transport.is_closing() or before.get(each) == progress:
                     each.transport.abort()
 
-    def _waiting(self) -> dict[Connection, tuple[int, int]]:
-        """Return for whom something waits, with how far they have come: taking, and sending."""
+    def _stalled(self) -> dict[Connection, tuple[int, int]]:
+        """Return the connections that wait for their client, with their progress both ways."""
         connections = cast("tuple[Connection, ...]", tuple(self.server_state.connections))
-        return {each: each.stand for each in connections if each.is_waited_for}
+        return {each: each.progress for each in connections if each.waits_for_client}
 
 
 async def serve(
@@ -122,25 +124,25 @@ async def serve(
     begun: Callable[[Server], None] = lambda _: None,
     observers: Sequence[Observer] = (),
 ) -> None:
-    """Serve until told to stop, in this process alone.
+    """Serve until stopped, in this process alone.
 
     Args:
         spaces: Not entered yet.
-        keyring: Who may come in.
+        keyring: Tokens that may be used.
         settings: Of the server.
-        announce: Told the address.
-        begun: Given the server, for whoever wants to stop it: by ``should_exit = True``.
-        observers: Who watch every request.
+        announce: Called with the address.
+        begun: Called with the server, so that a caller can stop it by ``should_exit = True``.
+        observers: Observe every request.
 
     Raises:
         FieldRefused: See ``check_reach``.
-        StoreFailed: The address is taken or is none of this machine.
+        StoreFailed: The address is in use, or does not belong to this machine.
     """
     check_reach(keyring, settings)
     with listening(settings) as listener:
         async with spaces:
-            door = _with_agents(spaces, keyring, settings, observers=observers)
-            server = Server(door, settings)
+            interface = _with_mcp(spaces, keyring, settings, observers=observers)
+            server = Server(interface, settings)
             begun(server)
             with _signals(server):
                 announce(address(listener, settings))
@@ -148,41 +150,43 @@ async def serve(
 
 
 async def _serve_at(
-    post: Post,
+    worker_slot: WorkerSlot,
     spaces: Spaces,
     keyring: Keyring,
     settings: Settings,
     *,
     observers: Sequence[Observer],
 ) -> None:
-    """Serve until told to stop, as one of several processes, or until their parent has gone."""
+    """Serve as one of several processes until stopped, or until the parent has ended."""
     loop = asyncio.get_running_loop()
-    async with beating(post), spaces:
-        door = _with_agents(spaces, keyring, settings, observers=observers, post=post)
-        server = Server(door, settings, post)
+    async with beating(worker_slot), spaces:
+        interface = _with_mcp(
+            spaces, keyring, settings, observers=observers, worker_slot=worker_slot
+        )
+        server = Server(interface, settings, worker_slot)
 
         def orphaned() -> None:
-            loop.remove_reader(post.lifeline)
-            LOG.error("worker %d stops: the process that keeps it has gone", post.number)
-            post.abandon()
+            loop.remove_reader(worker_slot.lifeline)
+            LOG.error("worker %d stops because its parent process has ended", worker_slot.number)
+            worker_slot.abandon()
             server.should_exit = True
 
         with _signals(server):
-            loop.add_reader(post.lifeline, orphaned)
-            await server.serve(sockets=[post.listener])
+            loop.add_reader(worker_slot.lifeline, orphaned)
+            await server.serve(sockets=[worker_slot.listener])
 
 
-def _with_agents(
+def _with_mcp(
     spaces: Spaces,
     keyring: Keyring,
     settings: Settings,
     *,
     observers: Sequence[Observer],
-    post: Post | None = None,
-) -> Front:
-    """Return the application, with the MCP door in it where its extra is installed."""
+    worker_slot: WorkerSlot | None = None,
+) -> RequestMiddleware:
+    """Return the application, with the MCP interface in it if its extra is installed."""
     if find_spec("mcp") is None:
-        return application(spaces, keyring, settings, observers=observers, post=post)
+        return application(spaces, keyring, settings, observers=observers, worker_slot=worker_slot)
     agents = Agents()
     return application(
         spaces,
@@ -191,7 +195,7 @@ def _with_agents(
         extra=[agents.handlers],
         during=[agents.running],
         observers=observers,
-        post=post,
+        worker_slot=worker_slot,
     )
 
 
@@ -204,22 +208,22 @@ def run(
     observing: Observing = nullcontext,
     workers: int = 1,
 ) -> None:
-    """Serve until told to stop, on event loops of its own. See ``serve``.
+    """Serve until stopped, on new event loops. See ``serve``.
 
     Args:
-        spaces: Not entered yet. With several workers it must name its store, which each of them
-            opens, and what else it was given comes along with a fork: nothing of that may hold a
-            thread, a connection or a lock.
-        keyring: Who may come in.
-        settings: Of the server; its limits are those of each worker.
-        announce: Told the address, once all workers serve.
-        observing: Entered in each worker: who watch its requests.
-        workers: Processes that serve; 1: this one. More are forked from it, and replaced where one
-            dies or hangs; see ``supervision``.
+        spaces: Not entered yet. With several workers it must name its store by address, so that
+            each worker can open it. Its other arguments are carried across a fork: none of them
+            may hold a thread, a connection or a lock.
+        keyring: Tokens that may be used.
+        settings: Of the server; its limits apply to each worker.
+        announce: Called with the address, once all workers serve.
+        observing: Entered in each worker; returns the observers of its requests.
+        workers: Number of processes that serve; 1: this one. More are forked from it, and replaced
+            when one dies or hangs; see ``supervision``.
 
     Raises:
         FieldRefused: See ``check_reach`` and ``supervision.check_count``.
-        StoreFailed: The address is taken or is none of this machine.
+        StoreFailed: The address is in use, or does not belong to this machine.
         WorkersFailed: The workers cannot begin, or end again and again.
     """
     check_count(workers)
@@ -233,16 +237,16 @@ def run(
         load()  # once, instead of once in each worker
     spaces.load_shared()
 
-    def work(post: Post) -> None:
+    def work(worker_slot: WorkerSlot) -> None:
         with observing() as observers:
-            _run(_serve_at(post, spaces, keyring, settings, observers=observers or ()))
+            _run(_serve_at(worker_slot, spaces, keyring, settings, observers=observers or ()))
 
-    with listening(settings) as listener, site(listener, workers) as found:
-        gc.freeze()  # what is there by now is never collected, so workers go on sharing its pages
+    with listening(settings) as listener, worker_slots(listener, workers) as found:
+        gc.freeze()  # existing objects are never collected, so workers go on sharing their pages
         try:
-            # A worker waits for its connections first, and then for its verbs.
+            # A worker waits for its connections first, and then for its operations.
             patience_s = 2 * settings.grace_s + STOPPING_S
-            watch = Watch(found.board, settings.silence_max_s, patience_s, time.monotonic())
+            watch = Watch(found.counters, settings.silence_max_s, patience_s, time.monotonic())
             Supervisor(work, found, patience_s, watch).run(
                 lambda: announce(address(listener, settings))
             )
@@ -251,17 +255,17 @@ def run(
 
 
 def _run(serving: Coroutine[Any, Any, None]) -> None:
-    """Serve on an event loop of one's own."""
+    """Serve on a new event loop."""
     factory = uvicorn.Config(application).get_loop_factory()
     with asyncio.Runner(loop_factory=factory) as runner:
         runner.run(serving)
 
 
 def check_reach(keyring: Keyring, settings: Settings) -> None:
-    """Refuse to open a door to other machines that asks nobody who they are, or at no place.
+    """Refuse an invalid port, and an unauthenticated interface that other machines can reach.
 
     Raises:
-        FieldRefused: Saying which.
+        FieldRefused: Names the setting.
     """
     if not 0 <= settings.port <= PORT_MAX:
         raise FieldRefused(f"no port has the number {settings.port}", field="port")
@@ -282,7 +286,7 @@ def check_reach(keyring: Keyring, settings: Settings) -> None:
 
 
 def has_live_token(keyring: Keyring) -> bool:
-    """Return whether anybody could come in with a token."""
+    """Return whether there is a token that can be used."""
     now_us = SystemClock().now_us()
     return any(token.state(now_us) == "live" for token in keyring.list())
 
@@ -292,7 +296,7 @@ def listening(settings: Settings) -> Generator[socket.socket]:
     """Listen at the address of the settings, for a ``with`` block.
 
     Raises:
-        StoreFailed: It is taken, or none of this machine.
+        StoreFailed: It is in use, or does not belong to this machine.
     """
     try:
         family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
@@ -305,14 +309,14 @@ def listening(settings: Settings) -> Generator[socket.socket]:
             recovery="Name another --port (0: any that is free), or another --host.",
         ) from error
     with listener:
-        # Each connection takes it over. asyncio does so only where the protocol of the socket was
-        # named; without it an answer in two pieces waits 40 ms for the other side's word.
+        # Each connection inherits it. asyncio sets it only if the protocol of the socket was given;
+        # without it a response in two pieces waits 40 ms for an acknowledgement of the other side.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         yield listener
 
 
 def address(listener: socket.socket, settings: Settings) -> str:
-    """Return where the server can be asked."""
+    """Return the base URL of the server."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return f"http://{host}:{listener.getsockname()[1]}"
 
@@ -324,8 +328,8 @@ def _config(app: Any, settings: Settings) -> uvicorn.Config:
         ws="none",
         lifespan="on",
         log_config=None,
-        access_log=False,  # the application keeps its own, without queries
-        proxy_headers=False,  # who asks is who has connected
+        access_log=False,  # the application writes its own, without queries
+        proxy_headers=False,  # the client is the peer of the connection
         server_header=False,
         limit_concurrency=settings.connections_max,
         timeout_keep_alive=settings.idle_timeout_s,
@@ -335,10 +339,10 @@ def _config(app: Any, settings: Settings) -> uvicorn.Config:
 
 @contextmanager
 def _signals(server: Server) -> Generator[None]:
-    """Let a signal stop the server, and be done with it then.
+    """Let a signal stop the server, and consume the signal.
 
-    uvicorn raises the signals that it caught once more when it is done, for whoever stood there
-    before; that is us, so the process ends by itself and not by a signal.
+    uvicorn raises the signals that it caught once more when it has stopped, for the previous
+    handlers; these are ours, so the process ends normally and not by a signal.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

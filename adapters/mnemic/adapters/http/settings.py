@@ -1,4 +1,4 @@
-"""What a server may be told: where it listens, who may come in, and how much it takes on."""
+"""Settings of a server: address, access, and limits."""
 
 from __future__ import annotations
 
@@ -13,53 +13,53 @@ MEGABYTE = 1 << 20
 
 @frozen(kw_only=True)
 class Settings:
-    """The settings of a server. All limits are per process: of several workers, each has them."""
+    """The settings of a server. All limits are per process; each of several workers has its own."""
 
     host: str = "127.0.0.1"
     """Address to listen at."""
     port: int = PORT
-    """0: one that is free."""
+    """0: any free port."""
     open_loopback: bool = False
-    """Whether whoever sits at this machine may come in without a token, and do everything."""
+    """Whether requests from this machine need no token and may do everything."""
     read_only: bool = False
-    """Whether nobody may write, whatever their token."""
+    """Whether all writes are refused, whatever the token."""
     origins: tuple[str, ...] = ()
-    """Web origins whose pages may ask (CORS); ``*`` is every one. None: pages may not."""
+    """Web origins whose pages may send requests (CORS); ``*`` is every one. Empty: none may."""
 
     body_max_bytes: int = field(default=16 * MEGABYTE, validator=ge(1))
     query_max_bytes: int = field(default=16 * 1024, validator=ge(1))
-    """Of path and query together."""
+    """Length of path and query together."""
     body_timeout_s: float = field(default=30.0, validator=gt(0))
-    """Until the whole body of a request has to be there."""
+    """Until the whole body of a request must have arrived."""
     call_timeout_s: float = field(default=60.0, validator=gt(0))
-    """Until a verb has to have answered, waiting for a thread included."""
+    """Until an operation must have answered, including the wait for a thread."""
     long_timeout_s: float = field(default=3600.0, validator=gt(0))
-    """The same of verbs that take long, like a verification of everything."""
+    """The same for long operations, like a verification of everything."""
     import_max_bytes: int = field(default=16 * 1024 * MEGABYTE, validator=ge(1))
-    """Of a memory that is brought as a whole; it goes to the disk as it comes."""
+    """Size of an imported memory; it is written to the disk as it arrives."""
     transfers_max: int = field(default=4, validator=ge(1))
-    """Exports and imports that are under way at once."""
-    spool: str | None = None
-    """Where they lie on their way; None: in the system's folder for temporary files."""
+    """Exports and imports in progress at once."""
+    temporary_exports: str | None = None
+    """Folder for their temporary files; None: the system's folder for temporary files."""
     streams_max: int = field(default=256, validator=ge(1))
-    """Streams of events that are open at once."""
+    """Event streams open at once."""
     heartbeat_s: float = field(default=15.0, validator=gt(0))
-    """Silence after which a stream says that it lives. Proxies cut off what is silent for long."""
+    """Silence after which a stream sends a comment. Proxies close streams that are silent long."""
     threads: int = field(default=16, validator=ge(1))
-    """Verbs that run at once."""
+    """Operations that run at once."""
     waiting_max: int = field(default=128, validator=ge(0))
-    """Requests that wait for a thread; the next one is told to come again."""
+    """Requests that may wait for a thread; the next one is refused with Retry-After."""
     retry_after_s: int = field(default=1, validator=ge(1))
     idle_timeout_s: int = field(default=75, validator=ge(1))
     """Of a connection between two requests."""
     head_timeout_s: float = field(default=20.0, validator=gt(0))
-    """Until first line and headers of a request have to be there."""
+    """Until request line and headers must have arrived."""
     connections_max: int = field(default=1000, validator=ge(1))
     grace_s: float = field(default=30.0, validator=gt(0))
-    """How long a server that stops waits for what is under way."""
+    """How long a stopping server waits for requests in progress."""
     silence_max_s: float = field(default=30.0, validator=ge(2.0))
-    """Of several workers: for how long the event loop of one may stand still before the worker is
-    killed, and another takes its place. Infinite: for ever."""
+    """With several workers: for how long the event loop of one may not run before the worker is
+    killed and replaced. Infinite: for ever."""
 
     @property
     def is_on_loopback(self) -> bool:
@@ -68,7 +68,7 @@ class Settings:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether an address or a name, without a port, is of this machine alone."""
+    """Return whether an address or a name, without a port, belongs to this machine alone."""
     if host.lower() == "localhost":
         return True
     try:

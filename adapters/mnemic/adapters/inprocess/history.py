@@ -1,39 +1,48 @@
-"""The log as a reader sees it: one line per event, the events behind a block, and the walk."""
+"""The log for readers: one entry per event, the events of a block, and verification."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from mnemic.adapters.codec.erasures import Erasures
-from mnemic.adapters.inprocess.moments import moment
-from mnemic.adapters.inprocess.space import Space
+from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.results import contradictions, replacements
+from mnemic.kernel import events as happened
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, StoreTooNew
-from mnemic.kernel.results import Moment, Verification
-from mnemic.projections.blocks import find
-from mnemic.projections.views import View
+from mnemic.kernel.events import Recorded
+from mnemic.kernel.model.identity import short
+from mnemic.kernel.model.texts import BlockText, Question, Remark
+from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
+from mnemic.kernel.results import NAMED_MAX, LogEntry, Verification, plural, unit
+from mnemic.kernel.timestamps import iso
+from mnemic.projections.listing.timeline import kind_of
+from mnemic.projections.view import View
+from mnemic.projections.view.block_results import find
 
+ERASED = "[erased]"
 LIMIT_MAX = 1000
 PROGRESS_EVERY = 1000
 
 
-def entries(space: Space, *, after: int = -1, limit: int = 100) -> tuple[Moment, ...]:
-    """Return up to *limit* events behind version *after*, in order.
+def entries(space: CommandExecutor, *, after: int = -1, limit: int = 100) -> tuple[LogEntry, ...]:
+    """Return up to *limit* events after version *after*, in order.
 
     Raises:
-        FieldRefused: The limit is not from 1 to 1000, or *after* is no version.
+        FieldRefused: The limit is not from 1 to 1000, or *after* is not a version.
     """
     _check_limit(limit)
     if type(after) is not int:
         raise FieldRefused(f"after must be a version, got {after!r}", field="after")
     after = max(after, -1)
-    # Never beyond what is folded: behind it, a log opened over damage cannot be read.
+    # Never beyond the folded state: a damaged log that was opened read-only ends there.
     upto = min(after + limit, space.state.version)
     return tuple(moment(recorded) for recorded in space.recorded(after, upto))
 
 
-def latest(space: Space, version: int, *, limit: int = 100) -> tuple[Moment, ...]:
+def latest(space: CommandExecutor, version: int, *, limit: int = 100) -> tuple[LogEntry, ...]:
     """Return the last *limit* events up to *version*, in order.
 
     Raises:
@@ -44,8 +53,10 @@ def latest(space: Space, version: int, *, limit: int = 100) -> tuple[Moment, ...
     return entries(space, after=after, limit=min(limit, version - after))
 
 
-def behind(space: Space, view: View, block_id: str, *, limit: int = 100) -> tuple[Moment, ...]:
-    """Return the last *limit* events that changed a block or what ties it, in order.
+def behind(
+    space: CommandExecutor, view: View, block_id: str, *, limit: int = 100
+) -> tuple[LogEntry, ...]:
+    """Return the last *limit* events that changed a block or its edges, in order.
 
     Raises:
         BlockNotFound: It was not learned by the view's version.
@@ -69,22 +80,24 @@ def _check_limit(limit: int) -> None:
         raise FieldRefused(f"limit must be from 1 to {LIMIT_MAX}, got {limit!r}", field="limit")
 
 
-def verify(space: Space, progress: Callable[[int, int], None] | None = None) -> Verification:
-    """Walk the whole log: chain, codec, payload MACs, and payloads that are missing unasked.
+def verify(
+    space: CommandExecutor, progress: Callable[[int, int], None] | None = None
+) -> Verification:
+    """Walk the whole log: chain, codec, payload MACs, and payloads missing without an erasure.
 
-    Then let the store check what it keeps beside the chain, if it can.
+    Then let the store check the data that it keeps outside the chain, if it can.
 
-    The walk reads the store afresh and does not touch the folded state. It begins anew where words
-    were erased elsewhere meanwhile: it may miss them, and not have come upon the word of it.
+    The walk reads the store afresh and does not touch the folded state. It starts again if text was
+    erased elsewhere meanwhile: it may find payloads missing before it reads the erasure event.
     """
     while True:
-        recast, head = space.recast, space.log.head()
+        log_epoch, head = space.log_epoch, space.log.head()
         found = _verified(space, progress)
-        if found.sound or not space.lost_since(head, recast):
+        if found.sound or not space.erased_since(head, log_epoch):
             return found
 
 
-def _verified(space: Space, progress: Callable[[int, int], None] | None) -> Verification:
+def _verified(space: CommandExecutor, progress: Callable[[int, int], None] | None) -> Verification:
     """Walk it once."""
     events = payloads = 0
     walk = Erasures(space.codec)
@@ -101,7 +114,7 @@ def _verified(space: Space, progress: Callable[[int, int], None] | None) -> Veri
         return _damaged(space, int(str(version)), error.message, payloads)
     unasked = walk.unasked()
     if unasked is not None:
-        return _damaged(space, unasked, "a payload is missing that nobody erased", payloads)
+        return _damaged(space, unasked, "a payload is missing that was never erased", payloads)
     check: Callable[[], None] | None = getattr(space.log, "check", None)
     try:
         if check is not None:
@@ -119,7 +132,7 @@ def _verified(space: Space, progress: Callable[[int, int], None] | None) -> Veri
     )
 
 
-def _damaged(space: Space, version: int, problem: str, payloads: int) -> Verification:
+def _damaged(space: CommandExecutor, version: int, problem: str, payloads: int) -> Verification:
     return Verification(
         events=version,
         head=space.log.head().digest.hex(),
@@ -128,3 +141,108 @@ def _damaged(space: Space, version: int, problem: str, payloads: int) -> Verific
         problem=problem,
         payloads=payloads,
     )
+
+
+# --- one entry per event ----------------------------------------------------------------------
+
+
+def moment(recorded: Recorded) -> LogEntry:
+    """Return an event as one entry of a history."""
+    tell = DETAILS.get(type(recorded.event))
+    return LogEntry(
+        version=recorded.version,
+        hour=recorded.active_us / MICROS_PER_HOUR,
+        recorded_at=iso(recorded.recorded_us),
+        kind=kind_of(type(recorded.event).__name__),
+        actor=recorded.actor,
+        session_id=recorded.session_id,
+        detail="" if tell is None else tell(recorded.event),
+    )
+
+
+def _learned(event: happened.BlockLearned) -> str:
+    words = event.text.content if isinstance(event.text, BlockText) else ERASED
+    return f"{short(event.block_id)} {words}"
+
+
+def _restated(event: happened.BlockRestated) -> str:
+    return f"{short(event.block_id)} said again by {event.source}"
+
+
+def _promoted(event: happened.BlocksPromoted) -> str:
+    counts = f"{plural(len(event.promotions), 'block')}, {plural(len(event.links), 'edge')}"
+    said = [each.summary for each in (*replacements(event), *contradictions(event.links))]
+    return "; ".join((counts, *said[:NAMED_MAX], *(["…"] if len(said) > NAMED_MAX else [])))
+
+
+def _superseded(event: happened.BlockSuperseded) -> str:
+    return f"{short(event.supersession.old)} by {short(event.supersession.new)}"
+
+
+def _block(event: happened.BlockForgotten | happened.BlockErased | happened.BlockRezoned) -> str:
+    return short(event.block_id)
+
+
+def _edge(event: happened.EdgeConnected | happened.EdgeDeferred | happened.EdgeDisconnected) -> str:
+    """Return which edge was formed or removed, and the reason of a removal."""
+    edge = f"{short(event.source)} -{event.relation or 'pending'}-> {short(event.target)}"
+    if isinstance(event, happened.EdgeDisconnected) and isinstance(event.reason, Remark):
+        return f"{edge}: {event.reason.text}"
+    return edge
+
+
+def _recalled(event: happened.RecallRecorded) -> str:
+    asked = event.asked.query if isinstance(event.asked, Question) else ERASED
+    return f"{plural(len(event.answer.rows), 'block')} for {asked!r}"
+
+
+def _scored(event: happened.OutcomeRecorded) -> str:
+    return f"{plural(len(event.block_ids), 'block')} scored {unit(event.signal):.2f}"
+
+
+def _composed(event: happened.BlocksComposed) -> str:
+    roles = ", ".join(f"{short(each.block_id)} {each.role}" for each in event.members)
+    return f"{event.tool}: {roles}"
+
+
+def _labelled(event: happened.CompositionLabelled) -> str:
+    return f"{event.composition_id} {event.label} by {event.source}"
+
+
+def _retracted(event: happened.LabelRetracted) -> str:
+    return f"{event.composition_id} label l{event.label_version}"
+
+
+def _curated(event: happened.Curated) -> str:
+    gone = len(event.pruned) + len(event.decayed)
+    return f"{len(event.archived)} archived, {plural(gone, 'edge')} gone"
+
+
+def _reverted(event: happened.Reverted) -> str:
+    """Return what was reverted, and why."""
+    versions = f"versions {event.first} to {event.last}"
+    return f"{versions}: {event.reason.text}" if isinstance(event.reason, Remark) else versions
+
+
+DETAILS: dict[type, Callable[[Any], str]] = {
+    happened.BlockLearned: _learned,
+    happened.BlockRestated: _restated,
+    happened.BlocksPromoted: _promoted,
+    happened.BlockSuperseded: _superseded,
+    happened.BlockForgotten: _block,
+    happened.BlockErased: _block,
+    happened.BlockRezoned: _block,
+    happened.EdgeConnected: _edge,
+    happened.EdgeDeferred: _edge,
+    happened.EdgeDisconnected: _edge,
+    happened.RecallRecorded: _recalled,
+    happened.OutcomeRecorded: _scored,
+    happened.BlocksComposed: _composed,
+    happened.CompositionLabelled: _labelled,
+    happened.LabelRetracted: _retracted,
+    happened.Curated: _curated,
+    happened.Reverted: _reverted,
+    happened.PolicyAdopted: lambda event: event.policy_id,
+    happened.EmbedderAdopted: lambda event: event.embedder.name,
+}
+"""Details of an event in half a line; for all other events the kind says enough."""

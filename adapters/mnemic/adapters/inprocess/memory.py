@@ -1,14 +1,14 @@
-"""``Memory``: the same verbs for async hosts.
+"""``Memory``: the same operations for async hosts.
 
-Each verb is the one of ``SyncMemory``, run on a worker thread so that the event loop never waits
-for a disk or a model. The verbs of one seat run one after the other, in the order of their calls;
-several seats, and several memories, run beside each other. Once begun a verb runs to its end, so a
-cancelled caller never leaves half a command behind.
+Each operation is the one of ``SyncMemory``, run on a worker thread so that the event loop never
+waits for a disk or a model. The operations of one session handle run one after the other, in the
+order of their calls; several session handles, and several memories, run concurrently. Once begun,
+an operation runs to its end, so a cancelled caller never leaves a command half executed.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from copy import copy
 from functools import partial, update_wrapper
@@ -20,11 +20,11 @@ from weakref import WeakSet
 import anyio
 from anyio import to_thread
 
-from mnemic.adapters.inprocess.guiding import Guided
-from mnemic.adapters.inprocess.snapshot import SyncView
+from mnemic.adapters.inprocess.operations.guide import Guided
 from mnemic.adapters.inprocess.sync import SyncMemory
+from mnemic.adapters.inprocess.view import SyncView
 from mnemic.kernel.errors import Closed
-from mnemic.kernel.identity import BlockId, SessionId
+from mnemic.kernel.model.identity import BlockId, SessionId
 from mnemic.kernel.policy import Policy
 
 P = ParamSpec("P")
@@ -32,14 +32,14 @@ T = TypeVar("T")
 
 
 WORKERS_MAX = 4
-"""Threads of one memory: one that works, and some that wait for it though nobody waits for them."""
+"""Threads of one session handle: one that runs, and others queued by calls since cancelled."""
 LOOK_AGAIN_S = 0.02
 
 
 class _Unlimited(anyio.CapacityLimiter):
-    """Lets everybody in at once: whoever comes has stood in a queue of ours already.
+    """Limiter without a limit: callers have already queued in a ``_CallQueue``.
 
-    One of anyio's, without a limit, gives way to the event loop before it says so.
+    One of anyio's own, set to no limit, yields to the event loop before it admits a caller.
     """
 
     def __new__(cls) -> Self:
@@ -63,30 +63,30 @@ class _Unlimited(anyio.CapacityLimiter):
         pass
 
 
-class _Turns:
-    """Turns of one seat at something synchronous, one after the other, each on a worker thread.
+class _CallQueue:
+    """Queue that runs the calls of one session handle in order, each on a worker thread.
 
-    The limiter queues the callers, in order. Beside it a turn is held by the worker itself: a
-    task that is cancelled natively gives its place in the queue away while its verb still runs,
-    and so may whoever comes next. Their threads wait for the turn, so there must not be many.
+    The limiter queues the callers, in order. In addition the worker itself holds a lock: a task
+    that is cancelled natively leaves the limiter while its operation still runs, and so may the
+    next one. Their threads wait for the lock, so their number is limited.
     """
 
-    def __init__(self, table: _Table | None = None) -> None:
-        self.table = table or _Table()
-        self.table.turns.add(self)
+    def __init__(self, registry: _QueueRegistry | None = None) -> None:
+        self.registry = registry or _QueueRegistry()
+        self.registry.queues.add(self)
         self._limiter = anyio.CapacityLimiter(1)
         self._unlimited = _Unlimited()
-        self._turn = Lock()
+        self._call_lock = Lock()
         self._workers: set[object] = set()
 
-    async def take(self, act: Callable[[], T]) -> T:
-        """Run *act* to its end when its turn has come."""
+    async def run(self, act: Callable[[], T]) -> T:
+        """Run *act* to its end after all earlier calls."""
         worker = object()
 
         def work() -> T:
             self._workers.add(worker)
             try:
-                with self._turn:
+                with self._call_lock:
                     return act()
             finally:
                 self._workers.discard(worker)
@@ -98,72 +98,72 @@ class _Turns:
         try:
             while len(self._workers) >= WORKERS_MAX:  # noqa: ASYNC110 - by threads
                 await anyio.sleep(LOOK_AGAIN_S)
-            # Gives way to the event loop before it begins, where a cancellation comes through.
+            # Yields to the event loop before it begins, so that a cancellation is delivered.
             return await to_thread.run_sync(work, limiter=self._unlimited)
         finally:
             self._limiter.release()
 
 
-class _Table:
-    """The turns of all seats on one open memory."""
+class _QueueRegistry:
+    """The call queues of all session handles on one open memory."""
 
     def __init__(self) -> None:
-        self.turns: WeakSet[_Turns] = WeakSet()
-        self.is_cleared = False
-        """Whether no verb of any seat begins any more."""
+        self.queues: WeakSet[_CallQueue] = WeakSet()
+        self.is_closed = False
+        """Whether new operations are refused, for every session handle."""
 
-    async def clear(self) -> None:
-        """Wait for the verbs that have begun, of every seat."""
-        self.is_cleared = True
-        for turns in list(self.turns):
-            await turns.take(_rest)
+    async def drain(self) -> None:
+        """Refuse new operations and wait for those in progress, of every session handle."""
+        self.is_closed = True
+        for queue in list(self.queues):
+            await queue.run(_do_nothing)
 
 
-def _rest() -> None:
-    """Do nothing with a turn."""
+def _do_nothing() -> None:
+    """Do nothing: waits for the earlier calls of a queue."""
 
 
 class _Threaded:
-    """Something synchronous, reached through one worker thread at a time."""
+    """Asynchronous wrapper of a synchronous object, called on one worker thread at a time."""
 
-    def __init__(self, behind: Any, turns: _Turns) -> None:
+    def __init__(self, behind: Any, queue: _CallQueue) -> None:
         self._behind = behind
-        self._turns = turns
+        self._queue = queue
 
     async def run(self, call: Callable[..., T], *args: Any, **keywords: Any) -> T:
-        """Run a synchronous verb to its end on the worker thread."""
+        """Run a synchronous operation to its end on the worker thread."""
 
         def work() -> T:
             if self._behind is None:
                 raise Closed("the memory is not open", recovery="Enter it: async with memory.")
-            if self._turns.table.is_cleared:
+            if self._queue.registry.is_closed:
                 raise Closed("the memory is closed")
             return call(self._behind, *args, **keywords)
 
-        return await self._turns.take(work)
+        return await self._queue.run(work)
 
 
-def _verb(
+def _operation(
     call: Callable[Concatenate[Any, P], T],
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
-    """Return the async twin of a verb: same arguments, same result, same words."""
+    """Return the async version of an operation: same arguments, result and documentation."""
 
-    async def verb(self: Any, /, *args: P.args, **keywords: P.kwargs) -> T:
+    async def operation(self: Any, /, *args: P.args, **keywords: P.kwargs) -> T:
         behind: _Threaded = self
         return await behind.run(call, *args, **keywords)
 
-    update_wrapper(verb, call)
-    return verb
+    update_wrapper(operation, call)
+    return operation
 
 
-def _apart(call: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """Return the async twin of a verb that needs no open memory."""
+def _unbound_operation(call: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """Return the async version of an operation that needs no open memory."""
 
-    async def verb(*args: P.args, **keywords: P.kwargs) -> T:
+    async def operation(*args: P.args, **keywords: P.kwargs) -> T:
         return await to_thread.run_sync(partial(call, *args, **keywords))
 
-    update_wrapper(verb, call)
-    return verb
+    update_wrapper(operation, call)
+    return operation
 
 
 class View(_Threaded):
@@ -171,28 +171,28 @@ class View(_Threaded):
 
     _behind: SyncView
 
-    analogies = _verb(SyncView.analogies)
-    block = _verb(SyncView.block)
-    blocks = _verb(SyncView.blocks)
-    compare = _verb(SyncView.compare)
-    composed_with = _verb(SyncView.composed_with)
-    composition = _verb(SyncView.composition)
-    deep_reference = _verb(SyncView.deep_reference)
-    diff = _verb(SyncView.diff)
-    edges = _verb(SyncView.edges)
-    frontier = _verb(SyncView.frontier)
-    history = _verb(SyncView.history)
-    ledger = _verb(SyncView.ledger)
-    log = _verb(SyncView.log)
-    near_duplicates = _verb(SyncView.near_duplicates)
-    pending_connections = _verb(SyncView.pending_connections)
-    recall = _verb(SyncView.recall)
-    status = _verb(SyncView.status)
-    timeline = _verb(SyncView.timeline)
+    analogies = _operation(SyncView.analogies)
+    block = _operation(SyncView.block)
+    blocks = _operation(SyncView.blocks)
+    compare = _operation(SyncView.compare)
+    composed_with = _operation(SyncView.composed_with)
+    composition = _operation(SyncView.composition)
+    deep_reference = _operation(SyncView.deep_reference)
+    diff = _operation(SyncView.diff)
+    edges = _operation(SyncView.edges)
+    frontier = _operation(SyncView.frontier)
+    history = _operation(SyncView.history)
+    ledger = _operation(SyncView.ledger)
+    log = _operation(SyncView.log)
+    near_duplicates = _operation(SyncView.near_duplicates)
+    pending_connections = _operation(SyncView.pending_connections)
+    recall = _operation(SyncView.recall)
+    status = _operation(SyncView.status)
+    timeline = _operation(SyncView.timeline)
 
     @property
     def version(self) -> int:
-        """The version the view stands at."""
+        """The version of the log that the view shows."""
         return self._behind.version
 
     @property
@@ -204,78 +204,80 @@ class View(_Threaded):
 class Memory(_Threaded, Guided):
     """One space of memory for async hosts. ``async with Memory.open(path) as memory: ...``.
 
-    The arguments of ``open`` are those of ``SyncMemory.open``. It is one seat on the space; verbs
-    of several seats run at once, each on a thread. Use all of them on one event loop.
+    The arguments of ``open`` are those of ``SyncMemory.open``. It is one session handle on the
+    space; operations of several session handles run at once, each on a thread. Use all of them on
+    one event loop.
     """
 
     _behind: SyncMemory | None
 
-    adopt_policy = _verb(SyncMemory.adopt_policy)
-    analogies = _verb(SyncMemory.analogies)
-    backtest = _verb(SyncMemory.backtest)
-    block = _verb(SyncMemory.block)
-    blocks = _verb(SyncMemory.blocks)
-    checkpoint = _verb(SyncMemory.checkpoint)
-    checkpoints = _verb(SyncMemory.checkpoints)
-    compare = _verb(SyncMemory.compare)
-    compose = _verb(SyncMemory.compose)
-    composed_graph = _verb(SyncMemory.composed_graph)
-    composed_with = _verb(SyncMemory.composed_with)
-    composition = _verb(SyncMemory.composition)
-    connect = _verb(SyncMemory.connect)
-    connect_by_query = _verb(SyncMemory.connect_by_query)
-    connects = _verb(SyncMemory.connects)
-    consolidate = _verb(SyncMemory.consolidate)
-    curate = _verb(SyncMemory.curate)
-    deep_reference = _verb(SyncMemory.deep_reference)
-    diff = _verb(SyncMemory.diff)
-    disconnect = _verb(SyncMemory.disconnect)
+    adopt_policy = _operation(SyncMemory.adopt_policy)
+    calibrate = _operation(SyncMemory.calibrate)
+    analogies = _operation(SyncMemory.analogies)
+    backtest = _operation(SyncMemory.backtest)
+    block = _operation(SyncMemory.block)
+    blocks = _operation(SyncMemory.blocks)
+    checkpoint = _operation(SyncMemory.checkpoint)
+    checkpoints = _operation(SyncMemory.checkpoints)
+    compare = _operation(SyncMemory.compare)
+    compose = _operation(SyncMemory.compose)
+    composed_graph = _operation(SyncMemory.composed_graph)
+    composed_with = _operation(SyncMemory.composed_with)
+    composition = _operation(SyncMemory.composition)
+    connect = _operation(SyncMemory.connect)
+    connect_by_query = _operation(SyncMemory.connect_by_query)
+    connects = _operation(SyncMemory.connects)
+    consolidate = _operation(SyncMemory.consolidate)
+    curate = _operation(SyncMemory.curate)
+    deep_reference = _operation(SyncMemory.deep_reference)
+    diff = _operation(SyncMemory.diff)
+    disconnect = _operation(SyncMemory.disconnect)
     dream = consolidate
-    drop_checkpoints = _verb(SyncMemory.drop_checkpoints)
-    edges = _verb(SyncMemory.edges)
-    end_session = _verb(SyncMemory.end_session)
-    erase = _verb(SyncMemory.erase)
-    erase_space = _verb(SyncMemory.erase_space)
-    explain = _verb(SyncMemory.explain)
-    export = _verb(SyncMemory.export)
-    forget = _verb(SyncMemory.forget)
-    fork = _verb(SyncMemory.fork)
-    frontier = _verb(SyncMemory.frontier)
-    history = _verb(SyncMemory.history)
-    import_space = staticmethod(_apart(SyncMemory.import_space))
-    label = _verb(SyncMemory.label)
-    learn = _verb(SyncMemory.learn)
-    learn_many = _verb(SyncMemory.learn_many)
-    ledger = _verb(SyncMemory.ledger)
-    log = _verb(SyncMemory.log)
-    near_duplicates = _verb(SyncMemory.near_duplicates)
-    outcome = _verb(SyncMemory.outcome)
-    pending_connections = _verb(SyncMemory.pending_connections)
-    recall = _verb(SyncMemory.recall)
-    receipt = _verb(SyncMemory.receipt)
-    reembed = _verb(SyncMemory.reembed)
-    replay = _verb(SyncMemory.replay)
-    replay_all = _verb(SyncMemory.replay_all)
-    retract_label = _verb(SyncMemory.retract_label)
-    revert = _verb(SyncMemory.revert)
-    revise = _verb(SyncMemory.revise)
-    rezone = _verb(SyncMemory.rezone)
-    start_session = _verb(SyncMemory.start_session)
-    status = _verb(SyncMemory.status)
-    timeline = _verb(SyncMemory.timeline)
-    verify = _verb(SyncMemory.verify)
-    verify_receipt = _verb(SyncMemory.verify_receipt)
-    what_if = _verb(SyncMemory.what_if)
-    why_not = _verb(SyncMemory.why_not)
+    drop_checkpoints = _operation(SyncMemory.drop_checkpoints)
+    edges = _operation(SyncMemory.edges)
+    end_session = _operation(SyncMemory.end_session)
+    erase = _operation(SyncMemory.erase)
+    erase_space = _operation(SyncMemory.erase_space)
+    explain = _operation(SyncMemory.explain)
+    export = _operation(SyncMemory.export)
+    forget = _operation(SyncMemory.forget)
+    fork = _operation(SyncMemory.fork)
+    frontier = _operation(SyncMemory.frontier)
+    history = _operation(SyncMemory.history)
+    import_space = staticmethod(_unbound_operation(SyncMemory.import_space))
+    label = _operation(SyncMemory.label)
+    learn = _operation(SyncMemory.learn)
+    learn_many = _operation(SyncMemory.learn_many)
+    ledger = _operation(SyncMemory.ledger)
+    log = _operation(SyncMemory.log)
+    near_duplicates = _operation(SyncMemory.near_duplicates)
+    outcome = _operation(SyncMemory.outcome)
+    pending_connections = _operation(SyncMemory.pending_connections)
+    recall = _operation(SyncMemory.recall)
+    receipt = _operation(SyncMemory.receipt)
+    reembed = _operation(SyncMemory.reembed)
+    replay = _operation(SyncMemory.replay)
+    replay_all = _operation(SyncMemory.replay_all)
+    retract_label = _operation(SyncMemory.retract_label)
+    revert = _operation(SyncMemory.revert)
+    revise = _operation(SyncMemory.revise)
+    rezone = _operation(SyncMemory.rezone)
+    start_session = _operation(SyncMemory.start_session)
+    status = _operation(SyncMemory.status)
+    timeline = _operation(SyncMemory.timeline)
+    verify = _operation(SyncMemory.verify)
+    verify_receipt = _operation(SyncMemory.verify_receipt)
+    what_if = _operation(SyncMemory.what_if)
+    why_not = _operation(SyncMemory.why_not)
 
     def __init__(self, opening: Callable[[], SyncMemory]) -> None:
-        super().__init__(None, _Turns())
+        super().__init__(None, _CallQueue())
         self._opening = opening
-        self._is_seat = False
+        self._is_handle = False
 
     @property
     def last_learned_block_id(self) -> BlockId | None:
-        """The block learned last in this session. See ``SyncMemory``; nothing to wait for."""
+        """The block learned last in this session. See ``SyncMemory``; never waits."""
         return None if self._behind is None else self._behind.last_learned_block_id
 
     @property
@@ -285,7 +287,7 @@ class Memory(_Threaded, Guided):
 
     @property
     def session_block_ids(self) -> tuple[BlockId, ...]:
-        """Every block learned, recalled or scored, in the order of the first time."""
+        """Every block learned, recalled or scored, in the order of first touch."""
         return () if self._behind is None else self._behind.session_block_ids
 
     @classmethod
@@ -295,7 +297,7 @@ class Memory(_Threaded, Guided):
 
     async def __aenter__(self) -> Self:
         try:
-            await self._turns.take(self._enter)
+            await self._queue.run(self._enter)
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await self.close()  # a cancelled caller must not leave the file open
@@ -304,8 +306,8 @@ class Memory(_Threaded, Guided):
 
     def _enter(self) -> None:
         self._behind = self._opening()
-        if not self._is_seat:
-            self._turns.table.is_cleared = False
+        if not self._is_handle:
+            self._queue.registry.is_closed = False
 
     async def __aexit__(
         self,
@@ -316,7 +318,7 @@ class Memory(_Threaded, Guided):
         with anyio.CancelScope(shield=True):
             await self.close()
 
-    async def seat(
+    async def session_handle(
         self,
         *,
         actor: str,
@@ -324,52 +326,54 @@ class Memory(_Threaded, Guided):
         read_only: bool = False,
         version: int | None = None,
         zone: str | None = None,
+        scope: Mapping[str, str] | None = None,
     ) -> Self:
-        """Return another handle on the same open space. See ``SyncMemory.seat``.
+        """Return another handle on the same open space. See ``SyncMemory.session_handle``.
 
-        It is open already; enter it to have it closed. It waits for no verb of this one.
+        It is open already; enter it to have it closed. It does not wait for operations of this one.
         """
         if self._behind is None:
             raise Closed("the memory is not open", recovery="Enter it: async with memory.")
-        sit = partial(
-            self._behind.seat,
+        open_handle = partial(
+            self._behind.session_handle,
             actor=actor,
             session=session,
             read_only=read_only,
             version=version,
             zone=zone,
+            scope=scope,
         )
-        behind = await to_thread.run_sync(sit)
-        seat = copy(self)
-        seat._sit_down(behind)  # noqa: SLF001 - one of our own
-        return seat
+        behind = await to_thread.run_sync(open_handle)
+        session_handle = copy(self)
+        session_handle._make_handle(behind)  # noqa: SLF001 - of the same class
+        return session_handle
 
-    def _sit_down(self, behind: SyncMemory) -> None:
-        """Be the async twin of a seat, from a copy of another."""
+    def _make_handle(self, behind: SyncMemory) -> None:
+        """Turn a copy of another handle into the async version of a session handle."""
         self._behind, self._opening = behind, lambda: behind
-        self._turns, self._is_seat = _Turns(self._turns.table), True
+        self._queue, self._is_handle = _CallQueue(self._queue.registry), True
 
     async def close(self) -> None:
-        """Close the space, once the verbs that run are done, those of all seats.
+        """Close the space after the running operations of all session handles are done.
 
-        A seat closes itself alone.
+        A session handle closes itself only.
         """
-        if not self._is_seat:
-            await self._turns.table.clear()
-        await self._turns.take(self._leave)
+        if not self._is_handle:
+            await self._queue.registry.drain()
+        await self._queue.run(self._leave)
 
     def _leave(self) -> None:
         if self._behind is not None:
             self._behind.close()
 
     async def policy(self) -> Policy:
-        """Return the policy in force; awaited, for the log may have moved on."""
+        """Return the policy in force; awaited, since the log may have grown."""
         return await self.run(lambda memory: memory.policy)
 
     async def as_of(self, **point: Any) -> View:
         """Return the memory as it was. Arguments as ``SyncMemory.as_of``."""
         fixed: SyncView = await self.run(SyncMemory.as_of, **point)
-        return View(fixed, self._turns)
+        return View(fixed, self._queue)
 
     @asynccontextmanager
     async def session(self) -> AsyncGenerator[SessionId]:

@@ -1,8 +1,8 @@
-"""``SyncMemory``: every verb of mnemic as a plain method."""
+"""``SyncMemory``: every operation of mnemic as a plain method."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -10,29 +10,30 @@ from typing import Self
 
 from attrs import evolve
 
-from mnemic.adapters.checkpoints.shelf import Wanted
+from mnemic.adapters.ann.graphs import Retriever
+from mnemic.adapters.checkpoints.directory import Wanted
 from mnemic.adapters.inprocess import history
-from mnemic.adapters.inprocess.admission import admitting
-from mnemic.adapters.inprocess.analysing import TIMEOUT_S
-from mnemic.adapters.inprocess.block_verbs import BlockVerbs
-from mnemic.adapters.inprocess.breadcrumbs import Breadcrumbs
-from mnemic.adapters.inprocess.checkpoint_verbs import CheckpointVerbs
-from mnemic.adapters.inprocess.commands import Command, Outcome, Written
-from mnemic.adapters.inprocess.composed_graph import ComposedGraph
-from mnemic.adapters.inprocess.consolidation import Progress
-from mnemic.adapters.inprocess.deliberating import ReferenceVerbs
-from mnemic.adapters.inprocess.edge_verbs import EdgeVerbs
-from mnemic.adapters.inprocess.exchange_verbs import ExchangeVerbs
-from mnemic.adapters.inprocess.experiment_verbs import ExperimentVerbs
-from mnemic.adapters.inprocess.guiding import Guided
-from mnemic.adapters.inprocess.host import Date
-from mnemic.adapters.inprocess.opening import open_space
-from mnemic.adapters.inprocess.recall_verbs import RecallVerbs
-from mnemic.adapters.inprocess.revert_verbs import RevertVerbs
-from mnemic.adapters.inprocess.snapshot import SyncView, view_at
-from mnemic.adapters.inprocess.whereabouts import Whereabouts
-from mnemic.adapters.proximity.keeper import Retriever
-from mnemic.kernel.arithmetic import MICROS_PER_HOUR
+from mnemic.adapters.inprocess.argument_limits import checks_arguments
+from mnemic.adapters.inprocess.consolidation.consolidation import Progress
+from mnemic.adapters.inprocess.engine.analysis import TIMEOUT_S
+from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult, Outcome
+from mnemic.adapters.inprocess.engine.opening import open_space
+from mnemic.adapters.inprocess.engine.recent_ids import RecentIds
+from mnemic.adapters.inprocess.engine.vector_storage import VectorStorage
+from mnemic.adapters.inprocess.ledger.composed_graph import ComposedGraph
+from mnemic.adapters.inprocess.operations.blocks import BlockOperations
+from mnemic.adapters.inprocess.operations.checkpoints import CheckpointOperations
+from mnemic.adapters.inprocess.operations.edges import EdgeOperations
+from mnemic.adapters.inprocess.operations.experiments import ExperimentOperations
+from mnemic.adapters.inprocess.operations.guide import Guided
+from mnemic.adapters.inprocess.operations.host import Date
+from mnemic.adapters.inprocess.operations.recalls import RecallOperations
+from mnemic.adapters.inprocess.operations.references import ReferenceOperations
+from mnemic.adapters.inprocess.operations.reverts import RevertOperations
+from mnemic.adapters.inprocess.operations.transfer import ExchangeOperations
+from mnemic.adapters.inprocess.replay.reevaluation import versions
+from mnemic.adapters.inprocess.results import contradictions, replacements
+from mnemic.adapters.inprocess.view import SyncView, view_at
 from mnemic.kernel.decisions.curating import decide_curate
 from mnemic.kernel.errors import (
     CommandIdReused,
@@ -42,8 +43,16 @@ from mnemic.kernel.errors import (
     SessionState,
     Unavailable,
 )
-from mnemic.kernel.events import Curated, PolicyAdopted, SessionEnded, SessionStarted
-from mnemic.kernel.identity import SessionId
+from mnemic.kernel.events import (
+    BlocksPromoted,
+    BlockSuperseded,
+    Curated,
+    PolicyAdopted,
+    SessionEnded,
+    SessionStarted,
+)
+from mnemic.kernel.model.identity import SessionId
+from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.ports import (
     Analyst,
@@ -54,36 +63,36 @@ from mnemic.kernel.ports import (
     Store,
     TokenCounter,
 )
-from mnemic.kernel.reading import Moment
 from mnemic.kernel.results import CurateResult, SessionResult, Status, Verification
-from mnemic.projections.views import View
+from mnemic.kernel.timestamps import Instant
+from mnemic.projections.view import View
 
 
-@admitting
+@checks_arguments
 class SyncMemory(
-    BlockVerbs,
-    EdgeVerbs,
-    RecallVerbs,
+    BlockOperations,
+    EdgeOperations,
+    RecallOperations,
     ComposedGraph,
-    ReferenceVerbs,
-    ExchangeVerbs,
-    ExperimentVerbs,
-    CheckpointVerbs,
-    RevertVerbs,
+    ReferenceOperations,
+    ExchangeOperations,
+    ExperimentOperations,
+    CheckpointOperations,
+    RevertOperations,
     Guided,
 ):
     """One space of memory. Open it with ``SyncMemory.open`` and close it, or use ``with``.
 
-    It is one seat on the space, for one caller; ``seat`` gives others theirs. Verbs may run on any
-    number of threads at once; those that go by an order of calls (sessions, breadcrumbs) go by that
-    of their own seat.
+    It is one session handle on the space, for one caller; ``session_handle`` returns handles for
+    others. Operations may run on any number of threads at once; those that depend on the order of
+    calls (sessions, recent ids) follow the order of their own session handle.
 
-    Every writing verb takes ``command_id``: repeat a command with the same id, after a time-out
-    say, and it is answered as it was the first time and written once.
+    Every writing operation takes ``command_id``: a command repeated with the same id, after a
+    time-out say, is written once and answered as it was the first time.
     """
 
     @classmethod
-    def open(  # one argument per part that a host may bring
+    def open(  # one argument per part that a host may configure
         cls,
         path: str | Path | Store,
         *,
@@ -101,46 +110,50 @@ class SyncMemory(
         checkpoints: Wanted = None,
         retriever: Retriever = "exact",
         keys: str | Path | None = None,
-        vectors: Whereabouts = "process",
+        vectors: VectorStorage = "process",
+        scope: Mapping[str, str] | None = None,
     ) -> Self:
-        """Open a space, and make it if it is not there.
+        """Open a space, and create it if it does not exist.
 
         Args:
             path: A file, ``":memory:"``, or a store of the host's own.
-            space: Which of the store's spaces.
-            embedder: Turns texts into vectors; None: the model of ours that the space was built
-                with, the bundled one for a new space. Loaded when needed. With several seats it
-                may be asked on several threads at once, and so may an analyst.
-            analyst: Reads new blocks at promotion; None: by the rules of ``analysts.rules``;
-                ``NoAnalyst()``: nobody does.
-            analyst_timeout_s: How long an analyst may take over one chunk, in seconds; what has
-                not come by then is recorded as failed. Range: (0, 86400].
-            policy: The numbers of a new space; an existing one keeps those it adopted.
-            clock: Where the wall clock comes from; None: the system.
-            entropy: Where random bytes come from; None: the system.
-            tokens: How to count tokens; None: four characters to one.
-            actor: Who acts, as the log should name it.
+            space: Name of the space in the store.
+            embedder: Turns texts into vectors; None: the shipped model that the space was built
+                with, the bundled one for a new space. Loaded when needed. With several session
+                handles it may be called on several threads at once, and so may an analyst.
+            analyst: Reads new blocks at promotion; None: the rules of ``analysts.rules``;
+                ``NoAnalyst()``: no analysis.
+            analyst_timeout_s: How long an analyst may take over one chunk, in seconds; analyses
+                missing by then are recorded as failed. Range: (0, 86400].
+            policy: The policy of a new space; an existing one keeps the policy it adopted.
+            clock: The wall clock; None: the system's.
+            entropy: Source of random bytes; None: the system's.
+            tokens: Token counter; None: estimates one token per four characters.
+            actor: The name to record as actor in the log.
             synchronous: ``full``: an acknowledged command survives a power cut. ``normal``: it
                 survives a killed process.
             read_only: Never write; a damaged log opens up to its first bad record.
-            checkpoints: A folder for files that make opening a long log quick; None: beside the
-                file, and none for other stores; False: none.
-            retriever: How vectors near to a question are found. ``exact``: by looking at all.
-                ``ann``: by graphs over them, made in the background, which may miss some; such a
+            checkpoints: A folder for files that make opening a long log quick; None: next to the
+                store's file, and no checkpoints for other stores; False: no checkpoints.
+            retriever: How vectors near to a question are found. ``exact``: by comparing all.
+                ``ann``: by graphs over them, built in the background, which may miss some; such a
                 decision records what was found. ``auto``: by graphs where there are many vectors
-                and it is the quicker way; ``Graphs(...)`` says when that is. What is asked of the
-                past is always answered exactly.
-            keys: The file of keys that lock all words in the store, made with the first of them;
-                None: words stand open. Without that file nobody can read them any more, and no copy
-                of the store gives back what was erased. A store is one or the other.
-            vectors: Where they are held: in this ``process``, or on the ``server`` of a PostgreSQL
-                store alone. Answers are the same to the last digit, and come more slowly; an open
-                space takes 28 bytes for each vector then, and not four for each component.
+                and graphs are quicker; ``Graphs(...)`` configures when that is. Queries of the past
+                are always answered exactly.
+            keys: The file of keys that encrypt all text in the store, created with the first key;
+                None: text is stored in the clear. Without that file the text cannot be read, and no
+                copy of the store restores what was erased. A store is encrypted wholly or not at
+                all.
+            vectors: Where vectors are held: in this ``process``, or only on the ``server`` of a
+                PostgreSQL store. With ``server`` answers are the same to the last digit, and
+                slower; an open space then takes 28 bytes per vector instead of four per component.
+            scope: The ``user``, ``agent`` or ``run`` of the caller: what is learned belongs to it,
+                and recalls find nothing else; None: everything.
 
         Raises:
             NotAStore, StoreTooNew, StoreFailed, LogCorrupt, EmbedderMismatch: See each.
-            KeysMissing: The words are locked, and *keys* is not the file that opens them.
-            NotEncrypted: They stand open, and *keys* is given.
+            KeysMissing: The text is encrypted, and *keys* is not the file that decrypts it.
+            NotEncrypted: The text is not encrypted, and *keys* is given.
         """
         store, opened = open_space(
             path,
@@ -164,6 +177,7 @@ class SyncMemory(
                 analyst=analyst,
                 analyst_timeout_s=analyst_timeout_s,
                 tokens=tokens,
+                scope=scope,
             )
         except BaseException:
             if store is not None:
@@ -184,7 +198,7 @@ class SyncMemory(
     # --- sessions ---------------------------------------------------------------------------
 
     def start_session(self, *, command_id: str | None = None) -> SessionResult:
-        """Begin a session: from here on time passes.
+        """Begin a session: active time passes from here on.
 
         Raises:
             SessionState: This memory has one open already.
@@ -193,35 +207,35 @@ class SyncMemory(
         space = self._open()
         command = Command("start_session", {}, command_id)
 
-        def decide(_view: View, _at: Moment) -> Written:
-            space.check_no_session()  # another caller on this seat may have been first
+        def decide(_view: View, _at: Instant) -> DecisionResult:
+            space.check_no_session()  # another caller on this session handle may have been first
             session = SessionId(space.entropy.token(8).hex())
-            return Written((SessionStarted(session_id=session),), extra=session)
+            return DecisionResult((SessionStarted(session_id=session),), extra=session)
 
         def again(row: CommandRow) -> Outcome:
-            # Whoever did not hear the answer goes on with the session of the first time.
+            # A caller that missed the answer continues the session that it started then.
             before = self._session_of(row)
             space.session = space.session or before.extra
             return before
 
-        with space.guard:
+        with space.state_lock:
             repeated = space.remembered(command)
             before = None if repeated is None else again(repeated)
             if before is None:
                 space.check_no_session()
         outcome = before or space.execute(command, decide, again=again)
         if outcome.events:
-            self._crumbs = Breadcrumbs()
+            self._recent = RecentIds()
         return self._session_result(outcome.extra, "started", outcome.last)
 
     def end_session(self, *, command_id: str | None = None) -> SessionResult:
         """End the session, after consolidating what is pending.
 
         Raises:
-            SessionState: None is open, or another seat has ended it meanwhile.
+            SessionState: None is open, or another session handle has ended it meanwhile.
             CommandIdReused: See the class; or another actor ended a session under this id.
-            VectorRefused, EmbedderMismatch, Unavailable: The model did not play along. The session
-                has ended all the same, and what was pending waits in the inbox.
+            VectorRefused, EmbedderMismatch, Unavailable: The model failed. The session has ended
+                nevertheless, and pending blocks stay in the inbox.
         """
         space = self._open()
         command = Command("end_session", {}, command_id)
@@ -233,10 +247,10 @@ class SyncMemory(
         if session is None:
             raise SessionState("no session is open", recovery="Start one first.")
 
-        def decide(view: View, _at: Moment) -> Written:
+        def decide(view: View, _at: Instant) -> DecisionResult:
             if session not in view.open_sessions():
                 raise SessionState(f"session {session} has ended already", session_id=session)
-            return Written((SessionEnded(session_id=session),), extra=session)
+            return DecisionResult((SessionEnded(session_id=session),), extra=session)
 
         failure: MnemicError | None = None
         try:
@@ -261,7 +275,7 @@ class SyncMemory(
         """Return which session a remembered command started or ended.
 
         Raises:
-            CommandIdReused: For another actor: nobody comes to a session by guessing an id.
+            CommandIdReused: By another actor, so that no actor gets a session by guessing an id.
         """
         recorded = self._space.event_at(row.last)
         assert recorded is not None  # noqa: S101 - a command is remembered with its events
@@ -275,21 +289,44 @@ class SyncMemory(
         return Outcome(recorded.session_id, row.first, row.last, ())
 
     def _session_result(self, session: SessionId, action: str, version: int) -> SessionResult:
-        with self._space.guard:
-            active_us = int(self._space.state.timeline.active_us.values[version])
-        return SessionResult(session_id=session, action=action, hour=active_us / MICROS_PER_HOUR)
+        space = self._space
+        with space.state_lock:
+            timeline = space.state.timeline
+            active_us = int(timeline.active_us.values[version])
+            started = timeline.sessions.at(version - 1).get(session, version)
+            promoted = versions(space, BlocksPromoted, after=started, upto=version)
+            revised = versions(space, BlockSuperseded, after=started, upto=version)
+        changes = [space.event_at(each) for each in sorted((*promoted, *revised))]
+        events = [each.event for each in changes if each is not None]
+        return SessionResult(
+            session_id=session,
+            action=action,
+            hour=active_us / MICROS_PER_HOUR,
+            superseded=tuple(
+                pair
+                for event in events
+                if isinstance(event, BlocksPromoted | BlockSuperseded)
+                for pair in replacements(event)
+            ),
+            contradictions=tuple(
+                pair
+                for event in events
+                if isinstance(event, BlocksPromoted)
+                for pair in contradictions(event.links)
+            ),
+        )
 
     def curate(self, *, command_id: str | None = None) -> CurateResult:
-        """Let go of what faded, admit what waited, and reinforce what matters."""
+        """Archive what faded, admit pending connections, and reinforce what matters."""
 
-        def decide(view: View, at: Moment) -> Written:
+        def decide(view: View, at: Instant) -> DecisionResult:
             event = decide_curate(view, at)
-            return Written(() if event is None else (event,), extra=event)
+            return DecisionResult(() if event is None else (event,), extra=event)
 
         outcome = self._open().prepared(Command("curate", {}, command_id), decide)
         event: Curated | None = outcome.extra
         if event is None:
-            with self._space.guard:
+            with self._space.state_lock:
                 return CurateResult(total_edges_after=len(self._space.live().pairs()))
         return CurateResult(
             archived=len(event.archived),
@@ -304,7 +341,7 @@ class SyncMemory(
     # --- the space --------------------------------------------------------------------------
 
     def adopt_policy(self, policy: Policy, *, command_id: str | None = None) -> Policy:
-        """Let *policy* be in force from here on; the one in force already changes nothing.
+        """Put *policy* in force from here on; the one already in force changes nothing.
 
         Raises:
             PolicyRefused: It is not a policy.
@@ -312,10 +349,10 @@ class SyncMemory(
         if not isinstance(policy, Policy):
             raise PolicyRefused(f"not a policy: {policy!r}")
 
-        def decide(view: View, _: Moment) -> Written:
+        def decide(view: View, _: Instant) -> DecisionResult:
             if view.policy.id == policy.id:
-                return Written(())
-            return Written((PolicyAdopted(policy_id=policy.id, body=policy.body),))
+                return DecisionResult(())
+            return DecisionResult((PolicyAdopted(policy_id=policy.id, body=policy.body),))
 
         self._open().execute(Command("adopt_policy", {"body": policy.body}, command_id), decide)
         return policy
@@ -324,7 +361,7 @@ class SyncMemory(
         """Return counts, the clock, and what is in force."""
         status, graphs, damage = super().status(), self._space.graphs, self._space.damage
         if damage is not None:
-            alert = f"this is what stands before version {damage.facts['version']}: {damage}"
+            alert = f"this is the state before version {damage.facts['version']}: {damage}"
             status = evolve(status, alerts=(*status.alerts, alert))
         if graphs is None:
             return status
@@ -333,7 +370,7 @@ class SyncMemory(
     @property
     def policy(self) -> Policy:
         """The policy in force."""
-        with self._space.guard:
+        with self._space.state_lock:
             return self._view().policy
 
     # --- the past ---------------------------------------------------------------------------
@@ -362,7 +399,7 @@ class SyncMemory(
         space = self._open()
         space.catch_up()
         view = view_at(space, hour=hour, version=version, at=at, decision=decision, now=now)
-        return SyncView(space, self._models, view)
+        return SyncView(space, self._models, view, self._scope)
 
     def verify(self, progress: Progress | None = None) -> Verification:
         """Walk the whole log and check every digest, every event and every payload."""

@@ -1,4 +1,4 @@
-"""Short ids: texts name blocks by 8 characters, and an agent that read them may write them back."""
+"""Expansion of short ids: texts name blocks by 8 characters, and agents may send those back."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 
 from attrs import evolve
 
-from mnemic.adapters.addresses import completed
 from mnemic.adapters.inprocess.memory import Memory
 from mnemic.adapters.inprocess.queries import known_ids
-from mnemic.adapters.wire.calls import Call
+from mnemic.adapters.remote.calls import Call
+from mnemic.adapters.short_ids import completed
 from mnemic.kernel.errors import BlockNotFound
-from mnemic.kernel.identity import BlockId
+from mnemic.kernel.model.identity import BlockId
 
 SHORT = re.compile(r"\W*[0-9a-fA-F]{8,15}\W*")
-"""What may be the beginning of an id, in brackets if need be."""
+"""A text that may be the beginning of an id, possibly in brackets."""
 ENDS = frozenset({"source", "target"})
 NAMED: Mapping[str, frozenset[str]] = MappingProxyType(
     {
@@ -32,21 +32,23 @@ NAMED: Mapping[str, frozenset[str]] = MappingProxyType(
         "outcome": frozenset({"block_ids"}),
     }
 )
-"""Which arguments of a verb name blocks, or hold values that do; of others it is ``block_id``."""
+"""The arguments of each operation that hold block ids, directly or in nested values.
+
+Operations that are not listed have ``block_id`` alone."""
 OTHERS = frozenset({"block_id"})
 WITHIN = ENDS | OTHERS
-"""Which fields of such values do."""
+"""The fields of nested values that hold block ids."""
 
 
 async def expanded(memory: Memory, call: Call) -> Call:
-    """Return a call in which short ids of blocks are whole.
+    """Return the call with its short block ids expanded to full ids.
 
-    One that no block has stays as it is: the verb has its own words for that.
+    A short id that matches no block is left unchanged: the operation reports it with its own error.
 
     Raises:
-        IdAmbiguous: Several blocks have an id that begins so.
+        IdAmbiguous: Several blocks have an id that begins with the short id.
     """
-    names = NAMED.get(call.verb, OTHERS)
+    names = NAMED.get(call.operation, OTHERS)
     given = {name: value for name, value in call.arguments.items() if name in names}
     if not any(map(_is_short, given.values())):
         return call

@@ -1,9 +1,9 @@
-"""What a tool answers: the document of the verb, and a text that says it to a model.
+"""Tool results: the document of the operation's answer, and a text version for the model.
 
 Some clients show their model the text alone, some the document alone. So the document is the whole
-answer, and the text is as much of it as a model needs to go on: of a recall its prompt-ready text,
-of a list a line for each item, else the line that sums a result up. Where that line would leave out
-what was asked for, the document follows it as JSON.
+answer, and the text holds as much of it as a model needs to continue: for a recall its prompt-ready
+text, for a list one line per item, otherwise the line that summarizes the result. Where that line
+would leave out what was asked for, the document follows it as JSON.
 """
 
 from __future__ import annotations
@@ -14,42 +14,44 @@ from typing import Any
 import orjson
 from mcp.types import CallToolResult, TextContent
 
-from mnemic.adapters.wire import problems
-from mnemic.adapters.wire.documents import document_of
-from mnemic.adapters.wire.verbs import verbs
+from mnemic.adapters.remote import errors
+from mnemic.adapters.remote.documents import document_of
+from mnemic.adapters.remote.operations import operations
 from mnemic.kernel.results import Page, RecallResult, Result
 
 DETAILED = frozenset(
     "compose composed_graph connect_by_query connects deep_reference label learn_many".split()
 )
-"""Verbs that write, of whose answers an agent needs more than the line that sums them up."""
+"""Writing operations whose answers an agent needs in more detail than the summary line."""
 TEXT_MAX = 24_000
-"""Characters of a text. The document is never cut."""
+"""Maximum length of a text in characters. The document is never cut."""
 
 
-def answered(verb: str, result: Any) -> CallToolResult:
-    """Return what a verb answered."""
+def answered(operation: str, result: Any) -> CallToolResult:
+    """Return the tool result for the answer of an operation."""
     document = document_of(result)
     return CallToolResult(
-        content=[_text(said(verb, result, document))], structured_content=document
+        content=[_text(text_of(operation, result, document))], structured_content=document
     )
 
 
 def refused(error: Exception) -> CallToolResult:
-    """Return what a verb refused or failed at, as an error that a model can act on."""
-    document = problems.document_of(error)
-    told = f"{document['code']}: {document['detail']}"
+    """Return the tool result for a refusal or failure, as an error that a model can act on."""
+    document = errors.document_of(error)
+    answer = f"{document['code']}: {document['detail']}"
     recovery = document.get("recovery")
     return CallToolResult(
-        content=[_text(f"{told}\nNext: {recovery}" if recovery else told)],
+        content=[_text(f"{answer}\nNext: {recovery}" if recovery else answer)],
         structured_content=document,
         is_error=True,
     )
 
 
-def said(verb: str, result: Any, document: dict[str, Any]) -> str:
-    """Return an answer in words for a model."""
-    brief = verb == "guide" or not (verbs()[verb].reads_only or verb in DETAILED)
+def text_of(operation: str, result: Any, document: dict[str, Any]) -> str:
+    """Return an answer as text for a model."""
+    brief = operation == "guide" or not (
+        operations()[operation].reads_only or operation in DETAILED
+    )
     match result:
         case RecallResult():
             return _recalled(result)
@@ -67,7 +69,7 @@ def said(verb: str, result: Any, document: dict[str, Any]) -> str:
 
 
 def _recalled(result: RecallResult) -> str:
-    """Return a recall as prompt-ready text, with what one needs to go on from it."""
+    """Return a recall as prompt-ready text, with counterpoints, warnings and the decision id."""
     parts = [result.text or "Nothing in memory bears on this."]
     if result.counterpoints:
         parts.append("Against it speaks:\n" + _lines(result.counterpoints))
@@ -87,7 +89,7 @@ def _json(document: dict[str, Any]) -> str:
     return orjson.dumps(document).decode()
 
 
-def _text(words: str) -> TextContent:
-    if len(words) > TEXT_MAX:
-        words = f"{words[:TEXT_MAX]}\n... cut; the whole answer is the structured content."
-    return TextContent(type="text", text=words)
+def _text(text: str) -> TextContent:
+    if len(text) > TEXT_MAX:
+        text = f"{text[:TEXT_MAX]}\n... cut; the whole answer is the structured content."
+    return TextContent(type="text", text=text)

@@ -1,4 +1,4 @@
-"""Progress of long work, told to a client while a worker thread is at it."""
+"""Progress notifications to a client while a worker thread does long-running work."""
 
 from __future__ import annotations
 
@@ -10,43 +10,43 @@ from attrs import define
 from mcp.server.session import ServerSession
 
 T = TypeVar("T")
-LOOK_AGAIN_S = 0.05
+REPORT_INTERVAL_S = 0.05
 
 
 @define
 class _Tally:
-    """How far the work is. A worker notes it and waits for nobody; the client hears the latest."""
+    """The latest progress. A worker notes it without waiting; the client is sent the latest."""
 
     session: ServerSession
     latest: tuple[int, int] = (0, 0)
-    told: int = 0
+    reported: int = 0
 
     def note(self, done: int, todo: int) -> None:
-        """Take note, on the worker thread."""
+        """Record the progress, on the worker thread."""
         self.latest = (done, todo)
 
-    async def tell(self) -> None:
-        """Tell the client what it was not told; progress only ever grows."""
+    async def report(self) -> None:
+        """Send the client progress that it has not been sent; progress only ever grows."""
         done, todo = self.latest
-        if done > self.told:
-            self.told = done
+        if done > self.reported:
+            self.reported = done
             await self.session.report_progress(done, todo)
 
     async def follow(self) -> None:
-        """Go on telling until cancelled."""
+        """Report at intervals until cancelled."""
         while True:
-            await anyio.sleep(LOOK_AGAIN_S)
-            await self.tell()
+            await anyio.sleep(REPORT_INTERVAL_S)
+            await self.report()
 
 
 async def reported(
     session: ServerSession, work: Callable[[Callable[[int, int], None]], Awaitable[T]]
 ) -> T:
-    """Do *work* and tell the client meanwhile how far it is.
+    """Do *work* and report its progress to the client meanwhile.
 
     Args:
-        session: Of the request; a client that asked for no progress is told nothing.
-        work: Called with what the worker calls with what is done and what there is to do.
+        session: Of the request; a client that requested no progress is sent none.
+        work: Called with a callback that the worker calls with the units done and to do.
     """
     tally = _Tally(session)
     answer: T | None = None
@@ -58,7 +58,7 @@ async def reported(
         except Exception as error:  # noqa: BLE001 - raised below, out of the task group
             failure = error
         tasks.cancel_scope.cancel()
-    await tally.tell()
+    await tally.report()
     if failure is not None:
         raise failure
     return cast("T", answer)

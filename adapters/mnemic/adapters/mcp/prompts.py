@@ -1,7 +1,7 @@
-"""Prompts: how to end a session well, and how to go through the frontier, with what is there.
+"""Prompts: how to end a session well, and how to review the frontier.
 
-Each is filled with the memory as it stands, so that a model has ids and words at hand and need not
-look for them first. Filling one writes nothing.
+Each is filled with the current contents of the memory, so that a model has ids and texts available
+and need not search for them first. Filling a prompt writes nothing.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from attrs import frozen
 from mcp.types import GetPromptResult, PromptArgument, PromptMessage, TextContent
 from mcp.types import Prompt as ListedPrompt
 
-from mnemic.adapters.mcp.seats import Seat
-from mnemic.adapters.wire.calls import Call
-from mnemic.kernel.composition import LABELS
+from mnemic.adapters.mcp.session_handles import ClientHandle
+from mnemic.adapters.remote.calls import Call
 from mnemic.kernel.errors import FieldRefused
-from mnemic.kernel.identity import BlockId
+from mnemic.kernel.model.compositions import LABELS
+from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.results import (
     Block,
     ClassicCandidate,
@@ -33,7 +33,7 @@ BLOCKS_MAX = 40
 CANDIDATES = 10
 CANDIDATES_MAX = 50
 COMPOSITIONS_MAX = 20
-WORDS_MAX = 240
+PREVIEW_MAX = 240
 """Characters of a block that are shown."""
 
 REFLECTION = """\
@@ -57,7 +57,7 @@ says why. Only blocks you have read.
 6. mnemic_session with end_session.
 """
 FRONTIER = """\
-Here is what nobody has put together yet and looks worth it, best first. It is a queue of \
+These sets of blocks have not been composed yet and look worth it, best first. This is a queue of \
 questions, not a list of findings: a high score says where to look, not that something is there.
 
 {candidates}
@@ -65,14 +65,14 @@ questions, not a list of findings: a high score says where to look, not that som
 For each, beginning with the first:
 1. Read its blocks (mnemic_look, block) and answer its question in a sentence or two.
 2. If they say something together that none says alone, record it: mnemic_compose with these \
-blocks, then label what came of it (mnemic_compose, label).
+blocks, then label the outcome (mnemic_compose, label).
 3. If it leads nowhere, compose it all the same and label it with the reason: a specific \
 closed_by_... rather than dead_end. A duplicate risk: check the duplicate families first. A \
-success: look why it worked.
+success: find out why it worked.
 Never report a candidate as a finding without sources of its own.
 """
 
-Fill = Callable[[Seat, Mapping[str, str]], Awaitable[str]]
+Fill = Callable[[ClientHandle, Mapping[str, str]], Awaitable[str]]
 
 
 @frozen(kw_only=True)
@@ -81,28 +81,30 @@ class Prompt:
 
     name: str
     title: str
-    told: str
+    description: str
     arguments: Mapping[str, str]
-    """What each argument means; none has to be given."""
+    """The description of each argument; all are optional."""
     fill: Fill
 
     @property
     def listed(self) -> ListedPrompt:
-        """The prompt as it stands in a list."""
+        """The prompt as a client lists it."""
         given = [
-            PromptArgument(name=name, description=told, required=False)
-            for name, told in self.arguments.items()
+            PromptArgument(name=name, description=description, required=False)
+            for name, description in self.arguments.items()
         ]
         return ListedPrompt(
-            name=self.name, title=self.title, description=self.told, arguments=given
+            name=self.name, title=self.title, description=self.description, arguments=given
         )
 
-    async def filled(self, seat: Seat, arguments: Mapping[str, str]) -> GetPromptResult:
-        """Return the prompt with what the memory holds.
+    async def filled(
+        self, session_handle: ClientHandle, arguments: Mapping[str, str]
+    ) -> GetPromptResult:
+        """Return the prompt filled from the memory.
 
         Raises:
-            FieldRefused: There is no such argument, or its value is none.
-            MnemicError: The memory cannot be asked.
+            FieldRefused: There is no such argument, or its value is invalid.
+            MnemicError: The memory cannot be read.
         """
         for name in arguments:
             if name not in self.arguments:
@@ -112,40 +114,40 @@ class Prompt:
                     field=name[:80],
                 )
         given = {name: value.strip() for name, value in arguments.items() if value.strip()}
-        words = TextContent(type="text", text=await self.fill(seat, given))
+        text = TextContent(type="text", text=await self.fill(session_handle, given))
         return GetPromptResult(
-            description=self.told, messages=[PromptMessage(role="user", content=words)]
+            description=self.description, messages=[PromptMessage(role="user", content=text)]
         )
 
 
 # --- end of a session -----------------------------------------------------------------------------
 
 
-async def _reflection(seat: Seat, given: Mapping[str, str]) -> str:
-    touched = seat.memory.session_block_ids
+async def _reflection(session_handle: ClientHandle, given: Mapping[str, str]) -> str:
+    touched = session_handle.memory.session_block_ids
     ids = set(touched[-BLOCKS_MAX:])
-    blocks = [await seat.memory.block(block) for block in touched[-BLOCKS_MAX:]]
+    blocks = [await session_handle.memory.block(block) for block in touched[-BLOCKS_MAX:]]
     among: dict[tuple[str, str], Edge] = {}
     for block in blocks:
-        for edge in await seat.memory.edges(block.id):
+        for edge in await session_handle.memory.edges(block.id):
             if {edge.source_id, edge.target_id} <= ids:
                 among[edge.source_id, edge.target_id] = edge
     relation = given.get("relation")
     return REFLECTION.format(
         shown=len(blocks),
         total=len(touched),
-        blocks=_listed(_told(block) for block in blocks),
+        blocks=_listed(_preview(block) for block in blocks),
         edges=_listed(str(edge) for edge in among.values()),
-        pairs=await _near(seat, ids),
+        pairs=await _near(session_handle, ids),
         relation=f", looking above all for `{relation}`" if relation else "",
     )
 
 
-async def _near(seat: Seat, ids: AbstractSet[BlockId]) -> str:
-    """Return the pairs of *ids* that say almost the same, as a paragraph."""
+async def _near(session_handle: ClientHandle, ids: AbstractSet[BlockId]) -> str:
+    """Return a paragraph that lists the near-duplicate pairs among *ids*."""
     found = [
         f"- {first.id} and {second.id} (cosine {cosine:.2f})"
-        for first, second, cosine in await seat.memory.near_duplicates()
+        for first, second, cosine in await session_handle.memory.near_duplicates()
         if {first.id, second.id} & ids
     ]
     return "\nThese say almost the same:\n" + "\n".join(found) + "\n" if found else ""
@@ -154,30 +156,31 @@ async def _near(seat: Seat, ids: AbstractSet[BlockId]) -> str:
 # --- the frontier ---------------------------------------------------------------------------------
 
 
-async def _frontier(seat: Seat, given: Mapping[str, str]) -> str:
+async def _frontier(session_handle: ClientHandle, given: Mapping[str, str]) -> str:
     tags = [tag.strip() for tag in given.get("tags", "").split(",") if tag.strip()]
     arguments = {"tags": tags, "limit": _limit(given.get("limit"))}
-    queue: Frontier = await seat.perform(
-        Call(verb="frontier", arguments={"mode": given.get("mode", "default"), **arguments})
+    queue: Frontier = await session_handle.perform(
+        Call(operation="frontier", arguments={"mode": given.get("mode", "default"), **arguments})
     )
-    told = [_candidate(place, each) for place, each in enumerate(queue.candidates, start=1)]
+    lines = [_candidate(rank, each) for rank, each in enumerate(queue.candidates, start=1)]
     empty = f"Nothing: {queue.empty_because}. There is nothing to review."
     return FRONTIER.format(
-        candidates="\n".join(told) or empty, labelled=await _labelled(seat, given.get("label"))
+        candidates="\n".join(lines) or empty,
+        labelled=await _labelled(session_handle, given.get("label")),
     )
 
 
-def _candidate(place: int, candidate: FrontierCandidate | ClassicCandidate) -> str:
+def _candidate(rank: int, candidate: FrontierCandidate | ClassicCandidate) -> str:
     if isinstance(candidate, FrontierCandidate):
         ends = tuple(zip(candidate.block_ids, candidate.previews, strict=True))
     else:
         first = (candidate.first_id, candidate.first_preview)
         ends = (first, (candidate.second_id, candidate.second_preview))
     lines = [f"   - {block}: {preview}" for block, preview in ends]
-    return "\n".join([f"{place}. {candidate}", *lines, f"   {candidate.composition_question}"])
+    return "\n".join([f"{rank}. {candidate}", *lines, f"   {candidate.composition_question}"])
 
 
-async def _labelled(seat: Seat, label: str | None) -> str:
+async def _labelled(session_handle: ClientHandle, label: str | None) -> str:
     if label is None:
         return ""
     if label not in LABELS:
@@ -186,12 +189,12 @@ async def _labelled(seat: Seat, label: str | None) -> str:
             recovery=f"Give one of: {', '.join(LABELS)}.",
             field="label",
         )
-    ledger = await seat.memory.ledger(limit=1000)
+    ledger = await session_handle.memory.ledger(limit=1000)
     found: Sequence[Composition] = [
-        each for each in ledger if label in {said.label for said in each.labels}
+        each for each in ledger if label in {given.label for given in each.labels}
     ]
     lines = _listed(str(each) for each in found[:COMPOSITIONS_MAX])
-    return f"\nGo through these again, which carry the label {label}:\n{lines}\n"
+    return f"\nReview these again, which carry the label {label}:\n{lines}\n"
 
 
 def _limit(given: str | None) -> int:
@@ -199,19 +202,19 @@ def _limit(given: str | None) -> int:
         return CANDIDATES
     if not (given.isascii() and given.isdigit() and 1 <= int(given[:9]) <= CANDIDATES_MAX):
         raise FieldRefused(
-            f"limit {given!r:.40} is no number of candidates",
+            f"limit {given!r:.40} is not a number of candidates",
             recovery=f"Give a whole number from 1 to {CANDIDATES_MAX}.",
             field="limit",
         )
     return int(given)
 
 
-# --- words ----------------------------------------------------------------------------------------
+# --- texts ----------------------------------------------------------------------------------------
 
 
-def _told(block: Block) -> str:
-    words = " ".join((block.content or "(erased)").split())
-    cut = words if len(words) <= WORDS_MAX else f"{words[:WORDS_MAX]}..."
+def _preview(block: Block) -> str:
+    text = " ".join((block.content or "(erased)").split())
+    cut = text if len(text) <= PREVIEW_MAX else f"{text[:PREVIEW_MAX]}..."
     return f"{block.id} [{block.status}] {cut}"
 
 
@@ -226,7 +229,7 @@ PROMPTS: Mapping[str, Prompt] = MappingProxyType(
             Prompt(
                 name="end_of_session_reflection",
                 title="End-of-session reflection",
-                told="Go through what this session touched: keep, score, correct and connect.",
+                description="Review what this session touched: keep, score, correct and connect.",
                 arguments=MappingProxyType(
                     {"relation": "Look above all for edges of this relation."}
                 ),
@@ -235,14 +238,14 @@ PROMPTS: Mapping[str, Prompt] = MappingProxyType(
             Prompt(
                 name="review_frontier",
                 title="Review the frontier",
-                told="Go through what was never put together and looks worth it.",
+                description="Review sets of blocks that were never composed and look worth it.",
                 arguments=MappingProxyType(
                     {
                         "tags": "Only blocks with one of these, separated by commas.",
-                        "mode": "default, or classic as older clients know it.",
+                        "mode": "default, or classic for the form that older clients know.",
                         "limit": f"How many candidates, 1 to {CANDIDATES_MAX}; {CANDIDATES} if not "
                         "given.",
-                        "label": "Also go through the compositions that carry this label.",
+                        "label": "Also review the compositions that carry this label.",
                     }
                 ),
                 fill=_frontier,

@@ -1,17 +1,17 @@
-"""Resources: what a person or a host may pin into a context, by address.
+"""Resources: documents that a person or a host may pin into a context, by URI.
 
     mnemic://status                       counts, clock, policy, alerts
     mnemic://blocks/{block_id}            a block with its edges and the events behind it
     mnemic://decisions/{decision_id}      a recall with its explanation and its receipt
     mnemic://compositions/{composition_id}
-    mnemic://views/{point}                the memory as it was: status and the last events before it
+    mnemic://views/{point}                the memory at a past point: status and last events before
     mnemic://views/{point}/blocks/{block_id}
-    mnemic://frames/{frame}               what a frame weighs
-    mnemic://guide/{verb}                 the long words about a verb
-    mnemic://schemas/{verb}               what it takes and answers, nothing cut
+    mnemic://frames/{frame}               the signal weights of a frame
+    mnemic://guide/{operation}            the detailed guide of an operation
+    mnemic://schemas/{operation}          its argument and answer schemas, complete
 
-Each is made of verbs that only read, so a resource is as good as the verbs behind it. The list
-names what is always there and the blocks that this client touched last; everything else is
+Each is composed of operations that only read, so a resource says what those operations say.
+The list names the fixed resources and the blocks that this client touched last; everything else is
 addressed by a template, with completion (``completion``).
 """
 
@@ -28,18 +28,18 @@ from mcp.shared.uri_template import UriTemplate
 from mcp.types import Resource as ListedResource
 from mcp.types import ResourceTemplate, TextResourceContents
 
-from mnemic.adapters.mcp.offers import full_schemas
-from mnemic.adapters.mcp.seats import Seat
-from mnemic.adapters.wire.calls import Call
-from mnemic.adapters.wire.documents import document_of
-from mnemic.adapters.wire.verbs import verbs
+from mnemic.adapters.mcp.session_handles import ClientHandle
+from mnemic.adapters.mcp.tool_listing import full_schemas
+from mnemic.adapters.remote.calls import Call
+from mnemic.adapters.remote.documents import document_of
+from mnemic.adapters.remote.operations import operations
 from mnemic.kernel.errors import FieldRefused, GuideUnknown
 from mnemic.kernel.policy import Policy
 
 LISTED_MAX = 20
-"""Blocks that the list names: those that this client touched last."""
+"""Blocks in the list: those that this client touched last."""
 EVENTS = 20
-"""Events behind a block or before a point that are shown."""
+"""Events of a block or before a point that are shown."""
 JSON = "application/json"
 PLAIN = "text/plain"
 
@@ -48,40 +48,40 @@ Read = Callable[..., Awaitable[Any]]
 
 @frozen(kw_only=True)
 class Source:
-    """One resource, or one for each value of what its template leaves open."""
+    """One resource, or one for each value of the variables of its template."""
 
     template: str
     name: str
     title: str
-    told: str
+    description: str
     read: Read
-    """Called with the seat, and with what the template leaves open, by name."""
+    """Called with the session handle, and with the variables of the template by name."""
     mime: str = JSON
 
     @property
     def is_fixed(self) -> bool:
-        """Whether nothing is left open."""
+        """Whether the template has no variables."""
         return "{" not in self.template
 
     def matched(self, uri: str) -> Mapping[str, str] | None:
-        """Return what an address says of what is left open; None: it is of another kind."""
+        """Return the values of the template's variables in a URI; None: it does not match."""
         if self.is_fixed:
             return {} if uri == self.template else None
         found = _parsed(self.template).match(uri)
         return None if found is None else {name: str(value) for name, value in found.items()}
 
 
-async def read(seat: Seat, uri: str) -> TextResourceContents:
-    """Return what stands at an address.
+async def read(session_handle: ClientHandle, uri: str) -> TextResourceContents:
+    """Return the contents of the resource with a URI.
 
     Raises:
-        FieldRefused: There is no such address.
-        MnemicError: The verbs behind it refuse: no such block, no such point.
+        FieldRefused: There is no such resource.
+        MnemicError: Refusals of the operations behind it: no such block, no such point.
     """
     for source in sources().values():
-        left_open = source.matched(uri)
-        if left_open is not None:
-            found = await source.read(seat, **left_open)
+        variables = source.matched(uri)
+        if variables is not None:
+            found = await source.read(session_handle, **variables)
             text = found if isinstance(found, str) else orjson.dumps(found).decode()
             return TextResourceContents(uri=uri, mime_type=source.mime, text=text)
     raise FieldRefused(
@@ -91,20 +91,20 @@ async def read(seat: Seat, uri: str) -> TextResourceContents:
     )
 
 
-def listed(seat: Seat) -> list[ListedResource]:
-    """Return what is always there, and the blocks that this client touched last."""
+def listed(session_handle: ClientHandle) -> list[ListedResource]:
+    """Return the fixed resources, and the blocks that this client touched last."""
     fixed = [
         ListedResource(
             uri=each.template,
             name=each.name,
             title=each.title,
-            description=each.told,
+            description=each.description,
             mime_type=each.mime,
         )
         for each in sources().values()
         if each.is_fixed
     ]
-    touched = reversed(seat.memory.session_block_ids[-LISTED_MAX:])
+    touched = reversed(session_handle.memory.session_block_ids[-LISTED_MAX:])
     return fixed + [
         ListedResource(uri=f"mnemic://blocks/{block}", name=f"block {block[:8]}", mime_type=JSON)
         for block in touched
@@ -119,7 +119,7 @@ def templates() -> tuple[ResourceTemplate, ...]:
             uri_template=each.template,
             name=each.name,
             title=each.title,
-            description=each.told,
+            description=each.description,
             mime_type=each.mime,
         )
         for each in sources().values()
@@ -127,53 +127,57 @@ def templates() -> tuple[ResourceTemplate, ...]:
     )
 
 
-# --- what stands where ----------------------------------------------------------------------------
+# --- contents -------------------------------------------------------------------------------------
 
 
-async def _answer(seat: Seat, verb: str, *, as_of: str | None = None, **arguments: Any) -> Any:
-    return document_of(await seat.perform(Call(verb=verb, arguments=arguments, as_of=as_of)))
+async def _answer(
+    session_handle: ClientHandle, operation: str, *, as_of: str | None = None, **arguments: Any
+) -> Any:
+    return document_of(
+        await session_handle.perform(Call(operation=operation, arguments=arguments, as_of=as_of))
+    )
 
 
-async def _status(seat: Seat) -> Any:
-    return await _answer(seat, "status")
+async def _status(session_handle: ClientHandle) -> Any:
+    return await _answer(session_handle, "status")
 
 
-async def _block(seat: Seat, block_id: str, *, point: str | None = None) -> Any:
-    edges = await _answer(seat, "edges", block_id=block_id, as_of=point)
-    events = await _answer(seat, "history", of=block_id, limit=EVENTS, as_of=point)
+async def _block(session_handle: ClientHandle, block_id: str, *, point: str | None = None) -> Any:
+    edges = await _answer(session_handle, "edges", block_id=block_id, as_of=point)
+    events = await _answer(session_handle, "history", of=block_id, limit=EVENTS, as_of=point)
     return {
-        "block": await _answer(seat, "block", block_id=block_id, as_of=point),
+        "block": await _answer(session_handle, "block", block_id=block_id, as_of=point),
         "edges": edges["items"],
         "history": events["items"],
     }
 
 
-async def _decision(seat: Seat, decision_id: str) -> Any:
+async def _decision(session_handle: ClientHandle, decision_id: str) -> Any:
     return {
-        "explanation": await _answer(seat, "explain", decision_id=decision_id),
-        "receipt": await _answer(seat, "receipt", decision_id=decision_id),
+        "explanation": await _answer(session_handle, "explain", decision_id=decision_id),
+        "receipt": await _answer(session_handle, "receipt", decision_id=decision_id),
     }
 
 
-async def _composition(seat: Seat, composition_id: str) -> Any:
-    return await _answer(seat, "composition", composition_id=composition_id)
+async def _composition(session_handle: ClientHandle, composition_id: str) -> Any:
+    return await _answer(session_handle, "composition", composition_id=composition_id)
 
 
-async def _view(seat: Seat, point: str) -> Any:
-    events = await _answer(seat, "history", limit=EVENTS, as_of=point)
+async def _view(session_handle: ClientHandle, point: str) -> Any:
+    events = await _answer(session_handle, "history", limit=EVENTS, as_of=point)
     return {
         "point": point,
-        "status": await _answer(seat, "status", as_of=point),
+        "status": await _answer(session_handle, "status", as_of=point),
         "history": events["items"],
     }
 
 
-async def _view_block(seat: Seat, point: str, block_id: str) -> Any:
-    return await _block(seat, block_id, point=point)
+async def _view_block(session_handle: ClientHandle, point: str, block_id: str) -> Any:
+    return await _block(session_handle, block_id, point=point)
 
 
-async def _frame(seat: Seat, frame: str) -> Any:
-    policy: Policy = await seat.perform(Call(verb="policy"))
+async def _frame(session_handle: ClientHandle, frame: str) -> Any:
+    policy: Policy = await session_handle.perform(Call(operation="policy"))
     known = {each.name: each for each in policy.frames}
     if frame not in known:
         raise FieldRefused(
@@ -184,20 +188,21 @@ async def _frame(seat: Seat, frame: str) -> Any:
     return asdict(known[frame])
 
 
-async def _guides(seat: Seat) -> str:
-    return str(await seat.perform(Call(verb="guide")))
+async def _guides(session_handle: ClientHandle) -> str:
+    return str(await session_handle.perform(Call(operation="guide")))
 
 
-async def _guide(seat: Seat, verb: str) -> str:
-    return str(await seat.perform(Call(verb="guide", arguments={"name": verb})))
+async def _guide(session_handle: ClientHandle, operation: str) -> str:
+    return str(await session_handle.perform(Call(operation="guide", arguments={"name": operation})))
 
 
-async def _schemas(_seat: Seat, verb: str) -> Any:
-    if verb not in verbs():
+async def _schemas(_handle: ClientHandle, operation: str) -> Any:
+    if operation not in operations():
         raise GuideUnknown(
-            f"no verb is called {verb!r:.80}", recovery=f"Name one of: {', '.join(verbs())}."
+            f"no operation is called {operation!r:.80}",
+            recovery=f"Name one of: {', '.join(operations())}.",
         )
-    return full_schemas(verbs()[verb])
+    return full_schemas(operations()[operation])
 
 
 @cache
@@ -207,7 +212,7 @@ def _parsed(template: str) -> UriTemplate:
 
 _TABLE: tuple[tuple[str, str, str, str, Read], ...] = (
     ("status", "status", "Status", "Counts, clock, policy in force, alerts.", _status),
-    ("guide", "guides", "All verbs", "Every verb in a line.", _guides),
+    ("guide", "guides", "All operations", "Every operation in a line.", _guides),
     ("blocks/{block_id}", "block", "A block", "With edges and the events behind it.", _block),
     (
         "decisions/{decision_id}",
@@ -220,7 +225,7 @@ _TABLE: tuple[tuple[str, str, str, str, Read], ...] = (
         "compositions/{composition_id}",
         "composition",
         "A composition",
-        "What was used together, and what came of it.",
+        "Which blocks were used together, and the outcome.",
         _composition,
     ),
     (
@@ -238,8 +243,20 @@ _TABLE: tuple[tuple[str, str, str, str, Read], ...] = (
         _view_block,
     ),
     ("frames/{frame}", "frame", "A frame", "Which signals it weighs, and how much.", _frame),
-    ("guide/{verb}", "guide", "A verb", "When to use it, when not, and what comes next.", _guide),
-    ("schemas/{verb}", "schemas", "Schemas", "What a verb takes and answers, whole.", _schemas),
+    (
+        "guide/{operation}",
+        "guide",
+        "An operation",
+        "When to use it, when not, and what comes next.",
+        _guide,
+    ),
+    (
+        "schemas/{operation}",
+        "schemas",
+        "Schemas",
+        "What an operation takes and answers, whole.",
+        _schemas,
+    ),
 )
 
 
@@ -251,10 +268,10 @@ def sources() -> Mapping[str, Source]:
             template=f"mnemic://{path}",
             name=name,
             title=title,
-            told=told,
+            description=description,
             read=act,
             mime=PLAIN if path.startswith("guide") else JSON,
         )
-        for path, name, title, told, act in _TABLE
+        for path, name, title, description, act in _TABLE
     )
     return MappingProxyType({source.template: source for source in made})

@@ -1,75 +1,82 @@
-"""One client over a pipe: a memory is opened for it, and closed when it goes."""
+"""MCP over standard input and output: opens a memory for one client, and closes it at the end."""
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import signal
 import sys
 import unicodedata
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, AsyncIterable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from threading import Thread
 from types import TracebackType
-from typing import Self, cast
+from typing import Any, Protocol, Self, TypeAlias, cast
 
 import anyio
 from anyio import from_thread, lowlevel
-from anyio.streams.memory import MemoryObjectSendStream
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from attrs import define, field
+from mcp import types
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
 
 from mnemic.adapters.inprocess.memory import Memory
-from mnemic.adapters.mcp.crew import Crew
-from mnemic.adapters.mcp.garbled import answering
-from mnemic.adapters.mcp.limits import OF_A_PIPE
-from mnemic.adapters.mcp.seats import Seat, Sessions, everything, reading
+from mnemic.adapters.mcp.call_limiter import OF_A_PIPE, CallLimiter
 from mnemic.adapters.mcp.server import Context, server
+from mnemic.adapters.mcp.session_handles import (
+    ClientHandle,
+    Sessions,
+    everything,
+    reading,
+)
 
 ACTOR = "mcp"
-"""Who acts where a client does not say its name."""
+"""The actor where a client gives no name."""
 ACTOR_MAX = 64
 CHUNK = 1 << 16
-"""Bytes that are read at once."""
+"""Maximum number of bytes read at once."""
 
 logger = logging.getLogger(__name__)
 
 
 @define(kw_only=True)
 class OneClient:
-    """A reception for a single client, whose name is known with its first request."""
+    """A ``Reception`` for a single client, whose name is known with its first request."""
 
     memory: Memory
-    crew: Crew
+    call_limiter: CallLimiter
     actor: str | None
     session: str | None
     sessions: Sessions
     read_only: bool
-    _seat: Seat | None = field(default=None, init=False)
+    _handle: ClientHandle | None = field(default=None, init=False)
     _taking: anyio.Lock = field(factory=anyio.Lock, init=False)
 
-    async def seat(self, context: Context) -> Seat:
-        """Return the one seat, under the name of the host's wish or of the client."""
+    async def session_handle(self, context: Context) -> ClientHandle:
+        """Return the one session handle; its actor is set by the host or else by the client."""
         async with self._taking:
-            if self._seat is None:
+            if self._handle is None:
                 actor = self.actor or name_of(context)
-                self._seat = Seat(
-                    memory=await self.memory.seat(actor=actor, session=self.session),
-                    crew=self.crew,
+                self._handle = ClientHandle(
+                    memory=await self.memory.session_handle(actor=actor, session=self.session),
+                    call_limiter=self.call_limiter,
                     allows=reading if self.read_only else everything,
                     sessions="manual" if self.session else self.sessions,
                     read_only=self.read_only,
                 )
-        return self._seat
+        return self._handle
 
     async def leave(self) -> None:
         """End the client's session, if one is open."""
-        if self._seat is not None:
-            await self._seat.leave()
+        if self._handle is not None:
+            await self._handle.leave()
 
 
 def name_of(context: Context) -> str:
-    """Return the name of a client, as the log can hold it."""
+    """Return the name of a client, reduced to characters that the log accepts in an actor."""
     said = context.session.client_params
     name = "" if said is None else said.client_info.name
     visible = "".join(
@@ -86,15 +93,14 @@ def reception(
     sessions: Sessions = "auto",
     read_only: bool = False,
 ) -> Callable[[], AbstractAsyncContextManager[OneClient]]:
-    """Return what opens a memory for one client, for ``server``.
+    """Return a factory that opens a memory for one client, for ``server``.
 
     Args:
-        memory: Opens it.
-        actor: Who acts, as the log names it; None: the name that the client gives itself.
-        session: Go on with this open session, which the same actor began; it stays open.
-        sessions: Who begins sessions, if not.
-        read_only: Whether tools that write are left out; the memory may be one that nobody can
-            write to.
+        memory: Opens the memory.
+        actor: The actor in the log; None: the name that the client gives itself.
+        session: An open session of the same actor to continue; it stays open.
+        sessions: How sessions begin if *session* is not given.
+        read_only: Whether tools that write are left out; the memory itself may be read-only.
     """
 
     @asynccontextmanager
@@ -102,14 +108,14 @@ def reception(
         async with memory() as found:
             client = OneClient(
                 memory=found,
-                crew=Crew(OF_A_PIPE),
+                call_limiter=CallLimiter(OF_A_PIPE),
                 actor=actor,
                 session=session,
                 sessions=sessions,
                 read_only=read_only,
             )
             try:
-                async with client.crew.working():
+                async with client.call_limiter.working():
                     yield client
             finally:
                 await client.leave()
@@ -118,28 +124,30 @@ def reception(
 
 
 async def serve(opening: Callable[[], AbstractAsyncContextManager[OneClient]]) -> None:
-    """Serve one client on standard input and output, until it closes them or we are told to stop.
+    """Serve one client on standard input and output, until it closes them or a signal arrives.
 
-    Whichever comes, the session that stands open is ended first.
+    In both cases an open session is ended first.
     """
-    door = server(opening)
+    interface = server(opening)
     try:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_stop_when_told, tasks.cancel_scope)
+            tasks.start_soon(_stop_on_signal, tasks.cancel_scope)
             with Wire() as wire:
-                # The SDK takes standard output for itself, so that nothing else gets onto the wire.
+                # The SDK takes over standard output, so that nothing else is written to the wire.
                 async with (
                     stdio_server(stdin=cast("anyio.AsyncFile[str]", wire)) as (incoming, outgoing),
                     answering(incoming, outgoing) as messages,
                 ):
-                    await door.run(messages, outgoing, door.create_initialization_options())
+                    await interface.run(
+                        messages, outgoing, interface.create_initialization_options()
+                    )
             tasks.cancel_scope.cancel()
     except* BrokenPipeError:
-        logger.info("the client went before it had read all its answers")
+        logger.info("the client left before it had read all its answers")
 
 
-async def _stop_when_told(scope: anyio.CancelScope) -> None:
-    if sys.platform == "win32":  # there, whoever started us ends us as a whole
+async def _stop_on_signal(scope: anyio.CancelScope) -> None:
+    if sys.platform == "win32":  # there, the parent process terminates this one outright
         return
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
         async for _ in signals:
@@ -148,10 +156,10 @@ async def _stop_when_told(scope: anyio.CancelScope) -> None:
 
 
 class Wire:
-    """Lines of standard input, read on a thread that nobody waits for once we are told to stop.
+    """Lines of standard input, read on a daemon thread that does not delay shutdown.
 
-    The reader of the SDK would hold us until the client writes one more line. While this is open,
-    standard input is empty for whatever else might read it.
+    The reader of the SDK would block shutdown until the client writes one more line. While this is
+    open, any other reader finds standard input empty.
     """
 
     def __enter__(self) -> Self:
@@ -186,10 +194,77 @@ class Wire:
             yield rest.decode("utf-8", errors="replace")
 
     def _read(self, outlet: MemoryObjectSendStream[bytes], token: lowlevel.EventLoopToken) -> None:
-        """Hand on what comes, as fast as it is taken."""
-        # Whatever else goes wrong here means that the loop has ended meanwhile.
+        """Pass on chunks as fast as they are consumed."""
+        # Any other error here means that the event loop has ended meanwhile.
         with suppress(OSError, RuntimeError, anyio.BrokenResourceError, anyio.ClosedResourceError):
             while chunk := os.read(self._fd, CHUNK):
                 from_thread.run(outlet.send, chunk, token=token)
         with suppress(RuntimeError):
             from_thread.run_sync(outlet.close, token=token)
+
+
+# --- unreadable lines -----------------------------------------------------------------------------
+
+
+Received: TypeAlias = SessionMessage | Exception
+
+
+class Outgoing(Protocol):
+    """The stream to which messages are sent."""
+
+    async def send(self, item: SessionMessage, /) -> None: ...
+
+
+@asynccontextmanager
+async def answering(
+    incoming: AsyncIterable[Received], outgoing: Outgoing
+) -> AsyncGenerator[MemoryObjectReceiveStream[Received]]:
+    """Yield the messages of *incoming*; unreadable lines are answered on *outgoing* instead.
+
+    The SDK drops what it cannot read, and the sender would wait forever. That happens to
+    well-behaved clients: half of a surrogate pair, where a text was cut within an emoji, is valid
+    JSON to most writers but not to the SDK's reader. Source: JSON-RPC 2.0, section 5.1.
+    """
+    inlet, outlet = anyio.create_memory_object_stream[Received](0)
+
+    async def sort() -> None:
+        async with inlet:
+            async for received in incoming:
+                if isinstance(received, ValidationError):
+                    await outgoing.send(SessionMessage(refusal(received)))
+                else:
+                    await inlet.send(received)
+
+    async with outlet, anyio.create_task_group() as tasks:
+        tasks.start_soon(sort)
+        yield outlet
+        tasks.cancel_scope.cancel()
+
+
+def refusal(error: ValidationError) -> types.JSONRPCError:
+    """Return the error response to an unreadable line, with its request id if that can be found."""
+    first = error.errors(include_url=False)[0]
+    if first["type"] != "json_invalid":
+        answer = types.ErrorData(
+            code=types.INVALID_REQUEST, message="Not a message of JSON-RPC 2.0"
+        )
+        return types.JSONRPCError(jsonrpc="2.0", id=None, error=answer)
+    answer = types.ErrorData(
+        code=types.PARSE_ERROR,
+        message=f"{first['msg']}. Texts must be whole Unicode (no half of a surrogate pair), and "
+        "values not nested deeper than a hundred levels.",
+    )
+    return types.JSONRPCError(jsonrpc="2.0", id=_id(first["input"]), error=answer)
+
+
+def _id(line: Any) -> int | str | None:
+    """Return the request id in a line, as far as Python's more lenient JSON parser can read it."""
+    try:
+        message = json.loads(line)
+    except (TypeError, ValueError, RecursionError):
+        return None
+    found = message.get("id") if isinstance(message, dict) else None
+    if isinstance(found, bool) or not isinstance(found, int | str):
+        return None
+    is_whole = not any("\ud800" <= char <= "\udfff" for char in str(found))
+    return found if is_whole else None

@@ -1,17 +1,16 @@
-"""The tools: which verbs each holds, and what becomes of a call.
+"""The tools: which operations each contains, and how a tool call becomes a call of an operation.
 
-Whatever a client lists stands in the context of its agent, at every step. So the verbs of an
-agent's daily work have a tool each, named after them; verbs that look at one thing, or that are
-done in one breath, share one and are told apart by ``verb``; the rare ones lie in
-``mnemic_upkeep``, where their arguments stand apart and only the guide describes them. Verbs share
-a tool only where that leaves its annotations worth something: what only looks never stands beside
-what writes, except in that drawer of rare ones. Every verb is reached by exactly one tool; files
-of the server's machine are nobody's to name over a wire, so ``export`` and ``import_space`` are
-reached by none.
+The list of tools takes up space in the agent's context at every step. So the operations of an
+agent's daily work have a tool each, named after them; operations that look at one thing, or that
+are used together, share a tool and are selected by ``operation``; the rare ones are in
+``mnemic_upkeep``, where the arguments are nested and only the guide describes them. Operations
+share a tool only where its annotations remain informative: reading operations are never grouped
+with writing ones, except in ``mnemic_upkeep``. Every operation is reached by exactly one tool,
+except ``export`` and ``import_space``: a remote client may not name files on the server's machine.
 
-Names of arguments, fields of answers and codes of refusals are those of the verbs, whichever tool
-they are in. Beside them stand ``verb``, ``as_of`` and ``now`` (a point of the past, where the verb
-can be asked of one) and ``command_id`` (to send a command again, where it writes).
+Names of arguments, fields of answers and codes of refusals are those of the operations, whichever
+tool they are in. Added to them are ``operation``, ``as_of`` and ``now`` (a point of the past, where
+the operation supports one) and ``command_id`` (to repeat a command that writes).
 """
 
 from __future__ import annotations
@@ -25,78 +24,89 @@ from typing import Any
 
 from attrs import frozen
 
-from mnemic.adapters.wire.calls import Call
-from mnemic.adapters.wire.verbs import SCOPES, Scope, Verb, verbs
+from mnemic.adapters.remote.calls import Call
+from mnemic.adapters.remote.operations import (
+    SCOPES,
+    Operation,
+    Scope,
+    operations,
+)
 from mnemic.kernel.errors import FieldRefused
 
-VERB = "verb"
+OPERATION = "operation"
 ARGUMENTS = "arguments"
 AS_OF = "as_of"
 NOW = "now"
 COMMAND_ID = "command_id"
 UNREACHED = frozenset({"export", "import_space"})
-"""What needs a file of the server's machine: for the command line and HTTP."""
+"""Operations that need a file on the server's machine: for the command line and HTTP only."""
 
 Allows = Callable[[Scope], bool]
-"""Whether a caller is allowed a scope."""
+"""Whether a caller has a scope."""
 
 
 @frozen(kw_only=True)
 class Tool:
-    """One tool, before it is known who will call it."""
+    """One tool, independent of its caller."""
 
     name: str
     title: str
-    told: str
+    description: str
     """When to use it and when not."""
-    verbs: Mapping[str, str]
-    """What each of its verbs is for, by name; empty words where ``told`` says it all."""
+    operations: Mapping[str, str]
+    """The purpose of each operation by name; empty where ``description`` says it all."""
     nested: bool = False
-    """Whether arguments stand in an object of their own."""
+    """Whether the arguments of the operation are nested in an object."""
 
     @property
     def is_shared(self) -> bool:
-        """Whether several verbs share it, told apart by ``verb``."""
-        return len(self.verbs) > 1
+        """Whether several operations share the tool, selected by ``operation``."""
+        return len(self.operations) > 1
 
-    def allowed(self, allows: Allows) -> tuple[Verb, ...]:
-        """Return those of its verbs that a caller may use, if need be without leaving a trace."""
-        return tuple(verbs()[name] for name in self.verbs if allows(least_scope(name)))
+    def allowed(self, allows: Allows) -> tuple[Operation, ...]:
+        """Return the operations that a caller may use, at least in their unrecorded form."""
+        return tuple(operations()[name] for name in self.operations if allows(least_scope(name)))
 
     def call(self, arguments: Mapping[str, Any]) -> Call:
-        """Return the call that arguments of this tool stand for; what is null is not given.
+        """Return the call that arguments of this tool describe; null arguments count as omitted.
 
         Raises:
-            FieldRefused: They name no verb of it, or an envelope is none.
+            FieldRefused: They name no operation of the tool, or an envelope argument is invalid.
         """
         given = {name: value for name, value in arguments.items() if value is not None}
-        verb = self._verb(given)
-        as_of, now, command_id = (_word(given, name, verb) for name in (AS_OF, NOW, COMMAND_ID))
+        operation = self._operation(given)
+        as_of, now, command_id = (
+            _word(given, name, operation) for name in (AS_OF, NOW, COMMAND_ID)
+        )
         if self.nested:
             given = self._unfolded(given)
-        return Call(verb=verb.name, arguments=given, as_of=as_of, now=now, command_id=command_id)
-
-    def arguments(self, call: Call) -> dict[str, Any]:
-        """Return the arguments of this tool that stand for a call: the inverse of ``call``."""
-        envelope = {VERB: call.verb if self.is_shared else None}
-        envelope |= {AS_OF: call.as_of, NOW: call.now, COMMAND_ID: call.command_id}
-        told = {name: word for name, word in envelope.items() if word is not None}
-        return (
-            {**told, ARGUMENTS: {**call.arguments}} if self.nested else {**told, **call.arguments}
+        return Call(
+            operation=operation.name, arguments=given, as_of=as_of, now=now, command_id=command_id
         )
 
-    def _verb(self, given: dict[str, Any]) -> Verb:
+    def arguments(self, call: Call) -> dict[str, Any]:
+        """Return the arguments of this tool that describe a call: the inverse of ``call``."""
+        envelope = {OPERATION: call.operation if self.is_shared else None}
+        envelope |= {AS_OF: call.as_of, NOW: call.now, COMMAND_ID: call.command_id}
+        given = {name: word for name, word in envelope.items() if word is not None}
+        return (
+            {**given, ARGUMENTS: {**call.arguments}} if self.nested else {**given, **call.arguments}
+        )
+
+    def _operation(self, given: dict[str, Any]) -> Operation:
         if not self.is_shared:
-            (name,) = self.verbs
-            return verbs()[name]
-        name = given.pop(VERB, None)
-        if not isinstance(name, str) or name not in self.verbs:
+            (name,) = self.operations
+            return operations()[name]
+        name = given.pop(OPERATION, None)
+        if not isinstance(name, str) or name not in self.operations:
             raise FieldRefused(
-                f"{self.name} has no verb {name!r:.80}" if name else f"{self.name} needs a verb",
-                recovery=f"Give verb, one of: {', '.join(self.verbs)}.{_elsewhere(name)}",
-                field=VERB,
+                f"{self.name} has no operation {name!r:.80}"
+                if name
+                else f"{self.name} needs an operation",
+                recovery=f"Give operation, one of: {', '.join(self.operations)}.{_elsewhere(name)}",
+                field=OPERATION,
             )
-        return verbs()[name]
+        return operations()[name]
 
     def _unfolded(self, given: dict[str, Any]) -> dict[str, Any]:
         inner = given.pop(ARGUMENTS, {})
@@ -104,41 +114,41 @@ class Tool:
             strange = ", ".join(given) or f"{ARGUMENTS} {inner!r:.80}"
             raise FieldRefused(
                 f"{self.name} cannot read {strange:.200}",
-                recovery="Give the arguments of the verb as an object in arguments.",
+                recovery="Give the arguments of the operation as an object in arguments.",
                 field=ARGUMENTS,
             )
         return dict(inner)
 
 
-def _word(given: dict[str, Any], name: str, verb: Verb) -> str | None:
-    """Take a word out of the arguments that is for the door, not for the verb.
+def _word(given: dict[str, Any], name: str, operation: Operation) -> str | None:
+    """Remove and return an argument that is for the interface, not for the operation.
 
     Raises:
-        FieldRefused: It is no text, or means nothing to this verb.
+        FieldRefused: It is not a text, or the operation does not support it.
     """
     if name not in given:
         return None
     word = given.pop(name)
     if not isinstance(word, str):
         raise FieldRefused(f"{name} {word!r:.80} is no text", recovery="Give a text.", field=name)
-    if name == COMMAND_ID and not verb.repeatable:
+    if name == COMMAND_ID and not operation.repeatable:
         raise FieldRefused(
-            f"{verb.name} takes no command_id", recovery="Leave it out.", field=COMMAND_ID
+            f"{operation.name} takes no command_id", recovery="Leave it out.", field=COMMAND_ID
         )
     return word
 
 
 def _elsewhere(name: object) -> str:
-    """Return where a verb is to be found that was asked of the wrong tool."""
+    """Return a sentence that names the right tool for an operation."""
     tool = reaching().get(name) if isinstance(name, str) else None
     return f" {name} is called by {tool.name}." if tool is not None else ""
 
 
 @cache
-def least_scope(verb: str) -> Scope:
-    """Return what a caller has to be allowed for a verb in its mildest form."""
-    unrecorded = Call(verb=verb, arguments={"record": False})
-    needed = {verbs()[verb].scope, unrecorded.scope}
+def least_scope(operation: str) -> Scope:
+    """Return the scope that an operation needs in its least demanding form."""
+    unrecorded = Call(operation=operation, arguments={"record": False})
+    needed = {operations()[operation].scope, unrecorded.scope}
     return next(scope for scope in SCOPES if scope in needed)
 
 
@@ -151,8 +161,8 @@ def tools() -> Mapping[str, Tool]:
             name: Tool(
                 name=name,
                 title=entry["title"],
-                told=entry["told"].strip(),
-                verbs=MappingProxyType(entry["verbs"]),
+                description=entry["description"].strip(),
+                operations=MappingProxyType(entry["operations"]),
                 nested=entry.get("nested", False),
             )
             for name, entry in tomllib.loads(page.read_text("utf-8")).items()
@@ -162,5 +172,7 @@ def tools() -> Mapping[str, Tool]:
 
 @cache
 def reaching() -> Mapping[str, Tool]:
-    """Return which tool a verb is called by, by the verb's name."""
-    return MappingProxyType({verb: tool for tool in tools().values() for verb in tool.verbs})
+    """Return the tool of each operation, by the operation's name."""
+    return MappingProxyType(
+        {operation: tool for tool in tools().values() for operation in tool.operations}
+    )

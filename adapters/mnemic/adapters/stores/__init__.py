@@ -1,9 +1,10 @@
-"""Where logs are kept: ``memory`` for tests and trials, ``sqlite`` for one file that stays.
+"""Event stores: ``memory`` for tests and trials, ``sqlite`` for a single file, ``postgres``.
 
-``opening.open_store`` takes whatever a host calls its store: a path, ``":memory:"``, an address.
-All stores pass ``mnemic.specs.contracts.StoreContract``. A store handles bytes: it knows neither
-events nor codec.
+``opening.open_store`` accepts what a host configures as its store: a path, ``":memory:"``, or the
+address of a server. All stores pass ``mnemic.specs.contracts.StoreContract``. A store handles bytes
+and knows neither events nor the codec. Where a server keeps vectors, ``vector_payloads`` detects
+which payloads are vectors.
 
-One append is an ``entry``; ``chain`` links and checks its bytes; ``locking`` queues those who write
-one file.
+``logs`` holds the building blocks of a log: an append is an ``Entry``, ``chain`` links and checks
+its bytes, and ``write_lock`` queues the writers of one file.
 """

@@ -1,9 +1,8 @@
-"""What hosts call their stores: paths, servers, the memory of the process; and how to tell of it.
+"""Addresses of stores (paths, servers, ``":memory:"``), and how they are shown in messages.
 
-Where a server is, a URI of libpq says, and that may hold a password.
-
-What may be told is picked, not what may not: the user, the host, the port, the database and the
-schema. Everything else in an address may be a secret, or lead to one.
+A server is addressed by a libpq URI, which may contain a password. What is shown is therefore an
+allow-list: user, host, port, database and schema. Everything else in an address may be a secret, or
+lead to one.
 """
 
 from __future__ import annotations
@@ -19,17 +18,17 @@ from attrs import field, frozen
 from mnemic.kernel.errors import NotAStore
 
 Address: TypeAlias = str | Path
-"""What a host calls a store that it has not opened: see ``open_store``."""
+"""How a host names a store that is not open yet: see ``open_store``."""
 IN_MEMORY = ":memory:"
 SCHEMES = ("postgresql", "postgres")
 SCHEMA = "mnemic"
-"""Where our tables stand, unless the address says ``schema=``."""
+"""Schema of our tables, unless the address says ``schema=``."""
 ANSWER_TIMEOUT = "answer_timeout"
-"""The option that says how long a server may be silent that is asked something."""
+"""Option for how long a server may stay silent before an answer counts as lost."""
 ANSWER_TIMEOUT_S = 60.0
-"""How long, unless the address says. No batch of a log takes a server so long."""
+"""Default of that option. No batch of a log takes a server this long."""
 NAME_BYTES_MAX = 63
-"""Of a name in PostgreSQL; a longer one would be cut. Source: its manual, 4.1.1."""
+"""Longest name in PostgreSQL; a longer one would be cut. Source: its manual, 4.1.1."""
 HIDDEN = "***"
 _HOST = re.compile(r"(\[[^\]]*\]|[^:\[\]]*)(:[0-9]*)?")
 _SECRET = ("password", "sslpassword")
@@ -39,17 +38,17 @@ _FORM = "postgresql://user@host/database, with ?schema=… for another schema th
 
 @frozen(kw_only=True)
 class ServerAddress:
-    """An address, taken apart."""
+    """A parsed server address."""
 
     conninfo: str = field(repr=False)
     """The URI for libpq, secrets included."""
     schema: str
     shown: str
-    """The address as it may be told to anyone."""
+    """The address without secrets, for messages."""
     secrets: tuple[str, ...] = field(repr=False)
-    """What no message may hold."""
+    """What must not occur in any message."""
     answer_timeout_s: float = ANSWER_TIMEOUT_S
-    """How long the server may be silent that is asked something. Range: > 0."""
+    """How long the server may stay silent before an answer counts as lost. Range: > 0."""
 
     def __str__(self) -> str:
         return self.shown
@@ -63,21 +62,21 @@ class ServerAddress:
 
 
 def address_of(given: str) -> Address:
-    """Return what somebody wrote as a name of a store: an address of a server, or else a path."""
+    """Return the address that *given* names: that of a server, or else a path."""
     return given if "://" in given else Path(given)
 
 
 def told(address: Address) -> str:
-    """Return *address* as it may be told to anyone: without the password of a server."""
+    """Return *address* as it may be shown: without the password of a server."""
     if is_server(address):
         return parsed(str(address)).shown
     if isinstance(address, Path) or is_file(address) or address == IN_MEMORY:
         return str(address)
-    return f"{address.partition('://')[0]}://…"  # of what is none of ours, nothing is known
+    return f"{address.partition('://')[0]}://…"  # the rest of an unknown scheme may be secret
 
 
 def is_file(address: Address) -> bool:
-    """Return whether *address* names a file, and neither a server nor the memory."""
+    """Return whether *address* names a file, rather than a server or ``":memory:"``."""
     return isinstance(address, Path) or (str(address) != IN_MEMORY and "://" not in address)
 
 
@@ -89,20 +88,20 @@ def is_server(address: object) -> bool:
 def parsed(
     address: str, *, schema: str | None = None, answer_timeout_s: float | None = None
 ) -> ServerAddress:
-    """Return what *address* says.
+    """Return *address* parsed.
 
     Args:
         address: ``postgresql://user@host:port/database?option=value``, as libpq takes it. Its
             options ``schema`` and ``answer_timeout`` are ours.
-        schema: Where the tables stand; None: as the address says, else ``mnemic``.
+        schema: Schema of the tables; None: as the address says, else ``mnemic``.
         answer_timeout_s: How long the server may be silent; None: as the address says, else 60.
 
     Raises:
-        NotAStore: It is no such address, the schema has no possible name, or the time is none.
+        NotAStore: The address is malformed, or the schema or the time-out has an impossible value.
     """
     try:
         parts = urlsplit(address)
-        # libpq reads "+" as itself, as do we.
+        # libpq takes "+" literally, and so do we.
         query = parts.query.replace("+", "%2B")
         options = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
     except ValueError:
@@ -130,10 +129,10 @@ def parsed(
 
 
 def _seconds(said: str | None, given: float | None) -> float:
-    """Return for how long a server may be silent.
+    """Return how long a server may stay silent.
 
     Raises:
-        NotAStore: That is no time.
+        NotAStore: The value is not a time.
     """
     wanted = next(each for each in (given, said, ANSWER_TIMEOUT_S) if each is not None)
     try:
@@ -146,9 +145,9 @@ def _seconds(said: str | None, given: float | None) -> float:
 
 
 def _hosts(places: str) -> tuple[str, list[str]]:
-    """Return the hosts and ports that may be shown, and what stands in the place of a port.
+    """Return the hosts and ports that may be shown, and the values found in place of a port.
 
-    That may be a password, before which somebody forgot the host.
+    Such a value may be a password, in an address whose host was left out.
     """
     shown: list[str] = []
     strays: list[str] = []
@@ -179,5 +178,5 @@ def _secrets(*given: str) -> tuple[str, ...]:
 
 
 def _misfit(what: str) -> NotAStore:
-    """Return the error for an address; it may hold a password, so it is not quoted."""
+    """Return the error for a malformed address, which is not quoted: it may hold a password."""
     return NotAStore(f"the given address {what}", recovery=f"Name it so: {_FORM}.")

@@ -1,4 +1,4 @@
-"""A store that lives as long as its object: for tests, trials and forks that nobody keeps."""
+"""A store in memory, for tests, trials and temporary forks; it is lost with its object."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from attrs import define, field
 from eventsourcing.persistence import StoredEvent
 from eventsourcing.popo import POPOAggregateRecorder, POPOFactory
 
-from mnemic.adapters.stores import chain
-from mnemic.adapters.stores.drafts import check_empty, hidden
-from mnemic.adapters.stores.entry import Entry, drafted, moved
+from mnemic.adapters.stores.logs import chain
+from mnemic.adapters.stores.logs.append import Entry, moved, staged
+from mnemic.adapters.stores.logs.staged_spaces import check_empty, hidden
 from mnemic.kernel.errors import CommandIdReused, PointOutOfRange, SpaceExists
 from mnemic.kernel.ports import CommandRow, Head, PayloadRow, Record
 
 
 @define(kw_only=True)
 class Space:
-    """What stands beside the events of one log."""
+    """What a log has apart from its events."""
 
     head: Head = chain.EMPTY
     payloads: dict[int, tuple[PayloadRow, ...]] = field(factory=dict)
@@ -30,14 +30,14 @@ class Space:
 
 
 class MemoryRecorder(POPOAggregateRecorder):
-    """The library's recorder of plain objects, with everything that one append brings along."""
+    """The library's recorder of plain objects, with everything else that an append writes."""
 
     def __init__(self) -> None:
         super().__init__()
         self.spaces: dict[str, Space] = {}
 
     def rows(self, name: str, first: int, last: int) -> Iterator[chain.Row]:
-        """Yield what stands in the space *name* from version *first* to *last*."""
+        """Yield the rows of the space *name* from version *first* to *last*."""
         places = self._stored_events_index[name]
         for version in range(first, last + 1):
             event = self._stored_events[places[version]]
@@ -83,7 +83,7 @@ class MemoryFactory(POPOFactory):
     """Makes the recorder of one store."""
 
     def aggregate_recorder(self, purpose: str = "events") -> MemoryRecorder:  # noqa: ARG002
-        """Return a recorder with nothing in it."""
+        """Return an empty recorder."""
         return MemoryRecorder()
 
 
@@ -93,7 +93,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self._recorder = MemoryFactory({}).aggregate_recorder()
         self._logs: dict[str, MemoryLog] = {}
-        self._drafts = count()
+        self._staged_spaces = count()
         self._opening = Lock()
 
     def spaces(self) -> tuple[str, ...]:
@@ -101,7 +101,7 @@ class MemoryStore:
         return tuple(sorted(self._logs))
 
     def log(self, space: str, *, create: bool = True) -> MemoryLog:
-        """Return the log of *space*; twice the same.
+        """Return the log of *space*, the same object on every call.
 
         Raises:
             PointOutOfRange: If the space does not exist and may not be made.
@@ -119,17 +119,19 @@ class MemoryStore:
 
     @contextmanager
     def draft(self, space: str) -> Generator[MemoryLog]:
-        """Give the log of a space that nobody sees before the ``with`` block has ended well.
+        """Open the log of a space that stays hidden until the ``with`` block has succeeded.
 
         Raises:
             SpaceExists: The space has events, or was made meanwhile.
         """
-        standing = self._logs.get(space)
-        if standing is not None:
-            check_empty(space, standing.head())
-            yield standing
+        existing = self._logs.get(space)
+        if existing is not None:
+            check_empty(space, existing.head())
+            yield existing
             return
-        making = MemoryLog(self._recorder, space, key=f"{hidden(space)} {next(self._drafts)}")
+        making = MemoryLog(
+            self._recorder, space, key=f"{hidden(space)} {next(self._staged_spaces)}"
+        )
         yield making
         with self._opening:
             if self._logs.setdefault(space, making) is not making:
@@ -145,10 +147,10 @@ class MemoryLog:
     def __init__(self, recorder: MemoryRecorder, name: str, *, key: str | None = None) -> None:
         self._recorder = recorder
         self._key = name if key is None else key
-        """What its rows are called by; of a space that was made unseen not its name."""
+        """Key of its rows; not its name if the space was staged."""
         self._space = recorder.spaces.setdefault(self._key, Space())
         self._name = name
-        self._turn = Lock()
+        self._write_lock = Lock()
 
     @property
     def name(self) -> str:
@@ -178,20 +180,20 @@ class MemoryLog:
         return chain.digest_of(next(iter(self._recorder.rows(self._key, version, version)), None))
 
     @contextmanager
-    def writing(self) -> Generator[None]:
-        """Hold the right to append, among the threads of this process. Not re-entrant."""
-        with self._turn:
+    def write_lock(self) -> Generator[None]:
+        """Hold the write lock, among the threads of this process. Not re-entrant."""
+        with self._write_lock:
             yield
 
     @contextmanager
-    def writing_if_free(self) -> Generator[bool]:
-        """Hold the right to append if nobody has it; say whether it is held. Not re-entrant."""
-        is_ours = self._turn.acquire(blocking=False)
+    def try_write_lock(self) -> Generator[bool]:
+        """Hold the write lock if it is free; yield whether it is held. Not re-entrant."""
+        is_ours = self._write_lock.acquire(blocking=False)
         try:
             yield is_ours
         finally:
             if is_ours:
-                self._turn.release()
+                self._write_lock.release()
 
     def append(
         self,
@@ -209,7 +211,7 @@ class MemoryLog:
             CommandIdReused: If the command is remembered already.
             FieldRefused: If the records leave a gap or a payload has no record.
         """
-        entry = drafted(
+        entry = staged(
             self._key,
             self._space.head,
             records,

@@ -1,4 +1,4 @@
-"""Which store somebody means: a file, an address of a server, or the memory of this process."""
+"""Opening a store by its address: a file, a server, or the memory of this process."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Literal, TypeAlias, TypeGuard
 
 from mnemic.adapters.stores.addresses import IN_MEMORY, Address, is_file, is_server
+from mnemic.adapters.stores.logs.vector_detection import VectorDetector
 from mnemic.adapters.stores.memory import MemoryStore
-from mnemic.adapters.stores.sightings import Recogniser
 from mnemic.kernel.errors import FieldRefused, NotAStore, Unavailable
 from mnemic.kernel.ports import Store
 
@@ -29,32 +29,32 @@ def open_store(
     """Open the store at *address*; the caller closes it.
 
     Args:
-        address: The path of a file, which is made if it is not there; ``":memory:"``; or
+        address: The path of a file, which is made if it does not exist; ``":memory:"``; or
             ``postgresql://user@host/database``, see ``postgres.PostgresStore``.
         synchronous: ``full`` keeps every acknowledged command through a power cut, ``normal``
             through a killed process only.
         read_only: Never write.
-        keys: The file of keys that lock its words, made with the first of them; None: they stand
-            open. A store is one or the other, from its first space on.
+        keys: The file of keys that encrypt its text, made with the first of them; None: it is not
+            encrypted. A store is one or the other, from its first space on.
         vectors: Whether the server keeps vectors to be searched there.
 
     Raises:
         FieldRefused: *synchronous* is neither, or there is no server that could keep *vectors*,
-            or the words are locked.
-        NotAStore: There is something else, or no store of ours has such an address.
+            or the text is encrypted.
+        NotAStore: The address leads to something else, or has an unknown scheme.
         StoreTooNew, StoreFailed, StoreBusy: See each.
-        Unavailable: The driver of PostgreSQL, or what keys take, is not installed.
+        Unavailable: The driver of PostgreSQL, or a package for encryption, is not installed.
     """
     if vectors and not is_server(address):
         raise FieldRefused(
-            "vectors can stand on a PostgreSQL server, and this is none",
+            "vectors can be kept on a PostgreSQL server only, and this is none",
             recovery="Give the address of a server, postgresql://user@host/database, or leave "
             "the vectors in the process.",
             field="vectors",
         )
     if vectors and keys is not None:
         raise FieldRefused(
-            "locked words have no vectors on a server: those tell what a text is about",
+            "encrypted text has no vectors on a server: they reveal what a text is about",
             recovery="Leave out keys, or keep the vectors in the process.",
             field="vectors",
         )
@@ -69,7 +69,7 @@ def open_store(
 
 
 def require_cryptography() -> None:
-    """Refuse to go on without what encryption needs.
+    """Refuse to go on without the package that encryption needs.
 
     Raises:
         Unavailable: Naming how to install it.
@@ -83,7 +83,7 @@ def require_cryptography() -> None:
 
 def _locked(inner: Store, keys: Path, *, read_only: bool) -> Store:
     require_cryptography()
-    from mnemic.adapters.encryption import EncryptedStore, KeyTable
+    from mnemic.adapters.stores.encrypted import EncryptedStore, KeyTable
 
     return EncryptedStore(inner, KeyTable(keys, read_only=read_only))
 
@@ -128,10 +128,10 @@ def _open_server(
     )
 
 
-def _recogniser() -> Recogniser:
+def _recogniser() -> VectorDetector:
     from mnemic.adapters.codec import Codec
-    from mnemic.adapters.codec.embeddings import Embeddings
-    from mnemic.adapters.entropy import SystemEntropy
+    from mnemic.adapters.stores.vector_payloads import Embeddings
+    from mnemic.adapters.system.entropy import SystemEntropy
 
     return Embeddings(Codec(SystemEntropy()))
 
@@ -148,9 +148,9 @@ def opened(
     read_only: bool = False,
     keys: Path | None = None,
 ) -> Generator[Store]:
-    """Open a store for a ``with`` block; one that a host has opened itself stays open.
+    """Open a store for a ``with`` block; a store that is passed open stays open.
 
-    What *keys* says is of one that is opened here; see ``open_store``.
+    *keys* applies to a store that is opened here; see ``open_store``.
 
     Raises:
         FieldRefused: *place* is neither an address nor a store.

@@ -1,15 +1,14 @@
-"""forget, erase, revise and rezone: what a caller may do to one block on purpose."""
+"""Decisions of forget, erase, revise and rezone: explicit commands on one block."""
 
 from __future__ import annotations
 
 from attrs import evolve
 
-from mnemic.kernel.decay import tier_rate
-from mnemic.kernel.decisions.clearance import check_reach, check_zone
-from mnemic.kernel.decisions.connecting import find, remark_text
-from mnemic.kernel.decisions.learning import NAME_LENGTH_MAX, Learned, Lesson, decide_learn
-from mnemic.kernel.decisions.succession import Heir, succeed
-from mnemic.kernel.errors import BlockNotFound, FieldRefused
+from mnemic.kernel.decisions.authorization import check_reach, check_zone
+from mnemic.kernel.decisions.connecting import find, known, remark_text
+from mnemic.kernel.decisions.learning import Lesson, decide_fresh, drafted, revised
+from mnemic.kernel.decisions.supersession import Heir, succeed
+from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.events import (
     BlockErased,
     BlockForgotten,
@@ -17,21 +16,24 @@ from mnemic.kernel.events import (
     BlockRezoned,
     BlockSuperseded,
 )
-from mnemic.kernel.identity import BlockId
+from mnemic.kernel.model.blocks import ACTIVE, ARCHIVED, BlockFacts
+from mnemic.kernel.model.identity import BlockId, normalised
+from mnemic.kernel.model.texts import BlockText, Erased, Remark
 from mnemic.kernel.policy import Policy
-from mnemic.kernel.reading import ACTIVE, ARCHIVED, BlockFacts, Reading
-from mnemic.kernel.texts import BlockText, Erased, Remark
+from mnemic.kernel.reading import Reading
+from mnemic.kernel.scoring.decay import tier_rate
+from mnemic.kernel.validation import NAME_LENGTH_MAX
 
 
 def decide_forget(reading: Reading, block_id: str, reason: str | None) -> BlockForgotten | None:
     """Archive a block on request; None when it is archived already.
 
     Raises:
-        BlockNotFound: It was never learned.
-        Forbidden: It is above the zone of whoever asks.
-        NoteTooLong, FieldRefused: The reason is too long, or no text.
+        BlockNotFound: The block was never learned.
+        Forbidden: The block is above the writer's zone.
+        NoteTooLong, FieldRefused: The reason is too long, or not text.
     """
-    facts = _known(reading, block_id)
+    facts = known(reading, block_id)
     check_reach(reading, facts)
     remark = _remark(reading, facts.id, reason)
     return None if facts.status == ARCHIVED else BlockForgotten(block_id=facts.id, reason=remark)
@@ -41,14 +43,15 @@ def decide_erase(reading: Reading, block_id: str) -> BlockErased | None:
     """Destroy a block's payloads; None when they are destroyed already.
 
     Raises:
-        BlockNotFound: It was never learned.
-        Forbidden: It is above the zone of whoever asks.
+        BlockNotFound: The block was never learned.
+        Forbidden: The block is above the writer's zone.
     """
-    facts = _known(reading, block_id)
+    facts = known(reading, block_id)
     check_reach(reading, facts)
     if isinstance(reading.text(facts.number), Erased):
         return None
-    return BlockErased(block_id=facts.id)
+    context = tuple(reading.id(number) for number in reading.context(facts.number))
+    return BlockErased(block_id=facts.id, context=context)
 
 
 def decide_rezone(
@@ -76,7 +79,7 @@ def decide_rezone(
 
 
 def _rate(policy: Policy, facts: BlockFacts, zone: str) -> int | None:
-    """Return how fast an active block fades from now on, if another zone changes that."""
+    """Return the new decay rate of an active block, or None if the zone does not change it."""
     before, after = (
         tier_rate(facts.tags, facts.category, policy, privileged=policy.privileges(each))
         for each in (facts.zone, zone)
@@ -87,62 +90,56 @@ def _rate(policy: Policy, facts: BlockFacts, zone: str) -> int | None:
 def decide_revise(
     reading: Reading, block_id: str, content: str, reason: str | None
 ) -> tuple[BlockLearned, BlockSuperseded]:
-    """Let *content* take the place of a block: learned now, the old one archived at once.
+    """Replace the text of a block: *content* is learned now and the old block archived at once.
 
-    Everything but the words is taken over: category, source, zone, confidence, author, thread,
-    metadata, and when it expires. Tags and edges move as with any supersession.
+    Everything but the text is kept: category, source, zone, confidence, author, thread, metadata
+    and expiry. Tags and edges move as with any supersession.
 
     Raises:
         BlockNotFound, BlockNotActive, Forbidden: The block cannot be revised.
-        FieldRefused: The new words are the old words, or those of another standing block.
+        FieldRefused: The new text is the old text, or that of another block that is not archived.
     """
     facts = find(reading, block_id)
     check_reach(reading, facts)
     old = reading.text(facts.number)
     if isinstance(old, Erased):
-        # Erased since: this is an old command asked again, and nothing will be written.
+        # Erased later: this is a repeated old command, and nothing will be written.
         old = BlockText(content="")
-    event = _revision(decide_learn(reading, Lesson(content=content)), facts, old)
-    heir = Heir(
-        id=event.block_id,
-        number=reading.number(event.block_id),
-        category=event.category,
-        tags=event.text.tags if isinstance(event.text, BlockText) else (),
-        zone=event.zone,
-    )
+    event = _revision(reading, drafted(reading, Lesson(content=content)), facts, old)
+    # It is new or was archived, so it has no edges; its tags will be those of the old block.
+    heir = Heir(id=event.block_id, number=None, category=event.category, tags=(), zone=event.zone)
     return event, BlockSuperseded(
         supersession=succeed(reading, facts.number, heir),
         reason=_remark(reading, facts.id, reason),
     )
 
 
-def _revision(learned: Learned, facts: BlockFacts, old: BlockText) -> BlockLearned:
-    """Return the new words with everything that was said about the old ones."""
-    if learned.event is None:
-        what = "the words it has" if learned.block_id == facts.id else "those of another block"
-        raise FieldRefused(
-            f"the revision of {facts.id} has {what}",
-            recovery="Give different words, or connect the two blocks.",
-            field="content",
-        )
-    text = learned.event.text
-    assert isinstance(text, BlockText)  # noqa: S101 - it was learned just now
-    return evolve(
-        learned.event,
-        text=evolve(text, author=old.author, thread=old.thread, metadata=old.metadata),
+def _revision(
+    reading: Reading, fresh: BlockLearned, facts: BlockFacts, old: BlockText
+) -> BlockLearned:
+    """Return the event of the new text, with the descriptive fields of the old one."""
+    text = fresh.text
+    assert isinstance(text, BlockText)  # noqa: S101 - it was given just now
+    fresh = revised(
+        reading,
+        fresh,
+        evolve(text, author=old.author, thread=old.thread, metadata=old.metadata),
         category=facts.category,
         source=facts.source,
         zone=facts.zone,
         confidence=facts.confidence,
         expires_at_us=facts.expires_us,
     )
-
-
-def _known(reading: Reading, block_id: str) -> BlockFacts:
-    number = reading.number(block_id)
-    if number is None:
-        raise BlockNotFound(f"no block has the id {block_id!r}", block_id=block_id)
-    return reading.facts(number)
+    learned = decide_fresh(reading, fresh)
+    same = learned.block_id == facts.id or normalised(text.content) == normalised(old.content)
+    if same or not isinstance(learned.event, BlockLearned):
+        what = "the text it has already" if same else "the text of another block"
+        raise FieldRefused(
+            f"the revision of {facts.id} has {what}",
+            recovery="Give a different text, or connect the two blocks.",
+            field="content",
+        )
+    return learned.event
 
 
 def _remark(reading: Reading, block: BlockId, reason: str | None) -> Remark | None:

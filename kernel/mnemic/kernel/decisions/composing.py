@@ -1,4 +1,4 @@
-"""compose, label and retract: what was used together, and what came of it."""
+"""Decisions of compose, label and retract: what was used together, and its outcome."""
 
 from __future__ import annotations
 
@@ -9,16 +9,8 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from mnemic.kernel.arithmetic import nano
-from mnemic.kernel.composition import CONSUMES, LABELS, ROLES
-from mnemic.kernel.decisions.clearance import check_members
+from mnemic.kernel.decisions.authorization import check_members
 from mnemic.kernel.decisions.connecting import remark_text
-from mnemic.kernel.decisions.learning import (
-    check_encodable,
-    checked_metadata,
-    checked_name,
-    unit_interval,
-)
 from mnemic.kernel.errors import (
     BlockNotFound,
     CompositionExists,
@@ -28,44 +20,50 @@ from mnemic.kernel.errors import (
     LabelUnsupported,
 )
 from mnemic.kernel.events import BlocksComposed, CompositionLabelled, LabelRetracted, Member
-from mnemic.kernel.identity import (
-    CompositionId,
-    composition_version,
-    label_version,
+from mnemic.kernel.model.compositions import CONSUMES, LABELS, ROLES
+from mnemic.kernel.model.identity import CompositionId, composition_version, label_version
+from mnemic.kernel.model.texts import (
+    BlockText,
+    CompositionText,
+    Erased,
+    LabelText,
+    MemberText,
+    Remark,
 )
+from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.reading import Reading
-from mnemic.kernel.texts import BlockText, CompositionText, Erased, LabelText, MemberText, Remark
+from mnemic.kernel.validation import check_encodable, checked_metadata, checked_name, unit_interval
 
 MEMBERS_MAX = 200
 ID_LENGTH_MAX = 64
 QUERY_LENGTH_MAX = 32_768
 PREVIEW_LENGTH_MAX = 2000
 PREVIEW_LENGTH = 160
-"""Characters of a block that its preview shows, where its caller gave none."""
+"""Characters of a block that a default preview shows."""
 NOTES_LENGTH_MAX = 2000
 SCORE_MAX = 1e6
 
 
 @frozen(kw_only=True)
 class MemberSpec:
-    """One member as a caller names it."""
+    """One member of a composition, as given by the caller."""
 
     block_id: str
     role: str = "supporting"
     rank: int | None = None
-    """None: its place in the list."""
+    """None: its index in the list."""
     trust: float | None = None
     score: float | None = None
     preview: str | None = None
-    """None: the beginning of what the block says."""
+    """None: the beginning of the block's text."""
     metadata: Mapping[str, Any] | None = None
-    """``tags`` are added as they stand now, unless given."""
+    """The block's current ``tags`` are added, unless given."""
 
 
 @frozen(kw_only=True)
 class Composition:
-    """What a caller says was composed."""
+    """A composition, as given by the caller."""
 
     members: Sequence[MemberSpec]
     composition_id: str | None = None
@@ -81,11 +79,11 @@ class Composition:
 
 
 def decide_compose(reading: Reading, composition: Composition) -> BlocksComposed | None:
-    """Decide a composition; None when the very same stands under its id already.
+    """Decide a composition; None when an identical one with the same id exists already.
 
     Raises:
-        FieldRefused, BlockNotFound: A field is none of what it should be.
-        CompositionExists: Another composition stands under its id.
+        FieldRefused, BlockNotFound: A field is invalid.
+        CompositionExists: A different composition has the same id.
 
     Source: DOMAIN section 8.
     """
@@ -114,21 +112,19 @@ def decide_compose(reading: Reading, composition: Composition) -> BlocksComposed
         confidence=_fraction("confidence", composition.confidence),
         consume=composition.consume,
     )
-    before = None if name is None else reading.composition_event(name)
+    before = reading.composition_event(name)  # None if it has no name
     if before is None:
         return event
     if _is_same(before, event, composition):
         return None
-    raise CompositionExists(
-        f"another composition stands under the id {name!r}", composition_id=name
-    )
+    raise CompositionExists(f"another composition has the id {name!r}", composition_id=name)
 
 
 def _is_same(before: BlocksComposed, event: BlocksComposed, said: Composition) -> bool:
-    """Whether what is said now is what was composed then.
+    """Whether the composition given now is equal to the recorded one.
 
-    Previews and tags that nobody gave were taken from the blocks, which move on by themselves; of
-    erased words nobody can tell any more.
+    Previews and tags that the caller did not give are ignored: they were copied from the blocks,
+    which may have changed since. Erased texts cannot be compared any more.
     """
     given = {(spec.block_id, spec.role): spec for spec in said.members}
     gone = {
@@ -144,7 +140,7 @@ def _bare(
     given: Mapping[tuple[str, str], MemberSpec],
     gone: Container[tuple[str, str]],
 ) -> BlocksComposed:
-    """Return a composition with those words of its members that a caller gave."""
+    """Return a composition with only those member texts that the caller gave."""
     members = []
     for member in event.members:
         part = (member.block_id, member.role)
@@ -193,7 +189,7 @@ def _member(reading: Reading, spec: MemberSpec, place: int) -> Member:
     preview = _text("preview", spec.preview, PREVIEW_LENGTH_MAX)
     given = checked_metadata(spec.metadata, reading.policy)
     metadata = {} if given is None else json.loads(given)
-    # What it took over from a block that it superseded are words of that one, and go with it.
+    # Tags inherited from a superseded block belong to that block, and are erased with it.
     tags = [tag for tag in facts.tags if isinstance(text, BlockText) and tag in text.tags]
     if tags:
         metadata.setdefault("tags", tags)
@@ -228,7 +224,7 @@ def _composition_text(composition: Composition, policy: Policy) -> CompositionTe
 
 @frozen(kw_only=True)
 class LabelSpec:
-    """What a caller says came of a composition."""
+    """A label for a composition, as given by the caller."""
 
     composition_id: str
     label: str

@@ -1,12 +1,11 @@
-"""connect and disconnect, in their plain form."""
+"""Decisions of connect and disconnect for a single pair."""
 
 from __future__ import annotations
 
 from attrs import frozen
 
-from mnemic.kernel.arithmetic import NANO, nano
-from mnemic.kernel.decisions.clearance import check_reach
-from mnemic.kernel.decisions.room import Room, id_pairs
+from mnemic.kernel.decisions.authorization import check_reach
+from mnemic.kernel.decisions.degree_cap import DegreeCap, id_pairs
 from mnemic.kernel.errors import (
     BlockNotActive,
     BlockNotFound,
@@ -18,17 +17,13 @@ from mnemic.kernel.errors import (
     WeightOutOfRange,
 )
 from mnemic.kernel.events import EdgeConnected, EdgeDeferred, EdgeDisconnected
+from mnemic.kernel.model.blocks import ARCHIVED, BlockFacts
+from mnemic.kernel.model.edges import EdgeFacts, PendingFacts
+from mnemic.kernel.model.texts import Remark
+from mnemic.kernel.numeric.arithmetic import NANO, nano
 from mnemic.kernel.policy import Policy
-from mnemic.kernel.reading import (
-    ARCHIVED,
-    BlockFacts,
-    EdgeFacts,
-    EdgeReading,
-    Moment,
-    PendingFacts,
-    Reading,
-)
-from mnemic.kernel.texts import Remark
+from mnemic.kernel.reading import EdgeReading, Reading
+from mnemic.kernel.timestamps import Instant
 
 IF_EXISTS = ("reinforce", "update", "skip", "error")
 RELATION_LENGTH_MAX = 100
@@ -36,7 +31,7 @@ RELATION_LENGTH_MAX = 100
 
 @frozen(kw_only=True)
 class Assertion:
-    """What a caller wants connected, as given."""
+    """A connection, as given by the caller."""
 
     source: str
     target: str
@@ -60,17 +55,26 @@ class Connected:
     warnings: tuple[str, ...] = ()
 
 
-def find(reading: EdgeReading, block_id: str) -> BlockFacts:
-    """Return the facts of a block that may be connected: in the inbox or active.
+def known(reading: EdgeReading, block_id: str) -> BlockFacts:
+    """Return the facts of a block in any status.
 
     Raises:
-        BlockNotFound: It was never learned.
-        BlockNotActive: It is archived.
+        BlockNotFound: The block was never learned.
     """
     number = reading.number(block_id)
     if number is None:
         raise BlockNotFound(f"no block has the id {block_id!r}", block_id=block_id)
-    facts = reading.facts(number)
+    return reading.facts(number)
+
+
+def find(reading: EdgeReading, block_id: str) -> BlockFacts:
+    """Return the facts of a block that may be connected: in the inbox or active.
+
+    Raises:
+        BlockNotFound: The block was never learned.
+        BlockNotActive: The block is archived.
+    """
+    facts = known(reading, block_id)
     if facts.status == ARCHIVED:
         raise BlockNotActive(f"block {block_id} is archived", block_id=block_id)
     return facts
@@ -78,7 +82,7 @@ def find(reading: EdgeReading, block_id: str) -> BlockFacts:
 
 @frozen(kw_only=True)
 class Terms:
-    """How blocks are to be connected, checked: everything of an assertion but its ends."""
+    """The validated parts of an assertion, without its ends."""
 
     relation: str | None
     weight: int | None
@@ -87,7 +91,7 @@ class Terms:
 
 
 def terms(assertion: Assertion, policy: Policy) -> Terms:
-    """Return how *assertion* wants its ends connected.
+    """Validate *assertion* and return everything but its ends.
 
     Raises:
         WeightOutOfRange, NoteTooLong, UnknownIfExists, FieldRefused: See each.
@@ -101,8 +105,8 @@ def terms(assertion: Assertion, policy: Policy) -> Terms:
     )
 
 
-def decide_connect(reading: EdgeReading, assertion: Assertion, at: Moment) -> Connected:
-    """Decide what becomes of *assertion*.
+def decide_connect(reading: EdgeReading, assertion: Assertion, at: Instant) -> Connected:
+    """Decide a single connection.
 
     Raises:
         SelfLoop, BlockNotFound, BlockNotActive, WeightOutOfRange, NoteTooLong, UnknownIfExists,
@@ -115,7 +119,7 @@ def decide_connect(reading: EdgeReading, assertion: Assertion, at: Moment) -> Co
         raise SelfLoop(f"block {assertion.source!r} cannot be connected with itself")
     source, target = find(reading, assertion.source), find(reading, assertion.target)
     check_reach(reading, source, target)
-    standing = reading.edge(source.number, target.number)
+    existing = reading.edge(source.number, target.number)
     request = _Request(
         source=source,
         target=target,
@@ -124,38 +128,38 @@ def decide_connect(reading: EdgeReading, assertion: Assertion, at: Moment) -> Co
         note=wanted.note,
         at=at,
     )
-    if standing is None:
+    if existing is None:
         return _create(reading, request)
     match assertion.if_exists:
         case "error":
             raise EdgeExists(
-                f"{source.id} and {target.id} are connected as {standing.relation}",
-                relation=standing.relation,
+                f"{source.id} and {target.id} are connected as {existing.relation}",
+                relation=existing.relation,
             )
         case "skip":
             return Connected(
                 event=None,
                 action="skipped",
-                relation=standing.relation,
-                weight=standing.weight,
+                relation=existing.relation,
+                weight=existing.weight,
                 note=None,
             )
         case "update":
-            return _update(reading, request, standing)
+            return _update(reading, request, existing)
         case _:
-            return _reinforce(reading, request, standing)
+            return _reinforce(reading, request, existing)
 
 
 @frozen(kw_only=True)
 class _Request:
-    """An assertion, checked."""
+    """A validated assertion with the facts of its ends."""
 
     source: BlockFacts
     target: BlockFacts
     relation: str | None
     weight: int | None
     note: str | None
-    at: Moment
+    at: Instant
 
     def remark(self) -> Remark | None:
         if self.note is None:
@@ -163,7 +167,7 @@ class _Request:
         return Remark(of=tuple(sorted((self.source.id, self.target.id))), text=self.note)
 
     def surprise(self, relation: str, policy: Policy) -> tuple[str, ...]:
-        """Return a warning when the weight is far from the relation's default."""
+        """Return a warning if the weight is far from the relation's default."""
         default = policy.relation_weight(relation)
         if self.weight is None or abs(self.weight - default) <= nano(policy.weight_surprise):
             return ()
@@ -175,7 +179,7 @@ def _create(reading: EdgeReading, request: _Request) -> Connected:
     relation = request.relation or "similar"
     weight = reading.policy.relation_weight(relation) if request.weight is None else request.weight
     ends = request.source.number, request.target.number
-    displaced = Room(reading, request.at.active_us).admit(*ends, relation)
+    displaced = DegreeCap(reading, request.at.active_us).admit(*ends, relation)
     warnings = request.surprise(relation, reading.policy)
     if displaced is None:
         event: EdgeConnected | EdgeDeferred = EdgeDeferred(
@@ -206,12 +210,12 @@ def _create(reading: EdgeReading, request: _Request) -> Connected:
     )
 
 
-def _reinforce(reading: EdgeReading, request: _Request, standing: EdgeFacts) -> Connected:
-    weight = min(NANO, standing.weight + nano(reading.policy.reinforce_delta))
+def _reinforce(reading: EdgeReading, request: _Request, existing: EdgeFacts) -> Connected:
+    weight = min(NANO, existing.weight + nano(reading.policy.reinforce_delta))
     ignored = [
         name
         for name, given in (
-            ("relation", request.relation not in {None, standing.relation}),
+            ("relation", request.relation not in {None, existing.relation}),
             ("weight", request.weight is not None),
             ("note", request.note is not None),
         )
@@ -222,34 +226,34 @@ def _reinforce(reading: EdgeReading, request: _Request, standing: EdgeFacts) -> 
         for name in ignored
     )
     event = EdgeConnected(
-        source=reading.id(standing.source),
-        target=reading.id(standing.target),
-        relation=standing.relation,
+        source=reading.id(existing.source),
+        target=reading.id(existing.target),
+        relation=existing.relation,
         weight=weight,
         action="reinforced",
-        origin=standing.origin,
-        count=standing.count + 1,
+        origin=existing.origin,
+        count=existing.count + 1,
     )
     return Connected(
         event=event,
         action="reinforced",
-        relation=standing.relation,
+        relation=existing.relation,
         weight=weight,
         note=None,
         warnings=warnings,
     )
 
 
-def _update(reading: EdgeReading, request: _Request, standing: EdgeFacts) -> Connected:
-    relation = request.relation or standing.relation
-    weight = standing.weight if request.weight is None else request.weight
+def _update(reading: EdgeReading, request: _Request, existing: EdgeFacts) -> Connected:
+    relation = request.relation or existing.relation
+    weight = existing.weight if request.weight is None else request.weight
     event = EdgeConnected(
         source=request.source.id,
         target=request.target.id,
         relation=relation,
         weight=weight,
         action="updated",
-        count=standing.count,
+        count=existing.count,
         note=request.remark(),
     )
     return Connected(
@@ -279,36 +283,32 @@ def decide_disconnect(
     """
     if source == target:
         raise SelfLoop(f"block {source!r} has no edge with itself")
-    numbers = [reading.number(block) for block in (source, target)]
-    for block, number in zip((source, target), numbers, strict=True):
-        if number is None:
-            raise BlockNotFound(f"no block has the id {block!r}", block_id=block)
-    a, b = (reading.facts(number) for number in numbers if number is not None)
+    a, b = known(reading, source), known(reading, target)
     check_reach(reading, a, b)
     guard = _relation(guard_relation)
     words = remark_text("reason", reason, reading.policy)
     remark = None if words is None else Remark(of=tuple(sorted((a.id, b.id))), text=words)
-    standing: EdgeFacts | PendingFacts | None = reading.edge(a.number, b.number)
-    if standing is None and not reading.is_pending(a.number, b.number):
+    existing: EdgeFacts | PendingFacts | None = reading.edge(a.number, b.number)
+    if existing is None and not reading.is_pending(a.number, b.number):
         return None, "not_found"
-    if standing is None:
+    if existing is None:
         ends = {a.number, b.number}
-        standing = next(each for each in reading.pending() if {each.source, each.target} == ends)
-    if guard is not None and standing.relation != guard:
+        existing = next(each for each in reading.pending() if {each.source, each.target} == ends)
+    if guard is not None and existing.relation != guard:
         return None, "guarded"
-    gone = isinstance(standing, EdgeFacts)
+    gone = isinstance(existing, EdgeFacts)
     event = EdgeDisconnected(
         source=a.id,
         target=b.id,
-        relation=standing.relation if gone else None,
-        weight=standing.weight if gone else None,
+        relation=existing.relation if gone else None,
+        weight=existing.weight if gone else None,
         reason=remark,
     )
     return event, "removed"
 
 
 def _relation(relation: str | None) -> str | None:
-    """Return a relation trimmed and lower-cased; empty reads as not given."""
+    """Return a relation trimmed and lower-cased; an empty one counts as not given."""
     if relation is None:
         return None
     if not isinstance(relation, str):
@@ -330,10 +330,10 @@ def _weight(weight: float | None) -> int | None:
 
 
 def remark_text(name: str, words: str | None, policy: Policy) -> str | None:
-    """Return a note or reason, stripped; empty reads as not given.
+    """Return a note or reason, stripped; an empty one counts as not given.
 
     Raises:
-        NoteTooLong, FieldRefused: It is too long, or no text.
+        NoteTooLong, FieldRefused: It is too long, or not text.
     """
     if words is None:
         return None

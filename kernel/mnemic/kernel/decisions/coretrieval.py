@@ -1,14 +1,14 @@
-"""What a recorded recall does to the pairs that it returned together.
+"""Effects of a recorded recall on the pairs of blocks that it returned together.
 
 Rules of this module (DOMAIN section 6):
 
-1. Outside a session nothing happens to any pair.
+1. Outside a session a recall has no effect on pairs.
 2. An edge is used at most once per session: count + 1, a fresh anchor, the weight unchanged.
 3. A pair without an edge is staged once per session. With enough distinct sessions it becomes an
-   edge, if both ends have room: it displaces nothing. Without room it waits, and is not staged
-   any further: the next session tries again.
-4. Staging holds only so many pairs. Beyond, those with the fewest sessions go, then those that
-   were staged longest ago, ties by the pair of ids.
+   edge, if both ends are below the degree cap: it displaces nothing. Otherwise it waits, and is not
+   staged any further: the next session tries again.
+4. Staging holds a limited number of pairs. Beyond the limit, those with the fewest sessions are
+   evicted first, then those that were staged longest ago, ties by the pair of ids.
 """
 
 from __future__ import annotations
@@ -19,35 +19,37 @@ from itertools import combinations, islice, takewhile
 
 from attrs import frozen
 
-from mnemic.kernel.decisions.room import Ends, Room
+from mnemic.kernel.decisions.degree_cap import DegreeCap, Ends
 from mnemic.kernel.events import Pair
-from mnemic.kernel.identity import SessionId
-from mnemic.kernel.identity import pair as pair_of_ids
-from mnemic.kernel.reading import ACTIVE, Moment, Reading
+from mnemic.kernel.model.blocks import ACTIVE
+from mnemic.kernel.model.identity import SessionId
+from mnemic.kernel.model.identity import pair as pair_of_ids
+from mnemic.kernel.reading import Reading
+from mnemic.kernel.timestamps import Instant
 
 
 @frozen(kw_only=True)
 class Effects:
-    """Pairs of block numbers, the lower one first, as the event of a recall lists them."""
+    """Pairs of block numbers, lower number first, as listed in the event of a recall."""
 
     staged: tuple[Ends, ...] = ()
     linked: tuple[Ends, ...] = ()
     refreshed: tuple[Ends, ...] = ()
     evicted: tuple[Ends, ...] = ()
-    """Pairs that were staged before and go."""
+    """Pairs that were staged before and are evicted."""
 
 
 def decide_effects(
-    reading: Reading, returned: Iterable[int], session: SessionId | None, at: Moment
+    reading: Reading, returned: Iterable[int], session: SessionId | None, at: Instant
 ) -> Effects:
-    """Decide what becomes of every pair of blocks that a recall returned.
+    """Decide the effect on every pair of blocks that a recall returned.
 
     Args:
         reading: The state that the recall is recorded on, which may be later than the one that
-            was searched: a block that was archived in between takes no part.
+            was searched: a block that was archived in between is ignored.
         returned: Numbers of the blocks of the answer.
-        session: In which it was asked; None outside of one.
-        at: When it is recorded.
+        session: The session of the recall; None outside of one.
+        at: The time at which it is recorded.
 
     Source: DOMAIN section 6.
     """
@@ -67,23 +69,23 @@ def decide_effects(
 
 
 class _Pairs:
-    """Where each pair belongs, decided one after the other."""
+    """Classifies pairs one after the other."""
 
-    def __init__(self, reading: Reading, session: SessionId, at: Moment) -> None:
+    def __init__(self, reading: Reading, session: SessionId, at: Instant) -> None:
         self._reading = reading
         self._session = session
-        self._room = Room(reading, at.active_us)
+        self._room = DegreeCap(reading, at.active_us)
         self._cap = reading.policy.degree_cap
         self._enough = reading.policy.co_retrieval_sessions
         self.staged: dict[Ends, int] = {}
-        """With the number of sessions that each then has."""
+        """Staged pairs with the resulting number of sessions of each."""
         self.linked: list[Ends] = []
         self.refreshed: list[Ends] = []
         self.known = 0
-        """How many of those staged or linked were staged before."""
+        """Number of the staged or linked pairs that were staged before."""
 
     def take(self, a: int, b: int) -> None:
-        """Refresh, link, stage or pass over the next pair."""
+        """Refresh, link, stage or skip the next pair."""
         reading = self._reading
         if reading.is_linked(a, b):
             if not reading.was_refreshed(a, b, self._session):
@@ -106,9 +108,9 @@ class _Pairs:
 
 
 def _evictions(reading: Reading, pairs: _Pairs) -> tuple[tuple[Ends, ...], tuple[Ends, ...]]:
-    """Return the pairs that go though they were staged before, and the fresh ones that stay.
+    """Return the earlier pairs that are evicted, and the new pairs that stay.
 
-    A fresh pair that would go at once is not staged at all.
+    A new pair that would be evicted at once is not staged at all.
     """
     total = reading.staged_total() + len(pairs.staged) + len(pairs.linked) - pairs.known
     surplus = total - len(pairs.linked) - reading.policy.staging_pairs_max
@@ -123,15 +125,15 @@ def _evictions(reading: Reading, pairs: _Pairs) -> tuple[tuple[Ends, ...], tuple
 
 
 def _going(reading: Reading, pairs: _Pairs, surplus: int) -> list[Ends]:
-    """Return the pairs beyond the limit, in the order in which they go."""
+    """Return the pairs beyond the limit, in the order of eviction."""
     touched = {*pairs.staged, *pairs.linked}
-    standing = (entry for entry in reading.staging_order() if entry[0] not in touched)
-    # Of equally many sessions the older go first. Mostly those are enough, and nothing is sorted.
+    existing = (entry for entry in reading.staging_order() if entry[0] not in touched)
+    # Of equally many sessions the older go first. Usually those suffice, without sorting.
     least = min(pairs.staged.values(), default=0)
-    older = list(islice(takewhile(lambda entry: entry[1] <= least, standing), surplus))
+    older = list(islice(takewhile(lambda entry: entry[1] <= least, existing), surplus))
     if len(older) < surplus:
-        standing = (entry for entry in reading.staging_order() if entry[0] not in touched)
-        order = merge(standing, _newest(reading, pairs.staged), key=lambda entry: entry[1])
+        existing = (entry for entry in reading.staging_order() if entry[0] not in touched)
+        order = merge(existing, _newest(reading, pairs.staged), key=lambda entry: entry[1])
         older = list(islice(order, surplus))
     return [ends for ends, _ in older]
 

@@ -1,7 +1,7 @@
-"""curate: one sweep that lets go of what faded and holds on to what matters.
+"""Decision of curate: one sweep that archives, prunes and reinforces.
 
 The order is fixed (DOMAIN section 7): archive, prune, drop what decayed, admit pending
-connections, reinforce. Each step sees what the steps before it left.
+connections, reinforce. Each step works on the result of the steps before it.
 """
 
 from __future__ import annotations
@@ -9,15 +9,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.kernel.arithmetic import decayed_each, nano, product_each
-from mnemic.kernel.decay import edge_rates, effective_weights
-from mnemic.kernel.decisions.room import Room
-from mnemic.kernel.decisions.room import ends as room_ends
+from mnemic.kernel.decisions.degree_cap import DegreeCap
+from mnemic.kernel.decisions.degree_cap import ends as room_ends
 from mnemic.kernel.events import SIGNALS, Admission, Archival, Curated, Pair
-from mnemic.kernel.identity import BlockId
-from mnemic.kernel.identity import pair as pair_of_ids
-from mnemic.kernel.reading import NO_ANCHOR, Moment, PendingFacts, Reading
-from mnemic.kernel.scoring import (
+from mnemic.kernel.model.edges import NO_ANCHOR, PendingFacts
+from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.identity import pair as pair_of_ids
+from mnemic.kernel.numeric.arithmetic import decayed_each, nano, product_each
+from mnemic.kernel.reading import Reading
+from mnemic.kernel.scoring.decay import edge_rates, effective_weights
+from mnemic.kernel.scoring.signals import (
     UNKNOWN,
     centrality,
     composites,
@@ -26,12 +27,13 @@ from mnemic.kernel.scoring import (
     reinforcement,
     usefulness,
 )
+from mnemic.kernel.timestamps import Instant
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
 
-def decide_curate(reading: Reading, at: Moment) -> Curated | None:
+def decide_curate(reading: Reading, at: Instant) -> Curated | None:
     """Decide one sweep; None when nothing is required.
 
     Source: DOMAIN section 7.
@@ -49,9 +51,9 @@ def decide_curate(reading: Reading, at: Moment) -> Curated | None:
 
 
 class _Sweep:
-    """The columns of a reading, and which of their entries each step takes."""
+    """The columns of a reading, and the entries that each step affects."""
 
-    def __init__(self, reading: Reading, at: Moment) -> None:
+    def __init__(self, reading: Reading, at: Instant) -> None:
         self._reading = reading
         self._policy = reading.policy
         self._at = at
@@ -89,7 +91,7 @@ class _Sweep:
     def _id(self, number: int) -> BlockId:
         return self._reading.id(number)
 
-    # --- letting go -------------------------------------------------------------------------
+    # --- archive and prune ------------------------------------------------------------------
 
     def _worn(self) -> Bools:
         """Return which edges have decayed below the threshold."""
@@ -108,30 +110,35 @@ class _Sweep:
 
     def _pairs(self, which: Bools) -> tuple[Pair, ...]:
         """Return edges as pairs of ids, sorted."""
-        low, high = self._edges.low[which].tolist(), self._edges.high[which].tolist()
-        ends = zip(low, high, strict=True)
-        return tuple(sorted(pair_of_ids(self._id(a), self._id(b)) for a, b in ends))
+        return tuple(sorted(pair_of_ids(self._id(a), self._id(b)) for a, b in self._ends(which)))
 
-    # --- letting in -------------------------------------------------------------------------
+    def _ends(self, which: Bools) -> list[list[int]]:
+        """Return the numbers of the two blocks of each edge, the lower one first."""
+        ends: list[list[int]] = np.column_stack(
+            (self._edges.low[which], self._edges.high[which])
+        ).tolist()
+        return ends
+
+    # --- admit pending connections ----------------------------------------------------------
 
     def _admissions(self, archived: Ints) -> list[PendingFacts]:
-        """Return the pending connections that find room, first in first.
+        """Return the pending connections that fit under the degree cap, first in first.
 
-        Room, not force: a connection that waited does not displace anything now. One that the
-        next sweep would prune stays out, or two sweeps at one hour would not be one.
+        A pending connection displaces nothing. One that the next sweep would prune is not admitted,
+        since otherwise two sweeps at one hour would differ from a single sweep.
         """
         pending = self._reading.pending()
         if not pending:
             return []
-        room = Room(self._reading, self._at.active_us)
-        edges, gone = self._edges, set(archived.tolist())
-        for a, b in zip(edges.low[~self._left], edges.high[~self._left], strict=True):
-            room.remove(int(a), int(b))
+        room = DegreeCap(self._reading, self._at.active_us)
+        gone = set(archived.tolist())
+        for a, b in self._ends(~self._left):
+            room.remove(a, b)
         admitted = []
         for waiting in pending:
             ends = (waiting.source, waiting.target)
             full = any(room.degree(end) >= self._policy.degree_cap for end in ends)
-            # An automatic edge may have formed between the two meanwhile: its place will do.
+            # An automatic edge may have formed between the two in the meantime: it is replaced.
             if not gone.isdisjoint(ends) or waiting.weight < nano(self._policy.edge_prune_below):
                 continue
             if room.stands(*ends) or not full:
@@ -141,16 +148,16 @@ class _Sweep:
         return admitted
 
     def _replaced(self) -> Bools:
-        """Return which edges give their place to a connection that was admitted."""
+        """Return which edges are replaced by an admitted connection."""
         pairs = [room_ends(waiting.source, waiting.target) for waiting in self._admitted]
         taken = np.array([(low << 32) + high for low, high in pairs], dtype=np.int64)
         replaced: Bools = np.isin((self._edges.low << 32) + self._edges.high, taken)
         return replaced
 
-    # --- holding on -------------------------------------------------------------------------
+    # --- reinforce --------------------------------------------------------------------------
 
     def _due(self) -> Bools:
-        """Return which blocks may be reinforced: alive, and not at this very hour already."""
+        """Return which blocks may be reinforced: alive, and not yet reinforced at this hour."""
         due: Bools = self._alive & (self._blocks.reinforced_us != self._at.active_us)
         return due
 
@@ -161,8 +168,8 @@ class _Sweep:
     def _best(self) -> tuple[BlockId, ...]:
         """Return the best other blocks by the ``self`` composite, ties by id.
 
-        None when this hour was swept already: reinforcing changes the scores, so the same sweep
-        again would go on to the next best.
+        Empty if there was a sweep at this hour already: reinforcing changes the scores, so a second
+        sweep would select the next best blocks.
         """
         if self._reading.curated_us == self._at.active_us:
             return ()
@@ -177,7 +184,7 @@ class _Sweep:
         return tuple(ids[place] for place in ranked[:count] if due[place])
 
     def _scores(self) -> Ints:
-        """Return the composite of the ``self`` frame without a question, per active block."""
+        """Return the composite of the ``self`` frame without a query, per active block."""
         blocks, policy = self._blocks, self._policy
         signals = {
             "relevance": np.zeros_like(blocks.rate),
@@ -194,9 +201,9 @@ class _Sweep:
         return composites(weights, [signals[name] for name in SIGNALS])
 
     def _degrees(self) -> Ints:
-        """Return the weighted degree of each active block, after everything above.
+        """Return the weighted degree of each active block, after all previous steps.
 
-        An edge to a block that still waits in the inbox does not count yet.
+        An edge to a block that is still in the inbox does not count yet.
         """
         edges, left, blocks = self._edges, self._left, self._blocks
         source = np.array([waiting.source for waiting in self._admitted], dtype=np.int64)

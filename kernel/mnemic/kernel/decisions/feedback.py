@@ -1,4 +1,4 @@
-"""outcome: evidence for blocks, and what follows from it."""
+"""Decision of outcome: evidence for blocks, and its effects."""
 
 from __future__ import annotations
 
@@ -7,23 +7,26 @@ from itertools import combinations
 
 from attrs import frozen
 
-from mnemic.kernel.arithmetic import NANO, nano, product
-from mnemic.kernel.decay import penalised
-from mnemic.kernel.decisions.clearance import reaches
-from mnemic.kernel.decisions.room import Room, id_pairs
+from mnemic.kernel.decisions.authorization import reaches
+from mnemic.kernel.decisions.degree_cap import DegreeCap, id_pairs
 from mnemic.kernel.errors import FieldRefused, Forbidden, SignalOutOfRange
 from mnemic.kernel.events import Link, OutcomeRecorded, Pair, Penalty, RefusedBlock
-from mnemic.kernel.identity import CompositionId, DecisionId
-from mnemic.kernel.reading import ACTIVE, INBOX, BlockFacts, EdgeFacts, Moment, Reading
+from mnemic.kernel.model.blocks import ACTIVE, INBOX, BlockFacts
+from mnemic.kernel.model.edges import EdgeFacts
+from mnemic.kernel.model.identity import CompositionId, DecisionId
+from mnemic.kernel.numeric.arithmetic import NANO, nano, product
+from mnemic.kernel.reading import Reading
+from mnemic.kernel.scoring.decay import penalised
+from mnemic.kernel.timestamps import Instant
 
 SOURCE_LENGTH_MAX = 200
 ID_LENGTH_MAX = 64
-"""Characters of an unknown id that an event repeats."""
+"""Characters of an unknown id that an event includes."""
 
 
 @frozen(kw_only=True)
 class Feedback:
-    """What a caller reports, as given."""
+    """An outcome, as given by the caller."""
 
     block_ids: Sequence[str]
     signal: float
@@ -43,8 +46,8 @@ class Scored:
     displaced: tuple[EdgeFacts, ...] = ()
 
 
-def decide_outcome(reading: Reading, feedback: Feedback, at: Moment) -> Scored:
-    """Decide what *feedback* changes.
+def decide_outcome(reading: Reading, feedback: Feedback, at: Instant) -> Scored:
+    """Decide the effects of *feedback*.
 
     Ids that cannot be scored are refused one by one; repeated ids count once.
 
@@ -82,20 +85,20 @@ def decide_outcome(reading: Reading, feedback: Feedback, at: Moment) -> Scored:
 
 
 class _Ties:
-    """What a good outcome does to every pair of its blocks, in the order of ids."""
+    """Effects of a good outcome on every pair of its blocks, in the order of ids."""
 
     def __init__(
-        self, reading: Reading, blocks: Sequence[BlockFacts], signal: int, at: Moment
+        self, reading: Reading, blocks: Sequence[BlockFacts], signal: int, at: Instant
     ) -> None:
         self.links: list[Link] = []
         self.displaced: list[EdgeFacts] = []
         self.unlinked: list[Pair] = []
         weight = product(nano(reading.policy.outcome_edge_weight), signal)
-        room = Room(reading, at.active_us)
-        standing: list[Pair] = []
+        room = DegreeCap(reading, at.active_us)
+        existing: list[Pair] = []
         for a, b in combinations(blocks, 2):
             if reading.edge(a.number, b.number) is not None:
-                standing.append((a.id, b.id))
+                existing.append((a.id, b.id))
                 continue
             barred = reading.is_barred(a.number, b.number)
             displaced = None if barred else room.admit(a.number, b.number, "outcome")
@@ -106,14 +109,14 @@ class _Ties:
             gone = id_pairs(reading, displaced)
             self.links.append(Link(source=a.id, target=b.id, weight=weight, displaced=gone))
         lost = set(id_pairs(reading, self.displaced))
-        self.confirmed = [pair for pair in standing if pair not in lost]
-        self.unlinked.extend(pair for pair in standing if pair in lost)
+        self.confirmed = [pair for pair in existing if pair not in lost]
+        self.unlinked.extend(pair for pair in existing if pair in lost)
 
 
 def _sort_out(
     reading: Reading, block_ids: Iterable[str]
 ) -> tuple[list[BlockFacts], tuple[RefusedBlock, ...]]:
-    """Return the blocks that can be scored, by id, and the others with the reason."""
+    """Return the blocks that can be scored, by id, and the others with the reason of refusal."""
     blocks, refused = [], []
     for block in sorted({str(block) for block in block_ids}):
         number = reading.number(block)
@@ -132,17 +135,12 @@ def _sort_out(
 
 
 def _penalties(reading: Reading, blocks: Sequence[BlockFacts], signal: int) -> tuple[Penalty, ...]:
-    """Return the faster decay of blocks that served badly."""
+    """Return the increased decay rates of blocks with a bad outcome."""
     if signal >= nano(reading.policy.outcome_penalises_below):
         return ()
-    penalties = (
-        Penalty(block_id=block.id, rate=penalised(block.rate, block.tier_rate, reading.policy))
-        for block in blocks
-    )
+    rates = ((block, penalised(block.rate, block.tier_rate, reading.policy)) for block in blocks)
     return tuple(
-        penalty
-        for penalty, block in zip(penalties, blocks, strict=True)
-        if penalty.rate != block.rate
+        Penalty(block_id=block.id, rate=rate) for block, rate in rates if rate != block.rate
     )
 
 
@@ -153,7 +151,7 @@ def _signal(signal: object) -> int:
 
 
 WEIGHT_MAX = 1000.0
-"""Keeps evidence within exact integers over any number of outcomes that a log can hold."""
+"""Limit that keeps evidence within exact integers for any number of outcomes a log can hold."""
 
 
 def _weight(weight: object) -> int:

@@ -1,40 +1,49 @@
-"""learn: a text enters the inbox, once."""
+"""Decision of learn: a text enters the inbox once; said again, it is restated.
+
+A block is identified by its content, its author and its metadata. A message is also its thread and
+its id (the metadata key ``message_id`` or ``turn``) or, without one, its place in the space: "yes"
+said twice is two messages.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from collections.abc import Set as AbstractSet
-from datetime import UTC, datetime
-from typing import Any
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, Final
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
-from mnemic.kernel import identity
-from mnemic.kernel.arithmetic import nano
-from mnemic.kernel.decisions.clearance import check_reach, lesson_zone
-from mnemic.kernel.errors import (
-    ContentEmpty,
-    ContentTooLong,
-    FieldRefused,
-    IdCollision,
-    TagsRefused,
+from mnemic.kernel.decisions.authorization import check_reach, lesson_zone, within
+from mnemic.kernel.errors import IdCollision
+from mnemic.kernel.events import BlockLearned, BlockRestated
+from mnemic.kernel.model import identity
+from mnemic.kernel.model.blocks import ARCHIVED
+from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.texts import BlockText, Erased
+from mnemic.kernel.reading import Reading
+from mnemic.kernel.roles import checked_role, with_role
+from mnemic.kernel.scope import checked_scope, scoped
+from mnemic.kernel.timestamps import instant
+from mnemic.kernel.validation import (
+    checked_content,
+    checked_metadata,
+    checked_name,
+    checked_tags,
+    unit_interval,
 )
-from mnemic.kernel.events import BlockLearned
-from mnemic.kernel.identity import BlockId
-from mnemic.kernel.policy import Policy
-from mnemic.kernel.reading import ARCHIVED, Reading
-from mnemic.kernel.texts import BlockText, Erased
 
 UNDATED = "unknown"
-"""A created_at of this says that the age is not known; none at all means now."""
-NAME_LENGTH_MAX = 200
-"""Characters of a category, source, zone, author or thread."""
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+"""Value of created_at for an unknown age; without created_at the time is now."""
+MESSAGE = "message"
+"""The category of messages in a conversation."""
+MESSAGE_IDS = ("message_id", "turn")
+"""Keys of metadata that identify a message within its thread."""
 
 
 def _read_once(tags: Iterable[str]) -> Iterable[str]:
-    """Return *tags* so that they can be read again: a command may be decided more than once."""
+    """Return *tags* as a collection, since a command may be decided more than once."""
     if type(tags) is tuple:
         return tags
     if isinstance(tags, str | bytes | Mapping) or not isinstance(tags, Iterable):
@@ -44,7 +53,7 @@ def _read_once(tags: Iterable[str]) -> Iterable[str]:
 
 @frozen(kw_only=True)
 class Lesson:
-    """What a caller wants learned, as given."""
+    """A text to learn and its descriptive fields, as given by the caller."""
 
     content: str
     tags: Iterable[str] = field(default=(), converter=_read_once)
@@ -57,6 +66,20 @@ class Lesson:
     zone: str | None = None
     metadata: Mapping[str, Any] | None = None
     expires_at: str | datetime | None = None
+    scope: Mapping[str, str] | None = None
+    """Stored as metadata."""
+    role: str | None = None
+    """Stored as metadata."""
+
+
+@frozen(kw_only=True)
+class Saying:
+    """When a block was last said, and its zone."""
+
+    zone: str
+    said_us: int | None
+    """Wall clock; None: unknown, or now."""
+    is_now: bool = False
 
 
 @frozen(kw_only=True)
@@ -65,61 +88,196 @@ class Learned:
 
     block_id: BlockId
     action: str
-    event: BlockLearned | None
+    """``created``, ``restated``, ``reactivated``, or ``duplicate`` if nothing is recorded."""
+    event: BlockLearned | BlockRestated | None
+    saying: Saying
+    """After it."""
 
 
-def decide_learn(
-    reading: Reading, lesson: Lesson, *, known: AbstractSet[str] = frozenset()
-) -> Learned:
-    """Decide what becomes of *lesson*.
+@frozen(kw_only=True)
+class Earlier:
+    """What earlier lessons of one batch did."""
+
+    created: int = 0
+    """Number of new blocks."""
+    said: Mapping[BlockId, Saying] = MappingProxyType({})
+    """Blocks that were learned or restated; none of them is archived."""
+
+
+NOTHING: Final = Earlier()
+
+
+def decide_learn(reading: Reading, lesson: Lesson, *, earlier: Earlier = NOTHING) -> Learned:
+    """Decide whether *lesson* is new, restates a known block, or reactivates an archived one.
+
+    It restates nothing if it is dated before the block was last said, if the block is of a higher
+    zone, or if it is the same message: then it is a duplicate.
 
     Args:
-        reading: The state before.
-        lesson: As the caller gave it.
-        known: Ids that earlier lessons of the same batch have put into the inbox.
+        reading: The state before the command.
+        lesson: As given by the caller.
+        earlier: What earlier lessons of the same batch did.
 
     Raises:
         ContentEmpty, ContentTooLong, TagsRefused, FieldRefused, IdCollision, Forbidden: See each.
 
     Source: DOMAIN section 3.
     """
-    policy = reading.policy
-    content = checked_content(lesson.content, policy)
-    block = identity.block_id(content, salt=reading.salt)
-    if block in known:
-        return Learned(block_id=block, action="duplicate", event=None)
-    event = _event(block, content, lesson, reading)
+    return decide_fresh(reading, drafted(reading, lesson, earlier=earlier), earlier=earlier)
+
+
+def decide_fresh(reading: Reading, fresh: BlockLearned, *, earlier: Earlier = NOTHING) -> Learned:
+    """Decide whether a drafted block is new: ``decide_learn`` without the validation of a lesson.
+
+    Args:
+        reading: The state before the command.
+        fresh: The event, if it is.
+        earlier: See ``decide_learn``.
+
+    Raises:
+        IdCollision, Forbidden: See each.
+    """
+    text, block = fresh.text, fresh.block_id
+    assert isinstance(text, BlockText)  # noqa: S101 - it was given just now
     number = reading.number(block)
+    if number is None and block not in earlier.said:
+        number = _known_by_content(reading, text, fresh.category)
+    if number is not None:
+        facts = reading.facts(number)
+        if not _is_of(reading.text(number), text):
+            raise IdCollision(f"the content has the id {block} of another block", block_id=block)
+        block = facts.id
+        if block not in earlier.said and facts.status != ARCHIVED:
+            return _again(reading, Saying(zone=facts.zone, said_us=facts.said_us), fresh, block)
+        if block not in earlier.said:
+            check_reach(reading, facts)
+    if block in earlier.said:
+        return _again(reading, earlier.said[block], fresh, block)
+    return Learned(
+        block_id=block,
+        action="created" if number is None else "reactivated",
+        event=fresh if block == fresh.block_id else _under(fresh, block),
+        saying=_saying(fresh.zone, fresh.created_at_us, undated=fresh.undated),
+    )
+
+
+def _saying(zone: str, said_us: int | None, *, undated: bool) -> Saying:
+    return Saying(zone=zone, said_us=said_us, is_now=said_us is None and not undated)
+
+
+def revised(reading: Reading, fresh: BlockLearned, text: BlockText, **changes: Any) -> BlockLearned:
+    """Return a drafted block with another text and other fields, and the id that follows."""
+    fresh = evolve(fresh, text=text, **changes)
+    message = None
+    if fresh.category == MESSAGE:
+        message = _message(reading, text.thread, text.metadata, NOTHING)
+    return _under(
+        fresh,
+        identity.block_id(
+            text.content,
+            salt=reading.salt,
+            author=text.author,
+            metadata=text.metadata,
+            message=message,
+        ),
+    )
+
+
+def _under(fresh: BlockLearned, block: BlockId) -> BlockLearned:
+    """Return a drafted block under another id."""
+    return evolve(fresh, block_id=block, text=evolve(fresh.text, of=(block,)))
+
+
+def _message(
+    reading: Reading, thread: str | None, metadata: str | None, earlier: Earlier
+) -> tuple[str | None, str]:
+    """Return what identifies a message besides its text: its thread, and its id or its place."""
+    place = reading.learned_count + earlier.created
+    return thread, _message_id(metadata) or f"@{place}"
+
+
+def _message_id(metadata: str | None) -> str | None:
+    """Return what identifies a message within its thread, as JSON."""
+    known = {} if metadata is None else json.loads(metadata)
+    return next((json.dumps(known[key]) for key in MESSAGE_IDS if key in known), None)
+
+
+def _known_by_content(reading: Reading, text: BlockText, category: str) -> int | None:
+    """Return the number of the same block under the id that an earlier release gave it."""
+    if category == MESSAGE:
+        return None
+    number = reading.number(identity.content_id(text.content, salt=reading.salt))
     if number is None:
-        return Learned(block_id=block, action="created", event=event)
-    standing = reading.text(number)
-    if not isinstance(standing, Erased) and (
-        identity.normalised(standing.content) != identity.normalised(content)
-    ):
-        raise IdCollision(f"the content has the id {block} of another block", block_id=block)
-    facts = reading.facts(number)
-    if facts.status != ARCHIVED:
-        return Learned(block_id=block, action="duplicate", event=None)
-    check_reach(reading, facts)
-    return Learned(block_id=block, action="reactivated", event=event)
+        return None
+    existing = reading.text(number)
+    return number if not isinstance(existing, Erased) and _is_of(existing, text) else None
 
 
-def _event(block: BlockId, content: str, lesson: Lesson, reading: Reading) -> BlockLearned:
+def _is_of(existing: BlockText | Erased, text: BlockText) -> bool:
+    """Whether two texts have the content, author and metadata of one block."""
+    if isinstance(existing, Erased):
+        return True
+    same = identity.normalised(existing.content) == identity.normalised(text.content)
+    return same and (existing.author, existing.metadata) == (text.author, text.metadata)
+
+
+def _again(reading: Reading, last: Saying, fresh: BlockLearned, block: BlockId) -> Learned:
+    """Return the decision on a text that is known and not archived.
+
+    Args:
+        reading: The state before the command.
+        last: When it was last said.
+        fresh: The drafted block.
+        block: Its id.
+    """
+    said = fresh.created_at_us
+    # What is dated is not later than now.
+    is_older = said is not None and (
+        last.is_now or (last.said_us is not None and said <= last.said_us)
+    )
+    is_message = fresh.category == MESSAGE
+    if is_message or is_older or not within(reading.policy, last.zone, fresh.zone):
+        return Learned(block_id=block, action="duplicate", event=None, saying=last)
+    return Learned(
+        block_id=block,
+        action="restated",
+        event=BlockRestated(
+            block_id=block, source=fresh.source, said_us=said, undated=fresh.undated
+        ),
+        saying=last if fresh.undated else _saying(last.zone, said, undated=False),
+    )
+
+
+def drafted(reading: Reading, lesson: Lesson, *, earlier: Earlier = NOTHING) -> BlockLearned:
+    """Return the event of a new block.
+
+    Args:
+        reading: The state before the command.
+        lesson: As given by the caller.
+        earlier: See ``decide_learn``.
+
+    Raises:
+        ContentEmpty, ContentTooLong, TagsRefused, FieldRefused, Forbidden: See each.
+    """
     policy = reading.policy
     source = checked_name("source", lesson.source)
     undated = lesson.created_at == UNDATED
-    text = BlockText(
-        of=(block,),
-        content=content,
-        tags=checked_tags(lesson.tags, policy),
-        author=_optional("author", lesson.author),
-        thread=_optional("thread", lesson.thread),
-        metadata=checked_metadata(lesson.metadata, policy),
+    content = checked_content(lesson.content, policy)
+    tags = checked_tags(lesson.tags, policy)
+    author, thread = _optional("author", lesson.author), _optional("thread", lesson.thread)
+    own = scoped(lesson.metadata, checked_scope(lesson.scope))
+    metadata = checked_metadata(with_role(own, checked_role(lesson.role)), policy)
+    category = checked_name("category", lesson.category)
+    message = _message(reading, thread, metadata, earlier) if category == MESSAGE else None
+    block = identity.block_id(
+        content, salt=reading.salt, author=author, metadata=metadata, message=message
     )
     return BlockLearned(
         block_id=block,
-        text=text,
-        category=checked_name("category", lesson.category),
+        text=BlockText(
+            of=(block,), content=content, tags=tags, author=author, thread=thread, metadata=metadata
+        ),
+        category=category,
         source=source,
         zone=lesson_zone(reading, source, _optional("zone", lesson.zone)),
         confidence=unit_interval("confidence", lesson.confidence),
@@ -129,135 +287,5 @@ def _event(block: BlockId, content: str, lesson: Lesson, reading: Reading) -> Bl
     )
 
 
-def checked_content(content: object, policy: Policy) -> str:
-    """Return *content* if it is text within the limits.
-
-    Raises:
-        ContentEmpty, ContentTooLong, FieldRefused: See each.
-    """
-    if not isinstance(content, str):
-        raise FieldRefused(f"content must be text, got {type(content).__name__}", field="content")
-    if not content.strip():
-        raise ContentEmpty(f"content is empty: {content!r}")
-    if len(content) > policy.content_length_max:
-        raise ContentTooLong(
-            f"content has {len(content)} characters, the limit is {policy.content_length_max}",
-            length=len(content),
-            limit=policy.content_length_max,
-        )
-    check_encodable("content", content)
-    return content
-
-
-def check_encodable(name: str, text: str) -> None:
-    """Refuse lone surrogates: they cannot be stored as UTF-8."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise FieldRefused(f"{name} is not valid text: {error}", field=name) from error
-
-
-def checked_tags(tags: Iterable[str], policy: Policy) -> tuple[str, ...]:
-    """Return *tags* stripped, sorted and without repetition.
-
-    Raises:
-        TagsRefused, FieldRefused: Too many, too long, empty, or no texts.
-    """
-    # A door may pass on whatever it was sent, so the annotation proves nothing.
-    given: object = tags
-    if given == ():
-        return ()
-    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
-        raise TagsRefused(f"tags must be a list of texts, got {given!r}")
-    kept = set()
-    for tag in tags:
-        if not isinstance(tag, str) or not tag.strip():
-            raise TagsRefused(f"a tag must be text that is not empty, got {tag!r}")
-        if len(tag.strip()) > policy.tag_length_max:
-            raise TagsRefused(f"a tag has {len(tag.strip())} characters: {tag[:40]!r}…")
-        check_encodable("tag", tag)
-        kept.add(tag.strip())
-    if len(kept) > policy.tags_max:
-        raise TagsRefused(f"{len(kept)} tags, the limit is {policy.tags_max}", count=len(kept))
-    return tuple(sorted(kept))
-
-
-def checked_name(name: str, value: object) -> str:
-    """Return a short name, stripped; categories and sources are words, not essays.
-
-    Raises:
-        FieldRefused: It is no text, empty, too long, or not storable.
-    """
-    if not isinstance(value, str) or not value.strip():
-        raise FieldRefused(f"{name} must be text that is not empty, got {value!r}", field=name)
-    if len(value.strip()) > NAME_LENGTH_MAX:
-        raise FieldRefused(f"{name} is longer than {NAME_LENGTH_MAX} characters", field=name)
-    check_encodable(name, value)
-    return value.strip()
-
-
 def _optional(name: str, value: str | None) -> str | None:
     return None if value is None else checked_name(name, value)
-
-
-def checked_metadata(metadata: Mapping[str, Any] | None, policy: Policy) -> str | None:
-    """Return the canonical JSON of a small object."""
-    if metadata is None:
-        return None
-    if not isinstance(metadata, Mapping):
-        raise FieldRefused(f"metadata must be an object, got {metadata!r}", field="metadata")
-    try:
-        body = json.dumps(
-            dict(metadata),
-            sort_keys=True,
-            separators=(",", ":"),
-            allow_nan=False,
-            ensure_ascii=False,
-        )
-        size = len(body.encode())
-    except (TypeError, ValueError, RecursionError) as error:
-        raise FieldRefused(f"metadata is not plain JSON: {error}", field="metadata") from error
-    if size > policy.metadata_bytes_max:
-        raise FieldRefused(
-            f"metadata has {size} bytes, the limit is {policy.metadata_bytes_max}", field="metadata"
-        )
-    return body
-
-
-def unit_interval(name: str, value: object) -> int:
-    """Return a number in [0, 1] as nano-units.
-
-    Raises:
-        FieldRefused: It is no number, NaN, or outside.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
-        raise FieldRefused(f"{name} must be a number from 0 to 1, got {value!r}", field=name)
-    return nano(float(value))
-
-
-def instant(name: str, value: object) -> int | None:
-    """Return a moment as microseconds since the epoch; naive ones are UTC, offsets are honoured.
-
-    Raises:
-        FieldRefused: It cannot be read as ISO 8601.
-    """
-    if value is None:
-        return None
-    moment: object = value
-    if isinstance(value, str):
-        try:
-            moment = datetime.fromisoformat(value.strip())
-        except ValueError as error:
-            raise FieldRefused(
-                f"{name} is not an ISO 8601 date: {value!r}",
-                recovery="Write it like 2026-03-02T09:04:00+00:00, or leave it out.",
-                field=name,
-            ) from error
-    if not isinstance(moment, datetime):
-        raise FieldRefused(f"{name} must be a date or its ISO 8601 text, got {value!r}", field=name)
-    aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
-    try:
-        delta = aware - EPOCH
-    except OverflowError as error:
-        raise FieldRefused(f"{name} is out of range: {value!r}", field=name) from error
-    return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds

@@ -1,18 +1,18 @@
-"""revert: one event that puts back what a stretch of the log changed and nothing later touched.
+"""Decision of revert: one event that undoes the changes of a range of versions.
 
 Rules of this module (DOMAIN section 9):
 
-1. A thing is put back as it stood before the stretch if nothing changed it after; otherwise it is
-   left, with an objection that names the version which did.
-2. A block that the stretch learned is archived as forgotten. It stays if something was said of it
-   since: an outcome, or a connection that was meant. That it was found, returned or tied by
-   likeness, or an edge of it used, is no word about it. The same holds for a block that goes back
-   to the inbox or archive.
-3. What a block has (strength, evidence, uses) is left where the block itself is.
-4. A supersession is taken back on both sides or on none, so that no evidence counts twice and no
-   edge that moved is lost; on none if the successor has a successor of its own by now.
-5. An edge comes back if both ends stand and both have room under the cap; nothing makes way for it.
-6. Erased words never come back.
+1. A value is restored to what it was before the range if no later event changed it; otherwise it is
+   left, with an objection that names the version that did.
+2. A block that was learned in the range is archived as forgotten. It stays if a later event refers
+   to it explicitly: an outcome, or a deliberate connection. Being found, returned or linked by
+   similarity, or the use of one of its edges, does not count. The same holds for a block that would
+   return to the inbox or archive.
+3. If a block is left, so are its strength, evidence and uses.
+4. A supersession is undone on both sides or on neither, so that no evidence counts twice and no
+   edge that moved is lost; on neither if the successor has been superseded in the meantime.
+5. An edge is restored if both ends are not archived and below the degree cap; it displaces nothing.
+6. Erased texts are never restored.
 7. Sessions, decisions, compositions, adoptions of an embedder and erasures are history and stay.
 """
 
@@ -23,8 +23,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from mnemic.kernel.decisions.connecting import remark_text
-from mnemic.kernel.decisions.room import class_of
-from mnemic.kernel.decisions.room import ends as ends_of
+from mnemic.kernel.decisions.degree_cap import class_of
+from mnemic.kernel.decisions.degree_cap import ends as ends_of
 from mnemic.kernel.errors import FieldRefused, PointOutOfRange
 from mnemic.kernel.events import (
     BlockErased,
@@ -38,15 +38,16 @@ from mnemic.kernel.events import (
     SessionStarted,
     VectorsStaged,
 )
-from mnemic.kernel.identity import BlockId, label_id
-from mnemic.kernel.identity import pair as pair_of_ids
+from mnemic.kernel.model.blocks import ACTIVE, ARCHIVED
+from mnemic.kernel.model.edges import EdgeFacts
+from mnemic.kernel.model.identity import BlockId, label_id
+from mnemic.kernel.model.identity import pair as pair_of_ids
+from mnemic.kernel.model.texts import Erased, Remark
 from mnemic.kernel.policy import Policy
-from mnemic.kernel.reading import ACTIVE, ARCHIVED, EdgeFacts, Reading
-from mnemic.kernel.stretch import Ends, Later, Stretch
-from mnemic.kernel.texts import Erased, Remark
+from mnemic.kernel.reading import Ends, Later, LogRange, Reading
 
 Why = tuple[str, Later]
-"""Why something is left as it is, and the version that it is due to."""
+"""Reason why something is left unchanged, and the version that caused it."""
 
 HISTORY: Final[tuple[type, ...]] = (
     BlockErased,
@@ -57,24 +58,24 @@ HISTORY: Final[tuple[type, ...]] = (
     SessionStarted,
     VectorsStaged,
 )
-"""The events of rule 7: a stretch still holds them when it is reverted."""
+"""The events of rule 7, which a revert does not undo."""
 
 
 def decide_revert(
     reading: Reading, first: int, last: int, *, head: int, reason: str | None
 ) -> Reverted:
-    """Decide what of a stretch is taken back; an event that changes nothing need not be written.
+    """Decide what to revert of a range; an event that changes nothing need not be written.
 
     Args:
         reading: The state before the command.
-        first: The first version to take back.
-        last: The last one.
+        first: The first version to revert.
+        last: The last version to revert.
         head: The last version of the log.
-        reason: Why, in the caller's words.
+        reason: The caller's reason.
 
     Raises:
-        FieldRefused: The versions are no whole numbers, or in the wrong order.
-        PointOutOfRange: The log has no such stretch behind its first event.
+        FieldRefused: The versions are not whole numbers, or in the wrong order.
+        PointOutOfRange: The range is not within the log, or includes its first event.
         NoteTooLong: The reason is too long.
 
     Source: DOMAIN section 9.
@@ -87,7 +88,7 @@ def decide_revert(
 
 
 def changes(event: Reverted) -> bool:
-    """Whether a revert puts anything back."""
+    """Whether a revert changes anything."""
     lists = (
         event.unlinked,
         event.cancelled,
@@ -119,25 +120,23 @@ def _check(first: object, last: object, head: int) -> None:
             )
     if first > last:  # type: ignore[operator]
         raise FieldRefused(
-            f"from_version {first} lies behind to_version {last}",
+            f"from_version {first} is after to_version {last}",
             recovery="Name the earlier version first.",
             field="from_version",
         )
 
 
 class _Plan:
-    """What goes, what comes back and what is left, worked out in the order of the event."""
+    """What is removed, restored and left, computed in the order of the event's fields."""
 
-    def __init__(self, reading: Reading, stretch: Stretch) -> None:
+    def __init__(self, reading: Reading, stretch: LogRange) -> None:
         self._reading, self._stretch, self._before = reading, stretch, stretch.before
         self._left: list[Objection] = []
         self._chains = _joined(stretch.successions)
         self._policy = self._earlier_policy()
         self._stays: dict[int, Why] = {}
-        """Blocks that are left as they are."""
-        self._forgotten: list[int] = []
-        self._lives: list[int] = []
-        self._blocks()
+        """Blocks that are left unchanged."""
+        self._forgotten, self._lives = self._blocks()
         gone = [number for number in self._lives if self._before.status(number) == ARCHIVED]
         self._gone = {*self._forgotten, *gone}
         self._counted = {
@@ -205,7 +204,7 @@ class _Plan:
         return None
 
     def _labels(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the labels that cease to count, and those that count again."""
+        """Return the labels that no longer count, and those that count again."""
         retracted, recounted = [], []
         for version, later in sorted(self._stretch.labels.items()):
             before = self._before.label(version)
@@ -219,9 +218,10 @@ class _Plan:
 
     # --- blocks -----------------------------------------------------------------------------
 
-    def _blocks(self) -> None:
-        """Decide for each block whether it is put back, forgotten, or left as it is."""
-        going, coming = [], []
+    def _blocks(self) -> tuple[list[int], list[int]]:
+        """Return the blocks to forget and those to restore; note the blocks that are left."""
+        going: list[int] = []
+        coming: list[int] = []
         heirs = self._stretch.succeeded & {new for _, new in self._stretch.successions}
         for number, later in self._stretch.life.items():
             known = self._before.number(self._reading.id(number)) is not None
@@ -233,21 +233,23 @@ class _Plan:
                 going.append(number)
                 self._stay(number, self._later(number, later))
             elif number in heirs:
-                self._stays[number] = "touched", later  # it lives on in what took its place
+                self._stays[number] = "touched", later  # it was merged into its successor
             elif erased and self._before.status(number) != ARCHIVED:
                 self._stays[number] = "erased", None
         self._stays = self._on_both_sides(self._stays, self._stretch.life)
         for number in sorted(self._stays, key=self._reading.id):
             self._object("life", (self._reading.id(number),), self._stays[number])
-        self._forgotten = [number for number in going if number not in self._stays]
-        self._lives = [number for number in coming if number not in self._stays]
+        return (
+            [number for number in going if number not in self._stays],
+            [number for number in coming if number not in self._stays],
+        )
 
     def _stay(self, number: int, why: Why | None) -> None:
         if why is not None:
             self._stays[number] = why
 
     def _against(self, number: int, later: Later) -> Why | None:
-        """Return what speaks against putting back a block that was known before."""
+        """Return the reason not to restore a block that existed before, or None."""
         if self._before.status(number) != ACTIVE:
             return self._later(number, later)
         if later is None and number in self._stretch.unvectored:
@@ -255,16 +257,16 @@ class _Plan:
         return None if later is None else ("touched", later)
 
     def _later(self, number: int, later: Later) -> Why | None:
-        """Return what speaks against putting a block away."""
+        """Return the reason not to archive a block or return it to the inbox, or None."""
         since = [each for each in (later, self._stretch.spoken.get(number)) if each is not None]
         return ("touched", min(since)) if since else None
 
     def _on_both_sides(
         self, left: Mapping[int, Why], changed: Mapping[int, Later]
     ) -> dict[int, Why]:
-        """Return what is left, with the other sides of supersessions that cannot be taken back.
+        """Return the blocks left, including the other sides of supersessions that are not undone.
 
-        They are left for the earliest of the reasons for which one of them is.
+        The other sides get the earliest of the reasons in their chain.
         """
         found = dict(left)
         for chain in self._chains:
@@ -276,21 +278,21 @@ class _Plan:
         return found
 
     def _putting_back(self, what: str, changed: Mapping[int, Later]) -> list[int]:
-        """Return the blocks of which one thing is put back."""
+        """Return the blocks of which one property (*what*) is restored."""
         left: dict[int, Why] = {}
         for number, later in changed.items():
             if number in self._stays:
                 left[number] = self._stays[number]
             elif later is not None:
                 left[number] = "touched", later
-        if what != "strength":  # which is the block's own; the others move to a successor
+        if what != "strength":  # strength stays with the block; the others move to a successor
             left = self._on_both_sides(left, changed)
         for number in sorted(left, key=self._reading.id):
             self._object(what, (self._reading.id(number),), left[number])
         return [number for number in changed if number not in left]
 
     def _stands(self, ends: Ends) -> bool:
-        """Whether both blocks will stand, be it in the inbox."""
+        """Whether both blocks will be in the inbox or active."""
         return all(self._status(end) != ARCHIVED for end in ends)
 
     def _status(self, number: int) -> int:
@@ -302,12 +304,12 @@ class _Plan:
     # --- edges ------------------------------------------------------------------------------
 
     def _edges(self) -> None:
-        """Decide which edges go, which get back what they had, and which come back."""
+        """Decide which edges are removed, which get their old values, and which come back."""
         wishes: list[EdgeFacts] = []
         for ends, later in self._in_order(self._stretch.edges):
             before, now = self._before.edge(*ends), self._reading.edge(*ends)
             if later is not None and before is None and not self._stands(ends):
-                continue  # it goes with its block, whoever has used it
+                continue  # it is removed with its block, even if it was used
             if later is not None:
                 self._object("edge", self._pair(ends), ("touched", later))
             elif before is None:
@@ -325,7 +327,7 @@ class _Plan:
         return sorted(changed.items(), key=lambda entry: self._pair(entry[0]))
 
     def _keep_what_moved(self) -> None:
-        """Leave an edge with the successor if it cannot go back to whom it was taken from."""
+        """Leave an edge with the successor if it cannot move back to the superseded block."""
         for old, new in self._stretch.successions:
             if old not in self._stays:
                 continue
@@ -336,7 +338,7 @@ class _Plan:
                     self._object("edge", self._pair(ends), self._stays[old])
 
     def _admit(self, wishes: list[EdgeFacts]) -> None:
-        """Let edges come back while there is room: the higher class first, then the heavier."""
+        """Restore edges up to the degree cap: higher classes first, then heavier edges."""
         policy = self._policy or self._reading.policy
         change: Counter[int] = Counter()
         going = {
@@ -365,7 +367,7 @@ class _Plan:
         stands = self._reading.is_linked(*ends) and ends not in self._unlinked
         return stands and self._gone.isdisjoint(ends)
 
-    # --- what waits, and what is barred -----------------------------------------------------
+    # --- pending connections and bars -------------------------------------------------------
 
     def _pending(self) -> None:
         waited = {ends_of(each.source, each.target) for each in self._before.pending()}
@@ -394,12 +396,12 @@ class _Plan:
 
 
 def _earliness(why: Why) -> tuple[int, str]:
-    """Return where a reason stands among others; one that is due to no event comes first."""
-    return -1 if why[1] is None else why[1], why[0]
+    """Return the sort key of a reason; one without an event comes first."""
+    return why[1] or 0, why[0]
 
 
 def _joined(successions: Iterable[tuple[int, int]]) -> list[set[int]]:
-    """Return the blocks that supersessions tie together, in sets that have none in common."""
+    """Return disjoint sets of the blocks that are connected by supersessions."""
     chains: list[set[int]] = []
     for two in successions:
         joined = set(two).union(*(chain for chain in chains if not chain.isdisjoint(two)))

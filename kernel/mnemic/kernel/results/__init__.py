@@ -1,7 +1,7 @@
-"""What verbs answer: frozen values with one line of summary and a plain dict.
+"""Results of operations: frozen values with a one-line summary and a conversion to plain dicts.
 
-Field names follow the seeds' result types and only ever gain company. Scores that were integers
-of nano-units inside are numbers in [0, 1] here, exact to nine decimals.
+Field names follow the seeds' result types; fields are added, never removed. Scores, which are
+integers of nano-units internally, are numbers in [0, 1] here, exact to nine decimals.
 """
 
 from __future__ import annotations
@@ -17,18 +17,20 @@ from mnemic.kernel.results.backtests import (
     Window,
 )
 from mnemic.kernel.results.blocks import (
+    NAMED_MAX,
     Block,
     ConsolidateResult,
+    ContradictedPair,
     ErasureReceipt,
     ForgetResult,
     LearnManyResult,
     LearnResult,
     Page,
     ReembedResult,
+    Replacement,
     ReviseResult,
     RezoneResult,
 )
-from mnemic.kernel.results.checkpoints import Checkpoint, DropCheckpointsResult
 from mnemic.kernel.results.chronicles import (
     DiffPoint,
     DiffResult,
@@ -68,15 +70,21 @@ from mnemic.kernel.results.exchange import (
     ReceiptDifference,
     ReceiptRow,
 )
-from mnemic.kernel.results.explanations import BlockExplanation, Explanation, WhyNot
+from mnemic.kernel.results.explanations import (
+    BlockExplanation,
+    Explanation,
+    ProbabilityTerm,
+    WhyNot,
+)
 from mnemic.kernel.results.frontier import (
+    Calibration,
     ClassicCandidate,
     Frontier,
     FrontierCandidate,
-    Hindsight,
 )
 from mnemic.kernel.results.guides import GuideCard, GuideIndex
 from mnemic.kernel.results.recalls import (
+    CalibrateResult,
     Contribution,
     Difference,
     Dropped,
@@ -92,7 +100,7 @@ from mnemic.kernel.results.references import (
     ReferencedBlock,
     Superseded,
 )
-from mnemic.kernel.results.replays import ReplaySummary, SuspectCount
+from mnemic.kernel.results.replays import Move, ReplaySummary, Shift, SuspectCount, WhatIf
 from mnemic.kernel.results.shape import (
     Refusal,
     Result,
@@ -100,24 +108,28 @@ from mnemic.kernel.results.shape import (
     unit,
 )
 from mnemic.kernel.results.spaces import (
-    Moment,
+    Checkpoint,
+    DropCheckpointsResult,
+    LogEntry,
     Search,
     SessionResult,
     Status,
     Verification,
 )
-from mnemic.kernel.results.suppositions import Move, Shift, WhatIf
 from mnemic.kernel.results.upkeep import (
     CurateResult,
     OutcomeResult,
 )
 
 __all__ = [
+    "NAMED_MAX",
     "RECORDED",
     "Analogy",
     "Backtest",
     "Block",
     "BlockExplanation",
+    "CalibrateResult",
+    "Calibration",
     "Checkpoint",
     "ClaimConflict",
     "ClassicCandidate",
@@ -130,6 +142,7 @@ __all__ = [
     "ConnectResult",
     "ConnectsResult",
     "ConsolidateResult",
+    "ContradictedPair",
     "Contradiction",
     "Contribution",
     "Corrected",
@@ -156,17 +169,17 @@ __all__ = [
     "Gap",
     "GuideCard",
     "GuideIndex",
-    "Hindsight",
     "ImportResult",
     "LabelResult",
     "LearnManyResult",
     "LearnResult",
-    "Moment",
+    "LogEntry",
     "Move",
     "OutcomeResult",
     "Page",
     "PolicyScore",
     "PolicyStep",
+    "ProbabilityTerm",
     "RecallResult",
     "Receipt",
     "ReceiptCheck",
@@ -176,6 +189,7 @@ __all__ = [
     "ReferencedBlock",
     "Refusal",
     "RefusedEdge",
+    "Replacement",
     "ReplayResult",
     "ReplaySummary",
     "Result",

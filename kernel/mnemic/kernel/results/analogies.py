@@ -1,29 +1,29 @@
-"""How blocks compare in structure and in looks."""
+"""Result of ``analogies``: similarity of blocks in structure and in surface."""
 
 from __future__ import annotations
 
 from attrs import frozen
 
-from mnemic.kernel.identity import BlockId, short
+from mnemic.kernel.model.identity import BlockId, short
 from mnemic.kernel.results.shape import Result
 
 
 @frozen(kw_only=True, str=False)
 class Analogy(Result):
-    """A block beside another one: how alike they stand, and how alike they look."""
+    """A block compared with another one: structural fit and surface similarity."""
 
     block_id: BlockId
     content: str
     structural_fit: float | None
-    """In the web of typed relations, [0, 1]; None where one has none."""
+    """Similarity of their typed relations, [0, 1]; None if one of them has none."""
     surface_similarity: float
-    """Of words and vectors, [0, 1]."""
+    """Similarity of texts and vectors, [0, 1]."""
     quadrant: str
     """``literal``, ``analogy``, ``appearance`` or ``anomaly``."""
     score: float
     """fit · (1 - surface)."""
     shared_structure: tuple[str, ...] = ()
-    """Relations, and paths of two, that both stand in."""
+    """Relations, and paths of two relations, that both blocks have."""
 
     @property
     def summary(self) -> str:

@@ -1,4 +1,4 @@
-"""What a backtest finds: policies beside each other on the same past decisions."""
+"""Results of a backtest: policies compared on the same past decisions."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from typing import Any
 
 from attrs import field, frozen
 
-from mnemic.kernel.identity import PolicyId
+from mnemic.kernel.model.identity import PolicyId
 from mnemic.kernel.results.shape import Result, plural
 
 RECORDED = "recorded"
-"""The row of what was really answered."""
+"""Name of the row for the recorded answers."""
 
 
 @frozen(kw_only=True, str=False)
 class Estimate(Result):
-    """The mean of a measure over decisions, how sure it is, and how far it can be off."""
+    """Mean of a measure over decisions, with a confidence interval and bounds."""
 
     mean: float
-    """Over what is judged."""
+    """Mean over what is judged."""
     low: float | None
-    """Between low and high 95 of 100 resamplings of the sessions put it; None where all of it is
-    of one session, and nothing says how much it varies."""
+    """*low* and *high* bound 95 of 100 resamplings of the sessions; None if all decisions are of
+    one session, so that the variance is unknown."""
     high: float | None
     floor: float
-    """With every unjudged place counted as useless. Like the ceiling, over all decisions in which
-    something of any compared answer is judged."""
+    """Mean with every unjudged place counted as useless. Like *ceiling*, over all decisions in
+    which something of any compared answer is judged."""
     ceiling: float
-    """With every unjudged place counted as decisive."""
+    """Mean with every unjudged place counted as decisive."""
     decisions: int
-    """That the mean could be told of."""
+    """Number of decisions in the mean."""
 
     @property
     def summary(self) -> str:
@@ -41,17 +41,17 @@ class Estimate(Result):
 
 @frozen(kw_only=True, str=False)
 class Gap(Result):
-    """By how much a policy did better than what was recorded, decision by decision."""
+    """Difference between a policy and what was recorded, paired by decision."""
 
     mean: float
     low: float | None
     high: float | None
     decisions: int
-    """That both could be told of."""
+    """Number of decisions for which both values exist."""
 
     @property
     def sure(self) -> bool:
-        """Whether the interval leaves out 0."""
+        """Whether the interval excludes 0."""
         above = self.low is not None and self.low > 0.0
         return above or (self.high is not None and self.high < 0.0)
 
@@ -64,15 +64,15 @@ class Gap(Result):
 
 @frozen(kw_only=True, str=False)
 class Corrected(Result):
-    """The mean gain of shown blocks, each weighed by how improbable it was to be shown."""
+    """Mean gain of shown blocks, each weighted by the inverse of its probability to be shown."""
 
     mean: float
     decisions: int
-    """In which chance had a say."""
+    """Number of decisions with exploration."""
     blocks: int
-    """Shown and judged blocks that the policy would have shown, too."""
+    """Number of shown and judged blocks that the policy would also have shown."""
     effective: float
-    """As how many they are worth."""
+    """Effective sample size of these blocks."""
 
     @property
     def summary(self) -> str:
@@ -81,51 +81,51 @@ class Corrected(Result):
 
 @frozen(kw_only=True, str=False)
 class Window(Result):
-    """The objective over a stretch of active hours."""
+    """The objective over a range of active hours."""
 
     from_hour: float
     to_hour: float
     estimate: Estimate | None
-    """None where nothing could be told."""
+    """None if there is no data."""
 
     @property
     def summary(self) -> str:
-        told = "-" if self.estimate is None else self.estimate.summary
-        return f"{self.from_hour:.1f} to {self.to_hour:.1f}: {told}"
+        estimate = "-" if self.estimate is None else self.estimate.summary
+        return f"{self.from_hour:.1f} to {self.to_hour:.1f}: {estimate}"
 
 
 @frozen(kw_only=True, str=False)
 class PolicyScore(Result):
-    """One policy: how it would have done, step by step."""
+    """Scores of one policy, evaluated decision by decision."""
 
     name: str
     policy_id: PolicyId | None
-    """None for what was recorded, under whichever policy was in force."""
+    """None for the recorded answers, which were given under the policies of their time."""
     answered: int
-    """Decisions that it has an answer to."""
+    """Number of decisions that it answers."""
     unanswered: int
-    """Those that were asked in a frame which it has not got."""
+    """Number of decisions in a frame that the policy does not have."""
     places: int
-    """Blocks in all its answers together."""
+    """Number of blocks in all its answers."""
     judged: int
-    """Those of them that are judged."""
+    """Number of those blocks that are judged."""
     ndcg: Estimate | None
     hit: Estimate | None
     reward: Estimate | None
     ndcg_gap: Gap | None = None
-    """Beside what was recorded; None for that itself."""
+    """Difference to what was recorded; None for the recorded answers themselves."""
     hit_gap: Gap | None = None
     reward_gap: Gap | None = None
     corrected: Corrected | None = None
-    """Only where recalls explored."""
+    """None unless recalls explored."""
     windows: tuple[Window, ...] = ()
     """The objective over time, oldest first."""
     digest: str
-    """Of all its answers in order, 16 hex characters."""
+    """Digest of all its answers in order, 16 hex characters."""
 
     @property
     def coverage(self) -> float:
-        """Which part of its places is judged."""
+        """Share of its places that are judged."""
         return self.judged / self.places if self.places else 0.0
 
     def to_dict(self) -> dict[str, Any]:
@@ -138,62 +138,64 @@ class PolicyScore(Result):
         return found
 
     def gap(self, objective: str) -> Gap | None:
-        """Return how far it is ahead of what was recorded."""
+        """Return the difference to what was recorded, by objective."""
         found: Gap | None = getattr(self, f"{objective}_gap")
         return found
 
     @property
     def summary(self) -> str:
-        told = " ".join(
+        estimates = " ".join(
             f"{name} {'-' if (found := self.estimate(name)) is None else found.summary}"
             for name in ("ndcg", "hit", "reward")
         )
-        return f"{self.name}: {told}, {self.coverage:.0%} judged"
+        return f"{self.name}: {estimates}, {self.coverage:.0%} judged"
 
 
 @frozen(kw_only=True, str=False)
 class Backtest(Result):
     """Past decisions answered again under other policies, scored by what happened afterwards.
 
-    Each decision was answered as of its own moment, on the memory as it stood: one step, not a
-    life. ``caveats`` says what the numbers mean and when not to trust them; read it first.
+    Each decision was answered on the state that it read at the time: effects of a policy on later
+    decisions are not simulated. ``caveats`` says what the numbers mean and when not to trust them;
+    read it first.
     """
 
     objective: str
     """``ndcg``, ``hit`` or ``reward``."""
     horizon_hours: float
-    """How long after a decision something still spoke of it, active hours."""
+    """How long after a decision an outcome still counts for it, active hours."""
     seed: int
     from_hour: float | None
-    """Of the first decision; None where there was none."""
+    """Active hour of the first decision; None if there was none."""
     to_hour: float | None
     decisions: int
-    """Answered again."""
+    """Number of decisions answered again."""
     judged: int
-    """Those of which something is judged."""
+    """Number of those with at least one judged block."""
     told_apart: int
-    """Those of them in which not everything that is judged fared alike: they alone say something
-    about order."""
+    """Number of those in which judged blocks differ in their gains: only these give information
+    about the order."""
     sessions: int
-    """What was resampled: sessions, and each decision outside of one."""
+    """Number of resampled units: sessions, and each decision outside of one."""
     explored: int
-    """Decisions in which chance had a say."""
+    """Number of decisions with exploration."""
     left_out: Mapping[str, int] = field(factory=dict)
-    """Decisions that cannot be answered again, by reason: ``sealed``, ``recipe-retired``."""
+    """Number of decisions that cannot be answered again, by reason: ``sealed``,
+    ``recipe-retired``."""
     scores: tuple[PolicyScore, ...]
-    """What was recorded, then the policies as they were given."""
+    """The recorded answers, then the policies in the given order."""
     caveats: tuple[str, ...] = ()
     """What the numbers mean and when not to trust them, the general first."""
 
     @property
     def best(self) -> PolicyScore | None:
-        """The policy with the highest objective; of equals, the first; None: nothing is judged."""
-        told = [
+        """The policy with the highest objective; the first of equals; None if nothing is judged."""
+        judged = [
             (found.mean, score)
             for score in self.scores
             if (found := score.estimate(self.objective)) is not None
         ]
-        return max(told, key=lambda pair: pair[0])[1] if told else None
+        return max(judged, key=lambda pair: pair[0])[1] if judged else None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields and the name of the best policy as plain values."""
@@ -201,7 +203,7 @@ class Backtest(Result):
 
     @property
     def table(self) -> str:
-        """The scores as text, a line each."""
+        """The scores as a text table, one line each."""
         heads = ("policy", "ndcg", "hit", "reward", f"{self.objective} gap", "bounds", "judged")
         rows = [heads, *(self._cells(score) for score in self.scores)]
         widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -211,11 +213,11 @@ class Backtest(Result):
         )
 
     def _cells(self, score: PolicyScore) -> tuple[str, ...]:
-        told = [score.estimate(name) for name in ("ndcg", "hit", "reward")]
+        estimates = [score.estimate(name) for name in ("ndcg", "hit", "reward")]
         gap, found = score.gap(self.objective), score.estimate(self.objective)
         return (
             score.name,
-            *("-" if each is None else each.summary for each in told),
+            *("-" if each is None else each.summary for each in estimates),
             "-" if gap is None else gap.summary,
             "-" if found is None else f"{found.floor:.3f} to {found.ceiling:.3f}",
             f"{score.coverage:.0%}",
@@ -226,14 +228,14 @@ class Backtest(Result):
         head = f"{plural(self.decisions, 'decision')} answered again, {self.judged} judged"
         best = self.best
         if best is None:
-            return f"{head}: nothing can be told. {self.caveats[0]}"
+            return f"{head}: there is nothing to compare. {self.caveats[0]}"
         found, gap = best.estimate(self.objective), best.gap(self.objective)
         if gap is None:
-            told = f"nothing does better than what was recorded, {self.objective} {found}"
+            verdict = f"nothing does better than what was recorded, {self.objective} {found}"
         else:
             chance = "" if gap.sure else ", which may be chance"
-            told = (
-                f"best {self.objective} {found} by {best.name}, {gap} beside what was recorded"
+            verdict = (
+                f"best {self.objective} {found} by {best.name}, {gap} against what was recorded"
                 f"{chance}"
             )
-        return f"{head}: {told}; {best.coverage:.0%} of its places judged. {self.caveats[0]}"
+        return f"{head}: {verdict}; {best.coverage:.0%} of its places judged. {self.caveats[0]}"

@@ -1,4 +1,4 @@
-"""What verbs on blocks answer, and blocks themselves."""
+"""Results of operations on blocks, and blocks themselves."""
 
 from __future__ import annotations
 
@@ -7,29 +7,41 @@ from typing import Any
 
 from attrs import frozen
 
-from mnemic.kernel.identity import BlockId, short
+from mnemic.kernel.model.identity import BlockId, short
 from mnemic.kernel.results.shape import Refusal, Result, plural
+
+NAMED_MAX = 5
+"""Pairs of blocks that a summary names."""
 
 
 @frozen(kw_only=True, str=False)
 class LearnResult(Result):
-    """What became of one ``learn``."""
+    """Result of one ``learn``."""
 
     block_id: BlockId
     action: str
-    """``created``, ``duplicate`` or ``reactivated``."""
+    """``created``, ``restated``, ``reactivated`` or ``duplicate``."""
     version: int
-    """The log's version that holds the block's learning."""
+    """Version of the event that recorded it; of a duplicate, of the one that learned the block."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the block was in the memory already."""
+        return self.action in {"restated", "duplicate"}
 
     @property
     def summary(self) -> str:
-        ends = {"created": "waits in the inbox", "duplicate": "is known already"}
+        ends = {
+            "created": "waits in the inbox",
+            "restated": "is known already; said again now",
+            "duplicate": "is known already",
+        }
         return f"Block {short(self.block_id)} {ends.get(self.action, 'is back in the inbox')}."
 
 
 @frozen(kw_only=True, str=False)
 class LearnManyResult(Result):
-    """What became of each item of a ``learn_many``, in order."""
+    """Result of a ``learn_many``, with each item in order."""
 
     results: tuple[LearnResult, ...]
     refused: tuple[Refusal, ...] = ()
@@ -52,13 +64,13 @@ class LearnManyResult(Result):
 
 @frozen(kw_only=True, str=False)
 class ReviseResult(Result):
-    """A new text took the place of an old block."""
+    """Result of ``revise``: a new text replaced an old block."""
 
     block_id: BlockId
     superseded_id: BlockId
     edges_moved: int
     edges_lost: tuple[BlockId, ...]
-    """Other ends of agent and outcome edges that found no room."""
+    """Other ends of agent and outcome edges that exceeded the degree cap."""
     version: int
 
     @property
@@ -68,11 +80,47 @@ class ReviseResult(Result):
 
 
 @frozen(kw_only=True, str=False)
+class Replacement(Result):
+    """A block that was archived because another one took its place."""
+
+    old: BlockId
+    new: BlockId
+    why: str
+    """``same``: it makes the same statement. ``extends``: it contains all of it. ``revised``: a
+    caller revised it. ``similar``: its vector was similar, in logs of releases before 0.5.0."""
+
+    @property
+    def summary(self) -> str:
+        said = {
+            "same": "says the same",
+            "extends": "says that and more",
+            "revised": "revises it",
+            "similar": "was similar",
+        }
+        return f"{short(self.old)} superseded by {short(self.new)}, which {said[self.why]}"
+
+
+@frozen(kw_only=True, str=False)
+class ContradictedPair(Result):
+    """Two blocks that contradict each other; both stay."""
+
+    older: BlockId
+    newer: BlockId
+
+    @property
+    def summary(self) -> str:
+        return f"{short(self.newer)} contradicts {short(self.older)}"
+
+
+@frozen(kw_only=True, str=False)
 class ConsolidateResult(Result):
-    """What one consolidation did, all its chunks together."""
+    """Result of one consolidation, summed over its chunks."""
 
     promoted: int = 0
-    superseded: int = 0
+    superseded: tuple[Replacement, ...] = ()
+    """What took the place of what, in the order of promotion."""
+    contradictions: tuple[ContradictedPair, ...] = ()
+    """Pairs that were linked as contradicting each other."""
     near_duplicates: int = 0
     edges_created: int = 0
     """Edges stored."""
@@ -86,23 +134,28 @@ class ConsolidateResult(Result):
             return "Nothing to consolidate."
         parts = [plural(self.promoted, "block") + " promoted"]
         if self.superseded:
-            parts.append(f"{self.superseded} superseded")
+            parts.append(f"{len(self.superseded)} superseded")
+        if self.contradictions:
+            parts.append(plural(len(self.contradictions), "contradiction"))
         if self.near_duplicates:
             parts.append(plural(self.near_duplicates, "near-duplicate pair"))
         parts.append(plural(self.edges_created, "edge") + " created")
         if self.inbox_remaining:
             parts.append(f"{self.inbox_remaining} still in the inbox: run consolidate() again")
-        return f"Consolidated: {', '.join(parts)}."
+        said = [each.summary for each in (*self.superseded, *self.contradictions)]
+        more = len(said) - NAMED_MAX
+        said = [*said[:NAMED_MAX], *([f"and {more} more"] if more > 0 else [])]
+        return f"Consolidated: {', '.join(parts)}." + "".join(f" {each}." for each in said)
 
 
 @frozen(kw_only=True, str=False)
 class ReembedResult(Result):
-    """A space moved to another embedder."""
+    """Result of moving a space to another embedder."""
 
     embedder: str
-    """Name of the embedder now in force."""
+    """Name of the new current embedder."""
     staged: int
-    """Blocks that were embedded for it by this call."""
+    """Number of blocks that were embedded for it by this call."""
 
     @property
     def summary(self) -> str:
@@ -134,16 +187,16 @@ class RezoneResult(Result):
 
 @frozen(kw_only=True, str=False)
 class ErasureReceipt(Result):
-    """Proof that something was asked to be forgotten, and where the log says so."""
+    """Proof of an erasure request, with its position in the log."""
 
     block_id: BlockId | None
     """None: the whole space."""
     version: int
-    """Of the event that erased it."""
+    """Version of the event that erased it."""
     chain: str
     """Chain digest of the log's end after it, hex."""
     left: tuple[str, ...] = ()
-    """Checkpoints that may hold the words still, since they cannot be removed."""
+    """Checkpoints that may still hold the text, since they could not be removed."""
 
     @property
     def summary(self) -> str:
@@ -152,12 +205,12 @@ class ErasureReceipt(Result):
         if not self.left:
             return said
         names = ", ".join(self.left)
-        return f"{said} But {names} could not be removed and may hold its words: remove it by hand."
+        return f"{said} But {names} could not be removed and may hold its text: remove it by hand."
 
 
 @frozen(kw_only=True, str=False)
 class Block(Result):
-    """One block as a view shows it."""
+    """One block in a view."""
 
     id: BlockId
     content: str | None
@@ -171,14 +224,16 @@ class Block(Result):
     thread: str | None = None
     metadata: Mapping[str, Any] | None = None
     summary_text: str | None = None
-    """What an analyst made of it."""
+    """Summary by an analyst."""
     source: str
     zone: str
     confidence: float
     created_at: str | None = None
-    """ISO 8601, UTC."""
+    """When it was last said; ISO 8601, UTC."""
     expires_at: str | None = None
     learned_version: int
+    said_version: int
+    """Version at which it was last said: learned or restated."""
     last_reinforced_hour: float
     """Active hours."""
     reinforcements: int = 0
@@ -189,7 +244,7 @@ class Block(Result):
     """exp(-decay_rate * active hours since last reinforced), at the view's hour."""
     usefulness: float
     evidence: float
-    """Weight of outcomes so far, without the prior."""
+    """Total weight of outcomes so far, without the prior."""
     degree: int = 0
 
     @property
@@ -200,7 +255,7 @@ class Block(Result):
 
 @frozen(kw_only=True, str=False)
 class Page(Result):
-    """A stretch of a listing, ordered by the version that brought each entry."""
+    """One page of a listing, ordered by the version that added each entry."""
 
     items: tuple[Block, ...]
     next_after: int | None = None

@@ -1,4 +1,4 @@
-"""What happened when, and what changed between two points, as results."""
+"""Results about history: the timeline, differences between two points, and reverts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from typing import Any
 
 from attrs import field, frozen
 
-from mnemic.kernel.identity import BlockId, CompositionId, PolicyId, SessionId, short
+from mnemic.kernel.model.identity import (
+    BlockId,
+    CompositionId,
+    PolicyId,
+    SessionId,
+    short,
+)
 from mnemic.kernel.results.blocks import Block
 from mnemic.kernel.results.compositions import CompositionLabel
 from mnemic.kernel.results.edges import Edge
@@ -18,12 +24,12 @@ from mnemic.kernel.results.shape import Result, plural
 
 @frozen(kw_only=True, str=False)
 class TimelineBin(Result):
-    """One stretch of active hours, as long as each of the others."""
+    """One interval of active hours; all bins have the same length."""
 
     from_hour: float
     to_hour: float
     from_version: int | None = None
-    """Its first event; None if it has none."""
+    """Version of its first event; None if it has none."""
     to_version: int | None = None
     from_at: str | None = None
     """When the first event was recorded; ISO 8601, UTC."""
@@ -73,13 +79,13 @@ class Timeline(Result):
     to_at: str
     events: int
     kinds: Mapping[str, int]
-    """Events by kind, by name."""
+    """Number of events by kind, sorted by name."""
     bins: tuple[TimelineBin, ...]
     sessions: tuple[SessionSpan, ...]
     """One page, in the order of their starts."""
     sessions_total: int
     next_after: int | None = None
-    """Give it as *after* for the next page of sessions; None on the last."""
+    """Pass as *after* for the next page of sessions; None on the last."""
 
     @property
     def summary(self) -> str:
@@ -95,12 +101,12 @@ class Timeline(Result):
 
 @frozen(kw_only=True, str=False)
 class DiffPoint(Result):
-    """Where one side of a comparison stands."""
+    """The point of one side of a comparison."""
 
     version: int
     hour: float
     at: str
-    """Ages are evaluated here; ISO 8601, UTC."""
+    """Time at which ages are evaluated; ISO 8601, UTC."""
 
     @property
     def summary(self) -> str:
@@ -120,7 +126,7 @@ class Rezoned(Result):
 
 @frozen(kw_only=True, str=False)
 class EdgeChange(Result):
-    """One edge at both points; its effective weight is that of each point's hour."""
+    """One edge at both points, with the effective weight at each point's hour."""
 
     before: Edge
     after: Edge
@@ -136,7 +142,7 @@ class EdgeChange(Result):
 
 @frozen(kw_only=True, str=False)
 class EvidenceChange(Result):
-    """What outcomes said of a block; negative where evidence moved on or was taken back."""
+    """Change in the evidence of a block; negative if evidence was moved or reverted."""
 
     block_id: BlockId
     gained_for: float
@@ -150,13 +156,13 @@ class EvidenceChange(Result):
 
 @frozen(kw_only=True, str=False)
 class PolicyStep(Result):
-    """A policy that came into force, and what it changed."""
+    """A newly adopted policy, and what it changed."""
 
     version: int
     policy_id: PolicyId
     name: str
     changes: Mapping[str, tuple[Any, Any]]
-    """Fields with what they were and what they became."""
+    """Changed fields with their old and new values."""
 
     @property
     def summary(self) -> str:
@@ -166,19 +172,19 @@ class PolicyStep(Result):
 
 @frozen(kw_only=True, str=False)
 class DiffResult(Result):
-    """What is otherwise at one point than at an earlier one.
+    """The differences between two points of the log.
 
-    Lists are cut at the limit that was asked for; ``totals`` says how long each is. A block may
-    stand in several: one that was learned, promoted and archived in between is among the learned
-    and the archived.
+    Lists are cut at the requested limit; ``totals`` has the full length of each. A block may be in
+    several lists: one that was learned, promoted and archived in between is among the learned and
+    the archived.
     """
 
     before: DiffPoint
     after: DiffPoint
     events: Mapping[str, int]
-    """Events in between, by kind."""
+    """Number of events in between, by kind."""
     totals: Mapping[str, int]
-    """How many entries each of the lists below would have."""
+    """Full length of each of the lists below."""
     learned: tuple[Block, ...] = ()
     """Not known before; in the order of learning, as all blocks here."""
     reactivated: tuple[Block, ...] = ()
@@ -186,23 +192,23 @@ class DiffResult(Result):
     promoted: tuple[Block, ...] = ()
     """Active now, and not before."""
     superseded: tuple[Block, ...] = ()
-    """Archived now, and not before, since another took their place."""
+    """Archived now, and not before, since they were superseded."""
     archived: tuple[Block, ...] = ()
     """Archived now, and not before, for any other reason."""
     rezoned: tuple[Rezoned, ...] = ()
     edges_formed: tuple[Edge, ...] = ()
-    """Stand now, and did not; by the ids of their ends, as all edges here but the faded."""
+    """Exist now, and did not before; by the ids of their ends, as all edges here but the faded."""
     edges_removed: tuple[Edge, ...] = ()
-    """Stood before, and do not now."""
+    """Existed before, and do not now."""
     edges_changed: tuple[EdgeChange, ...] = ()
     """Used, reinforced, or given another weight, relation, direction or note."""
     edges_faded: tuple[EdgeChange, ...] = ()
-    """Lighter by the passing of hours alone; those that lost most come first."""
+    """Lost weight only by the passing of hours; largest loss first."""
     evidence: tuple[EvidenceChange, ...] = ()
     compositions: tuple[CompositionId, ...] = ()
     """Composed since, in order."""
     labels_set: tuple[CompositionLabel, ...] = ()
-    """Count now, and did not."""
+    """Count now, and did not before."""
     labels_retracted: tuple[CompositionLabel, ...] = ()
     """Counted before, and do not now."""
     policies: tuple[PolicyStep, ...] = ()
@@ -226,19 +232,19 @@ class DiffResult(Result):
 
     @property
     def summary(self) -> str:
-        counts = [_told(count, name) for name, count in self.totals.items() if count]
+        counts = [_counted(count, name) for name, count in self.totals.items() if count]
         if self.embedder is not None:
             counts.append("another embedder")
         return (
             f"From {self.before.summary} to {self.after.summary}: "
-            f"{', '.join(counts) or 'nothing is otherwise'}."
+            f"{', '.join(counts) or 'nothing changed'}."
         )
 
 
 _ONE = {"edges": "edge", "compositions": "composition", "labels": "label", "policies": "policy"}
 
 
-def _told(count: int, name: str) -> str:
+def _counted(count: int, name: str) -> str:
     """Return how long a list is, in words: ``1 edge formed``."""
     noun, *rest = name.split("_")
     return " ".join((str(count), _ONE.get(noun, noun) if count == 1 else noun, *rest))
@@ -249,7 +255,7 @@ def _told(count: int, name: str) -> str:
 
 @frozen(kw_only=True, str=False)
 class RevertConflict(Result):
-    """Something that was left as it is."""
+    """Something that a revert left unchanged."""
 
     what: str
     """``life``, ``strength``, ``evidence``, ``uses``, ``edge``, ``pending``, ``barred``, ``label``
@@ -259,7 +265,7 @@ class RevertConflict(Result):
     why: str
     """``touched``, ``archived``, ``no-room``, ``linked``, ``erased`` or ``no-vector``."""
     version: int | None = None
-    """Which later event touched it."""
+    """Version of the later event that touched it."""
     detail: str
 
     @property
@@ -269,27 +275,27 @@ class RevertConflict(Result):
 
 @frozen(kw_only=True, str=False)
 class RevertResult(Result):
-    """What a revert put back, and what it left."""
+    """Result of a revert: what it restored, and what it left."""
 
     from_version: int
     to_version: int
     action: str
     """``reverted``, ``dry_run`` (nothing was written) or ``nothing`` (there was nothing to do)."""
     version: int | None = None
-    """Of the event; None if none was written."""
+    """Version of the event; None if none was written."""
     forgotten: tuple[BlockId, ...] = ()
-    """Blocks that the stretch learned; archived now."""
+    """Blocks that were learned in the range; archived now."""
     restored: tuple[BlockId, ...] = ()
-    """Blocks whose status, tags, zone and the like are what they were."""
+    """Blocks whose status, tags, zone and the like are restored."""
     strength: tuple[BlockId, ...] = ()
-    """Blocks whose reinforcements and decay are."""
+    """Blocks whose reinforcements and decay are restored."""
     evidence: tuple[BlockId, ...] = ()
-    """Blocks whose outcomes and reviews are."""
+    """Blocks whose outcomes and reviews are restored."""
     uses: tuple[BlockId, ...] = ()
-    """Blocks whose count of retrievals is."""
+    """Blocks whose retrieval counts are restored."""
     edges_removed: tuple[tuple[BlockId, BlockId], ...] = ()
     edges_restored: tuple[tuple[BlockId, BlockId], ...] = ()
-    """Edges that are back, or that are what they were."""
+    """Edges that exist again, or whose values are restored."""
     pending_removed: tuple[tuple[BlockId, BlockId], ...] = ()
     pending_restored: tuple[tuple[BlockId, BlockId], ...] = ()
     bars_lifted: tuple[tuple[BlockId, BlockId], ...] = ()
@@ -298,10 +304,10 @@ class RevertResult(Result):
     labels_retracted: tuple[str, ...] = ()
     labels_restored: tuple[str, ...] = ()
     policy_id: PolicyId | None = None
-    """The policy that is in force again."""
+    """The policy that is restored."""
     conflicts: tuple[RevertConflict, ...] = ()
     kept: Mapping[str, int] = field(factory=dict)
-    """Events of the stretch that are history and stay, by kind: sessions, decisions, compositions,
+    """Events of the range that are history and stay, by kind: sessions, decisions, compositions,
     adoptions of an embedder, erasures."""
 
     @property
@@ -333,6 +339,6 @@ class RevertResult(Result):
 def _both(
     noun: str, undone: str, gone: Sequence[object], back: Sequence[object]
 ) -> Iterator[tuple[int, str]]:
-    """Yield how many went and how many came back, each with its words."""
+    """Yield the numbers of removed and restored items, each with its text."""
     yield len(gone), f"{plural(len(gone), noun)} {undone}"
     yield len(back), f"{plural(len(back), noun)} put back"

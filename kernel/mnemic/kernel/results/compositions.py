@@ -1,4 +1,4 @@
-"""What the ledger answers: compositions, their members and labels."""
+"""Results of the composition ledger: compositions, their members and labels."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ from typing import Any
 
 from attrs import frozen
 
-from mnemic.kernel.identity import BlockId, CompositionId, LabelId, short
+from mnemic.kernel.model.identity import (
+    BlockId,
+    CompositionId,
+    LabelId,
+    short,
+)
 from mnemic.kernel.results.shape import Result, plural
 
 
 @frozen(kw_only=True, str=False)
 class CompositionMember(Result):
-    """One block's part, as it was then."""
+    """One member of a composition, as it was at the time."""
 
     block_id: BlockId
     role: str
@@ -20,7 +25,7 @@ class CompositionMember(Result):
     trust: float | None = None
     score: float | None = None
     preview: str | None = None
-    """None once the block's words are erased."""
+    """None once the block's text is erased."""
     metadata: dict[str, Any] | None = None
 
     @property
@@ -30,7 +35,7 @@ class CompositionMember(Result):
 
 @frozen(kw_only=True, str=False)
 class CompositionLabel(Result):
-    """What somebody said of a composition."""
+    """A label of a composition, with its source and notes."""
 
     label_id: LabelId
     composition_id: CompositionId
@@ -50,7 +55,7 @@ class CompositionLabel(Result):
 
 @frozen(kw_only=True, str=False)
 class Composition(Result):
-    """Blocks that were used together in one piece of reasoning, and what came of it."""
+    """Blocks that were used together in one piece of reasoning, and the labels of its outcome."""
 
     id: CompositionId
     version: int
@@ -69,7 +74,7 @@ class Composition(Result):
     members: tuple[CompositionMember, ...] = ()
     """By rank, role and id."""
     labels: tuple[CompositionLabel, ...] = ()
-    """Those that count, in the order of setting."""
+    """Labels that count, in the order in which they were set."""
 
     @property
     def summary(self) -> str:
@@ -80,11 +85,11 @@ class Composition(Result):
 
 @frozen(kw_only=True, str=False)
 class ComposeResult(Result):
-    """What became of one ``compose``."""
+    """Result of one ``compose``."""
 
     composition_id: CompositionId
     action: str
-    """``created``, or ``duplicate`` when the very same stood under its id already."""
+    """``created``, or ``duplicate`` if an identical composition has the same id already."""
     version: int
     member_ids: tuple[BlockId, ...]
 
@@ -96,7 +101,7 @@ class ComposeResult(Result):
 
 @frozen(kw_only=True, str=False)
 class LabelResult(Result):
-    """What became of a label."""
+    """Result of ``label`` or ``retract_label``."""
 
     label_id: LabelId
     composition_id: CompositionId
@@ -115,7 +120,7 @@ class ComposedNeighbour(Result):
 
     block_id: BlockId
     composed_count: int
-    """Distinct compositions that hold both."""
+    """Number of distinct compositions that contain both."""
     latest_id: CompositionId
     latest_at: str
     """ISO 8601, UTC."""

@@ -1,10 +1,10 @@
-"""What verbs on edges answer, and edges themselves."""
+"""Results of operations on edges, and edges themselves."""
 
 from __future__ import annotations
 
 from attrs import frozen
 
-from mnemic.kernel.identity import BlockId, short
+from mnemic.kernel.model.identity import BlockId, short
 from mnemic.kernel.results.shape import Result, plural
 
 SNIPPET_LENGTH = 60
@@ -13,7 +13,7 @@ SNIPPET_LENGTH = 60
 
 @frozen(kw_only=True, str=False)
 class Edge(Result):
-    """One edge as a view shows it."""
+    """One edge in a view."""
 
     source_id: BlockId
     target_id: BlockId
@@ -97,10 +97,10 @@ class RefusedEdge(Result):
 
 @frozen(kw_only=True, str=False)
 class ConnectsResult(Result):
-    """What became of each edge of a ``connects``."""
+    """Result of a ``connects``, edge by edge."""
 
     results: tuple[ConnectResult, ...] = ()
-    """Of the edges that were not refused, in order."""
+    """Results of the edges that were not refused, in order."""
     created: int = 0
     reinforced: int = 0
     updated: int = 0
@@ -128,7 +128,7 @@ class ConnectsResult(Result):
 
 @frozen(kw_only=True, str=False)
 class ConnectByQueryResult(Result):
-    """Which blocks two queries found, and what was done about it."""
+    """Result of ``connect_by_query``: the blocks that two queries matched, and the action taken."""
 
     source_query: str
     target_query: str
@@ -136,10 +136,10 @@ class ConnectByQueryResult(Result):
     """None when there was nothing to match."""
     target_id: BlockId | None
     source_content: str | None
-    """All of it, to verify; None when there is none, or it was erased since."""
+    """Full text, to verify the match; None when there is none, or it was erased since."""
     target_content: str | None
     source_confidence: float
-    """How sure it is that the block was meant. Range: [0, 1]."""
+    """Confidence that the block was meant. Range: [0, 1]."""
     target_confidence: float
     min_confidence: float
     connect_result: ConnectResult | None
@@ -147,7 +147,7 @@ class ConnectByQueryResult(Result):
     action: str
     """``connected``, ``insufficient_confidence`` or ``dry_run_preview``."""
     reason: str | None = None
-    """Why not, when the confidence is insufficient."""
+    """Reason for not connecting, if the confidence is insufficient."""
 
     @property
     def summary(self) -> str:
@@ -187,7 +187,7 @@ def _ends(source: str, target: str) -> str:
 
 
 def _found(block: BlockId | None, content: str | None, confidence: float) -> str:
-    """Return a match in a few words: its id, how it begins, and how sure it is."""
+    """Return a short description of a match: its id, the beginning of its text, its confidence."""
     if block is None:
         return "nothing"
     words = " ".join((content or "").split())

@@ -1,4 +1,4 @@
-"""What leaves a space and comes back: receipts, exports, imports, forks."""
+"""Results about transfer: receipts, exports, imports and forks."""
 
 from __future__ import annotations
 
@@ -10,13 +10,19 @@ import attrs
 from attrs import frozen
 
 from mnemic.kernel.errors import FieldRefused
-from mnemic.kernel.identity import BlockId, DecisionId, PolicyId, decision_version, short
+from mnemic.kernel.model.identity import (
+    BlockId,
+    DecisionId,
+    PolicyId,
+    decision_version,
+    short,
+)
 from mnemic.kernel.results.shape import Result, plural, unit
 
 RECEIPT = "mnemic.receipt.1"
-"""What a document says to be a receipt, and of which form."""
+"""Value of ``kind`` that identifies a receipt and its format version."""
 ROWS_MAX = 100_000
-"""More blocks than any answer holds."""
+"""Larger than the number of blocks in any answer."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _SHORT_DIGEST = re.compile(r"[0-9a-f]{16}")
@@ -40,28 +46,28 @@ class ReceiptRow(Result):
 
 @frozen(kw_only=True, str=False)
 class Receipt(Result):
-    """What a third party needs to check a decision later. It holds no words."""
+    """Receipt that lets a third party check a decision later. It contains no texts."""
 
     kind: str = RECEIPT
     space: str
     """Name of the space when the receipt was made; a copy may have another."""
     genesis: str
-    """Chain digest of the first event, hex: which memory this is, whatever its name."""
+    """Chain digest of the first event, hex: identifies the memory independently of its name."""
     decision_id: DecisionId
     version: int
-    """Of the event that records the decision."""
+    """Version of the event that records the decision."""
     chain: str
     """Chain digest of the log as it ends with that event, hex."""
     read_version: int
-    """The log as the search saw it."""
+    """Version of the log that the search read."""
     read_chain: str
-    """Chain digest there, hex."""
+    """Chain digest at that version, hex."""
     policy_id: PolicyId
     embedder_id: str
-    """Empty without an embedder, and of decisions before release 0.3.0."""
+    """Empty without an embedder, and for decisions before release 0.3.0."""
     recipe: str
     answer_digest: str
-    """Of the ordered answer with its scores, 16 hex characters."""
+    """Digest of the ordered answer with its scores, 16 hex characters."""
     answer: tuple[ReceiptRow, ...]
     """Best first."""
 
@@ -74,10 +80,11 @@ class Receipt(Result):
 
     @classmethod
     def from_dict(cls, document: object) -> Receipt:
-        """Return the receipt that ``to_dict`` gave.
+        """Return the receipt that ``to_dict`` converted.
 
         Raises:
-            FieldRefused: It is no receipt, or one of another form; the fact ``field`` says where.
+            FieldRefused: It is not a receipt, or one of another format; the fact ``field`` names
+                the field.
         """
         names = [entry.name for entry in attrs.fields(cls)]
         if not isinstance(document, Mapping) or document.get("kind") != RECEIPT:
@@ -85,12 +92,12 @@ class Receipt(Result):
         given = dict(document)
         for name in sorted({*names} ^ {*given}, key=str):
             missing = name in names
-            raise _unreadable(str(name), "it is missing" if missing else "no receipt has it")
+            raise _unreadable(str(name), "it is missing" if missing else "no such field exists")
         for name, value in given.items():
             if not _FIELDS[name](value):
-                raise _unreadable(name, f"{value!r:.80} cannot stand there")
+                raise _unreadable(name, f"{value!r:.80} is not a valid value")
         if decision_version(given["decision_id"]) is None:
-            raise _unreadable("decision_id", f"{given['decision_id']!r:.80} is no decision")
+            raise _unreadable("decision_id", f"{given['decision_id']!r:.80} is not a decision id")
         rows = tuple(ReceiptRow(**row) for row in given.pop("answer"))
         return cls(answer=rows, **given)
 
@@ -140,26 +147,26 @@ _FIELDS = {
     "answer_digest": _short_digest,
     "answer": _rows,
 }
-"""What may stand in each field of a receipt."""
+"""Check of each field of a receipt."""
 
 
 def _unreadable(field: str, problem: str) -> FieldRefused:
     return FieldRefused(
-        f"this is no receipt that can be read: {field}: {problem}",
-        recovery="Give what receipt() or `mnemic receipt` wrote, unchanged.",
+        f"this is not a readable receipt: {field}: {problem}",
+        recovery="Give the unchanged output of receipt() or `mnemic receipt`.",
         field=field,
     )
 
 
 @frozen(kw_only=True)
 class ReceiptDifference(Result):
-    """One field in which a receipt and the log part."""
+    """One field in which a receipt and the log differ."""
 
     field: str
     claimed: Any
-    """As the receipt has it."""
+    """Value in the receipt."""
     found: Any
-    """As the log has it."""
+    """Value in the log."""
 
     @property
     def summary(self) -> str:
@@ -168,24 +175,24 @@ class ReceiptDifference(Result):
 
 @frozen(kw_only=True, str=False)
 class ReceiptCheck(Result):
-    """What came of comparing a receipt with a log."""
+    """Result of comparing a receipt with a log."""
 
     decision_id: DecisionId
     verdict: str
     """``confirmed`` · ``renamed`` (all but the space's name: a copy of the space) · ``differs`` ·
     ``unknown`` (not on this chain) · ``damaged`` (the log is, at or before the decision)."""
     space: str
-    """Name of the space or of the export that was asked."""
+    """Name of the space or of the export that was checked."""
     differences: tuple[ReceiptDifference, ...] = ()
     problem: str | None = None
     """Why it is unknown or damaged."""
     replayed: str | None = None
-    """What a replay came out as, if one was asked for: ``reproduced``, ``differs``, ``sealed``,
+    """Result of a replay, if one was requested: ``reproduced``, ``differs``, ``sealed``,
     ``no-words`` or ``recipe-retired``."""
 
     @property
     def holds(self) -> bool:
-        """Whether the log says what the receipt says."""
+        """Whether the log agrees with the receipt."""
         return self.verdict in {"confirmed", "renamed"}
 
     def to_dict(self) -> dict[str, Any]:
@@ -194,13 +201,13 @@ class ReceiptCheck(Result):
     @property
     def summary(self) -> str:
         if self.problem is not None:
-            told = f": {self.problem}"
+            finding = f": {self.problem}"
         elif self.differences:
-            told = ": " + "; ".join(str(each) for each in self.differences)
+            finding = ": " + "; ".join(str(each) for each in self.differences)
         else:
-            told = ""
+            finding = ""
         replayed = "" if self.replayed is None else f" Replayed: {self.replayed}."
-        return f"{self.decision_id} {self.verdict} by the log of {self.space}{told}.{replayed}"
+        return f"{self.decision_id} {self.verdict} by the log of {self.space}{finding}.{replayed}"
 
 
 # --- copies ---------------------------------------------------------------------------------
@@ -208,51 +215,51 @@ class ReceiptCheck(Result):
 
 @frozen(kw_only=True, str=False)
 class ExportResult(Result):
-    """A space, or its beginning, as files that anyone can check."""
+    """Result of an export: a space, or its beginning, as files that anyone can verify."""
 
     path: str
     vectors_path: str | None
-    """None without words."""
+    """None if texts were left out."""
     space: str
     version: int
-    """The last one exported."""
+    """The last version exported."""
     chain: str
-    """Chain digest there, hex."""
+    """Chain digest at that version, hex."""
     events: int
     payloads: int
     vectors: int
     bytes: int
-    """Of both files."""
+    """Size of both files."""
     words: bool
-    """Whether texts, vectors and their keys are in it; receipts can be checked without."""
+    """Whether it contains texts, vectors and their keys; receipts can be checked without them."""
 
     @property
     def summary(self) -> str:
-        told = f"{plural(self.payloads, 'payload')}" if self.words else "no words"
+        payloads = f"{plural(self.payloads, 'payload')}" if self.words else "no words"
         return (
-            f"Exported {plural(self.events, 'event')} of {self.space} with {told} to {self.path}; "
-            f"head {self.chain[:16]}."
+            f"Exported {plural(self.events, 'event')} of {self.space} with {payloads} "
+            f"to {self.path}; head {self.chain[:16]}."
         )
 
 
 @frozen(kw_only=True, str=False)
 class _Copied(Result):
-    """What copies of a log have in common."""
+    """Base of the results of copying a log."""
 
     space: str
     """Name of the copy."""
     version: int
-    """The last one copied."""
+    """The last version copied."""
     chain: str
-    """Chain digest there, hex: the same in both."""
+    """Chain digest at that version, hex: the same in both."""
     events: int
-    """How many were written."""
+    """Number of events written."""
     payloads: int
     erasures: tuple[BlockId, ...] = ()
-    """Blocks erased in the original after this point: the copy has no words of them either, and
-    says so in events of its own that follow."""
+    """Blocks erased in the original after this point: the copy has no text of them either, and
+    records that in further events of its own."""
 
-    def _told(self) -> str:
+    def _extent(self) -> str:
         again = f" Erased here too: {plural(len(self.erasures), 'block')}." if self.erasures else ""
         return (
             f"version {self.version} with {plural(self.payloads, 'payload')}, "
@@ -262,28 +269,28 @@ class _Copied(Result):
 
 @frozen(kw_only=True, str=False)
 class ImportResult(_Copied):
-    """An export that became a space again."""
+    """Result of an import."""
 
     exported_as: str
     """Name of the space that was exported."""
 
     @property
     def summary(self) -> str:
-        return f"Imported {self.exported_as} as {self.space} up to {self._told()}"
+        return f"Imported {self.exported_as} as {self.space} up to {self._extent()}"
 
 
 @frozen(kw_only=True, str=False)
 class ForkResult(_Copied):
-    """A new space that shares its past with another."""
+    """Result of a fork: a new space that shares its history with another."""
 
     forked_from: str
     into: str | None = None
-    """The file, if it is another one."""
+    """The target file, if it is another one."""
     note: str = (
-        "The two live on alone: what is erased in one from here on stays in the other. "
+        "The two are independent: what is erased in one from now on stays in the other. "
         "Erase it in both."
     )
 
     @property
     def summary(self) -> str:
-        return f"Forked {self.forked_from} as {self.space} at {self._told()} {self.note}"
+        return f"Forked {self.forked_from} as {self.space} at {self._extent()} {self.note}"

@@ -1,19 +1,40 @@
-"""Why a block came up, and why another did not."""
+"""Results of ``explain`` and ``why_not``: why a block was returned, and why another was not."""
 
 from __future__ import annotations
 
 from attrs import frozen
 
-from mnemic.kernel.identity import BlockId, DecisionId, PolicyId, short
+from mnemic.kernel.model.identity import (
+    BlockId,
+    DecisionId,
+    PolicyId,
+    short,
+)
 from mnemic.kernel.results.edges import Edge
 from mnemic.kernel.results.recalls import Contribution
 from mnemic.kernel.results.shape import Result, plural
-from mnemic.kernel.results.spaces import Moment
+from mnemic.kernel.results.spaces import LogEntry
+
+
+@frozen(kw_only=True, str=False)
+class ProbabilityTerm(Result):
+    """One term of the log-odds that a block bears on the question."""
+
+    part: str
+    """A part of the match, or ``bias``, whose value is 1."""
+    value: float
+    weight: float
+    log_odds: float
+    """Value times weight. The probability is 1 / (1 + exp(-sum of all terms))."""
+
+    @property
+    def summary(self) -> str:
+        return f"{self.part} {self.value:.3f} x {self.weight:.2f} = {self.log_odds:+.2f}"
 
 
 @frozen(kw_only=True, str=False)
 class BlockExplanation(Result):
-    """One returned block: every signal, the edge it came through, and what lies behind it."""
+    """One returned block: every signal, the edge that led to it, and its history."""
 
     block_id: BlockId
     content: str
@@ -23,15 +44,19 @@ class BlockExplanation(Result):
     """Its place among everything that was scored, from 1; None when the decision is sealed."""
     score: float
     contributions: tuple[Contribution, ...]
-    """They add up to the score, to the last nano-unit of rounding."""
+    """Contributions that add up to the score, to the last nano-unit of rounding."""
     relevance_parts: tuple[Contribution, ...]
-    """What relevance was made of."""
+    """Parts of relevance."""
+    probability: float | None = None
+    """Probability that it bears on the question, as recorded; None by recipes without one."""
+    probability_terms: tuple[ProbabilityTerm, ...] = ()
+    """Terms of its log-odds, the bias included."""
     guaranteed: bool
-    """Whether the frame lets it in whatever its score."""
+    """Whether the frame guarantees it a place regardless of its score."""
     edge: Edge | None = None
-    """The edge it came through; None when the question itself found it."""
-    history: tuple[Moment, ...] = ()
-    """The events behind it up to the decision, oldest first."""
+    """The edge that led to it; None when the query itself found it."""
+    history: tuple[LogEntry, ...] = ()
+    """The events of the block up to the decision, oldest first."""
 
     @property
     def summary(self) -> str:
@@ -53,43 +78,47 @@ class Explanation(Result):
     """The version the decision read."""
     hour: float
     candidates: int | None
-    """How many blocks were scored; None when the decision is sealed."""
+    """Number of blocks scored; None when the decision is sealed."""
     retriever: str = "exact"
-    """How near vectors were found: ``exact``, by looking at all, or ``ann``, by an approximate
-    search."""
+    """Method of vector search: ``exact``, over all vectors, or ``ann``, approximate."""
     near: int | None = None
-    """How many blocks the approximate search came upon; None where all vectors were looked at."""
+    """Number of blocks the approximate search found; None if all vectors were searched."""
+    answerable: float | None = None
+    """Probability that memory answers the question, as recorded; None by recipes without one."""
+    verdict: str = ""
+    """``yes``, ``weak`` or ``no``, as recorded; "" where ``answerable`` is None."""
     sealed: bool
-    """Whether words it could see are erased since: then the stored signals speak alone."""
+    """Whether text it could see was erased since: then only the stored signals are available."""
     blocks: tuple[BlockExplanation, ...]
 
     @property
     def summary(self) -> str:
         of = "" if self.candidates is None else f" of {self.candidates} scored"
         head = f"{self.decision_id} as of version {self.version}"
-        found = "" if self.near is None else f"; an approximate search came upon {self.near}"
-        return f"{head}: {plural(len(self.blocks), 'block')}{of}{found}."
+        found = "" if self.near is None else f"; an approximate search found {self.near}"
+        verdict = f"; verdict {self.verdict}, {self.answerable:.2f}" if self.verdict else ""
+        return f"{head}: {plural(len(self.blocks), 'block')}{of}{found}{verdict}."
 
 
 @frozen(kw_only=True, str=False)
 class WhyNot(Result):
-    """Where a block fell out of a decision, and by how much."""
+    """The stage at which a block was excluded from a decision, and by what margin."""
 
     decision_id: DecisionId
     block_id: BlockId
     stage: str
     """``returned``, ``not-learned``, ``inbox``, ``archived``, ``superseded``, ``expired``,
-    ``filter``, ``candidates``, ``top_k``, ``token_budget``, ``zone_full``, ``explored``
-    or ``sealed``."""
+    ``filter``, ``candidates``, ``min_probability``, ``top_k``, ``token_budget``, ``zone_full``,
+    ``explored`` or ``sealed``."""
     detail: str
-    """The stage in a sentence, with the numbers that decided."""
+    """The stage in a sentence, with the decisive numbers."""
     successor_id: BlockId | None = None
-    """What took its place, where it was superseded."""
+    """Its successor, if it was superseded."""
     rank: int | None = None
     """Its place among everything that was scored, from 1."""
     score: float | None = None
     score_needed: float | None = None
-    """The lowest score that was returned."""
+    """The lowest returned score."""
     contributions: tuple[Contribution, ...] = ()
 
     @property

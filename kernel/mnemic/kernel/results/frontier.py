@@ -1,16 +1,16 @@
-"""What the frontier answers: blocks that have never been composed and look worth it."""
+"""Results of the frontier: blocks that were never composed together and may be worth it."""
 
 from __future__ import annotations
 
 from attrs import frozen
 
-from mnemic.kernel.identity import BlockId, CompositionId, short
+from mnemic.kernel.model.identity import BlockId, CompositionId, short
 from mnemic.kernel.results.shape import Result, plural
 
 
 @frozen(kw_only=True, str=False)
 class ClassicCandidate(Result):
-    """A pair that was never composed, as mode ``classic`` scores it. It is a question, no finding.
+    """A pair that was never composed, as scored by mode ``classic``: a question, not a finding.
 
     Source: reference composed-graph 1.3 and 2.
     """
@@ -19,18 +19,18 @@ class ClassicCandidate(Result):
     """The newer one."""
     second_id: BlockId
     score: float
-    """At least 1.6; it has no upper end that means anything."""
+    """At least 1.6; without a meaningful upper bound."""
     novelty_score: float
-    """How little the two were composed with anything. Range: [0, 1]."""
+    """Higher the less the two were composed with anything. Range: [0, 1]."""
     bridge_score: float
-    """How far apart they stand, and what still ties them. Range: [0, 1]."""
+    """Distance between the two, and what still connects them. Range: [0, 1]."""
     trust_score: float
-    """How well they are remembered, the mean of both. Range: [0, 1]."""
+    """Retention, the mean of both. Range: [0, 1]."""
     outcome_score_adjustment: float
-    """What labels of their compositions add. Range: [-0.8, 0.5]."""
+    """Adjustment by labels of their compositions. Range: [-0.8, 0.5]."""
     shared_tags: tuple[str, ...] = ()
     boundary_tags: tuple[str, ...] = ()
-    """Of either."""
+    """Boundary tags of either block."""
     shared_terms: tuple[str, ...] = ()
     """The most specific first, at most 8."""
     prior_outcomes: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class ClassicCandidate(Result):
 
 @frozen(kw_only=True, str=False)
 class FrontierCandidate(Result):
-    """Blocks that were never composed as a whole, and why that looks worth it."""
+    """Blocks that were never composed as a whole, and why composing them may be worth it."""
 
     block_ids: tuple[BlockId, ...]
     """Two to four, sorted."""
@@ -62,22 +62,22 @@ class FrontierCandidate(Result):
     score: float
     """Never above the ceiling of any member's trust zone. Range: [0, 1]."""
     total: float
-    """What the components add up to, before it is brought to [0, 1] and limited."""
+    """Sum of the components, before it is scaled to [0, 1] and limited."""
     components: dict[str, float]
-    """Of a pair: what ties it (terms, tags, paths, forms and edges make up the anchor), band,
-    bridge, novelty, trust and adjustment. Of a set: its weakest tie and synergy, or its closure;
+    """Of a pair: what links it (terms, tags, paths, forms and edges make up the anchor), band,
+    bridge, novelty, trust and adjustment. Of a set: its weakest link and synergy, or its closure;
     novelty and trust."""
     cosine: float | None = None
-    """Of a pair."""
+    """Cosine of a pair; None for larger sets."""
     cap: float
     """The lowest ceiling of the members' zones."""
     limited_by: BlockId | None = None
-    """The member that sets the cap; None where every zone is trusted in full."""
+    """The member that determines the cap; None if every zone is fully trusted."""
     shared_terms: tuple[str, ...] = ()
-    """Words that two members have, the most specific first, at most 8."""
+    """Terms that two members share, the most specific first, at most 8."""
     shared_tags: tuple[str, ...] = ()
     boundary_tags: tuple[str, ...] = ()
-    """Of any member."""
+    """Boundary tags of any member."""
     prior_outcomes: tuple[str, ...] = ()
     """Kinds of labels on compositions of any member."""
     outcome_signal: str = "clean"
@@ -94,17 +94,17 @@ class FrontierCandidate(Result):
 
 
 @frozen(kw_only=True, str=False)
-class Hindsight(Result):
-    """What a frontier of the past did not know: it was composed later, and it worked."""
+class Calibration(Result):
+    """A set that was composed later with a good outcome, and its rank in a past frontier."""
 
     block_ids: tuple[BlockId, ...]
     composition_id: CompositionId
     labels: tuple[str, ...]
-    """Good ones, as they count now."""
+    """Good labels that count now."""
     rank: int | None = None
-    """Its place in the whole queue then, from 1; None where it was no candidate."""
+    """Its rank in the whole queue at the time, from 1; None if it was no candidate."""
     score: float | None = None
-    """Its score then."""
+    """Its score at the time."""
 
     @property
     def summary(self) -> str:
@@ -115,7 +115,7 @@ class Hindsight(Result):
 
 @frozen(kw_only=True, str=False)
 class Frontier(Result):
-    """A queue of what was never composed, best first. It asks; it found nothing out."""
+    """A queue of sets that were never composed, best first: questions, not findings."""
 
     mode: str
     """``default`` or ``classic``."""
@@ -123,18 +123,18 @@ class Frontier(Result):
     """Members of a candidate, or ``any``."""
     tags: tuple[str, ...] = ()
     version: int
-    """Of the view it was computed on."""
+    """Version of the view it was computed on."""
     hour: float
     blocks: int = 0
-    """How many could be composed."""
+    """Number of blocks that could be composed."""
     considered: int = 0
-    """How many pairs came up for a look; 0 in mode ``classic``."""
+    """Number of pairs considered; 0 in mode ``classic``."""
     candidates: tuple[FrontierCandidate | ClassicCandidate, ...] = ()
     empty_because: str | None = None
     """``too-few-blocks``, ``nothing-in-common``, ``all-composed``, ``filtered``, ``below-floor`` or
     ``no-such-set``; None when there is a candidate."""
-    hindsight: tuple[Hindsight, ...] = ()
-    """Only of a frontier as it stood at a decision. It is no part of what could be known then."""
+    calibration: tuple[Calibration, ...] = ()
+    """Only for a frontier as of a decision. It was not part of what could be known at the time."""
 
     @property
     def summary(self) -> str:

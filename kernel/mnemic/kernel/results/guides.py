@@ -1,4 +1,4 @@
-"""What ``guide`` answers: a card for one verb, or the list of them."""
+"""Results of ``guide``: a card for one operation, or the list of all."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from mnemic.kernel.results.shape import Result
 
 @frozen(kw_only=True, str=False)
 class GuideCard(Result):
-    """One verb explained. As text it is the whole card; ``summary`` is its first sentence."""
+    """Explanation of one operation. As text it is the whole card; ``summary`` is one line of it."""
 
     name: str
     call: str
-    """The verb with the names of its arguments."""
+    """The operation with the names of its arguments."""
     what: str
     when: str
     when_not: str
     cost: str
     returns: str
     next: tuple[str, ...]
-    """Verbs that often follow."""
+    """Operations that often follow."""
     notes: str = ""
-    """What else there is to know, in a few lines."""
+    """Further notes, in a few lines."""
 
     @property
     def summary(self) -> str:
@@ -47,13 +47,13 @@ class GuideCard(Result):
 
 @frozen(kw_only=True, str=False)
 class GuideIndex(Result):
-    """Every verb in a line. As text it is the list; ``summary`` only names them."""
+    """All operations, one line each. As text it is the list; ``summary`` only names them."""
 
     cards: tuple[GuideCard, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names that ``guide`` takes."""
+        """The names that ``guide`` accepts."""
         return tuple(card.name for card in self.cards)
 
     @property

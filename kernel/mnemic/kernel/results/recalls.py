@@ -1,4 +1,4 @@
-"""What a recall answers, signal by signal, and what its replay finds."""
+"""Results of a recall, signal by signal, and of its replay."""
 
 from __future__ import annotations
 
@@ -6,14 +6,19 @@ from typing import Any
 
 from attrs import frozen
 
-from mnemic.kernel.identity import BlockId, DecisionId, PolicyId, short
-from mnemic.kernel.results.blocks import Block
+from mnemic.kernel.model.identity import (
+    BlockId,
+    DecisionId,
+    PolicyId,
+    short,
+)
+from mnemic.kernel.results.blocks import Block, ContradictedPair, Replacement
 from mnemic.kernel.results.shape import Result, plural
 
 
 @frozen(kw_only=True, str=False)
 class Contribution(Result):
-    """One signal of one block: what it is, what it weighs, what it adds to the score."""
+    """One signal of one block: its value, its weight, and its contribution to the score."""
 
     signal: str
     value: float
@@ -27,7 +32,7 @@ class Contribution(Result):
 
 @frozen(kw_only=True, str=False)
 class ScoredBlock(Result):
-    """One returned block. ``memory`` is what a caller reads; the rest says why it is here."""
+    """One returned block, with the signals that explain its score."""
 
     id: BlockId
     content: str
@@ -46,18 +51,23 @@ class ScoredBlock(Result):
     centrality_score: float | None = None
     reinforcement_score: float | None = None
     lexical_score: float
-    """How much of the question its words and those around it answer."""
+    """Share of the query that its text and the texts around it match."""
     cosine_score: float
-    """Of its vector with the question's, at least 0."""
+    """Cosine of its vector with the query vector, at least 0."""
+    probability: float | None = None
+    """Calibrated probability that it bears on the question; None without a question, and by recipes
+    before ``recall-3``. Not to be confused with the confidence with which it was learned."""
+    doubtful: bool = False
+    """Whether the verdict on the answer is ``no``: it is only what comes closest."""
     contributions: tuple[Contribution, ...] = ()
-    """What each signal adds to the score."""
+    """Contribution of each signal to the score."""
     relevance_parts: tuple[Contribution, ...] = ()
-    """What the strength of the match is made of, by which relevance ranks it among the others."""
+    """Parts of the strength of the match, by which relevance ranks it among the others."""
     was_expanded: bool = False
     expanded_via: BlockId | None = None
-    """The block whose edge brought it in."""
+    """The block whose edge led to it."""
     was_explored: bool = False
-    """Whether chance let it in, in the stead of the one whose turn it was."""
+    """Whether exploration chose it at random, in place of the block ranked for that place."""
     tokens: int
 
     @property
@@ -72,15 +82,16 @@ class ScoredBlock(Result):
 
 @frozen(kw_only=True, str=False)
 class Dropped(Result):
-    """A block that a reader may miss, and what kept it out."""
+    """A block that is not in the answer although a reader may expect it, and the reason."""
 
     id: BlockId
     score: float | None = None
-    """None where it was never scored."""
+    """None if it was never scored."""
     reason: str
-    """``top_k``, ``token_budget``, ``zone_full`` (its zone has taken its share), ``explored``
-    (chance gave its place to another), ``superseded`` by a returned block, or ``filter``: the frame
-    promises it and the caller's filter shut it out."""
+    """``top_k``, ``token_budget``, ``zone_full`` (its zone has used its share), ``min_probability``
+    (it hardly bears on the question), ``explored`` (exploration gave its place to another),
+    ``superseded`` by a returned block, or ``filter``: the frame guarantees it a place and the
+    caller's filter excludes it."""
     superseded_by: BlockId | None = None
 
     @property
@@ -92,20 +103,20 @@ class Dropped(Result):
 
 @frozen(kw_only=True, str=False)
 class SuggestedConnection(Result):
-    """Two blocks that look worth connecting. Whether they are, and how, is the agent's to say."""
+    """Two blocks that may be worth connecting. Whether and how is for the agent to decide."""
 
     source_id: BlockId
-    """The end that was returned; of two, the one that ranked better."""
+    """The end that was returned; if both were, the one that ranked better."""
     target_id: BlockId
     source_content: str
     """At most 120 characters of it, on one line."""
     target_content: str
     reason: str
     suggested_relation: str
-    """``co_occurs`` or ``similar``: what is known. An agent may know better."""
+    """``co_occurs`` or ``similar``, from what is recorded. An agent may know a better one."""
     confidence: float
     """In [0, 1]. For ``similar`` the cosine; for ``co_occurs`` the sessions in which the two were
-    returned together, as a share of those that make an edge by themselves."""
+    returned together, as a share of the number that creates an edge automatically."""
 
     @property
     def summary(self) -> str:
@@ -118,7 +129,7 @@ class SuggestedConnection(Result):
 
 @frozen(kw_only=True, str=False)
 class RecallResult(Result):
-    """One answer: the blocks, why each is here, and a text to put into a prompt."""
+    """Answer of a recall: the blocks, why each was returned, and a text to put into a prompt."""
 
     query: str | None
     frame: str
@@ -132,20 +143,31 @@ class RecallResult(Result):
     decision_id: DecisionId | None
     """None when the recall was not recorded."""
     version: int
-    """The version the answer was computed at."""
+    """The version at which the answer was computed."""
     hour: float
-    """Active hours the answer was computed at."""
+    """The active hours at which the answer was computed."""
     digest: str
-    """Of the ordered ids and scores."""
+    """Digest of the ordered ids and scores."""
     policy_id: PolicyId
     retriever: str = "exact"
-    """How near vectors were found: ``exact``, by looking at all, or ``ann``, by an approximate
-    search, which may have missed some."""
+    """Method of vector search: ``exact``, over all vectors, or ``ann``, by an approximate search,
+    which may have missed some."""
+    answerable: float | None = None
+    """Calibrated probability that memory answers the question, by its best blocks, returned or not;
+    None without a question, and by recipes before ``recall-3``."""
+    verdict: str = ""
+    """``yes``, ``weak`` or ``no``: what ``answerable`` means by the policy; "" where it is None."""
+    superseded: tuple[Replacement, ...] = ()
+    """What the returned blocks took the place of."""
+    contradictions: tuple[ContradictedPair, ...] = ()
+    """What contradicts the returned blocks, returned or not."""
+    waiting: int = 0
+    """Number of blocks that were learned by then and not yet promoted, which are not searched."""
     propensity: float = 1.0
-    """How probable this answer was; below 1 only where chance had a say (``explore``)."""
+    """Probability of this answer; below 1 only with exploration (``explore``)."""
     warnings: tuple[str, ...] = ()
     suggested_connections: tuple[SuggestedConnection, ...] = ()
-    """The surest first; empty unless asked for with ``suggest=True``."""
+    """Highest confidence first; empty unless requested with ``suggest=True``."""
 
     @property
     def block_ids(self) -> tuple[BlockId, ...]:
@@ -160,19 +182,57 @@ class RecallResult(Result):
     def summary(self) -> str:
         ids = ", ".join(short(block) for block in self.block_ids)
         how = " by approximate search" if self.retriever == "ann" else ""
-        return f"Recalled {plural(len(self.blocks), 'block')}{how}{': ' + ids if ids else ''}."
+        doubt = ", none of which seems to bear on the question" if self.verdict == "no" else ""
+        found = plural(len(self.blocks), "block")
+        waiting = f" {plural(self.waiting, 'block')} not yet promoted." if self.waiting else ""
+        return f"Recalled {found}{how}{doubt if ids else ''}{': ' + ids if ids else ''}.{waiting}"
+
+
+@frozen(kw_only=True, str=False)
+class CalibrateResult(Result):
+    """Probabilities fitted to the outcomes of a space, and the policy that holds them."""
+
+    policy_id: PolicyId
+    """The policy now in force."""
+    before_id: PolicyId
+    """The one before; the same if the fit changed nothing."""
+    useful: int
+    """Returned blocks that were judged useful."""
+    useless: int
+    """Returned blocks that were judged useless."""
+    decisions: int
+    """Recalls that these were returned by."""
+    slope: float
+    """Factor of the log-odds that are shipped; below 1 their probabilities are too sure here."""
+    shift: float
+    """Added to them; below 0 their probabilities are too high here."""
+    answerable_fitted: bool
+    """Whether ``answerable`` was fitted too; else it stays what it was."""
+    log_loss_before: float
+    """Mean log loss of the probabilities on these judgments, by the policy before."""
+    log_loss_after: float
+
+    @property
+    def summary(self) -> str:
+        judged = f"{plural(self.useful + self.useless, 'judged block')}, {self.useful} useful"
+        if self.policy_id == self.before_id:
+            return f"Probabilities are as {judged} say: nothing was changed."
+        return (
+            f"Adopted {self.policy_id}, calibrated to {judged}: "
+            f"log loss {self.log_loss_before:.3f} to {self.log_loss_after:.3f}."
+        )
 
 
 @frozen(kw_only=True, str=False)
 class Difference(Result):
-    """What became of one block where a replay and its record part."""
+    """One block in which a replay differs from its record."""
 
     block_id: BlockId
     change: str
     """``entered``, ``left``, ``moved``, ``score`` (same place, other score) or ``signals`` (same
     score, made of other signals)."""
     recorded_rank: int | None
-    """From 1; None: the record has not got it."""
+    """From 1; None if it is not in the record."""
     recorded_score: float | None
     replayed_rank: int | None
     replayed_score: float | None
@@ -186,11 +246,11 @@ class Difference(Result):
 
 @frozen(kw_only=True, str=False)
 class ReplayResult(Result):
-    """What came of computing a past decision again."""
+    """Result of computing a past decision again."""
 
     decision_id: DecisionId
     outcome: str
-    """``reproduced``, ``differs``, or ``sealed`` where words it could see are erased since."""
+    """``reproduced``, ``differs``, or ``sealed`` if text it could see was erased since."""
     version: int
     hour: float
     recorded_digest: str
@@ -200,12 +260,12 @@ class ReplayResult(Result):
     """Whether the stored signals add up to the stored scores and digest."""
     differences: tuple[Difference, ...] = ()
     cause: str | None = None
-    """In a sentence; None where it was reproduced."""
+    """The cause in a sentence; None if it was reproduced."""
     suspect: str | None = None
-    """What the cause comes down to where it differs: ``policy`` or ``embedder`` (the view has
-    another one than the record names), ``record`` (what is stored does not agree with itself), or
-    ``state`` (it does, so what it read must read otherwise today: by another release's fold or
-    recipe, or by a log that was written over)."""
+    """Category of the cause if it differs: ``policy`` or ``embedder`` (the view has another one
+    than the record names), ``record`` (the stored values are not consistent), or ``state`` (they
+    are, so the state that it read must be different today: because of another release's projections
+    or recipe, or a log that was overwritten)."""
     recall: RecallResult | None = None
     """The answer as computed again; None when sealed."""
 

@@ -1,4 +1,4 @@
-"""What ``deep_reference`` answers."""
+"""Results of ``deep_reference``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import frozen
 
-from mnemic.kernel.identity import BlockId, CompositionId, short
+from mnemic.kernel.model.identity import BlockId, CompositionId, short
 from mnemic.kernel.results.shape import Result, plural
 
 _CLIENT_INTENTS = {
@@ -20,19 +20,19 @@ _CLIENT_INTENTS = {
 
 @frozen(kw_only=True, str=False)
 class ReferencedBlock(Result):
-    """One memory as evidence."""
+    """One block as evidence."""
 
     id: BlockId
     preview: str
-    """At most 200 characters of it, on one line; of the recommended one 300."""
+    """At most 200 characters of its text, on one line; 300 for the recommended one."""
     role: str
     """``primary``, ``supporting``, ``contradicting``, ``superseded`` or ``related``."""
     relevance: float
-    """To the question, [0, 1]."""
+    """Relevance to the question, [0, 1]."""
     trust: float
     """[0, 1]; never more than its zone allows."""
     weight: float
-    """.5 relevance + .2 trust + .3 of the question's terms that it has."""
+    """.5 relevance + .2 trust + .3 times the share of the question's terms that it has."""
     created_at: str | None = None
     """ISO 8601, UTC."""
 
@@ -57,15 +57,15 @@ class Contradiction(Result):
     """Two memories that cannot both be true."""
 
     stronger: ReferencedBlock
-    """The more trusted, of equals the newer one."""
+    """The more trusted one; if equal, the newer one."""
     weaker: ReferencedBlock
     kind: str
     """``edge``, ``judged``, ``amount``, ``date``, ``value``, ``order``, ``replaced``, ``opposite``
     or ``negation``."""
     detail: str
-    """What stands against what."""
+    """The two conflicting statements."""
     topic_overlap: float
-    """Terms that both hold, as a share of the shorter one's."""
+    """Terms that both contain, as a share of the shorter one's."""
 
     @property
     def summary(self) -> str:
@@ -82,7 +82,7 @@ class Contradiction(Result):
 
 @frozen(kw_only=True, str=False)
 class ClaimConflict(Result):
-    """A memory that speaks against what the question claims."""
+    """A memory that contradicts a claim in the question."""
 
     block: ReferencedBlock
     kind: str
@@ -115,7 +115,7 @@ class Superseded(Result):
 
 @frozen(kw_only=True, str=False)
 class DeepReference(Result):
-    """What memory holds about a question, weighed."""
+    """Weighed evidence in memory about a question."""
 
     query: str
     intent: str
@@ -124,35 +124,35 @@ class DeepReference(Result):
     """``no_memories``, ``no_evidence``, ``partial_evidence``, ``resolved``,
     ``contradictions_found`` or ``claim_contradicts_memory``."""
     confidence: float
-    """[0, 1]: the primary's weight, more for company, less for every contradiction."""
+    """[0, 1]: the primary's weight, raised by supporting evidence, lowered by contradictions."""
     guidance: str
-    """What to do with it, in a sentence or two."""
+    """How to use the result, in a sentence or two."""
     reasoning: str
-    """How it came about, line by line."""
+    """How the result was derived, line by line."""
     recommended: ReferencedBlock | None = None
-    """The primary, as far as there is one."""
+    """The primary, if there is one."""
     evidence: tuple[ReferencedBlock, ...] = ()
     """At most 10, the primary first."""
     contradictions: tuple[Contradiction, ...] = ()
     claim_conflicts: tuple[ClaimConflict, ...] = ()
     superseded: tuple[Superseded, ...] = ()
     evolution: tuple[ReferencedBlock, ...] = ()
-    """The evidence from old to new, at most 15; a timeline or a comparison asks for it."""
+    """The evidence from old to new, at most 15; only for a timeline or a comparison."""
     memories_analyzed: int
     activation_expanded: int
-    """How many of them an edge brought along."""
+    """Number of memories that were found through an edge."""
     composition_id: CompositionId | None = None
     """None unless it was recorded."""
     composition_write_status: str
-    """``persisted``, ``skipped_empty`` without evidence, ``failed``, or ``not_recorded`` where
-    nobody asked for it."""
+    """``persisted``, ``skipped_empty`` without evidence, ``failed``, or ``not_recorded`` if
+    recording was not requested."""
     version: int
-    """At which it was computed."""
+    """Version at which it was computed."""
     hour: float
 
     @property
     def summary(self) -> str:
-        lead = "" if self.recommended is None else f"; lean on {short(self.recommended.id)}"
+        lead = "" if self.recommended is None else f"; recommended {short(self.recommended.id)}"
         return (
             f"{self.status} ({self.confidence:.2f}): {plural(len(self.evidence), 'block')}, "
             f"{plural(len(self.contradictions), 'contradiction')}, "

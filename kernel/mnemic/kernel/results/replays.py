@@ -1,16 +1,17 @@
-"""What came of computing every past decision again."""
+"""Results of computing past decisions again: as they were, and with other inputs."""
 
 from __future__ import annotations
 
 from attrs import frozen
 
-from mnemic.kernel.results.recalls import ReplayResult
+from mnemic.kernel.model.identity import BlockId, DecisionId, short
+from mnemic.kernel.results.recalls import RecallResult, ReplayResult
 from mnemic.kernel.results.shape import Result, plural
 
 
 @frozen(kw_only=True, str=False)
 class SuspectCount(Result):
-    """How many decisions part from their record for one reason."""
+    """Number of decisions that differ from their record for one reason."""
 
     suspect: str
     """As ``ReplayResult.suspect``."""
@@ -23,26 +24,26 @@ class SuspectCount(Result):
 
 @frozen(kw_only=True, str=False)
 class ReplaySummary(Result):
-    """Every decision of a stretch of the log, computed again and compared with its record."""
+    """Result of computing every decision of a log range again and comparing it with its record."""
 
     decisions: int
     reproduced: int
     differs: int
     sealed: int
-    """Saw words that are erased since: only the stored signals can be checked."""
+    """Decisions that read text erased since: only the stored signals can be checked."""
     retired: int
-    """Made by a recipe or a token counter that is not at hand: nothing can be said of them."""
+    """Decisions by a recipe or a token counter that is not available: they cannot be checked."""
     first_version: int | None
-    """Of the decisions; None where there are none."""
+    """Version of the first decision; None if there are none."""
     last_version: int | None
     suspects: tuple[SuspectCount, ...] = ()
-    """Why decisions part from their records, the most frequent first."""
+    """Reasons why decisions differ from their records, the most frequent first."""
     differences: tuple[ReplayResult, ...] = ()
     """The first decisions that differ, at most 10, block by block."""
 
     @property
     def is_exact(self) -> bool:
-        """Whether no decision comes out otherwise than it was recorded."""
+        """Whether no decision differs from its record."""
         return self.differs == 0
 
     @property
@@ -60,3 +61,99 @@ class ReplaySummary(Result):
             if count
         ]
         return ", ".join(counted) + "."
+
+
+@frozen(kw_only=True, str=False)
+class Shift(Result):
+    """Contribution of one signal to a score, or of one part to a match, before and after."""
+
+    name: str
+    before: float
+    after: float
+    delta: float
+    """After minus before."""
+    apart: float
+    """*delta* minus the mean delta of all blocks of both answers: a shift that all blocks share
+    changes no rank."""
+
+    @property
+    def summary(self) -> str:
+        return f"{self.name} {self.apart:+.3f}"
+
+
+@frozen(kw_only=True, str=False)
+class Move(Result):
+    """The change in rank of one block, and the signal that caused it."""
+
+    block_id: BlockId
+    content: str
+    change: str
+    """``entered``, ``left``, ``moved`` or ``stayed``."""
+    rank_before: int | None
+    """Its rank in the answer, from 1; None: not in it."""
+    rank_after: int | None
+    score_before: float | None
+    """Also of a block that was scored and not returned; None: it was no candidate."""
+    score_after: float | None
+    shifts: tuple[Shift, ...] = ()
+    """By signal, largest *apart* first; empty if it was scored on one side only."""
+    parts: tuple[Shift, ...] = ()
+    """The same by part of the strength of its match."""
+    cause: str
+    """What moved it, in half a line."""
+
+    @property
+    def summary(self) -> str:
+        ranks = (self.rank_before, self.rank_after)
+        places = " to ".join(f"#{rank}" for rank in dict.fromkeys(ranks) if rank is not None)
+        return f"{short(self.block_id)} {self.change} {places}: {self.cause}"
+
+
+@frozen(kw_only=True, str=False)
+class WhatIf(Result):
+    """A past decision compared with the answer under another policy, query, frame or size.
+
+    Both are computed on the same past state. How that state would have developed under the other
+    policy, with other blocks used, scored and connected since, cannot be determined.
+    """
+
+    decision_id: DecisionId
+    version: int
+    """The version the decision read."""
+    hour: float
+    supposed: tuple[str, ...]
+    """The changed inputs, out of ``policy``, ``query``, ``frame`` and ``top_k``."""
+    recorded: RecallResult
+    """The recorded answer."""
+    answer: RecallResult
+    """The answer under the changed inputs; it has no decision id."""
+    moves: tuple[Move, ...]
+    """Every block of either answer, by rank after, then by rank before."""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def entered(self) -> tuple[BlockId, ...]:
+        """Blocks that only the supposed answer has."""
+        return self._those("entered")
+
+    @property
+    def left(self) -> tuple[BlockId, ...]:
+        """Blocks that only the recorded answer has."""
+        return self._those("left")
+
+    @property
+    def moved(self) -> tuple[BlockId, ...]:
+        """Blocks of both answers whose ranks differ."""
+        return self._those("moved")
+
+    def _those(self, change: str) -> tuple[BlockId, ...]:
+        return tuple(move.block_id for move in self.moves if move.change == change)
+
+    @property
+    def summary(self) -> str:
+        head = f"{self.decision_id} with another {' and '.join(self.supposed)}"
+        changes = [move for move in self.moves if move.change != "stayed"]
+        if not changes:
+            return f"{head}: the same {plural(len(self.moves), 'block')} in the same order."
+        counts = f"{len(self.entered)} entered, {len(self.left)} left, {len(self.moved)} moved"
+        return f"{head}: {counts}; {changes[0].summary}."

@@ -1,4 +1,4 @@
-"""The shape that all results share."""
+"""Base class and helpers of all results."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any, Final
 import attrs
 from attrs import frozen
 
-from mnemic.kernel.arithmetic import NANO
+from mnemic.kernel.numeric.arithmetic import NANO
 
 PLAIN: Final = frozenset({str, int, float, bool, type(None)})
-"""Types of what stands in most fields, and is as plain as it can be."""
+"""Types of most field values, which need no conversion."""
 
 
 def unit(nano_units: int) -> float:
-    """Return nano-units as the number they stand for."""
+    """Return nano-units as a number."""
     return nano_units / NANO
 
 
 def _plain(value: Any) -> Any:
-    """Return *value* with every result, tuple and mapping in it made plain."""
-    if type(value) in PLAIN:  # asked first: a recall has some thousand values
+    """Return *value* with every result, tuple and mapping in it converted to plain values."""
+    if type(value) in PLAIN:  # checked first: a recall has some thousand values
         return value
     if isinstance(value, Result):
         return value.to_dict()

@@ -1,10 +1,11 @@
-"""What a space says of itself: sessions, history, status, soundness."""
+"""Results about a space: sessions, history, status, verification and checkpoints."""
 
 from __future__ import annotations
 
 from attrs import frozen
 
-from mnemic.kernel.identity import PolicyId, SessionId, short
+from mnemic.kernel.model.identity import PolicyId, SessionId, short
+from mnemic.kernel.results.blocks import ContradictedPair, Replacement
 from mnemic.kernel.results.shape import Result, plural
 
 
@@ -14,7 +15,11 @@ class SessionResult(Result):
     action: str
     """``started`` or ``ended``."""
     hour: float
-    """Active hours at that moment."""
+    """Active hours at that time."""
+    superseded: tuple[Replacement, ...] = ()
+    """What took the place of what since the session began; when it has ended."""
+    contradictions: tuple[ContradictedPair, ...] = ()
+    """Pairs that were linked as contradicting each other since the session began."""
 
     @property
     def summary(self) -> str:
@@ -22,8 +27,8 @@ class SessionResult(Result):
 
 
 @frozen(kw_only=True, str=False)
-class Moment(Result):
-    """One event behind something, for ``history`` and the log."""
+class LogEntry(Result):
+    """One event, as listed by ``history`` and the log."""
 
     version: int
     hour: float
@@ -42,18 +47,18 @@ class Moment(Result):
 
 @frozen(kw_only=True, str=False)
 class Search(Result):
-    """How near vectors are found just now."""
+    """Current state of vector search."""
 
     retriever: str
-    """What was asked for on opening: ``exact``, ``auto`` or ``ann``."""
+    """Method requested on opening: ``exact``, ``auto`` or ``ann``."""
     vectors: int = 0
-    """Of the embedder in force, those of archived blocks among them."""
+    """Number of vectors of the current embedder, including those of archived blocks."""
     graphs: int = 0
-    """How many are asked; 0: every vector is looked at."""
+    """Number of graphs in use; 0: every vector is compared."""
     covered: int = 0
-    """Vectors that a graph leads through; the others are looked at one by one."""
+    """Number of vectors in a graph; the others are compared one by one."""
     stored: int = 0
-    """Graphs that stand in files, asked or not."""
+    """Number of graphs stored in files, in use or not."""
     place: str = "process"
     """Where the vectors are held: in this ``process``, or on the ``server`` of the store."""
 
@@ -77,7 +82,7 @@ class Status(Result):
     version: int
     hour: float
     recorded_at: str | None = None
-    """Of the last event; ISO 8601, UTC."""
+    """Time of the last event; ISO 8601, UTC."""
     inbox: int = 0
     active: int = 0
     archived: int = 0
@@ -91,9 +96,9 @@ class Status(Result):
     frames: tuple[str, ...] = ()
     embedder: str | None = None
     search: Search | None = None
-    """None for views of the past, where every search is exact."""
+    """None for views of the past, in which every search is exact."""
     exact: bool = True
-    """Whether asking again gives the same answer: true for every view but the live one."""
+    """Whether the same query always gives the same answer: true for every view but the live one."""
     alerts: tuple[str, ...] = ()
 
     @property
@@ -107,7 +112,7 @@ class Status(Result):
 
 @frozen(kw_only=True, str=False)
 class Verification(Result):
-    """What a walk over the whole log found."""
+    """Result of verifying the whole log."""
 
     events: int
     head: str
@@ -123,3 +128,42 @@ class Verification(Result):
         if self.sound:
             return f"Sound: {plural(self.events, 'event')}, head {self.head[:16]}."
         return f"Damaged at version {self.first_bad_version}: {self.problem}"
+
+
+@frozen(kw_only=True, str=False)
+class Checkpoint(Result):
+    """One checkpoint file, and whether a space can be opened from it."""
+
+    name: str
+    """Name of the file in the checkpoint folder."""
+    state: str
+    """``valid``; ``torn``: differs from what was written; ``stale``: the log has diverged, or texts
+    were erased since; ``foreign``: of another log; ``other-fold``: of another release."""
+    version: int
+    """The last version included in it."""
+    hour: float | None = None
+    """Its active hour; None for a torn file."""
+    bytes: int = 0
+    """Size of the file."""
+    release: str | None = None
+    """The release that wrote it; None for a torn file."""
+    problem: str | None = None
+    """Why it is not valid."""
+
+    @property
+    def summary(self) -> str:
+        at = "" if self.hour is None else f" at {self.hour:.2f} active hours"
+        because = f": {self.problem}" if self.problem else ""
+        size = f"{self.bytes / 1e6:.2f} MB"
+        return f"{self.name}: {self.state}, version {self.version}{at}, {size}{because}."
+
+
+@frozen(kw_only=True, str=False)
+class DropCheckpointsResult(Result):
+    """Result of dropping checkpoints."""
+
+    dropped: int
+
+    @property
+    def summary(self) -> str:
+        return f"Dropped {plural(self.dropped, 'checkpoint')}; opening replays the whole log again."

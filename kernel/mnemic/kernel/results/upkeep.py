@@ -1,10 +1,10 @@
-"""What feedback and sweeps answer."""
+"""Results of outcomes and sweeps."""
 
 from __future__ import annotations
 
 from attrs import frozen
 
-from mnemic.kernel.identity import BlockId
+from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.results.edges import DisplacedEdge
 from mnemic.kernel.results.shape import Refusal, Result, plural
 
@@ -37,7 +37,7 @@ class OutcomeResult(Result):
 
 
 ESCALATION = 0.25
-"""Share of the graph that may go in one sweep before the summary warns. Source: seed 004."""
+"""Share of the edges removed in one sweep above which the summary warns. Source: seed 004."""
 
 
 @frozen(kw_only=True, str=False)

@@ -1,1 +1,1 @@
-"""The frontier: what has never been put together and looks worth it."""
+"""The frontier: combinations of blocks that were never composed and look worthwhile."""

@@ -1,19 +1,19 @@
-"""Which pairs are worth a look: an inverted index over all that can tie two blocks.
+"""Candidate pairs: an inverted index over everything that can tie two blocks.
 
-Looking at every pair is out of the question (five thousand million of a hundred thousand blocks).
-A pair comes up when the two share something that few others have: a term, a tag, a block that both
-are tied to by a typed edge, or a form: a relation that both stand in alike, or two in a row. They
-come up too when they are tied themselves, and where the space is small, when their meaning lies
-close.
+Looking at every pair is infeasible (five thousand million for a hundred thousand blocks).
+A pair becomes a candidate when the two share something that few others have: a term, a tag, a block
+that both are tied to by a typed edge, or a form: a relation that both are part of in the same role,
+or two in a row. Pairs with an edge are candidates too, and where the space is small, pairs with a
+similar meaning.
 
 Rules of this module:
 
-1. What more than ``frontier_postings`` blocks share ties none of them. Of the rest the rarest ties
-   come first, until ``PAIRS_MAX`` are reached; ties of one frequency stand or fall together, so
-   what comes up depends on no order.
-2. A thing ties the more the fewer hold it: (ln((n+1)/held) / ln((n+1)/2))³, 1 when two of n blocks
-   do. The third power keeps many middling words from outweighing one rare one.
-3. Every array is a function of the view, made of whole numbers.
+1. A thing that more than ``frontier_postings`` blocks share ties none of them. Of the rest the
+   rarest ties come first, until ``PAIRS_MAX`` are reached; ties of one frequency are included or
+   excluded together, so the result depends on no order.
+2. A thing ties more strongly the fewer blocks hold it: (ln((n+1)/held) / ln((n+1)/2))³, 1 when two
+   of n blocks do. The third power keeps many middling words from outweighing one rare one.
+3. Every array is a function of the view, made of integers.
 
 Source: reference composed-graph 9.1; specs/frontier.toml, rule "tie".
 """
@@ -26,29 +26,29 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from mnemic.kernel.arithmetic import NANO, ln, nano
+from mnemic.kernel.model.blocks import ACTIVE
+from mnemic.kernel.numeric.arithmetic import NANO, ln, nano
 from mnemic.kernel.policy import Policy
-from mnemic.kernel.reading import ACTIVE
 from mnemic.projections.frontier.structure import MUTUAL, UNTYPED
-from mnemic.projections.views import View
-from mnemic.projections.where import unexpired
+from mnemic.projections.retrieval.filters import unexpired
+from mnemic.projections.view import View
 
 Ints = NDArray[np.int64]
 
 PAIRS_MAX: Final = 250_000
-"""Pairs that ties of one kind may bring up in a small space..."""
+"""Maximum number of pairs from ties of one kind in a small space..."""
 PAIRS_PER_BLOCK: Final = 8
 """...and in a large one, per block."""
 NEAR_MAX: Final = 4096
-"""Blocks up to which every cosine is looked at; beyond, those of pairs that come up otherwise,
-and a pair that lies close has an edge from its consolidation."""
+"""Maximum number of blocks for which every cosine is computed; beyond, only those of pairs that are
+candidates otherwise, and a pair with a high cosine has an edge from its consolidation."""
 
 
 class Holdings(NamedTuple):
-    """Who holds what, as two columns."""
+    """Which block holds which thing, as two columns."""
 
     holders: Ints
-    """Places of blocks."""
+    """Positions of blocks."""
     things: Ints
     """Numbers >= 0; a block holds a thing at most once."""
 
@@ -58,14 +58,14 @@ class Tied:
     """Pairs that share something of one kind, as columns."""
 
     keys: Ints
-    """Lower place times the number of blocks plus higher place; rising."""
+    """Lower position times the number of blocks plus higher position; ascending."""
     weights: Ints
     """Nano-units."""
 
 
 @frozen(kw_only=True, eq=False)
 class Pairs:
-    """Pairs of places in a pool, each once, with what ties them. Weights are nano-units."""
+    """Pairs of positions in a pool, each once, with their ties. Weights are nano-units."""
 
     keys: Ints
     low: Ints
@@ -85,10 +85,10 @@ def pool(view: View) -> Ints:
 
 
 def pairs(view: View, numbers: Ints, tags: Ints) -> Pairs:
-    """Return every pair of *numbers* that is worth a look.
+    """Return every candidate pair of *numbers*.
 
     Args:
-        view: Where to look.
+        view: The view to search.
         numbers: A pool.
         tags: Their tags, as `tag_table` returns them.
     """
@@ -119,7 +119,7 @@ def pairs(view: View, numbers: Ints, tags: Ints) -> Pairs:
 
 
 def tag_table(view: View, numbers: Ints) -> tuple[Ints, tuple[str, ...]]:
-    """Return the tags of blocks, a row of tag numbers each, filled up with -1; and all tags."""
+    """Return the tags of blocks, a row of tag numbers each, padded with -1; and all tags."""
     catalogue = view.state.catalogue
     sets, place = np.unique(view.life.column("tags", numbers), return_inverse=True)
     known: dict[str, int] = {}
@@ -134,12 +134,12 @@ def tag_table(view: View, numbers: Ints) -> tuple[Ints, tuple[str, ...]]:
 
 
 def tied(held: Holdings, *, count: int, policy: Policy) -> Tied:
-    """Return the pairs of holders that share a thing, and how much that ties them.
+    """Return the pairs of holders that share a thing, and the strength of the tie.
 
     Args:
-        held: Who holds what.
-        count: Blocks of the pool.
-        policy: How many may hold it.
+        held: Which block holds which thing.
+        count: Number of blocks in the pool.
+        policy: Limits the number of holders of a thing.
     """
     order = np.lexsort((held.holders, held.things))
     holders, things = held.holders[order], held.things[order]
@@ -157,7 +157,7 @@ def tied(held: Holdings, *, count: int, policy: Policy) -> Tied:
 
 
 def _summed(keys: Ints, weights: Ints) -> Tied:
-    """Return keys rising, each once, with the sum of its weights."""
+    """Return the distinct keys, ascending, with the sum of the weights of each."""
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     first = np.flatnonzero(np.diff(keys, prepend=-1))
@@ -167,20 +167,20 @@ def _summed(keys: Ints, weights: Ints) -> Tied:
 
 
 def frequency_weights(last: int, count: int) -> Ints:
-    """Return what a thing ties by how many hold it, from 0 to *last*, nano-units."""
+    """Return the tie strength of a thing by its number of holders, from 0 to *last*, nano-units."""
     whole = ln((max(count, 2) + 1) / 2.0)
     shares = [max(0.0, ln((count + 1) / held) / whole) for held in range(2, last + 1)]
     return np.array([0, 0, *(nano(each * each * each) for each in shares)], dtype=np.int64)
 
 
 def _distinct(keys: Ints) -> Ints:
-    """Return keys rising, each once. Sorting beats numpy's table of hashes here five to one."""
+    """Return the distinct keys, ascending. Sorting beats numpy's hash table five to one here."""
     keys = np.sort(keys)
     return keys[np.flatnonzero(np.diff(keys, prepend=-1))]
 
 
 def _last_frequency(sizes: Ints, count: int, policy: Policy) -> int:
-    """Return how many may hold a thing so that all pairs stay within bounds."""
+    """Return the maximum number of holders for which the number of pairs stays within bounds."""
     most = policy.frontier_postings
     things = np.bincount(sizes, minlength=most + 1)[: most + 1].astype(np.int64)
     each = np.arange(most + 1, dtype=np.int64)
@@ -199,13 +199,13 @@ def _terms(view: View, numbers: Ints) -> Holdings:
 
 @frozen(kw_only=True, eq=False)
 class _Edges:
-    """Edges within a pool, as columns of places."""
+    """Edges within a pool, as columns of positions."""
 
     low: Ints
     high: Ints
     relation: Ints
     forward: NDArray[np.bool_]
-    """Whether it points from the lower place to the higher."""
+    """Whether it points from the lower position to the higher."""
     typed: NDArray[np.bool_]
     mutual: NDArray[np.bool_]
     """Whether its relation has no direction."""
@@ -218,14 +218,14 @@ class _Edges:
 
 
 def _edges(view: View, numbers: Ints) -> _Edges:
-    graph, standing = view.state.graph, view.pairs()
+    graph, linked = view.state.graph, view.pairs()
     place_of = np.full(len(view.state.catalogue.ids), -1, dtype=np.int64)
     place_of[numbers] = np.arange(len(numbers))
-    low, high = place_of[graph.low[standing]], place_of[graph.high[standing]]
+    low, high = place_of[graph.low[linked]], place_of[graph.high[linked]]
     inside = (low >= 0) & (high >= 0)
-    standing, low, high = standing[inside], low[inside], high[inside]
-    relation = view.edge_rows.column("relation", standing)
-    source = place_of[view.edge_rows.column("source", standing)]
+    linked, low, high = linked[inside], low[inside], high[inside]
+    relation = view.edge_rows.column("relation", linked)
+    source = place_of[view.edge_rows.column("source", linked)]
     return _Edges(
         low=low,
         high=high,
@@ -243,9 +243,9 @@ def _paths(typed: _Edges) -> Holdings:
 
 
 def _forms(view: View, typed: _Edges, count: int) -> Holdings:
-    """Return which block stands in which form: one step along a typed edge, or two.
+    """Return which block is part of which form: one step along a typed edge, or two.
 
-    A step is a relation and the way it points. Forms are numbered by the steps in them.
+    A step is a relation and its direction. Forms are numbered by the steps in them.
     """
     steps = 2 * len(view.state.graph.relations.words)
     outward = typed.forward | typed.mutual
@@ -256,7 +256,7 @@ def _forms(view: View, typed: _Edges, count: int) -> Holdings:
     origin, end, step = origin[order], end[order], step[order]
     starts = np.searchsorted(origin, np.arange(count + 1))
     onward = starts[end + 1] - starts[end]
-    onward[onward > view.policy.frontier_postings] = 0  # a hub leads everywhere
+    onward[onward > view.policy.frontier_postings] = 0  # a hub is connected to everything
     first = np.repeat(np.arange(len(origin)), onward)
     within = np.arange(len(first)) - np.repeat(np.cumsum(onward) - onward, onward)
     second = starts[end[first]] + within

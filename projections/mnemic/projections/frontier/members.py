@@ -1,4 +1,4 @@
-"""The blocks that a frontier may put together, as columns."""
+"""The blocks that a frontier may combine, as columns."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from mnemic.kernel.identity import BlockId
+from mnemic.kernel.model.identity import BlockId
 from mnemic.projections.frontier import candidates, zones
-from mnemic.projections.frontier.past import Past
+from mnemic.projections.frontier.history import LedgerHistory
 from mnemic.projections.frontier.terms import is_boundary, passes
 from mnemic.projections.frontier.zones import Trust
-from mnemic.projections.views import View
+from mnemic.projections.view import View
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -21,35 +21,35 @@ Mask = NDArray[np.bool_]
 
 @frozen(kw_only=True, eq=False)
 class Blocks:
-    """The blocks that may be composed, as columns; a place in them is how pairs name a block."""
+    """The blocks that may be composed, as columns; pairs refer to a block by its position."""
 
     numbers: Ints
     ids: list[BlockId]
     id_rank: Ints
-    """Place of each in the order of ids."""
+    """Rank of each in the order of ids."""
     tags: list[tuple[str, ...]]
     table: Ints
-    """The same as a row of numbers each, filled up with -1."""
+    """The tags as a row of numbers each, padded with -1."""
     boundaries: Ints
     """The same, of boundary tags alone."""
     category: Ints
     wanted: Mask
-    """Who passes the tag filter."""
+    """Which blocks pass the tag filter."""
     trust: Trust
     good: Ints
-    """Evidence for each, nano-units."""
+    """Positive evidence for each, nano-units."""
     bad: Ints
     degree: Ints
-    """Compositions that used each up."""
+    """Number of compositions that used up a pair of each."""
 
 
-def members(view: View, ledger: Past, wanted: Sequence[str]) -> Blocks:
+def members(view: View, ledger: LedgerHistory, wanted: Sequence[str]) -> Blocks:
     """Return the blocks of a view that may be composed.
 
     Args:
-        view: Where to look.
-        ledger: What the ledger of it says.
-        wanted: A tag filter; none: everything passes.
+        view: The view to read.
+        ledger: Its ledger history.
+        wanted: A tag filter; empty: everything passes.
     """
     numbers = candidates.pool(view)
     each: list[int] = numbers.tolist()
@@ -85,7 +85,7 @@ def members(view: View, ledger: Past, wanted: Sequence[str]) -> Blocks:
 
 
 def _boundaries(table: Ints, names: Sequence[str]) -> Ints:
-    """Return a table of tags with those alone that mark a boundary, as narrow as it gets."""
+    """Return the table of tags reduced to boundary tags, as narrow as possible."""
     marks = np.array([*(is_boundary(name) for name in names), False], dtype=np.bool_)
     kept = np.where(marks[table], table, -1)
     widest = int((kept >= 0).sum(axis=1).max(initial=0))

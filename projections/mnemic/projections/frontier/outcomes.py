@@ -1,4 +1,4 @@
-"""What labels say of the next composition, as mode ``classic`` reads them: a set, without weight.
+"""Score adjustments by labels in mode ``classic``: labels are a set, without weights.
 
 Source: reference composed-graph section 2; specs/ledger.toml, rules "adjustment" and "signal".
 """
@@ -23,12 +23,12 @@ CLOSED: Final = frozenset(
         "expired_lane",
     }
 )
-"""Labels after which a signal speaks of a closed door."""
+"""Labels after which the signal is that of a closed composition."""
 DUPLICATE: Final = frozenset({"duplicate_risk", "closed_by_duplicate"})
 SUCCESS: Final = frozenset({"accepted", "helpful", "submitted", "user_promoted"})
 CLOSED_DOORS: Final = (CLOSED - {"user_demoted"}) | {"closed_by_duplicate"}
-"""Labels that put a composition among the closed doors of ``bounty_mode``: somebody's taste does
-not close one, a duplicate does."""
+"""Labels that put a composition into the closed lane of ``bounty_mode``: a user's demotion does
+not, a duplicate does."""
 
 ADJUSTMENTS: Final = {
     "accepted": 350_000_000,
@@ -41,19 +41,19 @@ ADJUSTMENTS: Final = {
     "closed_by_duplicate": -400_000_000,
     **dict.fromkeys(sorted(CLOSED - {"user_demoted"}), -450_000_000),
 }
-"""What each label adds to a score. Nano-units."""
+"""Score adjustment of each label. Nano-units."""
 ADJUSTMENT_MIN: Final = -800_000_000
 ADJUSTMENT_MAX: Final = 500_000_000
 
 
 def adjustment(labels: Iterable[str]) -> int:
-    """Return what labels add to the score of a candidate, each kind counted once. Nano-units."""
+    """Return the sum of the adjustments of labels, each kind counted once. Nano-units."""
     total = sum(ADJUSTMENTS.get(label, 0) for label in set(labels))
     return min(max(total, ADJUSTMENT_MIN), ADJUSTMENT_MAX)
 
 
 def signal(labels: Iterable[str]) -> str:
-    """Return the word that labels come to, for somebody who decides whether to try again."""
+    """Return the summary word for some labels, used to decide whether to try again."""
     said = set(labels)
     closed, duplicate, success = said & CLOSED, said & DUPLICATE, said & SUCCESS
     if (closed or duplicate) and success:

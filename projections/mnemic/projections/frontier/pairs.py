@@ -1,19 +1,19 @@
-"""The frontier in its default mode: pairs that were never composed, as a queue.
+"""The frontier in its default mode: a queue of pairs that were never composed.
 
     total = anchor + 0.25·bridge + 0.5·novelty + trust + adjustment
     score = min(total / all that a pair can reach, lowest zone ceiling of the two)
 
 * anchor       what ties the two and hardly any others: terms, tags, typed edges to one block, forms
-               of relation, an edge between them, a near meaning; each as far as it is rare (see
-               ``rarity``), and all of them as far as there is room: from the middle of the band of
-               cosines on the two say ever more the same, and from its end there is nothing to add
+               of relation, an edge between them, a near meaning; each by its rarity (see
+               ``rarity``), and the sum scaled by the room: from the middle of the band of
+               cosines on the two are ever more redundant, and from its end there is nothing to add
 * bridge       tag distance, other category, boundary tags, any shared term, any shared tag
 * novelty      mean of 1/(1 + compositions that used a block up)
 * trust        the least of zone ceiling times retrievability
-* adjustment   how compositions with either went: see ``past``
+* adjustment   how compositions with either went: see ``history``
 
-What falls below the floor before the adjustment is dropped, so outcomes order the queue and never
-hide from it. Every active block can come up, however old. Order: score, then total, then ids.
+Pairs below the floor before the adjustment are dropped, so outcomes order the queue and never
+remove from it. Every active block is considered, however old. Order: score, then total, then ids.
 
 Source: DOMAIN section 8, reference composed-graph 2.1; specs/frontier.toml, rules "frontier-*".
 """
@@ -27,7 +27,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from mnemic.kernel.arithmetic import (
+from mnemic.kernel.numeric.arithmetic import (
     NANO,
     nano,
     product_each,
@@ -37,10 +37,10 @@ from mnemic.kernel.arithmetic import (
 from mnemic.kernel.policy import Policy
 from mnemic.projections.frontier import candidates
 from mnemic.projections.frontier.candidates import Pairs
+from mnemic.projections.frontier.history import LedgerHistory, past
 from mnemic.projections.frontier.members import Blocks, members
-from mnemic.projections.frontier.past import Past, past
 from mnemic.projections.frontier.rarity import mutual_ranks, surprises
-from mnemic.projections.views import View
+from mnemic.projections.view import View
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -49,17 +49,17 @@ BRIDGE_WEIGHTS: Final = (300_000_000, 200_000_000, 250_000_000, 150_000_000, 100
 """Of tag distance, other categories, boundary tags, a shared term, a shared tag."""
 BOUNDARY_MAX: Final = 4
 ROWS_AT_ONCE: Final = 2**14
-"""Pairs whose tags are compared at a time: what a core's cache holds."""
+"""Number of pairs whose tags are compared at a time: what a core's cache holds."""
 UNKNOWN: Final = -2 * NANO
-"""Stands for the cosine of two blocks that have none."""
+"""Placeholder for the cosine of two blocks that have none."""
 
 
 @frozen(kw_only=True, eq=False)
 class Scored:
-    """Pairs of places with every component, as columns of nano-units."""
+    """Pairs of positions with every component, as columns of nano-units."""
 
     keys: Ints
-    """Rising: what a pair is found by."""
+    """Ascending; a pair is found by its key."""
     low: Ints
     high: Ints
     terms: Ints
@@ -69,9 +69,9 @@ class Scored:
     edges: Ints
     meaning: Ints
     room: Ints
-    """What two blocks leave each other to say."""
+    """How much two blocks differ enough to add to each other."""
     anchor: Ints
-    """The six ties, up to their most, as far as there is room."""
+    """The six ties, capped at their maximum, scaled by ``room``."""
     cosine: Ints
     bridge: Ints
     novelty: Ints
@@ -79,16 +79,16 @@ class Scored:
     adjustment: Ints
     total: Ints
     strength: Ints
-    """Total as a share of what a pair can reach."""
+    """Total as a share of the maximum of a pair."""
     cap: Ints
     score: Ints
     used_up: Mask
     redundant: Mask
-    """They say the same."""
+    """The two say the same."""
     tie: Mask
-    """They hold together: above the floor, not redundant, through the filter."""
+    """The two are tied: above the floor, not redundant, passing the filter."""
     candidate: Mask
-    """They hold together and were never composed."""
+    """The two are tied and were never composed."""
 
     def at(self, places: Ints) -> Scored:
         """Return some of the pairs, in the order of *places*."""
@@ -97,15 +97,15 @@ class Scored:
 
 @frozen(kw_only=True, eq=False)
 class Field:
-    """Everything that was looked at: blocks, the pairs among them, and the past."""
+    """Everything that was considered: blocks, the pairs among them, and the ledger history."""
 
     policy: Policy
     blocks: Blocks
-    past: Past
+    past: LedgerHistory
     scored: Scored
 
     def place(self, first: int, second: int) -> int | None:
-        """Return where two places stand among the pairs; None if they are not."""
+        """Return the index of the pair of two positions; None if it was not considered."""
         count = len(self.blocks.numbers)
         key = min(first, second) * count + max(first, second)
         found = int(np.searchsorted(self.scored.keys, key))
@@ -115,10 +115,10 @@ class Field:
 
 
 def field(view: View, *, tags: Sequence[str] = ()) -> Field:
-    """Return every pair of a view that is worth a look, scored.
+    """Return every candidate pair of a view, scored.
 
     Args:
-        view: Where to look.
+        view: The view to search.
         tags: One of the two must have one of these, or one in its namespace.
     """
     ledger = past(view)
@@ -145,7 +145,7 @@ def best(field: Field, among: Mask, limit: int) -> Ints:
 
 
 def reach(policy: Policy) -> int:
-    """Return the most that a pair can score in all, nano-units."""
+    """Return the maximum total of a pair, nano-units."""
     weights = (
         policy.frontier_anchor_max,
         policy.frontier_bridge,
@@ -157,13 +157,13 @@ def reach(policy: Policy) -> int:
 
 
 def tilts(good: Ints, bad: Ints, policy: Policy) -> Ints:
-    """Return ``past.tilt`` of many."""
+    """Return ``history.tilt`` of many."""
     leaning = share_each(np.abs(good - bad), good + bad + 2 * nano(policy.frontier_prior))
     return np.where(good >= bad, leaning, -leaning)
 
 
 def adjustments(leaning: Ints, policy: Policy) -> Ints:
-    """Return ``past.adjustment`` of many."""
+    """Return ``history.adjustment`` of many."""
     gain = product_each(np.maximum(leaning, 0), nano(policy.frontier_gain))
     return gain - product_each(np.maximum(-leaning, 0), nano(policy.frontier_loss))
 
@@ -171,7 +171,7 @@ def adjustments(leaning: Ints, policy: Policy) -> Ints:
 # --- pairs ----------------------------------------------------------------------------------
 
 
-def _scored(view: View, blocks: Blocks, ledger: Past, found: Pairs) -> Scored:
+def _scored(view: View, blocks: Blocks, ledger: LedgerHistory, found: Pairs) -> Scored:
     policy, low, high = view.policy, found.low, found.high
     cosine = _cosines(view, blocks.numbers, low, high)
     ties = _ties(found, cosine, len(blocks.numbers), policy)
@@ -228,7 +228,7 @@ def _cosines(view: View, numbers: Ints, low: Ints, high: Ints) -> Ints:
 
 
 def _ties(found: Pairs, cosine: Ints, count: int, policy: Policy) -> dict[str, Ints]:
-    """Return what each kind of tie is worth: its weight times how rare such a tie is."""
+    """Return the value of each kind of tie: its weight times the rarity of such a tie."""
     possible = count * (count - 1) // 2
     kinds = {
         "terms": (found.terms, policy.frontier_term),
@@ -245,7 +245,7 @@ def _ties(found: Pairs, cosine: Ints, count: int, policy: Policy) -> dict[str, I
 
 
 def _nearness(found: Pairs, cosine: Ints, policy: Policy) -> Ints:
-    """Return how near each pair is in meaning, for one that is near to many less."""
+    """Return how similar each pair is in meaning, less for one that is similar to many."""
     inside = np.flatnonzero(
         (cosine >= nano(policy.frontier_band_from)) & (cosine < nano(policy.frontier_band_to))
     )
@@ -256,9 +256,9 @@ def _nearness(found: Pairs, cosine: Ints, policy: Policy) -> Ints:
 
 
 def _room(cosine: Ints, policy: Policy) -> Ints:
-    """Return what two blocks leave each other to say.
+    """Return the room of two blocks, that is, how much they can add to each other.
 
-    All up to the middle of the band, nothing from its end.
+    Full up to the middle of the band, 0 from its end.
     """
     first, end = nano(policy.frontier_band_from), nano(policy.frontier_band_to)
     half = max(1, (end - first) // 2)
@@ -269,7 +269,7 @@ def _room(cosine: Ints, policy: Policy) -> Ints:
 def _bridge(blocks: Blocks, found: Pairs) -> Ints:
     low, high = found.low, found.high
     shared, either = _overlap(blocks.table, low, high)
-    # Two blocks without any tag are no distance apart.
+    # Two blocks without any tag have distance 0.
     apart = np.where(either > 0, NANO - share_each(shared, np.maximum(either, 1)), 0)
     _, boundaries = _overlap(blocks.boundaries, low, high)
     return weighted_each(
@@ -302,7 +302,7 @@ def _novelty(degree: Ints, other: Ints) -> Ints:
     return share_each(2 + degree + other, 2 * (1 + degree) * (1 + other))
 
 
-def _used_keys(numbers: Ints, ledger: Past) -> Ints:
+def _used_keys(numbers: Ints, ledger: LedgerHistory) -> Ints:
     """Return the keys of all pairs that were composed."""
     pairs = np.array(list(ledger.pairs) or np.empty((0, 2)), dtype=np.int64).reshape(-1, 2)
     pairs = pairs[np.isin(pairs, numbers).all(axis=1)]

@@ -1,4 +1,4 @@
-"""The frontier of a view as an answer."""
+"""The frontier of a view as a result object."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Final
 
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.results import Frontier
-from mnemic.projections.frontier import classic, pairs, sets
-from mnemic.projections.frontier.hindsight import hindsight
+from mnemic.projections.frontier import pairs, sets
+from mnemic.projections.frontier.calibration import calibration
+from mnemic.projections.frontier.classic import candidates as classic
 from mnemic.projections.frontier.pairs import Field
+from mnemic.projections.frontier.rendering import shown
 from mnemic.projections.frontier.sets import Candidate
-from mnemic.projections.frontier.showing import shown
-from mnemic.projections.views import View
+from mnemic.projections.view import View
 
 MODES: Final = ("default", "classic")
 ANY: Final = "any"
@@ -30,18 +31,18 @@ def frontier(
     size: int | str,
     until: View | None = None,
 ) -> Frontier:
-    """Return the best of what was never composed.
+    """Return the best combinations that were never composed.
 
     Args:
-        view: Where to look.
+        view: The view to search.
         mode: ``default`` or ``classic``.
-        tags: A member must have one of these, or one in its namespace; none: everything passes.
-        limit: Most candidates. Range: 1 to 1000.
+        tags: A member must have one of these, or one in its namespace; empty: everything passes.
+        limit: Maximum number of candidates. Range: 1 to 1000.
         size: 2, 3, 4 or ``any``.
-        until: Up to where hindsight may look; None: there is none.
+        until: Up to which view calibration may look; None: no calibration.
 
     Raises:
-        FieldRefused: An argument is none of what it should be.
+        FieldRefused: An argument is not valid.
     """
     wanted = _checked(mode, tags, limit, size)
     if mode == "classic":
@@ -58,7 +59,7 @@ def frontier(
         considered=len(field.scored.keys),
         candidates=tuple(shown(view, field, each) for each in found),
         empty_because=None if found else _emptiness(field, size),
-        hindsight=() if until is None else tuple(hindsight(field, view, until, found)[:limit]),
+        calibration=() if until is None else tuple(calibration(field, view, until, found)[:limit]),
     )
 
 
@@ -85,7 +86,7 @@ def _classic(view: View, tags: tuple[str, ...], limit: int) -> Frontier:
 
 
 def _emptiness(field: Field, size: int | str) -> str:
-    """Return why there is no candidate, in a word."""
+    """Return the reason why there is no candidate, in a word."""
     scored, smallest = field.scored, PAIR if size == ANY else int(size)
     fine = ~scored.redundant
     passing = field.blocks.wanted[scored.low] | field.blocks.wanted[scored.high]
@@ -100,10 +101,10 @@ def _emptiness(field: Field, size: int | str) -> str:
 
 
 def _checked(mode: object, tags: object, limit: object, size: object) -> tuple[str, ...]:
-    """Return the tags of a question that makes sense.
+    """Return the tags of a valid request.
 
     Raises:
-        FieldRefused: It does not.
+        FieldRefused: An argument is not valid.
     """
     if mode not in MODES:
         raise FieldRefused(f"mode must be one of {', '.join(MODES)}, got {mode!r}", field="mode")
@@ -112,7 +113,7 @@ def _checked(mode: object, tags: object, limit: object, size: object) -> tuple[s
     if size != ANY and (type(size) is not int or size not in sets.SIZES):
         raise FieldRefused(f"size must be 2, 3, 4 or 'any', got {size!r}", field="size")
     if mode == "classic" and size != PAIR:
-        raise FieldRefused("mode classic knows pairs alone", recovery="Leave size 2.", field="size")
+        raise FieldRefused("mode classic has pairs alone", recovery="Leave size 2.", field="size")
     given: object = (tags,) if isinstance(tags, str) else tags
     if not isinstance(given, list | tuple) or len(given) > TAGS_MAX:
         given = (None,)

@@ -1,13 +1,13 @@
-"""How rare a tie is: what few pairs have in common says more than what many have.
+"""Rarity of ties: a property shared by few pairs is more informative than a common one.
 
-A shared word, a shared tag and a near meaning cannot be added up as they are: in one space a rare
+A shared word, a shared tag and a near meaning cannot be added up directly: in one space a rare
 word ties a handful of pairs, in another every second one. So a tie counts by how few of all pairs
 are tied as strongly by its kind:
 
     surprise = (ln((P + 1) / rank) / ln(P + 1))³
 
 where P is how many pairs the blocks could form and the rank is how many are tied at least as
-strongly, this one included. The strongest tie of a kind reaches 1; what ties every pair, nearly 0.
+strongly, this one included. The strongest tie of a kind reaches 1; a tie of every pair is nearly 0.
 The third power keeps several middling ties from outweighing one that is rare.
 
 Source: specs/frontier.toml, rule "surprise".
@@ -18,17 +18,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.kernel.arithmetic import NANO, ln, ln_each, nano_each
+from mnemic.kernel.numeric.arithmetic import (
+    NANO,
+    ln,
+    ln_each,
+    nano_each,
+)
 
 Ints = NDArray[np.int64]
 
 
 def surprises(strengths: Ints, possible: int) -> Ints:
-    """Return how rare each tie of one kind is.
+    """Return the rarity of each tie of one kind.
 
     Args:
-        strengths: Of all pairs that came up, in any unit; 0 where the kind does not tie them.
-        possible: Pairs that the blocks at hand could form, at least as many as are tied.
+        strengths: Of all candidate pairs, in any unit; 0 where the kind does not tie them.
+        possible: Pairs that the given blocks could form, at least as many as are tied.
 
     Returns:
         Nano-units in [0, NANO].
@@ -44,12 +49,12 @@ def surprises(strengths: Ints, possible: int) -> Ints:
 
 
 def mutual_ranks(low: Ints, high: Ints, closeness: Ints) -> Ints:
-    """Return how near the ends of each pair are to each other among all that are near to either.
+    """Return the rank of each pair by closeness among all pairs with either end.
 
     Args:
         low: One end.
         high: The other.
-        closeness: How near they are. Range: [0, NANO].
+        closeness: Closeness of the ends. Range: [0, NANO].
 
     Returns:
         1 where each is the nearest of the other; else the worse of both ranks, equals sharing the

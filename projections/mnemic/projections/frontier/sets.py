@@ -1,23 +1,23 @@
 """Sets of up to four blocks that were never composed as a whole.
 
-Whatever holds a pair that was never composed was never composed either, so nearly every set is new,
-and listing them says nothing. Three kinds are worth a look:
+A set that contains a never composed pair was never composed either, so nearly every set is new,
+and listing them all is useless. Three kinds are candidates:
 
-* open    every pair of it was composed, the whole never: a simplex whose inside is empty. It is as
-          strong as the harmonic mean h of what its pairs weigh, so the weakest dominates, and
-          scores h / (1 + h), as far as it is new: times 1 - the greatest overlap with what was
-          composed.
+* open    every pair of it was composed, the whole never: a simplex whose inside is empty. Its
+          strength is the harmonic mean h of the weights of its pairs, so the weakest dominates, and
+          its score h / (1 + h), times its novelty: 1 - the greatest overlap with any
+          composition.
 * wedge   some of its pairs were composed.
 * cold    none was.
 
 Wedges and cold sets grow from the best pairs, one block at a time, in a bounded beam. Such a set
-holds together as far as the weakest tie of its best spanning tree, of ties that were never
+is as strong as the weakest tie of its best spanning tree, of ties that were never
 composed, and is worth more the more its members bring that the others do not:
 
     total = weakest tie · (1 + synergy bonus · mean of the members' own share)
 
-A member that brings less than ``frontier_marginal`` of its own does not belong. A pair has no
-bonus, so that for two blocks all of this is the score of ``pairs``.
+A set with a member whose own share is less than ``frontier_marginal`` is dropped. A pair has no
+bonus, so that for two blocks all of this equals the score of ``pairs``.
 
 Source: Benson et al., Simplicial closure and higher-order link prediction (2018); reference
 composed-graph 9.1; specs/frontier.toml, rules "closure", "sets-*".
@@ -33,25 +33,30 @@ from typing import Final
 
 from attrs import Factory, define, frozen
 
-from mnemic.kernel.arithmetic import NANO, nano, product, share
-from mnemic.kernel.texts import BlockText
-from mnemic.projections import analysis
+from mnemic.kernel.model.texts import BlockText
+from mnemic.kernel.numeric.arithmetic import (
+    NANO,
+    nano,
+    product,
+    share,
+)
 from mnemic.projections.frontier import pairs, zones
 from mnemic.projections.frontier.pairs import Field, Mask
 from mnemic.projections.frontier.zones import Weakest
-from mnemic.projections.views import View
+from mnemic.projections.lexical import analysis
+from mnemic.projections.view import View
 
 SIZES: Final = (2, 3, 4)
 OPEN_PAIRS_MAX: Final = 1024
-"""Composed pairs from which open sets grow, the heaviest."""
+"""Maximum number of composed pairs from which open sets grow, the heaviest."""
 PARTNERS_MAX: Final = 16
-"""Blocks by which one member lets a set grow, its best partners."""
+"""Maximum number of partners by which one member extends a set, its best ones."""
 
 COMPONENTS: Final = (
     *("terms", "tags", "paths", "forms", "edges", "meaning"),
     *("room", "anchor", "bridge", "novelty", "trust", "adjustment"),
 )
-"""Of a pair. The first six and the room that they have make up the anchor."""
+"""Components of a pair. The first six and the room make up the anchor."""
 
 Places = tuple[int, ...]
 
@@ -61,13 +66,13 @@ class Candidate:
     """Blocks that were never composed as a whole. Numbers are nano-units."""
 
     places: Places
-    """In the order of their ids."""
+    """Positions in the order of ids."""
     kind: str
     """``pair``, ``open``, ``wedge`` or ``cold``."""
     total: int
-    """Of a pair or what grew from pairs, as `pairs` adds it up; of an open set, its closure."""
+    """For a pair or a set grown from pairs, the sum as in `pairs`; for an open set, its closure."""
     strength: int
-    """Total as a share of what it can reach."""
+    """Total as a share of its maximum."""
     score: int
     """Never above the ceiling of any member's zone."""
     weakest: Weakest
@@ -116,7 +121,7 @@ def ranked(field: Field, found: Iterable[Candidate]) -> list[Candidate]:
 
 
 def closure(weights: Sequence[int]) -> int:
-    """Return the harmonic mean of what the pairs of a set weigh, nano-units; 0 if one is 0."""
+    """Return the harmonic mean of the weights of a set's pairs, nano-units; 0 if one is 0."""
     if not weights or min(weights) <= 0:
         return 0
     mean = len(weights) / sum(Fraction(1, weight) for weight in weights)
@@ -148,7 +153,7 @@ def _open(field: Field, size: int) -> Iterator[Candidate]:
 
 
 def _composed(field: Field) -> dict[Places, int]:
-    """Return what every composed pair weighs, by places, the lower one first."""
+    """Return the weight of every composed pair, by positions, the lower one first."""
     place_of = {number: place for place, number in enumerate(field.blocks.numbers.tolist())}
     return {
         (place_of[a], place_of[b]): weight
@@ -188,16 +193,16 @@ class _Beam:
     _bags: dict[int, frozenset[str]] = Factory(dict)
 
     def grown(self, size: int) -> list[Candidate]:
-        """Return the sets of *size* that were never composed, and at best not even in part.
+        """Return the sets of *size* that were never composed, preferably not even in part.
 
-        What was never composed in part grows in a beam of its own: the strongest ties are those
-        that were composed first, and would leave it no room.
+        Sets without any composed pair grow in a beam of their own: the strongest ties are those
+        that were composed first, and would crowd them out.
         """
         scored = self.field.scored
         return [*self._grown(size, scored.tie), *self._grown(size, scored.candidate)]
 
     def _grown(self, size: int, ties: Mask) -> list[Candidate]:
-        """Return what grows along some of the pairs."""
+        """Return the sets grown along some of the pairs."""
         width = self.field.policy.frontier_beam
         scored = self.field.scored
         seeds = pairs.best(self.field, ties, width * width).tolist()
@@ -226,7 +231,7 @@ class _Beam:
         return [each for each in found if each.kind != "open" and self._is_new(each)]
 
     def weigh(self, places: Sequence[int]) -> Candidate | None:
-        """Return what a set is worth; None when it falls apart or a member adds nothing.
+        """Return the value of a set; None if it is not connected or a member adds nothing.
 
         Args:
             places: Three members or more, in any order.
@@ -258,8 +263,8 @@ class _Beam:
     def _weakest_tie(self, members: Places) -> int | None:
         """Return the least total along the best spanning tree; None without such a tree.
 
-        A pair that was composed holds nothing together: it would lend its strength to whatever
-        goes with either, and such sets would fill the queue.
+        A composed pair does not count as a tie: it would lend its strength to anything
+        combined with either, and such sets would fill the queue.
         """
         scored, ties = self.field.scored, []
         for a, b in combinations(members, 2):
@@ -280,7 +285,7 @@ class _Beam:
         return weakest if len(set(group.values())) == 1 else None
 
     def _own_shares(self, members: Places) -> list[int]:
-        """Return which part of what each member brings no other one does, nano-units."""
+        """Return which share of what each member brings no other member does, nano-units."""
         bags = [self._bag(member) for member in members]
         shares = []
         for place, bag in enumerate(bags):
@@ -312,7 +317,7 @@ class _Beam:
 
 
 def weigh(view: View, field: Field, places: Sequence[int]) -> Candidate | None:
-    """Return what one set of three or more is worth as a wedge or a cold set."""
+    """Return the value of one set of three or more as a wedge or a cold set."""
     return _Beam(view, field).weigh(places)
 
 

@@ -1,19 +1,19 @@
-"""Structural fit: whether two blocks stand alike in a web of relations, whatever they say.
+"""Structural fit: how alike the relations around two blocks are, whatever their texts say.
 
-What a block stands in is a bag of facts, read off the typed edges around it and nothing else:
+The structure of a block is a bag of facts, derived only from the typed edges around it:
 
 * each of its own edges, as relation and direction: ``supports>``
-* each path of two edges from it, by what the two are: ``supports> contradicts<``
+* each path of two edges from it, by both steps: ``supports> contradicts<``
 
-Fit is what two bags have in common over what they hold, 1 for the same web and 0 for nothing alike:
+Fit is the overlap of two bags relative to their sizes, 1 for the same structure and 0 for none:
 
     fit(a, b) = shared(a, b) / sqrt(shared(a, a) · shared(b, b))
 
-where ``shared`` adds up the smaller count of every fact, paths twice: two relations that hang
-together say more than two that do not. Words, tags and vectors have no part in it; they make
-surface similarity, which is told beside it. A block without a typed edge has no structure: no fit,
-rather than a fit of 0. ``similar`` and ``co_occurs`` are no types, they say how blocks look or how
-often they meet.
+where ``shared`` adds up the smaller count of every fact, paths twice: two connected relations are
+more informative than two separate ones. Words, tags and vectors have no part in it; they make
+surface similarity, which is reported separately. A block without a typed edge has no structure: no
+fit, rather than a fit of 0. ``similar`` and ``co_occurs`` are no types, they say how blocks look or
+how often they are returned together.
 
 Source: Gentner's structure mapping and MAC/FAC (reference composed-graph 9.2), cut down to paths of
 two; systematicity is the double weight. specs/frontier.toml, rules "structure" and "quadrant".
@@ -28,18 +28,19 @@ from typing import Final, TypeAlias
 import numpy as np
 from attrs import frozen
 
-from mnemic.kernel.arithmetic import NANO, product
-from mnemic.kernel.reading import ACTIVE, EdgeFacts
-from mnemic.kernel.scoring import jaccard
-from mnemic.kernel.texts import BlockText
-from mnemic.projections import analysis
-from mnemic.projections.views import View
+from mnemic.kernel.model.blocks import ACTIVE
+from mnemic.kernel.model.edges import EdgeFacts
+from mnemic.kernel.model.texts import BlockText
+from mnemic.kernel.numeric.arithmetic import NANO, product
+from mnemic.kernel.scoring.signals import jaccard
+from mnemic.projections.lexical import analysis
+from mnemic.projections.view import View
 
 UNTYPED: Final = frozenset({"similar", "co_occurs"})
 MUTUAL: Final = frozenset({"outcome"})
 """Typed relations without a direction."""
 FACTS_MAX: Final = 64
-"""Most different facts of one block; the rarest path tells no more beyond that."""
+"""Maximum number of different facts of one block; more rare paths add no information."""
 PATH_WEIGHT: Final = 2
 FIT_HIGH: Final = NANO // 2
 SURFACE_HIGH: Final = 450_000_000
@@ -49,13 +50,13 @@ Bag: TypeAlias = Counter[str]
 
 @frozen(kw_only=True)
 class Likeness:
-    """How two blocks compare, nano-units."""
+    """Comparison of two blocks, nano-units."""
 
     fit: int | None
-    """None where one of them has no structure."""
+    """None if one of them has no structure."""
     surface: int
     shared: tuple[str, ...] = ()
-    """The facts that both stand in, sorted."""
+    """The facts that both have, sorted."""
 
     @property
     def quadrant(self) -> str:
@@ -76,7 +77,7 @@ class Likeness:
 
 
 def facts(view: View, number: int) -> Bag:
-    """Return what a block stands in; nothing when it has no typed edge."""
+    """Return the facts of a block; empty when it has no typed edge."""
     bag: Bag = Counter()
     for edge in _typed(view, number):
         first, neighbour = _step(edge, number), edge.other(number)
@@ -105,22 +106,22 @@ def shared(a: Bag, b: Bag) -> int:
 
 @frozen(kw_only=True)
 class Looks:
-    """What a block looks like, apart from where it stands."""
+    """The surface features of a block, as opposed to its structure."""
 
     terms: frozenset[str]
     row: int
-    """Of its vector in the index, -1 without one."""
+    """Row of its vector in the index, -1 without one."""
 
 
 def looks(view: View, number: int) -> Looks:
-    """Return what a block looks like."""
+    """Return the surface features of a block."""
     text = view.text(number)
     terms = analysis.terms(text.content) if isinstance(text, BlockText) else ()
     return Looks(terms=frozenset(terms), row=view.life.get("vector", number))
 
 
 def surface(view: View, a: Looks, b: Looks) -> int:
-    """Return how alike two blocks look: the greater of their cosine and the overlap of terms."""
+    """Return the surface similarity of two blocks: the greater of cosine and overlap of terms."""
     overlap = jaccard(a.terms, b.terms)
     if min(a.row, b.row) < 0:
         return overlap
@@ -139,9 +140,9 @@ def compare(view: View, a: int, b: int) -> Likeness:
 
 
 def analogies(view: View, number: int, *, limit: int) -> list[tuple[int, Likeness]]:
-    """Return the active blocks that stand as *number* does and look otherwise, best first.
+    """Return the active blocks with a structure like that of *number* and another surface.
 
-    Ranked by fit · (1 - surface), ties by id.
+    Best first, ranked by fit · (1 - surface), ties by id.
     """
     mine, face = facts(view, number), looks(view, number)
     found: list[tuple[int, Likeness]] = []
@@ -160,7 +161,7 @@ def analogies(view: View, number: int, *, limit: int) -> list[tuple[int, Likenes
 
 
 def _structured(view: View) -> list[int]:
-    """Return the active blocks with a typed edge, rising."""
+    """Return the active blocks with a typed edge, ascending."""
     graph, pairs = view.state.graph, view.pairs()
     untyped = [graph.relations.known(name) for name in UNTYPED]
     pairs = pairs[~np.isin(view.edge_rows.column("relation", pairs), untyped)]
@@ -178,7 +179,7 @@ def _typed(view: View, number: int) -> list[EdgeFacts]:
 
 
 def _step(edge: EdgeFacts, number: int) -> str:
-    """Return an edge as one walks it from *number*: its relation and the way it points."""
+    """Return an edge as seen from *number*: its relation and direction."""
     if edge.relation in MUTUAL:
         return edge.relation
     return f"{edge.relation}{'>' if edge.source == number else '<'}"

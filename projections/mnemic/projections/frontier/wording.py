@@ -1,22 +1,22 @@
-"""What is said of a candidate pair: why it is one, and what to ask of it."""
+"""Texts for a candidate pair: the reason why it is listed, and a question about it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
-from mnemic.kernel.texts import BlockText
-from mnemic.projections.views import View
+from mnemic.kernel.model.texts import BlockText
+from mnemic.projections.view import View
 
 PREVIEW_BYTES: Final = 160
 ANCHOR_TERMS_SHOWN: Final = 4
 QUESTION_TERMS_SHOWN: Final = 3
 ALIKE: Final = "a similar meaning"
-"""What ties two blocks that share neither tag nor term."""
+"""Anchor of two blocks that share neither tag nor term."""
 
 
 def preview(view: View, number: int) -> str:
-    """Return how a block begins, on one line, in at most 160 bytes and three dots."""
+    """Return the beginning of a block, on one line, in at most 160 bytes and three dots."""
     text = view.text(number)
     line = text.content.replace("\n", " ") if isinstance(text, BlockText) else ""
     body = line.encode("utf-8", "surrogatepass")
@@ -26,7 +26,7 @@ def preview(view: View, number: int) -> str:
 
 
 def anchor(tags: Sequence[str], terms: Sequence[str]) -> str:
-    """Return what holds a pair together, in words."""
+    """Return what ties a pair together, in words."""
     parts = []
     if tags:
         parts.append(f"shared tags ({', '.join(tags)})")
@@ -36,7 +36,7 @@ def anchor(tags: Sequence[str], terms: Sequence[str]) -> str:
 
 
 def reason(categories: tuple[str, str], boundaries: Sequence[str], held_by: str) -> str:
-    """Return why a pair is worth a look.
+    """Return why a pair is listed.
 
     Args:
         categories: Of both.
@@ -51,12 +51,12 @@ def reason(categories: tuple[str, str], boundaries: Sequence[str], held_by: str)
 
 
 def question(categories: tuple[str, str], through: Sequence[str], terms: Sequence[str]) -> str:
-    """Return what to answer before doing anything with a pair; it is never empty.
+    """Return the question to answer before composing a pair; it is never empty.
 
     Args:
         categories: Of both.
         through: Boundary tags of either, or else shared tags.
-        terms: Shared terms, the most specific first; named where there are no such tags.
+        terms: Shared terms, the most specific first; used if there are no such tags.
     """
     named = ", ".join(through or terms[:QUESTION_TERMS_SHOWN]) or ALIKE
     one, other = categories

@@ -8,14 +8,9 @@ from typing import ClassVar
 
 import pytest
 
-from mnemic.kernel.decisions.learning import (
-    checked_content,
-    checked_name,
-    checked_tags,
-    unit_interval,
-)
 from mnemic.kernel.policy import DEFAULT
 from mnemic.kernel.ports import Analysis, Analyst, Passage
+from mnemic.kernel.validation import checked_content, checked_name, checked_tags, unit_interval
 
 ORDINARY = (
     Passage(content="I must never open the gate in a storm. #harbour", tags=("gate",)),
@@ -36,24 +31,24 @@ ODD = {
     "a long story": "Once upon a time there was a gate. " * 900,
     "a long line without an end": "w" * 30_000,
 }
-"""Content that a space accepts, and that a careless reader trips over."""
+"""Content that a space accepts, and that a careless analyst fails on."""
 
 
 class AnalystContract(ABC):
-    """What a promotion relies on when it asks somebody to read along.
+    """The guarantees of an analyst that promotions rely on.
 
-    Fill in ``analyst``; say ``repeats_itself = False`` of one that may say something else each
-    time. None of the promises is about wit: an analyst that finds nothing keeps them all.
+    Implement ``analyst``; set ``repeats_itself = False`` if it is not deterministic. The contract
+    does not require any quality: an analyst that finds nothing passes.
     """
 
     repeats_itself: ClassVar[bool] = True
-    """Whether the same passages have the same analyses again."""
+    """Whether the same passages always get the same analyses."""
 
     @abstractmethod
     def analyst(self) -> Analyst:
         """Return an analyst, ready for use."""
 
-    def test_its_name_can_stand_in_a_log(self) -> None:
+    def test_the_name_is_valid_in_a_log(self) -> None:
         name = self.analyst().name
         assert checked_name("name", name) == name
 
@@ -66,23 +61,23 @@ class AnalystContract(ABC):
     def test_an_ordinary_passage_is_analysed(self) -> None:
         assert None not in _asked(self.analyst(), ORDINARY)
 
-    def test_analyses_stand_in_the_order_of_the_passages(self) -> None:
+    def test_analyses_are_in_the_order_of_the_passages(self) -> None:
         if not self.repeats_itself:
-            pytest.skip("says something else each time, so its order cannot be seen")
+            pytest.skip("not deterministic, so its order cannot be checked")
         analyst = self.analyst()
         forwards = _asked(analyst, ORDINARY)
         assert _asked(analyst, ORDINARY[::-1]) == forwards[::-1]
         assert [_asked(analyst, [each])[0] for each in ORDINARY] == forwards
 
-    def test_what_it_said_it_says_again(self) -> None:
+    def test_repeated_passages_get_the_same_analyses(self) -> None:
         if not self.repeats_itself:
-            pytest.skip("says something else each time")
+            pytest.skip("not deterministic")
         first = self.analyst()
         assert (
             _asked(first, ORDINARY) == _asked(first, ORDINARY) == _asked(self.analyst(), ORDINARY)
         )
 
-    def test_what_it_says_of_ordinary_passages_keeps_the_limits(self) -> None:
+    def test_analyses_of_ordinary_passages_are_within_the_limits(self) -> None:
         for analysis in _asked(self.analyst(), ORDINARY):
             require_limits(analysis)
 
@@ -93,21 +88,21 @@ class AnalystContract(ABC):
         require_limits(analysis)
         assert None not in (before, after)
 
-    def test_what_never_fades_is_for_people_to_say(self) -> None:
+    def test_an_analyst_never_adds_constitutional_tags(self) -> None:
         passages = [Passage(content=text) for text in ODD.values()]
         tags = {tag for each in _asked(self.analyst(), passages) if each for tag in each.tags}
         assert "self/constitutional" not in tags
 
-    def test_the_passages_are_left_as_they_were(self) -> None:
+    def test_the_passages_are_not_modified(self) -> None:
         passages = list(ORDINARY)
         _asked(self.analyst(), passages)
         assert passages == [*ORDINARY]
 
 
 def require_limits(analysis: Analysis | None) -> None:
-    """Require of *analysis* what is required of a lesson, under the policy that spaces begin with.
+    """Check *analysis* like a lesson, under the initial policy of a space.
 
-    What breaks a limit is thrown away as a whole, so that a careless tag costs the summary too.
+    An analysis that exceeds a limit is discarded as a whole: an invalid tag costs the summary too.
     """
     if analysis is None:
         return

@@ -1,4 +1,4 @@
-"""What a store keeps when nobody says goodbye: kills, open handles, several writers at once."""
+"""Durability of a store: killed processes, open handles, and several concurrent writers."""
 
 # ruff: noqa: PLR2004 - expected values stand as they are
 
@@ -19,7 +19,12 @@ import pytest
 
 from mnemic.kernel.errors import VersionConflict
 from mnemic.kernel.ports import Log, Store
-from mnemic.specs.contracts.entries import answered, contents, payload, records
+from mnemic.specs.contracts.log_entries import (
+    answered,
+    contents,
+    payload,
+    records,
+)
 
 ACKNOWLEDGED_MIN = 12
 """Appends of a writer before it is killed."""
@@ -27,27 +32,27 @@ WRITERS = 4
 SHARE = 10
 """Appends of each of several writers."""
 PATIENCE_S = 20.0
-"""Longer than any store takes for a dozen appends, and the end of one that hangs."""
+"""Timeout for a hung store; longer than any store needs for a dozen appends."""
 
 
 class Durability(ABC):
-    """The part of `StoreContract` that is about handles, processes and their ends."""
+    """The part of `StoreContract` about handles and processes, and how they end."""
 
     persists: ClassVar[bool] = True
     """Whether a second call of ``store`` sees what the first one wrote."""
 
     @abstractmethod
     def store(self, tmp_path: Path) -> Store:
-        """Return a handle on the one store that is kept in *tmp_path*."""
+        """Return a handle to the store in *tmp_path*."""
 
     @pytest.fixture
     def kept(self, tmp_path: Path) -> Path:
         """Return the folder of a store that outlives its handles."""
         if not self.persists:
-            pytest.skip("this store lives as long as its object")
+            pytest.skip("this store is not persistent")
         return tmp_path
 
-    def test_a_store_opened_again_is_as_it_was(self, kept: Path) -> None:
+    def test_a_reopened_store_has_the_same_contents(self, kept: Path) -> None:
         with closing(self.store(kept)) as store:
             head = store.log("home").append(
                 records(0, 3), [payload(1, 0, "a")], command=answered(2)
@@ -56,10 +61,14 @@ class Durability(ABC):
             log = store.log("home", create=False)
             assert (store.spaces(), log.head()) == (("home",), head)
             assert log.command("command 2") == answered(2)
-            assert [parcels for _, parcels in log.read()] == [(), (payload(1, 0, "a"),), ()]
+            assert [transfer_records for _, transfer_records in log.read()] == [
+                (),
+                (payload(1, 0, "a"),),
+                (),
+            ]
             assert log.append(records(3, 1), ()).version == 3
 
-    def test_what_was_acknowledged_does_not_wait_for_a_close(self, kept: Path) -> None:
+    def test_acknowledged_appends_are_visible_before_close(self, kept: Path) -> None:
         with closing(self.store(kept)) as writing, closing(self.store(kept)) as reading:
             head = writing.log("home").append(records(0, 2), [payload(0)], command=answered(0))
             log = reading.log("home", create=False)
@@ -67,9 +76,9 @@ class Durability(ABC):
             assert contents(log) == [(records(0, 1)[0], (payload(0),)), (records(1, 1)[0], ())]
 
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="a writer is forked to be killed")
-    def test_what_was_acknowledged_survives_a_kill_whole(self, kept: Path) -> None:
+    def test_acknowledged_appends_survive_a_kill(self, kept: Path) -> None:
         """Each append of the writer has two records, a payload and a command: all or nothing."""
-        acknowledged = self._killed(kept)
+        acknowledged = self._write_until_killed(kept)
         with closing(self.store(kept)) as store:
             log = store.log("home", create=False)
             version = log.head().version
@@ -86,7 +95,7 @@ class Durability(ABC):
             ]
             assert log.append(records(version + 1, 1), ()).version == version + 1
 
-    def test_no_append_of_several_writers_is_lost_or_doubled(self, tmp_path: Path) -> None:
+    def test_no_append_of_concurrent_writers_is_lost_or_duplicated(self, tmp_path: Path) -> None:
         def try_until_written(log: Log, author: str) -> int:
             while True:
                 version = log.head().version + 1
@@ -95,18 +104,18 @@ class Durability(ABC):
 
         self._require_shares(tmp_path, try_until_written)
 
-    def test_whoever_has_the_turn_meets_no_other_writer(self, tmp_path: Path) -> None:
-        def write_in_turn(log: Log, author: str) -> int:
-            with log.writing():
+    def test_the_write_lock_excludes_other_writers(self, tmp_path: Path) -> None:
+        def write_locked(log: Log, author: str) -> int:
+            with log.write_lock():
                 version = log.head().version + 1
                 return log.append(records(version, 1, author=author), ()).version
 
-        self._require_shares(tmp_path, write_in_turn)
+        self._require_shares(tmp_path, write_locked)
 
     # --- writers --------------------------------------------------------------------------------
 
     def _require_shares(self, tmp_path: Path, write: Callable[[Log, str], int]) -> None:
-        """Let several writers append their shares at once, and require each append to stand."""
+        """Run several concurrent writers, and require that every append of each is in the log."""
         with closing(self.store(tmp_path)) as shared, ThreadPoolExecutor(WRITERS) as pool:
             log = shared.log("home")
 
@@ -129,42 +138,42 @@ class Durability(ABC):
             ]
             assert sorted(written) == list(range(WRITERS * SHARE))
 
-    def _killed(self, tmp_path: Path) -> int:
-        """Let a process append until it is killed; return the last version it told of."""
-        told, tells = os.pipe()
+    def _write_until_killed(self, tmp_path: Path) -> int:
+        """Kill a process while it appends; return the last version that it reported."""
+        reads, writes = os.pipe()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
+            warnings.simplefilter("ignore", DeprecationWarning)  # of a fork with threads
             child = os.fork()
         if child == 0:
-            self._append_for_ever(tmp_path, tells)
-        os.close(tells)
-        heard = b""
+            self._append_for_ever(tmp_path, writes)
+        os.close(writes)
+        received = b""
         try:
-            while heard.count(b"\n") < ACKNOWLEDGED_MIN and (more := _heard(told)):
-                heard += more
+            while received.count(b"\n") < ACKNOWLEDGED_MIN and (more := _read_pipe(reads)):
+                received += more
         finally:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
-        while more := _heard(told):
-            heard += more
-        os.close(told)
-        lasts = heard.split()
+        while more := _read_pipe(reads):
+            received += more
+        os.close(reads)
+        lasts = received.split()
         assert len(lasts) >= ACKNOWLEDGED_MIN, "the writer ended or hung before it was killed"
         return int(lasts[-1])
 
-    def _append_for_ever(self, tmp_path: Path, tells: int) -> None:
-        """Append and tell of it; never return, not even by an error."""
+    def _append_for_ever(self, tmp_path: Path, writes: int) -> None:
+        """Append and report each version; never return, not even on an error."""
         try:
             log: Log = self.store(tmp_path).log("home")
             version = 1
             while True:
                 log.append(records(version - 1, 2), [payload(version)], command=answered(version))
-                os.write(tells, b"%d\n" % version)
+                os.write(writes, b"%d\n" % version)
                 version += 2
         finally:
             os._exit(1)
 
 
-def _heard(pipe: int) -> bytes:
-    """Return what comes out of *pipe* next; nothing at its end, or when nothing comes for long."""
+def _read_pipe(pipe: int) -> bytes:
+    """Return the next bytes of *pipe*; empty at its end or on timeout."""
     return os.read(pipe, 4096) if select.select([pipe], [], [], PATIENCE_S)[0] else b""

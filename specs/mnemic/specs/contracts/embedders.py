@@ -1,4 +1,4 @@
-"""``EmbedderContract``: texts in, one usable vector each out, whatever the texts are."""
+"""``EmbedderContract``: one usable vector for each text, for any text."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from mnemic.kernel.decisions.learning import checked_name
 from mnemic.kernel.errors import MnemicError
 from mnemic.kernel.events import EmbedderIdentity
+from mnemic.kernel.model.vectors import (
+    DIMENSION_MAX,
+    Vector,
+    cosine,
+    quantise,
+)
 from mnemic.kernel.ports import Embedder
-from mnemic.kernel.vectors import DIMENSION_MAX, Vector, cosine, quantise
+from mnemic.kernel.validation import checked_name
 
 ORDINARY = (
     "The harbour gate opens at six.",
@@ -39,23 +44,23 @@ HALF = "half of a pair: \ud83d"
 
 
 class EmbedderContract(ABC):
-    """What a space relies on when it turns texts into vectors.
+    """The guarantees of an embedder that a space relies on.
 
-    Fill in ``embedder``. A model whose sums depend on the batch by more than storing its vectors
-    does says so in ``tolerance``; rankings may then depend on it too.
+    Implement ``embedder``. If the sums of a model depend on the batch by more than the rounding of
+    stored vectors, declare it in ``tolerance``; rankings may then depend on the batch too.
     """
 
     tolerance: ClassVar[int] = 500_000
-    """How far a cosine may move between two calls. Nano-units; the default is what it moves by
-    when vectors are stored as whole numbers."""
+    """Maximum change of a cosine between two calls. Nano-units; the default is the change caused by
+    storing vectors as whole numbers."""
 
     @abstractmethod
     def embedder(self) -> Embedder:
-        """Return an embedder, ready for use; every call one of the same model."""
+        """Return an embedder, ready for use; always of the same model."""
 
-    # --- who it is ------------------------------------------------------------------------------
+    # --- identity -------------------------------------------------------------------------------
 
-    def test_its_identity_can_stand_in_a_log(self) -> None:
+    def test_the_identity_is_valid_in_a_log(self) -> None:
         identity = self.embedder().identity
         assert isinstance(identity, EmbedderIdentity)
         assert checked_name("name", identity.name) == identity.name
@@ -63,7 +68,7 @@ class EmbedderContract(ABC):
         assert 1 <= identity.dimension <= DIMENSION_MAX
         assert isinstance(identity.weights, str)
 
-    def test_its_identity_is_that_of_the_model_and_not_of_the_object(self) -> None:
+    def test_the_identity_depends_on_the_model_and_not_on_the_object(self) -> None:
         used, fresh = self.embedder(), self.embedder()
         before = used.identity
         used.embed(ORDINARY)
@@ -83,22 +88,22 @@ class EmbedderContract(ABC):
         assert [bool(vector.any()) for vector in self.vectors(ORDINARY)] == [True] * len(ORDINARY)
 
     @pytest.mark.parametrize("kind", ODD)
-    @pytest.mark.filterwarnings("ignore")  # that a text was too long to be read whole may be said
-    def test_an_odd_text_has_a_row_beside_ordinary_ones(self, kind: str) -> None:
+    @pytest.mark.filterwarnings("ignore")  # a warning that a text was truncated is allowed
+    def test_an_odd_text_has_a_row_among_ordinary_ones(self, kind: str) -> None:
         among = self.vectors((ORDINARY[0], ODD[kind], ORDINARY[1]))
         self.agree([among[0], among[2]], self.vectors(ORDINARY[:2]))
 
-    def test_half_a_character_is_read_as_something_or_refused_in_so_many_words(self) -> None:
+    def test_a_lone_surrogate_is_embedded_or_refused_with_a_recovery(self) -> None:
         try:
             rows = self.vectors((HALF,))
         except MnemicError as refusal:
-            assert refusal.recovery  # noqa: PT017 - either way is right
+            assert refusal.recovery  # noqa: PT017 - both are allowed
         else:
             assert len(rows) == 1
 
-    # --- always the same ------------------------------------------------------------------------
+    # --- reproducibility ------------------------------------------------------------------------
 
-    def test_a_text_has_the_same_vector_again_and_from_another_instance(self) -> None:
+    def test_a_text_has_the_same_vector_in_every_call_and_instance(self) -> None:
         embedder = self.embedder()
         first, again = (_stored(embedder, ORDINARY) for _ in range(2))
         self.agree(first, again)
@@ -112,7 +117,7 @@ class EmbedderContract(ABC):
         self.agree(alone, together)
         self.agree(many, together)
 
-    def test_a_vector_does_not_depend_on_its_place(self) -> None:
+    def test_a_vector_does_not_depend_on_its_position_in_the_batch(self) -> None:
         backwards = self.vectors(ORDINARY[::-1])
         self.agree(backwards[::-1], self.vectors(ORDINARY))
 
@@ -123,11 +128,11 @@ class EmbedderContract(ABC):
     # --- comparing ------------------------------------------------------------------------------
 
     def vectors(self, texts: Sequence[str]) -> list[Vector]:
-        """Return what a space would store of *texts*."""
+        """Return the vectors that a space would store for *texts*."""
         return _stored(self.embedder(), texts)
 
     def agree(self, found: Sequence[Vector], expected: Sequence[Vector]) -> None:
-        """Require that no cosine tells *found* from *expected*."""
+        """Require that the cosines of *found* equal those of *expected* within the tolerance."""
         for one, same in zip(found, expected, strict=True):
             moved = [abs(cosine(one, other) - cosine(same, other)) for other in expected]
             assert max(moved) <= self.tolerance

@@ -12,40 +12,40 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mnemic.kernel.errors import VectorRefused
+from mnemic.kernel.model.vectors import Vector, cosine, quantise
 from mnemic.kernel.ports import NearestRows
-from mnemic.kernel.vectors import Vector, cosine, quantise
 
 SIZES = (1, 3, 17, 256)
 IDS = tuple(sha256(bytes([block])).hexdigest()[:16] for block in range(256))
-"""Ids by ordinal, in an order that has nothing to do with that of the ordinals."""
+"""Ids by ordinal, in an order that is independent of the ordinals."""
 
 _Coarse = st.lists(st.integers(-2, 2), min_size=3, max_size=3).map(
     lambda components: quantise(components, dimension=3)
 )
-"""Few directions, so that equal cosines are the rule; the zero vector, of an erased text, too."""
+"""Few directions, so that equal cosines are frequent; includes the zero vector of erased texts."""
 CORPORA = st.lists(_Coarse, min_size=1, max_size=40)
 QUESTIONS = _Coarse
 COUNTS = st.integers(1, 50)
 
 
 def every_index(test: Any) -> Any:
-    """Let a property of the contract run in every class that inherits it."""
+    """Let a property test of the contract run in every class that inherits it."""
     quiet = [HealthCheck.differing_executors, HealthCheck.too_slow]
     return settings(deadline=None, suppress_health_check=quiet)(test)
 
 
 class VectorIndexContract(ABC):
-    """What retrieval relies on when it looks for the nearest vectors: no better row is missing.
+    """The guarantees of an exact index: no nearer row is missing from a result.
 
-    Fill in ``index``.
+    Implement ``index``.
     """
 
     @abstractmethod
     def index(self) -> NearestRows:
-        """Return an empty index of vectors of any one dimension; the first one decides."""
+        """Return an empty index; the first vector determines its dimension."""
 
     def filled(self, stored: list[Vector]) -> NearestRows:
-        """Return an index in which row and ordinal are the same number."""
+        """Return an index in which the row equals the ordinal."""
         index = self.index()
         for block, vector in enumerate(stored):
             index.append(block, vector)
@@ -62,81 +62,81 @@ class VectorIndexContract(ABC):
         stored = spread(9, dimension)
         index = self.filled(stored)
         for row, vector in enumerate(stored):
-            assert told(index, vector, None, 9) == searched(stored, vector, range(9), 9)
-            assert told(index, vector, [row], 1) == [(row, cosine(vector, vector))]
+            assert found_by(index, vector, None, 9) == exact_search(stored, vector, range(9), 9)
+            assert found_by(index, vector, [row], 1) == [(row, cosine(vector, vector))]
 
     @every_index
     @given(CORPORA, QUESTIONS, COUNTS)
-    def test_the_top_is_that_of_an_exact_search(
+    def test_the_top_equals_an_exact_search(
         self, stored: list[Vector], query: Vector, k: int
     ) -> None:
-        expected = searched(stored, query, range(len(stored)), k)
-        assert told(self.filled(stored), query, None, k) == expected
+        expected = exact_search(stored, query, range(len(stored)), k)
+        assert found_by(self.filled(stored), query, None, k) == expected
 
     @every_index
     @given(CORPORA, QUESTIONS, COUNTS, st.data())
-    def test_rows_that_are_not_asked_for_do_not_come_up(
+    def test_rows_outside_the_selection_are_not_returned(
         self, stored: list[Vector], query: Vector, k: int, data: st.DataObject
     ) -> None:
         alive = data.draw(st.lists(st.sampled_from(range(len(stored))), unique=True))
-        expected = searched(stored, query, alive, k)
-        assert told(self.filled(stored), query, alive, k) == expected
+        expected = exact_search(stored, query, alive, k)
+        assert found_by(self.filled(stored), query, alive, k) == expected
 
     @every_index
     @given(CORPORA, QUESTIONS, COUNTS, st.data())
-    def test_what_is_appended_later_does_not_change_an_earlier_answer(
+    def test_later_rows_do_not_change_a_search_of_earlier_rows(
         self, stored: list[Vector], query: Vector, k: int, data: st.DataObject
     ) -> None:
         earlier = data.draw(st.integers(1, len(stored)))
         index = self.filled(stored[:earlier])
-        before = told(index, query, None, k)
+        before = found_by(index, query, None, k)
         for block, vector in enumerate(stored[earlier:], start=earlier):
             index.append(block, vector)
-        assert told(index, query, range(earlier), k) == before
-        assert before == searched(stored[:earlier], query, range(earlier), k)
+        assert found_by(index, query, range(earlier), k) == before
+        assert before == exact_search(stored[:earlier], query, range(earlier), k)
 
-    def test_equal_vectors_come_in_the_order_of_their_ids(self) -> None:
+    def test_equal_vectors_are_ordered_by_id(self) -> None:
         vector = spread(1, 4)[0]
-        found = told(self.filled([vector] * 20), vector, None, 7)
-        assert found == searched([vector] * 20, vector, range(20), 7)
+        found = found_by(self.filled([vector] * 20), vector, None, 7)
+        assert found == exact_search([vector] * 20, vector, range(20), 7)
         assert [IDS[row] for row, _ in found] == sorted(IDS[:20])[:7]
 
-    def test_ties_go_by_the_id_of_the_block_and_not_by_the_row(self) -> None:
+    def test_ties_are_ordered_by_block_id_and_not_by_row(self) -> None:
         vector, index = spread(1, 4)[0], self.index()
         for block in (3, 1, 2, 0):
             index.append(block, vector)
-        found = [row for row, _ in told(index, vector, None, 4)]
+        found = [row for row, _ in found_by(index, vector, None, 4)]
         assert [IDS[(3, 1, 2, 0)[row]] for row in found] == sorted(IDS[:4])
 
-    def test_a_vector_that_was_handed_in_is_copied(self) -> None:
+    def test_an_appended_vector_is_copied(self) -> None:
         first, other = spread(2, 4)
         mine, index = first.copy(), self.index()
         index.append(0, mine)
         mine[:] = other
-        assert told(index, first, None, 1) == [(0, cosine(first, first))]
+        assert found_by(index, first, None, 1) == [(0, cosine(first, first))]
 
-    def test_an_erased_vector_is_near_to_nothing(self) -> None:
+    def test_an_erased_vector_has_cosine_zero(self) -> None:
         stored = spread(3, 4)
         gone = quantise([0.0] * 4, dimension=4)
         index = self.filled([*stored, gone])
-        assert told(index, stored[0], [3], 1) == [(3, 0)]
-        assert told(index, gone, None, 4) == searched([*stored, gone], gone, range(4), 4)
+        assert found_by(index, stored[0], [3], 1) == [(3, 0)]
+        assert found_by(index, gone, None, 4) == exact_search([*stored, gone], gone, range(4), 4)
 
-    def test_an_index_without_rows_and_a_choice_of_none_answer_with_nothing(self) -> None:
+    def test_an_empty_index_or_selection_returns_nothing(self) -> None:
         query = spread(1, 4)[0]
-        assert told(self.index(), query, None, 3) == []
-        assert told(self.filled(spread(3, 4)), query, [], 3) == []
+        assert found_by(self.index(), query, None, 3) == []
+        assert found_by(self.filled(spread(3, 4)), query, [], 3) == []
 
     def test_a_row_that_does_not_exist_is_an_error(self) -> None:
         stored = spread(2, 4)
         for row in (-1, 2):
             with pytest.raises(IndexError):
-                told(self.filled(stored), stored[0], [0, row], 2)
+                found_by(self.filled(stored), stored[0], [0, row], 2)
 
-    def test_a_top_of_nothing_is_an_error(self) -> None:
+    def test_a_top_of_zero_rows_is_an_error(self) -> None:
         stored = spread(2, 4)
         with pytest.raises(ValueError, match="at least 1"):
-            told(self.filled(stored), stored[0], None, 0)
+            found_by(self.filled(stored), stored[0], None, 0)
 
     def test_a_vector_of_another_size_is_refused_and_changes_nothing(self) -> None:
         stored, wrong = spread(2, 4), spread(1, 5)[0]
@@ -144,8 +144,8 @@ class VectorIndexContract(ABC):
         with pytest.raises(VectorRefused):
             index.append(2, wrong)
         with pytest.raises(VectorRefused):
-            told(index, wrong, None, 1)
-        assert told(index, stored[0], None, 9) == searched(stored, stored[0], range(2), 9)
+            found_by(index, wrong, None, 1)
+        assert found_by(index, stored[0], None, 9) == exact_search(stored, stored[0], range(2), 9)
 
 
 def spread(count: int, dimension: int) -> list[Vector]:
@@ -155,14 +155,14 @@ def spread(count: int, dimension: int) -> list[Vector]:
     return [quantise(row, dimension=dimension) for row in components]
 
 
-def told(index: NearestRows, query: Vector, rows: Any, k: int) -> list[tuple[int, int]]:
+def found_by(index: NearestRows, query: Vector, rows: Any, k: int) -> list[tuple[int, int]]:
     """Return the rows that *index* finds and their cosines, best first."""
     among = None if rows is None else np.array([*rows], dtype=np.int64)
     found, cosines = index.top(query, among, k, ids=IDS)
     return list(zip(found.tolist(), cosines.tolist(), strict=True))
 
 
-def searched(stored: list[Vector], query: Vector, rows: Any, k: int) -> list[tuple[int, int]]:
-    """Return the same by looking at one row after the other."""
+def exact_search(stored: list[Vector], query: Vector, rows: Any, k: int) -> list[tuple[int, int]]:
+    """Return the same by comparing every row."""
     found = [(row, cosine(query, stored[row])) for row in rows]
     return sorted(found, key=lambda each: (-each[1], IDS[each[0]]))[:k]

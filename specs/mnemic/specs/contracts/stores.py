@@ -1,4 +1,4 @@
-"""``StoreContract``: a store keeps logs, each a chain of records with what belongs to them."""
+"""``StoreContract``: a store keeps logs, each a hash chain of records with their payloads."""
 
 from __future__ import annotations
 
@@ -10,19 +10,25 @@ import pytest
 
 from mnemic.kernel.errors import Conflict, FieldRefused, PointOutOfRange, VersionConflict
 from mnemic.kernel.ports import GENESIS_DIGEST, CommandRow, Head, Log, PayloadRow, Record, Store
-from mnemic.specs.contracts.drafts import Drafts
-from mnemic.specs.contracts.entries import bare, chained, contents, payload, records
+from mnemic.specs.contracts.log_entries import (
+    bare,
+    chained,
+    contents,
+    payload,
+    records,
+)
+from mnemic.specs.contracts.staged_spaces import StagedSpaces
 
 
-class StoreContract(Drafts):
-    """What a kernel relies on, whatever keeps the bytes.
+class StoreContract(StagedSpaces):
+    """The guarantees of a store.
 
-    Fill in ``store``; say ``persists = False`` if what is written lives as long as the object.
+    Implement ``store``; set ``persists = False`` if the data is lost with the object.
     """
 
     @pytest.fixture
     def open_store(self, tmp_path: Path) -> Generator[Callable[[], Store]]:
-        """Hand out handles and close them when the test is over."""
+        """Open handles, and close them after the test."""
         with ExitStack() as stack:
             yield lambda: stack.enter_context(closing(self.store(tmp_path)))
 
@@ -43,7 +49,7 @@ class StoreContract(Drafts):
         assert store.spaces() == tuple(sorted(names))
         assert [log.name for log in logs] == list(names)
 
-    def test_a_space_is_not_made_unasked(self, open_store: Callable[[], Store]) -> None:
+    def test_a_space_is_not_created_without_create(self, open_store: Callable[[], Store]) -> None:
         store = open_store()
         with pytest.raises(PointOutOfRange):
             store.log("home", create=False)
@@ -54,7 +60,7 @@ class StoreContract(Drafts):
         store.log("home").append(records(0, 2), ())
         assert contents(store.log("home", create=False)) == bare(records(0, 2))
 
-    def test_spaces_are_apart(self, open_store: Callable[[], Store]) -> None:
+    def test_spaces_are_independent(self, open_store: Callable[[], Store]) -> None:
         store = open_store()
         one, two = store.log("one"), store.log("two")
         one.append(records(0, 2, author="x"), [payload(0)], command=CommandRow("c", b"x", 0, 1))
@@ -77,7 +83,7 @@ class StoreContract(Drafts):
 
     # --- appending ---
 
-    def test_what_was_appended_is_read_in_order(self, log: Log) -> None:
+    def test_records_are_read_in_order(self, log: Log) -> None:
         first = log.append(records(0, 1), ())
         last = log.append(records(1, 4), ())
         assert (first.version, last.version) == (0, 4)
@@ -95,14 +101,14 @@ class StoreContract(Drafts):
         found = [log.digest_at(version) for version in range(-1, 6)]
         assert found == [None, *(head.digest for head in heads), None]
 
-    def test_bytes_come_back_as_they_were(self, log: Log) -> None:
+    def test_bytes_are_returned_unchanged(self, log: Log) -> None:
         every = b"{" + bytes(range(256))
         long = Record(1, "thing-noted.1", b"[" + bytes(2**20))
         kept = payload(1)._replace(data=every, id="Ä 'quoted'", key=every[:32], owners=("ä", '"'))
         log.append([Record(0, "thing-noted.1", every), long], [kept])
         assert contents(log) == [(Record(0, "thing-noted.1", every), ()), (long, (kept,))]
 
-    def test_how_records_are_grouped_does_not_show(self, open_store: Callable[[], Store]) -> None:
+    def test_grouping_of_appends_is_not_visible(self, open_store: Callable[[], Store]) -> None:
         store = open_store()
         together, apart = store.log("together"), store.log("apart")
         together.append(records(0, 3), ())
@@ -110,7 +116,7 @@ class StoreContract(Drafts):
             apart.append(records(version, 1), ())
         assert together.head() == apart.head()
 
-    def test_the_second_writer_of_a_version_conflicts_and_leaves_nothing(self, log: Log) -> None:
+    def test_the_second_writer_of_a_version_conflicts_and_writes_nothing(self, log: Log) -> None:
         head = log.append(records(0, 2), [payload(0)])
         with pytest.raises(VersionConflict):
             log.append(
@@ -133,7 +139,7 @@ class StoreContract(Drafts):
             log.append(misfits, ())
         assert (log.head(), contents(log)) == (head, bare(records(0, 2)))
 
-    def test_after_a_refusal_the_log_goes_on(self, log: Log) -> None:
+    def test_appends_continue_after_a_refusal(self, log: Log) -> None:
         log.append(records(0, 1), ())
         with pytest.raises(VersionConflict):
             log.append(records(0, 1), ())
@@ -141,16 +147,16 @@ class StoreContract(Drafts):
             log.append(records(5, 1), ())
         assert log.append(records(1, 1), ()).version == 1
 
-    def test_appending_within_ones_turn_is_no_deadlock(self, log: Log) -> None:
+    def test_appending_under_the_write_lock_does_not_deadlock(self, log: Log) -> None:
         for version in range(3):
-            with log.writing():
+            with log.write_lock():
                 assert log.append(records(log.head().version + 1, 1), ()).version == version
 
-    def test_a_turn_ends_with_an_error_too(self, log: Log) -> None:
+    def test_the_write_lock_is_released_after_an_error(self, log: Log) -> None:
         log.append(records(0, 1), ())
-        with pytest.raises(VersionConflict), log.writing():
+        with pytest.raises(VersionConflict), log.write_lock():
             log.append(records(0, 1), ())
-        with log.writing():
+        with log.write_lock():
             assert log.append(records(1, 1), ()).version == 1
 
     # --- payloads ---
@@ -158,7 +164,7 @@ class StoreContract(Drafts):
     def test_payloads_come_with_their_records_by_slot(self, log: Log) -> None:
         log.append(records(0, 3), [payload(2, 1, "b", "c"), payload(0, 0, "a"), payload(2, 0)])
         log.append(records(3, 1), [payload(3, 7, "a")])
-        assert [parcels for _, parcels in log.read()] == [
+        assert [transfer_records for _, transfer_records in log.read()] == [
             (payload(0, 0, "a"),),
             (),
             (payload(2, 0), payload(2, 1, "b", "c")),
@@ -170,7 +176,7 @@ class StoreContract(Drafts):
         [[payload(0)], [payload(2)], [payload(1), payload(1)]],
         ids=["of an older record", "of no record", "in one slot"],
     )
-    def test_a_payload_without_its_own_place_is_refused(
+    def test_a_payload_without_a_valid_slot_is_refused(
         self, log: Log, strays: list[PayloadRow]
     ) -> None:
         log.append(records(0, 1), ())
@@ -178,13 +184,13 @@ class StoreContract(Drafts):
             log.append(records(1, 1), strays)
         assert contents(log) == bare(records(0, 1))
 
-    def test_erasing_takes_the_payloads_of_either_owner(self, log: Log) -> None:
+    def test_erasing_an_owner_destroys_shared_payloads(self, log: Log) -> None:
         log.append(
             records(0, 3),
             [payload(0, 0, "a"), payload(1, 0, "b"), payload(1, 1, "b", "a"), payload(2, 0, "c")],
         )
         head = log.append(records(3, 1), [payload(3, 0, "d")], erase=["a", "c", "nobody"])
-        assert [parcels for _, parcels in log.read()] == [
+        assert [transfer_records for _, transfer_records in log.read()] == [
             (),
             (payload(1, 0, "b"),),
             (),
@@ -192,18 +198,22 @@ class StoreContract(Drafts):
         ]
         assert log.head() == head
 
-    def test_erasing_all_takes_the_new_ones_too(self, log: Log) -> None:
+    def test_erase_all_includes_the_new_payloads(self, log: Log) -> None:
         log.append(records(0, 2), [payload(0, 0, "a"), payload(1)])
         log.append(records(2, 1), [payload(2, 0, "b")], erase_all=True)
         assert contents(log) == bare(records(0, 3))
 
-    def test_after_an_erasure_the_log_goes_on(self, log: Log) -> None:
+    def test_appends_continue_after_an_erasure(self, log: Log) -> None:
         log.append(records(0, 1), [payload(0, 0, "a")])
         log.append(records(1, 1), (), erase=["a"])
         log.append(records(2, 1), [payload(2, 0, "a")])
-        assert [parcels for _, parcels in log.read()] == [(), (), (payload(2, 0, "a"),)]
+        assert [transfer_records for _, transfer_records in log.read()] == [
+            (),
+            (),
+            (payload(2, 0, "a"),),
+        ]
 
-    def test_what_was_erased_is_in_no_file_of_the_store(self, tmp_path: Path) -> None:
+    def test_erased_bytes_are_in_no_file_of_the_store(self, tmp_path: Path) -> None:
         with closing(self.store(tmp_path)) as store:
             log = store.log("home")
             log.append(records(0, 2), [payload(0, 0, "a"), payload(1, 0, "b")])
@@ -215,12 +225,12 @@ class StoreContract(Drafts):
 
     # --- commands ---
 
-    def test_a_command_is_remembered_with_its_records(self, log: Log) -> None:
+    def test_a_command_is_stored_with_its_records(self, log: Log) -> None:
         row = CommandRow("learn-1", b"request", 0, 1)
         log.append(records(0, 2), (), command=row)
         assert (log.command("learn-1"), log.command("learn-2")) == (row, None)
 
-    def test_a_command_is_remembered_once(self, log: Log) -> None:
+    def test_a_command_id_is_stored_once(self, log: Log) -> None:
         row = CommandRow("learn-1", b"request", 0, 0)
         head = log.append(records(0, 1), (), command=row)
         with pytest.raises(Conflict):
@@ -263,13 +273,13 @@ class StoreContract(Drafts):
             for record in records(0, 3000)
         ]
 
-    def test_a_log_read_in_parts_is_the_log_read_at_once(self, log: Log) -> None:
+    def test_reading_in_parts_equals_reading_at_once(self, log: Log) -> None:
         for version in range(7):
             log.append(records(version, 1), [payload(version)])
         parts = [entry for after in range(-1, 7, 2) for entry in log.read(after, after + 2)]
         assert parts == contents(log)
 
-    def test_a_reader_does_not_see_what_is_appended_meanwhile(self, log: Log) -> None:
+    def test_a_reader_does_not_see_concurrent_appends(self, log: Log) -> None:
         log.append(records(0, 2), ())
         reader = log.read()
         seen = [next(reader)]
@@ -290,7 +300,7 @@ class StoreContract(Drafts):
         assert two.head() == one.head() == head
         assert contents(one) == contents(two) == bare(records(0, 3))
 
-    def test_closing_twice_is_fine(self, tmp_path: Path) -> None:
+    def test_closing_twice_is_allowed(self, tmp_path: Path) -> None:
         store = self.store(tmp_path)
         log = store.log("home")
         for _ in range(2):

@@ -1,13 +1,14 @@
-"""The contract as the plainest program that yields it: dicts, loops and whole numbers.
+"""Reference model: the contract as the simplest program, with dicts, loops and whole numbers.
 
-Slow on purpose, and written from the contract, not from the kernel. Of the kernel it borrows the
-words alone: events, payloads, policies (as values) and the scalar ``exp``, ``ln`` and ``nano`` of
-its arithmetic. Whatever runs fast must agree with it, value for value.
+It is slow on purpose, and written from the contract, not from the kernel. It uses only the kernel's
+vocabulary: events, payloads, policies (as values) and the scalar ``exp``, ``ln`` and ``nano`` of
+its arithmetic. The fast implementation must agree with it, value for value.
 
 ``clock``      active time
 ``scoring``    signals, scores and rates
-``fold``       the state that a log stands for
-``decisions``  what a decision must come to in such a state
-``recall``     what a recall ranks and returns, on ``relevance``, ``conversation`` and ``dates``
-``classic``    the frontier as clients of the composition ledger know it
+``fold``       the state after replaying a log
+``decisions``  the expected decision in such a state
+``recall``     the ranking and answer of a recall, on ``relevance``, ``threads`` and ``dates``
+``statements`` which texts make the same statement
+``classic``    the frontier as clients of the composition ledger expect it
 """

@@ -1,4 +1,4 @@
-"""Mode ``classic`` of the frontier, pair by pair as its definition reads. Slow, and meant to be.
+"""Mode ``classic`` of the frontier, computed pair by pair from its definition; slow on purpose.
 
 Source: reference composed-graph section 2; specs/ledger.toml, rule "never-composed".
 """
@@ -11,9 +11,9 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
-from mnemic.kernel.arithmetic import NANO
-from mnemic.kernel.identity import BlockId
-from mnemic.kernel.vectors import cosine, unpack
+from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.vectors import cosine, unpack
+from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.specs.reference.fold import PlainState
 from mnemic.specs.reference.records import PlainBlock
 
@@ -40,7 +40,7 @@ LABELS = {
 """Hundredths."""
 NEWEST, TAGGED = 750, 1500
 LETTERS = 5
-"""Of the shortest term."""
+"""Length of the shortest term."""
 
 
 def expected_classic(
@@ -50,12 +50,12 @@ def expected_classic(
     instant_us: int,
     wanted: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
-    """Return every candidate, best first: both ids, the score and what it is made of.
+    """Return every candidate, best first: both ids, the score and its parts.
 
     Args:
-        state: What is known.
-        retention: How likely each active block is remembered. Nano-units.
-        instant_us: Where expiry is evaluated.
+        state: The state.
+        retention: Retrievability of each active block. Nano-units.
+        instant_us: Wall clock at which expiry is evaluated.
         wanted: A tag filter.
     """
     window = _window(state, retention, instant_us, wanted)
@@ -71,11 +71,11 @@ def expected_classic(
             continue
         if wanted and not (_passes(one, wanted) or _passes(other, wanted)):
             continue
-        told = _score(one, other, retention[first], retention[second])
+        answer = _score(one, other, retention[first], retention[second])
         company = [
             Fraction(1, 1 + sum(each in members for members in events.values())) for each in pair
         ]
-        told["novelty"] = sum(company, start=Fraction()) / len(pair)
+        answer["novelty"] = sum(company, start=Fraction()) / len(pair)
         said = {
             label.event.label
             for name, members in events.items()
@@ -83,25 +83,25 @@ def expected_classic(
             if members & pair and label.retracted is None
         }
         adjusted = Fraction(sum(LABELS[label] for label in said), 100)
-        told["adjustment"] = min(max(adjusted, Fraction(-4, 5)), Fraction(1, 2))
-        if told.pop("admitted"):
+        answer["adjustment"] = min(max(adjusted, Fraction(-4, 5)), Fraction(1, 2))
+        if answer.pop("admitted"):
             parts = (
-                told.pop("anchor"),
-                told.pop("band"),
-                2 * _nano(told["bridge"]),
-                Fraction(3, 2) * _nano(told["novelty"]),
-                _nano(told["trust"]),
-                told["adjustment"],
+                answer.pop("anchor"),
+                answer.pop("band"),
+                2 * _nano(answer["bridge"]),
+                Fraction(3, 2) * _nano(answer["novelty"]),
+                _nano(answer["trust"]),
+                answer["adjustment"],
             )
             score = _nano(sum(parts, Fraction(0)))
             if score >= Fraction(16, 10):
-                told = {name: _nano(value) for name, value in told.items()}
-                found.append({"first": first, "second": second, "score": score, **told})
+                answer = {name: _nano(value) for name, value in answer.items()}
+                found.append({"first": first, "second": second, "score": score, **answer})
     return sorted(found, key=lambda each: (-each["score"], each["first"], each["second"]))
 
 
 def _score(one: PlainBlock, other: PlainBlock, first: int, second: int) -> dict[str, Any]:
-    """Return the parts of a score that the two blocks alone decide."""
+    """Return the parts of a score that depend on the two blocks only."""
     shared, either = {*one.tags} & {*other.tags}, {*one.tags} | {*other.tags}
     terms = _terms(one) & _terms(other)
     alike = Fraction(_cosine(one, other), NANO)
@@ -153,7 +153,7 @@ def _terms(block: PlainBlock) -> set[str]:
 
 
 def _small(text: str) -> str:
-    """Return *text* with ASCII letters in lower case and others as they are."""
+    """Return *text* with ASCII letters in lower case and others unchanged."""
     return "".join(letter.lower() if letter.isascii() else letter for letter in text)
 
 

@@ -1,4 +1,4 @@
-"""Active time, counted the way DOMAIN section 2 tells it."""
+"""Active time as defined by DOMAIN section 2."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from attrs import define, field
 
 @define
 class PlainClock:
-    """Counts only what passes between two events of one session, once, and a gap at most."""
+    """Counts the time between two events of one session, once, up to a gap."""
 
     active_us: int = 0
     counted: int | None = None

@@ -1,6 +1,6 @@
-"""Dates in a question, and how close a text lies to them (DOMAIN section 6).
+"""Dates in a question, and the closeness of a text to them (DOMAIN section 6).
 
-Told by reading the question word by word.
+The question is read word by word.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from attrs import frozen
 
-from mnemic.kernel.arithmetic import NANO
+from mnemic.kernel.numeric.arithmetic import NANO
 
 MONTHS = (
     ("jan", "january"),
@@ -32,7 +32,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @frozen(kw_only=True)
 class Word:
-    """A run of letters and digits, with what stands between it and the one before."""
+    """A run of letters and digits, with the characters between it and the previous one."""
 
     text: str
     gap: str
@@ -47,7 +47,7 @@ class NamedDates:
 
 
 def named_dates(question: str) -> NamedDates:
-    """Return the dates that *question* names: ISO dates first, then months, as they stand."""
+    """Return the dates that *question* names: ISO dates first, then months, in order."""
     words = [Word(text=text, gap=gap) for gap, text in re.findall(r"(\W*)(\w+)", question)]
     days: list[tuple[int, int | None]] = []
     for year, month, day in zip(words, words[1:], words[2:], strict=False):
@@ -89,11 +89,11 @@ def _day_of(words: list[Word], place: int) -> int | None:
 
 
 def closeness(question: str, created_us: int | None) -> int:
-    """Return how close a text lies to the dates of *question*, nano-units.
+    """Return the closeness of a text to the dates of *question*, nano-units.
 
     Args:
-        question: Any text; without a date everything is 0.
-        created_us: Of the text; None where that is not known, and then it is 0.
+        question: Any text; without a date the result is 0.
+        created_us: Creation date of the text; None if unknown, and then the result is 0.
     """
     asked = named_dates(question)
     if created_us is None or not (asked.days or asked.years):

@@ -1,16 +1,17 @@
-"""What decisions must come to, each told from the state before it.
+"""The expected decisions, each computed from the state before it.
 
 ``expected_chunk``    a committed chunk of a consolidation (DOMAIN 3 and 4)
 ``expected_relink``   new edges for blocks that have few (DOMAIN 4)
-``expected_staging``  what a recorded recall does to pairs returned together, with who has to
-                      make place (``expected_eviction``) (DOMAIN 6)
-``expected_outcome``  evidence and what follows from it (DOMAIN 6)
+``expected_staging``  effects of a recorded recall on pairs returned together, with evictions
+                      (``expected_eviction``) (DOMAIN 6)
+``expected_outcome``  evidence and its effects (DOMAIN 6)
 
-A sweep has a module of its own, ``upkeep``.
+A sweep has its own module, ``upkeep``.
 """
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Collection, Iterable
 from itertools import combinations
@@ -18,7 +19,6 @@ from itertools import combinations
 import attrs
 from attrs import frozen
 
-from mnemic.kernel.arithmetic import nano
 from mnemic.kernel.events import (
     BlocksPromoted,
     Link,
@@ -30,12 +30,13 @@ from mnemic.kernel.events import (
     RefusedBlock,
     Supersession,
 )
-from mnemic.kernel.identity import BlockId
-from mnemic.kernel.texts import AnalysisText, Embedding
-from mnemic.specs.reference import scoring
+from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.texts import AnalysisText, Embedding
+from mnemic.kernel.numeric.arithmetic import nano
+from mnemic.specs.reference import scoring, statements
+from mnemic.specs.reference.degree_cap import PlainRoom
 from mnemic.specs.reference.fold import PlainState
 from mnemic.specs.reference.records import Pair, pair
-from mnemic.specs.reference.room import PlainRoom
 
 HANDED_OVER = ("agent", "outcome")
 """Origins of the edges that a successor takes over."""
@@ -47,11 +48,11 @@ HANDED_OVER = ("agent", "outcome")
 def expected_chunk(state: PlainState, recorded: Recorded) -> BlocksPromoted:
     """Return the event that should have been recorded for the blocks of a recorded one.
 
-    Which blocks were promoted, their vectors and their analyses are taken from the event; rates,
-    supersessions, near-duplicates and links are worked out anew.
+    The promoted blocks, their vectors and their analyses are taken from the event; rates,
+    supersessions, near-duplicates and links are computed again.
 
     Args:
-        state: Before the event; left as it is.
+        state: The state before the event; not modified.
         recorded: A `BlocksPromoted` with its envelope.
     """
     chunk = recorded.event
@@ -60,35 +61,41 @@ def expected_chunk(state: PlainState, recorded: Recorded) -> BlocksPromoted:
     promotions: list[Promotion] = []
     near: list[NearDuplicate] = []
     for given in chunk.promotions:
-        best, seen = _near(after, given)
+        best = _predecessor(after, given.block_id)
         promotion = _promoted(after, given, best)
-        near.extend(seen)
+        near.extend(_near(after, given, best))
         promotions.append(promotion)
         _apply(after, recorded, BlocksPromoted(promotions=(promotion,)))
     fresh = [promotion.block_id for promotion in promotions]
     return BlocksPromoted(
         promotions=tuple(promotions),
         near=tuple(near),
-        links=_links(after, fresh, recorded.active_us, moved={*after.edges} - {*state.edges}),
+        links=_links(
+            after,
+            fresh,
+            recorded.active_us,
+            moved={*after.edges} - {*state.edges},
+            contradictions=True,
+        ),
     )
 
 
 def expected_relink(state: PlainState, now_us: int) -> tuple[Link, ...]:
-    """Return the edges that ``consolidate(relink=True)`` should form, by rising number."""
+    """Return the edges that ``consolidate(relink=True)`` should form, by ascending number."""
     few = [
         block
         for block in state.with_status("active")
         if len(state.edges_of(block)) < state.policy.edge_candidates
     ]
-    return _links(state, few, now_us, moved=())
+    return _links(state, few, now_us, moved=(), contradictions=False)
 
 
 def _apply(state: PlainState, recorded: Recorded, event: BlocksPromoted) -> None:
     state.apply(attrs.evolve(recorded, event=event))
 
 
-def _promoted(state: PlainState, given: Promotion, best: tuple[BlockId, int] | None) -> Promotion:
-    """Return *given* with its tier's rate, and what it takes over from its *best* match."""
+def _promoted(state: PlainState, given: Promotion, best: tuple[BlockId, str] | None) -> Promotion:
+    """Return *given* with its tier's rate, and the supersession of what it restates, if any."""
     block = state.blocks[given.block_id]
     inferred = given.analysis.tags if isinstance(given.analysis, AnalysisText) else ()
     tags = {*block.tags, *inferred}
@@ -97,7 +104,7 @@ def _promoted(state: PlainState, given: Promotion, best: tuple[BlockId, int] | N
     )
     supersession = None
     if best is not None:
-        old, cosine = best
+        old, relation = best
         supersession = expected_supersession(
             state,
             old,
@@ -105,7 +112,7 @@ def _promoted(state: PlainState, given: Promotion, best: tuple[BlockId, int] | N
             tags=tags,
             category=block.category,
             zone=block.zone,
-            cosine=cosine,
+            relation=relation,
         )
     return attrs.evolve(given, rate=rate, supersession=supersession)
 
@@ -118,18 +125,18 @@ def expected_supersession(
     tags: Iterable[str],
     category: str,
     zone: str,
-    cosine: int | None,
+    relation: str = "",
 ) -> Supersession:
     """Return what *new* should take over from *old*.
 
     Args:
-        state: Before it happens.
+        state: The state before the supersession.
         old: The block that will be archived.
         new: Its successor, which may be new to the state.
-        tags: The successor's own.
-        category: The successor's.
-        zone: The successor's.
-        cosine: Nano-units; None when a caller asked for it.
+        tags: The successor's own tags.
+        category: The successor's category.
+        zone: The successor's zone.
+        relation: ``same`` or ``extends``; "" when a caller requested it.
     """
     mine = {*tags}
     going = state.blocks[old]
@@ -152,7 +159,7 @@ def expected_supersession(
     return Supersession(
         old=old,
         new=new,
-        cosine=cosine,
+        relation=relation,
         moved=tuple(moved),
         lost=tuple(lost),
         alpha=going.alpha - prior,
@@ -162,77 +169,135 @@ def expected_supersession(
     )
 
 
-def _near(
-    state: PlainState, given: Promotion
-) -> tuple[tuple[BlockId, int] | None, list[NearDuplicate]]:
-    """Return the block that *given* supersedes, if any, and the pairs to note.
+def _predecessor(state: PlainState, new: BlockId) -> tuple[BlockId, str] | None:
+    """Return the active block that *new* supersedes, and why; None if there is none.
 
-    Only the best match is superseded, of those as far trusted as the new block where zones are
-    apart. Every other near one is noted, as many as a new block may have candidates for an edge.
+    Of several it is one with the same statement rather than one that *new* extends, then the one
+    that was learned first. A constitutional one is left alone.
     """
+    text = state.blocks[new].content
+    found: list[tuple[str, int, BlockId]] = []
+    for other in state.with_status("active"):
+        old = state.blocks[other].content
+        if old is None or text is None or not _same_scope(state, new, other, category=True):
+            continue
+        relation = statements.relation(old, text)
+        if relation in {"same", "extends"}:
+            found.append((relation, state.blocks[other].number, other))
+    if not found:
+        return None
+    reason, _, old_block = min(found, key=lambda each: (each[0] != "same", each[1]))
+    return None if state.is_constitutional(old_block) else (old_block, reason)
+
+
+def _same_scope(state: PlainState, a: BlockId, b: BlockId, *, category: bool) -> bool:
+    """Return whether two blocks have one author, metadata and zone, and one category if asked."""
+    one, two = state.blocks[a], state.blocks[b]
+    if {one.category, two.category} & {*state.policy.near_duplicate_exempt}:
+        return False
+    if category and one.category != two.category:
+        return False
+    return (one.author, one.metadata, one.zone) == (two.author, two.metadata, two.zone)
+
+
+def _near(
+    state: PlainState, given: Promotion, best: tuple[BlockId, str] | None
+) -> list[NearDuplicate]:
+    """Return the near-duplicates of *given* to note, as many as it may have candidate edges."""
     new = state.blocks[given.block_id]
     seen: dict[BlockId, int] = {}
     for other in state.with_status("active"):
         cosine = scoring.cosine(_vector(given.vector), _components(state, other))
         verdict = scoring.near_verdict(
-            cosine,
-            categories=(new.category, state.blocks[other].category),
-            constitutional=False,
-            policy=state.policy,
+            cosine, categories=(new.category, state.blocks[other].category), policy=state.policy
         )
-        if verdict != "apart":
+        if verdict == "noted" and (best is None or other != best[0]):
             seen[other] = cosine
-    order = scoring.ranked(seen)
-    peers = [other for other in order if _peers(state, given.block_id, other)]
-    best = None
-    if peers:
-        verdict = scoring.near_verdict(
-            seen[peers[0]],
-            categories=(),
-            constitutional=state.is_constitutional(peers[0]),
-            policy=state.policy,
-        )
-        best = (peers[0], seen[peers[0]]) if verdict == "supersedes" else None
-    return best, [
+    return [
         NearDuplicate(block_id=given.block_id, other=other, cosine=seen[other])
-        for other in order[: state.policy.edge_candidates]
-        if best is None or other != best[0]
+        for other in scoring.ranked(seen)[: state.policy.edge_candidates]
     ]
 
 
-def _peers(state: PlainState, new: BlockId, old: BlockId) -> bool:
-    """Return whether the zones of two blocks let the one supersede the other."""
-    ceiling, zones = state.policy.ceiling, [state.blocks[each].zone for each in (new, old)]
-    return not state.policy.zones_apart or ceiling(zones[0]) == ceiling(zones[1])
+def _contradictions(state: PlainState, fresh: list[BlockId], block: BlockId) -> list[BlockId]:
+    """Return what *block* contradicts among the nearest active blocks, best first.
+
+    Of other fresh blocks only the earlier ones are compared.
+    """
+    policy, me = state.policy, state.blocks[block]
+    later = fresh[fresh.index(block) :]
+    if me.status != "active" or me.category in policy.near_duplicate_exempt:
+        return []
+    cosines: dict[BlockId, int] = {}
+    for other in state.with_status("active"):
+        if other not in later and state.blocks[other].category not in policy.near_duplicate_exempt:
+            cosine = scoring.cosine(_components(state, block), _components(state, other))
+            if cosine >= nano(policy.contradiction_cosine):
+                cosines[other] = cosine
+    found = []
+    for other in scoring.ranked(cosines)[: policy.contradiction_candidates]:
+        them = state.blocks[other]
+        if not _same_scope(state, block, other, category=False):
+            continue
+        if them.content is None or me.content is None:
+            continue
+        ours, theirs = _words(me.content), _words(them.content)
+        if len(ours & theirs) < max(len(ours), len(theirs)) / 2:
+            continue
+        if statements.relation(them.content, me.content) == "contradicts":
+            found.append(other)
+    return found
+
+
+def _words(text: str) -> set[str]:
+    """Return the words of a text; each Chinese or Japanese character is one."""
+    spaced = re.sub("([\u3040-\u30ff\u3400-\u9fff])", r" \1 ", text.lower())
+    return {word for word in re.split(r"\W+", spaced) if word}
 
 
 def _links(
-    state: PlainState, fresh: list[BlockId], now_us: int, *, moved: Collection[Pair]
+    state: PlainState,
+    fresh: list[BlockId],
+    now_us: int,
+    *,
+    moved: Collection[Pair],
+    contradictions: bool,
 ) -> tuple[Link, ...]:
     """Return the edges that *fresh* blocks get, one block after the other, best candidate first.
 
-    A pair that has an edge already uses a place, and so does one that somebody disconnected; a
-    candidate without room is not replaced. What *moved* in this very command displaces nothing.
+    All that contradict come before all that are similar.
+
+    A pair that has an edge already counts as a candidate, and so does a disconnected one; a
+    candidate that does not fit is not replaced. Edges *moved* in this command displace nothing.
     """
     room = PlainRoom(state, now_us)
     room.formed.update(moved)
     links: list[Link] = []
+    proposed: list[tuple[BlockId, BlockId, str, int]] = []
+    if contradictions:
+        weight = state.policy.relation_weight("contradicts")
+        for block in fresh:
+            opposed = _contradictions(state, fresh, block)
+            proposed += [(block, other, "contradicts", weight) for other in opposed]
     for block in fresh:
         scores = _candidates(state, block)
-        for other in scoring.ranked(scores)[: state.policy.edge_candidates]:
-            ends = pair(block, other)
-            if room.stands(ends) or ends in state.barred:
-                continue
-            displaced = room.admit(block, other, "similar")
-            if displaced is not None:
-                links.append(
-                    Link(
-                        source=block,
-                        target=other,
-                        weight=scores[other],
-                        displaced=tuple(displaced),
-                    )
+        best = scoring.ranked(scores)[: state.policy.edge_candidates]
+        proposed += [(block, other, "similar", scores[other]) for other in best]
+    for block, other, relation, weight in proposed:
+        ends = pair(block, other)
+        if room.stands(ends) or ends in state.barred:
+            continue
+        displaced = room.admit(block, other, relation)
+        if displaced is not None:
+            links.append(
+                Link(
+                    source=block,
+                    target=other,
+                    weight=weight,
+                    displaced=tuple(displaced),
+                    relation=None if relation == "similar" else relation,
                 )
+            )
     return tuple(links)
 
 
@@ -261,7 +326,7 @@ def _candidates(state: PlainState, block: BlockId) -> dict[BlockId, int]:
 
 
 def _vector(vector: object) -> tuple[int, ...]:
-    assert isinstance(vector, Embedding), "words that are erased are not promoted"
+    assert isinstance(vector, Embedding), "erased blocks are not promoted"
     return _unpacked(vector.packed)
 
 
@@ -280,7 +345,7 @@ def _unpacked(packed: bytes) -> tuple[int, ...]:
 
 @frozen(kw_only=True)
 class Staging:
-    """Pairs of block numbers, as a recall's event lists them."""
+    """Pairs of block numbers, as listed in the event of a recall."""
 
     staged: tuple[tuple[int, int], ...] = ()
     linked: tuple[tuple[int, int], ...] = ()
@@ -291,12 +356,12 @@ class Staging:
 def expected_staging(
     state: PlainState, returned: Iterable[BlockId], session: str | None, now_us: int
 ) -> Staging:
-    """Return what becomes of every pair of *returned* blocks, by rising number.
+    """Return the effects on every pair of *returned* blocks, by ascending number.
 
     A pair with an edge is refreshed once per session. One without is staged once per session, and
-    with enough distinct sessions becomes an edge, if both ends have room: it displaces nothing. A
-    pair that has them all and found no room is not staged again. A block that is not active any
-    more takes no part.
+    with enough distinct sessions becomes an edge, if both ends are below the cap: it displaces
+    nothing. A pair with enough sessions that does not fit is not staged again. A block that is no
+    longer active is ignored.
     """
     if session is None:
         return Staging()
@@ -329,10 +394,10 @@ def expected_eviction(
     linked: list[tuple[int, int]],
     session: str,
 ) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
-    """Return which of *staged* stay, and which pairs go that were staged before.
+    """Return which of *staged* stay, and which earlier pairs are evicted.
 
-    With everything staged and linked, pairs beyond the limit go: fewest sessions, then oldest,
-    then by id. One that would go at once is not staged at all.
+    After staging and linking, pairs beyond the limit are evicted: fewest sessions, then oldest,
+    then by id. A new pair that would be evicted at once is not staged at all.
     """
     after = state.copy()
     for a, b in linked:
@@ -357,11 +422,11 @@ def expected_eviction(
 def expected_outcome(
     state: PlainState, ids: Iterable[str], *, signal: int, weight: int, now_us: int
 ) -> OutcomeRecorded | None:
-    """Return the event that an outcome should come to; None when no block can be scored.
+    """Return the expected event of an outcome; None when no block can be scored.
 
     Args:
-        state: Before it.
-        ids: As the caller named them; repeated ids count once.
+        state: The state before the outcome.
+        ids: Ids as given by the caller; repeated ids count once.
         signal: Nano-units, [0, 1].
         weight: Nano-units, above 0.
         now_us: Active time.
@@ -400,10 +465,10 @@ def expected_outcome(
 def _ties(
     state: PlainState, scored: list[BlockId], signal: int, now_us: int
 ) -> tuple[list[Link], list[Pair], list[Pair]]:
-    """Return what a good outcome does to every pair, in id order: link, confirm, or no room.
+    """Return the effect of a good outcome on every pair, in id order: link, confirm, or unlinked.
 
-    An edge of the scored blocks that had to make way for another is not confirmed and does not
-    come back: its pair is named as without room, after those that found none.
+    An edge of the scored blocks that was displaced by another is not confirmed and does not come
+    back: its pair is listed as unlinked, after those that did not fit.
     """
     room = PlainRoom(state, now_us)
     weight = scoring.times(nano(state.policy.outcome_edge_weight), signal)

@@ -1,12 +1,12 @@
-"""What is otherwise at one point than at another, told from two whole states."""
+"""The difference of two points of a log, computed from two whole states."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from mnemic.kernel.arithmetic import nano
-from mnemic.kernel.identity import BlockId, label_id
+from mnemic.kernel.model.identity import BlockId, label_id
+from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.specs.reference.fold import PlainState
 from mnemic.specs.reference.records import Pair, PlainBlock, PlainEdge
 
@@ -14,11 +14,11 @@ Edges = dict[Pair, PlainEdge]
 
 
 def expected_difference(before: PlainState, after: PlainState) -> dict[str, list[Any]]:
-    """Return what each list of a difference should name, in order.
+    """Return the expected entries of each list of a difference, in order.
 
     Args:
-        before: The log folded up to the earlier point.
-        after: The same log folded up to the later one.
+        before: The state at the earlier point of a log.
+        after: The state at the later point.
     """
     was, now = before.blocks, after.blocks
 
@@ -65,7 +65,7 @@ def _outcomes(state: PlainState, block: BlockId) -> tuple[int, int]:
 
 
 def _labels(state: PlainState, *, without: PlainState) -> list[str]:
-    """Return the labels that count in one state and not in another, in the order of setting."""
+    """Return the labels that count in *state* and not in *without*, in the order of setting."""
     return [label_id(version) for version in sorted(_counting(state) - _counting(without))]
 
 

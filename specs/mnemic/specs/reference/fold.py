@@ -1,8 +1,8 @@
-"""The state that a log stands for, one event after the other.
+"""The state of a log, applied event by event.
 
-Every rule here is a sentence of the contract. An event is believed: what it lists is done, and
-nothing is decided again. Two things are folded that no event lists, because they follow from it:
-whoever is archived loses its edges, pending connections and staged pairs; and a pair that has an
+Every rule here is a sentence of the contract. Events are trusted: what an event lists is applied,
+and nothing is decided again. Two effects are applied that no event lists, because they follow from
+it: an archived block loses its edges, pending connections and staged pairs; and a pair that has an
 edge is not staged.
 """
 
@@ -12,15 +12,24 @@ import copy
 from collections.abc import Iterable
 from typing import Any, assert_never
 
+import attrs
+
 from mnemic.kernel import events as happened
-from mnemic.kernel.arithmetic import NANO, nano
 from mnemic.kernel.events import EmbedderIdentity, Link, Recorded, Supersession
-from mnemic.kernel.identity import BlockId, CompositionId, composition_id
+from mnemic.kernel.model.identity import BlockId, CompositionId, composition_id
+from mnemic.kernel.model.texts import (
+    ERASED,
+    AnalysisText,
+    BlockText,
+    Embedding,
+    Erased,
+    Payload,
+    Remark,
+)
+from mnemic.kernel.numeric.arithmetic import NANO, nano
+from mnemic.kernel.numeric.retention import AGAIN, GOOD
 from mnemic.kernel.policy import DEFAULT, Policy
-from mnemic.kernel.retention import AGAIN, GOOD
-from mnemic.kernel.texts import AnalysisText, BlockText, Embedding, Erased, Remark
 from mnemic.specs.reference.clock import PlainClock
-from mnemic.specs.reference.erasure import erased
 from mnemic.specs.reference.records import (
     LIFE,
     STRENGTH,
@@ -37,12 +46,12 @@ from mnemic.specs.reference.scoring import times
 
 
 class PlainState:
-    """Everything that is true after the events applied so far."""
+    """The complete state after the events applied so far."""
 
     def __init__(self) -> None:
         self.log: list[Recorded] = []
         self.clock = PlainClock()
-        """Our own count of active time, to be compared with what events say."""
+        """Independent count of active time, compared with that of the events."""
         self.policy: Policy = DEFAULT
         self.embedder: EmbedderIdentity | None = None
         self.order: list[BlockId] = []
@@ -52,16 +61,16 @@ class PlainState:
         self.linked: dict[Pair, None] = {}
         """Every pair that ever had an edge, in the order of the first one."""
         self.pending: dict[Pair, PlainPending] = {}
-        """In the order in which they were last deferred."""
+        """Pending connections in the order in which they were last deferred."""
         self.barred: set[Pair] = set()
         self.near: dict[Pair, int] = {}
         """Cosine of near-duplicates, as first seen."""
         self.staged: dict[Pair, list[str]] = {}
         """Sessions in which a pair was returned together; the last staged is last."""
         self.staged_version: dict[Pair, int] = {}
-        """When a pair was last staged."""
+        """Version at which a pair was last staged."""
         self.used: dict[Pair, set[str]] = {}
-        """Sessions in which a recall refreshed a pair's edge, this one or an earlier."""
+        """Sessions in which a recall refreshed the pair's current or an earlier edge."""
         self.sessions: dict[str, dict[str, Any]] = {}
         self.curated_us: int | None = None
         """Active time of the last sweep."""
@@ -70,7 +79,7 @@ class PlainState:
         """In the order in which they were composed."""
         self.space_erased = False
 
-    # --- what one may ask -----------------------------------------------------------------------
+    # --- queries --------------------------------------------------------------------------------
 
     @property
     def version(self) -> int:
@@ -79,7 +88,7 @@ class PlainState:
 
     @property
     def active_us(self) -> int:
-        """Active time as the last event says it."""
+        """Active time of the last event."""
         return self.log[-1].active_us if self.log else 0
 
     def with_status(self, status: str) -> list[BlockId]:
@@ -87,12 +96,12 @@ class PlainState:
         return [block for block in self.order if self.blocks[block].status == status]
 
     def is_constitutional(self, block: BlockId) -> bool:
-        """Return whether a block may not fade: its tags say so, and its zone grants it."""
+        """Return whether a block is constitutional: by its tags, if its zone grants privileges."""
         facts = self.blocks[block]
         return "self/constitutional" in facts.tags and self.policy.privileges(facts.zone)
 
     def inbox(self) -> list[BlockId]:
-        """Return the blocks that wait, first in first."""
+        """Return the blocks of the inbox, first in first."""
         return sorted(
             self.with_status("inbox"), key=lambda block: self.blocks[block].learned_version
         )
@@ -102,19 +111,19 @@ class PlainState:
         return [ends for ends in self.linked if block in ends and ends in self.edges]
 
     def staging_order(self) -> list[Pair]:
-        """Return the staged pairs as they would go: fewest sessions, then oldest, then by id."""
+        """Return the staged pairs in the order of eviction: fewest sessions, then age, then id."""
         return sorted(
             self.staged,
             key=lambda ends: (len(self.staged[ends]), self.staged_version[ends], ends),
         )
 
     def copy(self) -> PlainState:
-        """Return a state that can go its own way."""
+        """Return an independent copy."""
         frozen = {id(event): event for event in (*self.log, self.policy)}
         return copy.deepcopy(self, frozen)
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the whole state as nested dicts with sorted keys, to compare with another."""
+        """Return the whole state as nested dicts with sorted keys, for comparison."""
         return {
             "active_us": self.active_us,
             "barred": plain(self.barred),
@@ -136,10 +145,10 @@ class PlainState:
             "version": self.version,
         }
 
-    # --- what may happen ------------------------------------------------------------------------
+    # --- events ---------------------------------------------------------------------------------
 
     def apply(self, recorded: Recorded) -> None:  # noqa: C901, PLR0912, PLR0915 - a case per event
-        """Take in the next event."""
+        """Apply the next event."""
         self.log.append(recorded)
         self.clock.event(recorded.session_id, recorded.recorded_us, self.policy.gap_us)
         now = recorded.active_us
@@ -161,6 +170,8 @@ class PlainState:
                 self.sessions[session]["open"] = False
             case happened.BlockLearned() as event:
                 self._learn(event, recorded)
+            case happened.BlockRestated() as event:
+                self._restate(event, recorded)
             case happened.BlocksPromoted() as event:
                 self._promote(event, recorded)
             case happened.BlocksRelinked(links=links):
@@ -211,7 +222,7 @@ class PlainState:
                 assert_never(recorded.event)
 
     def _refold(self, *, owner: str | None) -> None:
-        """Become what the log says without the words of *owner*."""
+        """Replay the log without the payloads of *owner*."""
         log = erased(self.log, owner=owner)
         fresh = PlainState()
         for recorded in log[:-1]:
@@ -245,10 +256,18 @@ class PlainState:
         if event.created_at_us is None and not event.undated:
             block.created_at_us = recorded.recorded_us
         block.expires_at_us = event.expires_at_us
-        block.learned_version = recorded.version
+        block.learned_version = block.said_version = recorded.version
         block.learned_us = recorded.active_us
         block.session = recorded.session_id
         block.tier_rate = 0
+
+    def _restate(self, event: happened.BlockRestated, recorded: Recorded) -> None:
+        block = self.blocks[event.block_id]
+        block.said_version = recorded.version
+        if not event.undated:
+            block.created_at_us = event.said_us
+            if event.said_us is None:
+                block.created_at_us = recorded.recorded_us
 
     def _promote(self, event: happened.BlocksPromoted, at: Recorded) -> None:
         now = at.active_us
@@ -290,7 +309,7 @@ class PlainState:
         old.successor = event.new
 
     def archive(self, block: BlockId, reason: str) -> None:
-        """Put a block away, with its edges, pending connections and staged pairs."""
+        """Archive a block and remove its edges, pending connections and staged pairs."""
         self.blocks[block].status = "archived"
         self.blocks[block].reason = reason
         self._isolate(block)
@@ -305,7 +324,7 @@ class PlainState:
         self.blocks[block].reinforced_us = now
 
     def _adopt_policy(self, policy: Policy) -> None:
-        """Let *policy* be in force: its prior is that of every block, whenever it was learned."""
+        """Make *policy* current: its prior applies to every block, including existing ones."""
         shift = nano(policy.outcome_prior) - nano(self.policy.outcome_prior)
         for block in self.blocks.values():
             block.alpha += shift
@@ -320,7 +339,7 @@ class PlainState:
     # --- edges ----------------------------------------------------------------------------------
 
     def put_edge(self, edge: PlainEdge) -> None:
-        """Let *edge* be the one of its pair."""
+        """Set *edge* as the edge of its pair."""
         ends = pair(edge.source, edge.target)
         self.edges[ends] = edge
         self.linked.setdefault(ends)
@@ -341,7 +360,7 @@ class PlainState:
                 PlainEdge(
                     source=link.source,
                     target=link.target,
-                    relation=relation,
+                    relation=link.relation or relation,
                     weight=link.weight,
                     origin=origin,
                     anchor_us=now,
@@ -452,10 +471,10 @@ class PlainState:
         for block in (*event.constitutional, *event.reinforced):
             self._reinforce(block, now)
 
-    # --- taking back ----------------------------------------------------------------------------
+    # --- revert ---------------------------------------------------------------------------------
 
     def _put_back(self, event: happened.Reverted, version: int) -> None:
-        """Let stand what stood before the stretch, wherever the event says so."""
+        """Restore the state before the range for everything that the event lists."""
         then = fold(self.log[: event.first])
         if event.policy is not None:
             self._adopt_policy(Policy.parse(event.policy))
@@ -509,7 +528,7 @@ class PlainState:
 
 
 def fold(log: Iterable[Recorded]) -> PlainState:
-    """Return the state that *log* stands for."""
+    """Return the state after replaying *log*."""
     state = PlainState()
     for recorded in log:
         state.apply(recorded)
@@ -522,3 +541,27 @@ def _packed(vector: Embedding | Erased) -> bytes | None:
 
 def _words(remark: Remark | Erased | None) -> str | None:
     return remark.text if isinstance(remark, Remark) else None
+
+
+# --- erasure ------------------------------------------------------------------------------------
+
+
+def erased(log: list[Recorded], *, owner: str | None) -> list[Recorded]:
+    """Return *log* without the payloads of *owner*; None: without any payload.
+
+    State derived from a text (tags that were carried over, a note on an edge) must not outlive it,
+    or a replay of the log could not give the same state. So the state is not patched: the payloads
+    are removed from the log, and it is replayed.
+    """
+    return [_struck(recorded, owner) for recorded in log]
+
+
+def _struck(value: Any, owner: str | None) -> Any:
+    if isinstance(value, Payload):
+        return ERASED if owner is None or owner in value.of else value
+    if isinstance(value, tuple):
+        return tuple(_struck(entry, owner) for entry in value)
+    if attrs.has(type(value)):
+        names = [field.name for field in attrs.fields(type(value))]
+        return attrs.evolve(value, **{name: _struck(getattr(value, name), owner) for name in names})
+    return value

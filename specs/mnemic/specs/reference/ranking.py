@@ -1,6 +1,6 @@
-"""How good an answer was, told slowly: what chance allowed, how blocks fared, and three measures.
+"""Evaluation of answers: propensities, gains of blocks, and three measures.
 
-Plain lists and fractions throughout; numbers in nano-units where they are rounded.
+Uses plain lists and fractions; rounded numbers are in nano-units.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from math import floor
 
 from attrs import frozen
 
-from mnemic.kernel.arithmetic import NANO
-from mnemic.kernel.identity import BlockId
+from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.numeric.arithmetic import NANO
 
 GOOD = {"helpful", "accepted", "submitted", "user_promoted"}
 SILENT = {"needs_poc"}
-"""Labels that say neither."""
+"""Labels that are neither good nor bad."""
 
 
 def rounded(number: Fraction) -> int:
@@ -25,21 +25,21 @@ def rounded(number: Fraction) -> int:
     return floor(number + Fraction(1, 2))
 
 
-# --- what chance allowed ------------------------------------------------------------------------
+# --- propensity ---------------------------------------------------------------------------------
 
 
 def propensity(rate: int, pool: int, drawn: int) -> int:
-    """Return how probable it was that this one of *pool* stood in the last place, nano-units."""
+    """Return the probability of this one of *pool* in the last place, nano-units."""
     apart = rounded(Fraction(rate, pool))
     return NANO - rate + apart if drawn == 0 else max(1, apart)
 
 
-# --- how blocks fared ---------------------------------------------------------------------------
+# --- gains --------------------------------------------------------------------------------------
 
 
 @frozen(kw_only=True)
 class Said:
-    """One outcome or label, as it was written."""
+    """One outcome or label, as recorded."""
 
     version: int
     hour: float
@@ -49,20 +49,20 @@ class Said:
     weight: int = NANO
     label: str | None = None
     decision: int | None = None
-    """Version of the decision that it names."""
+    """Version of the decision that it refers to."""
     taken_back: bool = False
 
 
 def gains(said: Sequence[Said], *, version: int, hour: float, horizon: float) -> dict[BlockId, int]:
-    """Return how well blocks served the decision at *version*, as was said within *horizon*.
+    """Return the gains of blocks for the decision at *version*, by evidence within *horizon*.
 
     Args:
-        said: In any order.
-        version: Of the decision.
-        hour: Active hours of it.
-        horizon: Active hours after it in which something still speaks of it.
+        said: Outcomes and labels in any order.
+        version: Version of the decision.
+        hour: Active hours of the decision.
+        horizon: Active hours after the decision in which evidence still counts for it.
     """
-    heard = [
+    relevant = [
         each
         for each in said
         if each.version > version
@@ -71,9 +71,9 @@ def gains(said: Sequence[Said], *, version: int, hour: float, horizon: float) ->
         and each.label not in SILENT
     ]
     found: dict[BlockId, int] = {}
-    for block in sorted({block for each in heard for block in each.blocks}):
-        own = [each for each in heard if block in each.blocks and each.decision == version]
-        other = [each for each in heard if block in each.blocks and each.decision is None]
+    for block in sorted({block for each in relevant for block in each.blocks}):
+        own = [each for each in relevant if block in each.blocks and each.decision == version]
+        other = [each for each in relevant if block in each.blocks and each.decision is None]
         parts = [(_signal(each), each.weight) for each in own or other]
         if parts:
             whole = sum(weight for _, weight in parts)
@@ -88,12 +88,12 @@ def _signal(said: Said) -> int:
     return NANO if said.label in GOOD else 0
 
 
-# --- how good an answer was ---------------------------------------------------------------------
+# --- measures -----------------------------------------------------------------------------------
 
 
 @frozen(kw_only=True)
 class PlainMeasured:
-    """Each as (judged, floor, ceiling), nano-units; None where it cannot be told."""
+    """Each as (judged, floor, ceiling), nano-units; None if it is undefined."""
 
     ndcg: tuple[int, int, int] | None
     hit: tuple[int, int, int] | None
@@ -105,8 +105,8 @@ def measured(places: Sequence[int | None], judged: Sequence[int], k: int) -> Pla
 
     Args:
         places: Gains by place, best first, nano-units; None: not judged.
-        judged: All gains that could have been had.
-        k: How many places the longest answer has.
+        judged: All judged gains, in the answer or not.
+        k: Number of places of the longest answer.
     """
     known = [gain for gain in places if gain is not None]
     useless = [gain or 0 for gain in places]
@@ -129,20 +129,20 @@ def measured(places: Sequence[int | None], judged: Sequence[int], k: int) -> Pla
 
 
 def dcg(gains: Sequence[int]) -> Fraction:
-    """Return the sum of gains, each by what its place counts."""
+    """Return the sum of gains, each multiplied by the discount of its place."""
     return sum(
         (Fraction(gain) * discount(rank) for rank, gain in enumerate(gains, start=1)), Fraction(0)
     )
 
 
 def discount(rank: int) -> int:
-    """Return 1 / log2(1 + rank) in nano-units, by forty digits."""
+    """Return 1 / log2(1 + rank) in nano-units, computed with forty digits."""
     with localcontext(prec=40):
         return rounded(Fraction(Decimal(2).ln() / Decimal(1 + rank).ln() * NANO))
 
 
 def corrected(shown: Sequence[tuple[int, int]]) -> int | None:
-    """Return the mean of gains, each weighed by 1 / how probable it was to be shown, nano-units."""
+    """Return the mean of gains, each weighted by 1 / its probability to be shown, nano-units."""
     whole = sum((Fraction(1, chance) for _, chance in shown), Fraction(0))
     total = sum((Fraction(gain, chance) for gain, chance in shown), Fraction(0))
     return rounded(total / whole) if shown else None

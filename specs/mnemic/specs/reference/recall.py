@@ -1,7 +1,7 @@
-"""What a recall must come to (DOMAIN section 6), told in its own order.
+"""The expected result of a recall (DOMAIN section 6), in the order of its steps.
 
-Blocks that may come in, how well each matches, candidates, what one hop of the graph brings along,
-signals, scores, order; then what of it goes into the answer.
+Eligible blocks, the match of each, candidates, expansion by one hop of the graph, signals, scores
+and order; then the selection for the answer.
 """
 
 from __future__ import annotations
@@ -10,26 +10,33 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
-from mnemic.kernel.arithmetic import NANO
-from mnemic.kernel.identity import BlockId
+from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.policy import Frame
-from mnemic.specs.reference import scoring
+from mnemic.specs.reference import aged_relevance, relevance, scoring
+from mnemic.specs.reference.degree_cap import strength
 from mnemic.specs.reference.fold import PlainState
 from mnemic.specs.reference.records import PlainBlock
-from mnemic.specs.reference.relevance import PARTS, PlainMatch, Question, Values, match
-from mnemic.specs.reference.room import strength
+from mnemic.specs.reference.relevance import PlainMatch, Question, Values
+
+RECIPES = {
+    "recall-1": (relevance.PLAIN_PARTS, relevance.plain),
+    "recall-2": (relevance.CONTEXT_PARTS, relevance.contextual),
+    "recall-3": (aged_relevance.PARTS, aged_relevance.aged),
+}
+"""The parts of each recipe, and its match of each block of a pool."""
 
 
 @frozen(kw_only=True)
 class Asked:
-    """A recall: what is asked, through which frame and filter, and at which point."""
+    """A recall request: the question, frame and filter, and the point in time."""
 
     question: Question | None
     frame: Frame
     where: Mapping[str, Any] = field(factory=dict)
-    """In the form that is recorded: lists of words, ISO times, an object of metadata."""
+    """The filter in recorded form: lists of words, ISO times, an object of metadata."""
     session: str | None = None
     recipe: str
     active_us: int
@@ -43,33 +50,40 @@ class PlainScored:
     block: BlockId
     score: int
     signals: dict[str, int | None]
-    """None: not weighed by the frame, or nothing was asked."""
+    """None: not weighted by the frame, or there is no question."""
     parts: dict[str, int | None]
     via: BlockId | None
-    """Whose edge brought it in."""
+    """The block whose edge led to it."""
     guaranteed: bool
     share: int
-    """Of an answer, what its zone may take. Nano-units."""
+    """Share of an answer that its zone may take. Nano-units."""
+    strength: int
+    """Decides between equal scores; 0 if the recipe does not use it or there is no question."""
+
+    @property
+    def order(self) -> tuple[int, int, BlockId]:
+        """Sorts a ranking: best score first, ties by strength, then by id."""
+        return -self.score, -self.strength, self.block
 
 
 def expected_ranking(state: PlainState, asked: Asked) -> list[PlainScored]:
-    """Return every block that is scored, best first, ties by id.
+    """Return every block that is scored, best first, ties by strength and id.
 
-    Blocks that may take every place of an answer are ranked as though there were no others.
+    Blocks that may take every place of an answer are ranked as if there were no others.
     """
     everything = _ranking(state, asked)
     alone = _with_free_alone(state)
     if not alone.with_status("active"):
         return everything
     limited = [row for row in everything if row.share < NANO]
-    return sorted([*_ranking(alone, asked), *limited], key=lambda row: (-row.score, row.block))
+    return sorted([*_ranking(alone, asked), *limited], key=lambda row: row.order)
 
 
 def expected_turns(state: PlainState, asked: Asked) -> list[BlockId]:
-    """Return the blocks in the order in which they are let in: guaranteed ones first.
+    """Return the blocks in the order in which they are selected: guaranteed ones first.
 
-    The others stand as all would be ranked together. But which of those that are ranked alone has
-    a place among the rest, their own ranking says.
+    The other blocks have the order of a ranking of all. In the places of blocks that may take every
+    place, these follow in the order of their own separate ranking.
     """
     ranking = expected_ranking(state, asked)
     first = [row.block for row in ranking if row.guaranteed]
@@ -86,7 +100,7 @@ def expected_turns(state: PlainState, asked: Asked) -> list[BlockId]:
 
 
 def _with_free_alone(state: PlainState) -> PlainState:
-    """Return the state as though only those were active that may take every place."""
+    """Return the state as if only blocks that may take every place were active."""
     alone = state.copy()
     for block in state.with_status("active"):
         if state.policy.places(state.blocks[block].zone) < NANO:
@@ -101,7 +115,8 @@ def _ranking(state: PlainState, asked: Asked) -> list[PlainScored]:
     via: dict[BlockId, BlockId] = {}
     scored = list(pool)
     if asked.question is not None:
-        matched = match(asked.recipe, state, asked.question, pool)
+        question = evolve(asked.question, active_us=asked.active_us, instant_us=asked.instant_us)
+        matched = RECIPES[asked.recipe][1](state, question, pool)
         seeds = {*guaranteed, *_candidates(state, matched)}
         via = _expanded(state, seeds, pool, asked.active_us)
         scored = [block for block in pool if block in seeds or block in via]
@@ -111,7 +126,8 @@ def _ranking(state: PlainState, asked: Asked) -> list[PlainScored]:
     for block in scored:
         weighed = {name: value or 0 for name, value in signals[block].items()}
         scores[block] = scoring.composite(weights, weighed)
-    return [
+    strengths = {} if matched is None or matched.strength is None else matched.strength
+    found = [
         PlainScored(
             block=block,
             score=scores[block],
@@ -120,18 +136,19 @@ def _ranking(state: PlainState, asked: Asked) -> list[PlainScored]:
             via=via.get(block),
             guaranteed=block in guaranteed,
             share=state.policy.places(state.blocks[block].zone),
+            strength=strengths.get(block, 0),
         )
-        for block in scoring.ranked(scores)
+        for block in scored
     ]
+    return sorted(found, key=lambda row: row.order)
 
 
 def _parts(asked: Asked, matched: PlainMatch | None, block: BlockId) -> dict[str, int | None]:
-    if matched is None:
-        return dict.fromkeys(PARTS[asked.recipe])
-    return {name: matched.parts[name][block] for name in PARTS[asked.recipe]}
+    parts, _ = RECIPES[asked.recipe]
+    return {name: None if matched is None else matched.parts[name][block] for name in parts}
 
 
-# --- who may come in --------------------------------------------------------------------------
+# --- eligibility ------------------------------------------------------------------------------
 
 
 def eligible(state: PlainState, asked: Asked) -> list[BlockId]:
@@ -153,7 +170,7 @@ def _may_enter(state: PlainState, asked: Asked, block: BlockId) -> bool:
 
 
 def _of_session(state: PlainState, asked: Asked, facts: PlainBlock) -> bool:
-    """Whether a block was learned in the session that asks, or else in the latest."""
+    """Whether a block was learned in the session of the recall, or else in the latest one."""
     wanted = asked.session
     if wanted is None and state.sessions:
         wanted = max(state.sessions, key=lambda one: int(state.sessions[one]["started"]))
@@ -165,19 +182,19 @@ def _tagged(state: PlainState, block: BlockId, wanted: Collection[str]) -> bool:
 
 
 def _promised(state: PlainState, block: BlockId, wanted: Collection[str]) -> bool:
-    """Whether a block has a wanted tag that its zone grants what it says."""
+    """Whether a block has a wanted tag and its zone grants the privileges of tags."""
     zone = state.blocks[block].zone
     return state.policy.privileges(zone) and _tagged(state, block, wanted)
 
 
 def _says(state: PlainState, block: BlockId, wanted: Collection[str]) -> bool:
-    """Whether a block has a wanted tag; one that says who the agent is, only by its zone."""
+    """Whether a block has a wanted tag; tags about the agent itself count only by its zone."""
     plain = [tag for tag in wanted if not tag.startswith("self/")]
     return _promised(state, block, wanted) or _tagged(state, block, plain)
 
 
 def _has(facts: PlainBlock, want: str) -> bool:
-    """Whether a block has a tag, or one below it where that ends in a slash."""
+    """Whether a block has a tag, or one below it if it ends in a slash."""
     if want in facts.tags:
         return True
     return want.endswith("/") and any(tag.startswith(want) for tag in facts.tags)
@@ -198,7 +215,7 @@ def _meets(facts: PlainBlock, name: str, wanted: Any) -> bool:
     return facts.created_at_us >= bound_us if name == "since" else facts.created_at_us <= bound_us
 
 
-# --- candidates and what they bring along -----------------------------------------------------
+# --- candidates and expansion -----------------------------------------------------------------
 
 
 def _candidates(state: PlainState, matched: PlainMatch) -> set[BlockId]:
@@ -215,8 +232,8 @@ def _expanded(
 ) -> dict[BlockId, BlockId]:
     """Return the best neighbours of seeds, each with the seed whose edge is strongest.
 
-    By effective weight, ties by id of the neighbour; of seeds that pull alike, the first by id.
-    What contradicts a seed is not brought in by that.
+    By effective weight, ties by id of the neighbour; of seeds with equal weights, the first by id.
+    Edges of contradiction are not followed.
     """
     pulled: dict[BlockId, tuple[int, BlockId]] = {}
     for edge in state.edges.values():
@@ -237,7 +254,7 @@ def _expanded(
 def _signals(
     state: PlainState, asked: Asked, scored: list[BlockId], matched: PlainMatch | None
 ) -> dict[BlockId, dict[str, int | None]]:
-    """Return every signal of every block; greatest values are those among the scored."""
+    """Return every signal of every block; maxima are taken over the scored blocks."""
     frame, policy = asked.frame, state.policy
     degrees = {block: _degree(state, block) for block in scored}
     counts = {block: state.blocks[block].reinforcements for block in scored}
@@ -270,7 +287,7 @@ def _signals(
 
 
 def _degree(state: PlainState, block: BlockId) -> int:
-    """Return the sum of pulls of a block's edges to active blocks."""
+    """Return the sum of the contributions of a block's edges to active blocks."""
     total = 0
     for ends, edge in state.edges.items():
         if block in ends and all(state.blocks[end].status == "active" for end in ends):
@@ -278,18 +295,19 @@ def _degree(state: PlainState, block: BlockId) -> int:
     return total
 
 
-# --- what goes into the answer ----------------------------------------------------------------
+# --- selection of the answer ------------------------------------------------------------------
 
 
 @frozen(kw_only=True)
 class PlainChoice:
-    """What an answer holds, best first, and what comes next."""
+    """The blocks of an answer, best first, and the next ones."""
 
     chosen: list[BlockId]
     dropped: list[tuple[BlockId, str]]
-    """Each with ``top_k``, ``token_budget``, ``zone_full`` or ``explored``, the first few."""
+    """The first few, each with ``min_probability``, ``top_k``, ``token_budget``, ``zone_full`` or
+    ``explored``."""
     pool: list[BlockId]
-    """Who could stand in the last place: whose turn it is, then the next ones that fit there."""
+    """Candidates for the last place: the one ranked for it, then the next ones that fit."""
 
 
 def expected_choice(
@@ -301,24 +319,31 @@ def expected_choice(
     budget: int,
     cost: Callable[[BlockId], int],
     drawn: int = 0,
+    min_probability: int | None = None,
+    floor: int = 0,
 ) -> PlainChoice:
-    """Return what of a ranking is let in: each block that still fits, while its zone has a share.
+    """Return the selection of a ranking: each block that still fits, while its zone has a share.
 
     Args:
-        state: Its policy says how much is let in by default.
-        ranking: Best first.
-        turns: The same blocks in the order of letting in.
-        top_k: None: the policy's, or as many as are guaranteed if that is more.
+        state: The state, whose policy defines the default limits.
+        ranking: The ranking, best first.
+        turns: The same blocks in the order of selection.
+        top_k: None: that of the policy, or the number of guaranteed blocks if that is larger.
         budget: Tokens for all blocks together.
         cost: Tokens of a block.
-        drawn: Who of the pool stands in the last place; whose turn it is, if they are fewer.
+        drawn: Index in the pool for the last place; the first one if the pool is smaller.
+        min_probability: Least probability of a block, set by the caller; None: the frame's.
+        floor: The frame's; the most probable block and guaranteed ones pass in any case.
     """
     guaranteed = {row.block for row in ranking if row.guaranteed}
+    improbable = _improbable(ranking, min_probability, floor)
     share = {row.block: row.share for row in ranking}
     most = max(state.policy.top_k, len(guaranteed)) if top_k is None else top_k
 
     def obstacle(block: BlockId, before: list[BlockId]) -> str | None:
-        """Return what keeps a block out of an answer that holds those *before* it."""
+        """Return the reason that excludes a block from an answer with those *before* it."""
+        if block in improbable:
+            return "min_probability"
         if len(before) == most:
             return "top_k"
         if cost(block) > budget - sum(map(cost, before)):
@@ -341,12 +366,11 @@ def expected_choice(
             chosen.append(block)
         else:
             dropped.append((block, reason))
-    pool: list[BlockId] = []
-    if chosen and chosen[-1] not in guaranteed:
-        last = chosen[-1]
-        following = turns[turns.index(last) + 1 :][: state.policy.runners_up]
-        fits = [block for block in following if obstacle(block, chosen[:-1]) is None]
-        pool = [last, *fits]
+    last_open = bool(chosen) and chosen[-1] not in guaranteed
+    behind = turns[turns.index(chosen[-1]) + 1 :] if last_open else []
+    nearest = [block for block in behind if block not in improbable][: state.policy.runners_up]
+    fits = [block for block in nearest if obstacle(block, chosen[:-1]) is None]
+    pool = [chosen[-1], *fits] if last_open else []
     if 0 < drawn < len(pool):
         came, went = pool[drawn], pool[0]
         chosen = [came if block == went else block for block in chosen]
@@ -357,3 +381,41 @@ def expected_choice(
         dropped=dropped[: state.policy.runners_up],
         pool=pool,
     )
+
+
+def _improbable(
+    ranking: list[PlainScored], min_probability: int | None, floor: int
+) -> set[BlockId]:
+    """Return the blocks below the caller's floor.
+
+    Without one, those below the frame's that are neither guaranteed nor the most probable, nor
+    reached by an edge from a block that is kept.
+    """
+    chances = {
+        row.block: chance for row in ranking if (chance := row.parts.get("probability")) is not None
+    }
+    if min_probability is not None:
+        return {block for block, chance in chances.items() if chance < min_probability}
+    open_to = [row for row in ranking if row.block in chances and not row.guaranteed]
+    most = max((chances[row.block] for row in open_to if row.share), default=0)
+    found = {row.block for row in open_to if chances[row.block] < min(floor, most)}
+    kept = {row.block for row in ranking if row.block not in found}
+    return {row.block for row in open_to if row.block in found and row.via not in kept}
+
+
+def expected_judgment(state: PlainState, ranking: list[PlainScored]) -> tuple[int, str]:
+    """Return ``answerable`` and the verdict of the ten best blocks of a ranking.
+
+    Blocks of zones without a share of answers do not count; -1 and "" without probabilities.
+    """
+    if any(row.parts.get("probability") is None for row in ranking):
+        return -1, ""
+    best = [row for row in ranking if row.share][:10]
+    odds = [
+        aged_relevance.log_odds(
+            {name: row.parts[name] or 0 for name in aged_relevance.EVIDENCE}, state.policy
+        )
+        for row in best
+    ]
+    value = aged_relevance.answerable(odds, state.policy)
+    return value, aged_relevance.verdict(value, state.policy)

@@ -1,4 +1,4 @@
-"""What the plain state keeps of a block, an edge and a pending connection, as rows of fields."""
+"""Records of the plain state: blocks, edges, pending connections, compositions and labels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import attrs
 from attrs import define, field
 
 from mnemic.kernel.events import BlocksComposed, CompositionLabelled
-from mnemic.kernel.identity import BlockId
+from mnemic.kernel.model.identity import BlockId
 
 Pair = tuple[BlockId, BlockId]
 
@@ -36,29 +36,31 @@ class PlainBlock:
     zone: str = ""
     confidence: int = 0
     created_at_us: int | None = None
-    """When it was learned, unless somebody said when; None where that is not known."""
+    """The given date, or when it was learned; None if unknown."""
     expires_at_us: int | None = None
     learned_version: int = 0
-    """Of the last time it was learned; the inbox is in this order."""
+    """Version at which it was last learned; the inbox is in this order."""
+    said_version: int = 0
+    """Version at which it was last learned or restated."""
     learned_us: int = 0
-    """Active time of the same."""
+    """Active time at which it was last learned."""
     session: str | None = None
-    """In which it was learned."""
+    """Session in which it was learned."""
     reinforced_us: int = 0
     """Active time of the last reinforcement."""
     reinforcements: int = 0
     rate: int = 0
     """Decay per active hour; 0 until it is promoted."""
     tier_rate: int = 0
-    """The same by its tags and category alone, without penalties."""
+    """Decay by its tags and category alone, without penalties."""
     alpha: int = 0
-    """Outcome evidence for it, the prior of the policy in force included."""
+    """Outcome evidence for it, including the prior of the current policy."""
     beta: int = 0
     retrievals: int = 0
     reviews: list[tuple[int, int, int]] = field(factory=list)
     """Version, active time and rating of each; retention follows from them."""
     frames: dict[str, int] = field(factory=dict)
-    """Of the recalls that returned it, by name."""
+    """Number of recalls that returned it, by name of the frame."""
     vector: bytes | None = field(default=None, repr=False)
     """Packed int16; None before promotion and once erased."""
 
@@ -71,7 +73,7 @@ LIFE = tuple(
     if name
     not in {"number", "alpha", "beta", "retrievals", "reviews", "frames", "vector", *STRENGTH}
 )
-"""Fields of a block that say what it is."""
+"""Descriptive fields of a block."""
 
 
 @define(kw_only=True)
@@ -90,7 +92,7 @@ class PlainEdge:
 
 @define(kw_only=True)
 class PlainPending:
-    """A connection that waits for room."""
+    """A pending connection."""
 
     source: BlockId
     target: BlockId
@@ -101,7 +103,7 @@ class PlainPending:
 
 @define(kw_only=True)
 class PlainLabel:
-    """What somebody said of a composition."""
+    """A label of a composition."""
 
     event: CompositionLabelled
     active_us: int
@@ -111,7 +113,7 @@ class PlainLabel:
 
 @define(kw_only=True)
 class PlainComposition:
-    """Blocks that were used together. Everything in it is history: nothing is ever replaced."""
+    """Blocks that were used together, kept as history: nothing is ever replaced."""
 
     version: int
     event: BlocksComposed
@@ -120,12 +122,12 @@ class PlainComposition:
 
 
 def pair(a: BlockId, b: BlockId) -> Pair:
-    """Return two ids in their one order."""
+    """Return two ids in canonical order."""
     return (a, b) if a < b else (b, a)
 
 
 def plain(value: Any) -> Any:
-    """Return *value* with every record in it as a dict and every dict in the order of its keys."""
+    """Return *value* with every record as a dict and every dict sorted by its keys."""
     if attrs.has(type(value)):
         return {f.name: plain(getattr(value, f.name)) for f in attrs.fields(type(value))}
     if isinstance(value, dict):

@@ -1,6 +1,6 @@
-"""How well a block matches a question, by each recipe (DOMAIN section 6).
+"""Match of a block with a question by recipes recall-1 and recall-2 (DOMAIN section 6).
 
-Every part is worked out for one block after the other from the texts themselves.
+Every part is computed for one block after the other from the texts themselves.
 """
 
 from __future__ import annotations
@@ -11,37 +11,40 @@ from itertools import chain
 
 from attrs import frozen
 
-from mnemic.kernel.arithmetic import NANO, exp, ln, nano
-from mnemic.kernel.identity import BlockId
+from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.numeric.arithmetic import (
+    NANO,
+    exp,
+    ln,
+    nano,
+)
 from mnemic.kernel.policy import Policy
 from mnemic.specs.reference import dates
-from mnemic.specs.reference.conversation import (
+from mnemic.specs.reference.fold import PlainState
+from mnemic.specs.reference.records import pair
+from mnemic.specs.reference.scoring import cosine, fraction, times, weighted_sum
+from mnemic.specs.reference.threads import (
     Analyse,
     Said,
     everything_said,
     living,
     neighbours,
 )
-from mnemic.specs.reference.fold import PlainState
-from mnemic.specs.reference.records import pair
-from mnemic.specs.reference.scoring import cosine, fraction, times, weighted_sum
 
 K1 = 0.9
 B = 0.3
 GRID = 2**30
-"""Matches and logarithms are summed as whole numbers of this part of one."""
+"""Matches and logarithms are summed as whole multiples of 1 / this number."""
 STEPS = (600, 360, 216, 130)
-"""Thousandths that a neighbour's word counts, one to four steps away."""
+"""Weight of a neighbour's word in thousandths, one to four steps away."""
 DAMPING = 3
 
-PARTS = {
-    "recall-1": ("lexical", "cosine"),
-    "recall-2": ("lexical", "cosine", "author", "date", "rarity", "corrected"),
-}
-WEIGHED = PARTS["recall-2"][:-1]
-"""Parts with a weight of the policy; what is corrected goes off their sum."""
+PLAIN_PARTS = ("lexical", "cosine")
+CONTEXT_PARTS = ("lexical", "cosine", "author", "date", "rarity", "corrected")
+WEIGHED = CONTEXT_PARTS[:-1]
+"""Parts with a weight in the policy; corrections are subtracted from their sum."""
 LESS = NANO // 1000
-"""How far the older of two near-duplicates stands below the newer."""
+"""Distance of the older of two near-duplicates below the newer."""
 
 Values = dict[BlockId, int]
 """Nano-units by block."""
@@ -49,39 +52,43 @@ Values = dict[BlockId, int]
 
 @frozen(kw_only=True)
 class Question:
-    """Words and their vector."""
+    """Text of a question and its vector."""
 
     words: str
     vector: tuple[int, ...] | None
     analyse: Analyse
+    asked_by: str | None = None
+    """Name or role of the one who asks."""
+    active_us: int = 0
+    """Active time at which it is asked."""
+    instant_us: int = 0
+    """Wall clock at which it is asked."""
 
 
 @frozen(kw_only=True)
 class PlainMatch:
-    """How well each block of a pool matches."""
+    """Match of each block of a pool."""
 
     parts: dict[str, Values]
     relevance: Values
     searches: tuple[Values, ...]
-    """What candidates are sought by; nothing is found at 0."""
-
-
-def match(recipe: str, state: PlainState, question: Question, pool: list[BlockId]) -> PlainMatch:
-    """Return how well each block of *pool* matches *question* by a recipe."""
-    return {"recall-1": _plain, "recall-2": _in_context}[recipe](state, question, pool)
+    """Values by which candidates are searched; blocks at 0 are not found."""
+    strength: Values | None = None
+    """By which equal scores are ordered; None: by id alone."""
 
 
 # --- recall-1 ---------------------------------------------------------------------------------
 
 
-def _plain(state: PlainState, question: Question, pool: list[BlockId]) -> PlainMatch:
+def plain(state: PlainState, question: Question, pool: list[BlockId]) -> PlainMatch:
+    """Return the match of each block of *pool* with *question* by recall-1."""
     policy = state.policy
     alive = living(state, everything_said(state, question.analyse))
     asked = list(dict.fromkeys(question.analyse(question.words)))
     words = lexical(asked, alive, lambda text, term: float(text.words.count(term)))
     parts = {
         "lexical": {block: words[block] for block in pool},
-        "cosine": {block: _cosine(state, question, block) for block in pool},
+        "cosine": {block: block_cosine(state, question, block) for block in pool},
     }
     share, gain = nano(policy.lexical_share), nano(policy.lexical_gain)
     relevance: Values = {}
@@ -96,7 +103,8 @@ def _plain(state: PlainState, question: Question, pool: list[BlockId]) -> PlainM
 # --- recall-2 ---------------------------------------------------------------------------------
 
 
-def _in_context(state: PlainState, question: Question, pool: list[BlockId]) -> PlainMatch:
+def contextual(state: PlainState, question: Question, pool: list[BlockId]) -> PlainMatch:
+    """Return the match of each block of *pool* with *question* by recall-2."""
     policy = state.policy
     said = everything_said(state, question.analyse)
     alive = living(state, said)
@@ -112,15 +120,15 @@ def _in_context(state: PlainState, question: Question, pool: list[BlockId]) -> P
         text = alive[block]
         values = {
             "lexical": words[block],
-            "cosine": _cosine(state, question, block),
+            "cosine": block_cosine(state, question, block),
             "author": NANO if text.names & set(asked) else 0,
-            "date": dates.closeness(question.words, text.created_us),
+            "date": dates.closeness(question.words, state.blocks[block].created_at_us),
             "rarity": unusual[text.number],
         }
         for name, value in values.items():
             parts[name][block] = value
         summed[block] = strength_of(values, policy)
-        # That a text is unusual does not make it an answer.
+        # Rarity alone does not make a text an answer.
         if any(value for name, value in values.items() if name != "rarity"):
             answers.add(block)
     strength = corrected(state, summed)
@@ -136,15 +144,18 @@ def _in_context(state: PlainState, question: Question, pool: list[BlockId]) -> P
 
 def strength_of(parts: Mapping[str, int], policy: Policy) -> int:
     """Return the weighted sum of the parts that have a weight."""
-    return weighted_sum(
-        [(nano(getattr(policy, f"relevance_{name}")), value) for name, value in parts.items()]
-    )
+    return weighted_sum(strength_terms(parts, policy))
+
+
+def strength_terms(parts: Mapping[str, int], policy: Policy) -> list[tuple[int, int]]:
+    """Return weight and value of each of ``WEIGHED``."""
+    return [(nano(getattr(policy, f"relevance_{name}")), parts[name]) for name in WEIGHED]
 
 
 def corrected(state: PlainState, strengths: Values) -> Values:
     """Return the strengths, with that of each text below those of newer near-duplicates.
 
-    From the newest to the oldest, so that of several versions each stands below the next.
+    Computed from the newest to the oldest, so that each of several versions is below the next.
     """
     left: Values = {}
     newest_first = sorted(strengths, key=lambda block: -state.blocks[block].learned_version)
@@ -155,7 +166,7 @@ def corrected(state: PlainState, strengths: Values) -> Values:
 
 
 def reference_of(strengths: Collection[int], policy: Policy) -> int:
-    """Return the strength that is half relevant: that of a rank, or the floor if it is more.
+    """Return the strength with relevance 1/2: that of a rank, or the floor if it is larger.
 
     The rank is a tenth of the eligible blocks, at least the third and at most that of the policy.
     """
@@ -179,12 +190,12 @@ Counted = Callable[[Said, str], float]
 
 
 def lexical(asked: Sequence[str], alive: Mapping[BlockId, Said], counted: Counted) -> Values:
-    """Return BM25 as a share of what a text that answers everything would reach.
+    """Return BM25 as a share of the score of a text that matches every term fully.
 
     Args:
         asked: Terms, each once.
-        alive: What the active blocks say: statistics are of these alone.
-        counted: How often a term counts in one of them.
+        alive: Texts of the active blocks, to which statistics are limited.
+        counted: Count of a term in one of them.
     """
     texts = alive.values()
     mean = sum(len(text.words) for text in texts) / max(1, len(texts))
@@ -205,35 +216,51 @@ def lexical(asked: Sequence[str], alive: Mapping[BlockId, Said], counted: Counte
     return found
 
 
-def in_context(said: list[Said], alive: Mapping[BlockId, Said]) -> Counted:
-    """Return how a term counts where the words of neighbours that are alive count too."""
+def in_context(
+    said: list[Said], alive: Mapping[BlockId, Said], full_length: int | None = None
+) -> Counted:
+    """Return the count function of terms that includes the words of active neighbours.
+
+    Args:
+        said: All texts.
+        alive: Those of active blocks.
+        full_length: Terms from which on a text counts its neighbours less; None: never.
+    """
     near = neighbours(said, len(STEPS))
     lives = {text.number for text in alive.values()}
 
     def counted(text: Said, term: str) -> float:
-        thousandths = 1000 * text.words.count(term)
-        for number, steps in near[text.number]:
-            if number in lives:
-                thousandths += STEPS[steps - 1] * said[number].words.count(term)
-        return thousandths / 1000.0
+        received = sum(
+            STEPS[steps - 1] * said[number].words.count(term)
+            for number, steps in near[text.number]
+            if number in lives
+        )
+        if full_length is not None and len(text.words) > full_length:
+            received = received * full_length // len(text.words)
+        return (1000 * text.words.count(term) + received) / 1000.0
 
     return counted
 
 
 def rarities(said: list[Said]) -> list[int]:
-    """Return how unusual the words of each text were when it was learned."""
+    """Return the rarity of the words of each text at the time it was learned.
+
+    What was recorded at its promotion stays, whatever was erased since.
+    """
     return [
         rarity(text.number, [_holding(said[: text.number], term) for term in set(text.words)])
+        if text.rarity is None
+        else text.rarity
         for text in said
     ]
 
 
 def rarity(before: int, held: Sequence[int]) -> int:
-    """Return how unusual a text is.
+    """Return the rarity of a text.
 
     Args:
-        before: Texts before it.
-        held: For each of its different terms, how many of them hold it.
+        before: Number of texts before it.
+        held: For each of its distinct terms, the number of those texts that contain it.
     """
     if not held:
         return 0
@@ -249,8 +276,8 @@ def _log(number: float) -> int:
     return round(ln(number) * GRID)
 
 
-def _cosine(state: PlainState, question: Question, block: BlockId) -> int:
-    """Return the cosine of a block with the question, at least 0; nothing without a vector."""
+def block_cosine(state: PlainState, question: Question, block: BlockId) -> int:
+    """Return the cosine of a block with the question, at least 0; 0 without a vector."""
     packed = state.blocks[block].vector
     if question.vector is None or packed is None:
         return 0

@@ -1,4 +1,4 @@
-"""What a revert must come to, told by looking at every version of the log one by one."""
+"""The expected result of a revert, computed by examining every version of the log."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 import attrs
 
-from mnemic.kernel.arithmetic import nano
 from mnemic.kernel.events import Objection, PolicyAdopted, RecallRecorded, Reverted
-from mnemic.kernel.identity import BlockId, label_id
+from mnemic.kernel.model.identity import BlockId, label_id
+from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.specs.reference.fold import PlainState, fold
 from mnemic.specs.reference.records import LIFE, STRENGTH, Pair, PlainBlock, PlainEdge, pair
 
 Seen = dict[str, dict[Any, Any]]
-"""By kind of fact: what stands, by key."""
+"""Values by kind of fact and key."""
 Reason = tuple[str, int | None]
 
 CLASSES = ("similar", "co_occurs")
@@ -22,18 +22,18 @@ MEANT = ("agent", "outcome")
 
 
 def expected_revert(state: PlainState, first: int, last: int) -> Reverted:
-    """Return the event that a revert should come to, but for the caller's reason.
+    """Return the expected event of a revert, without the caller's reason.
 
     Args:
-        state: Before it.
-        first: The stretch begins with this version.
-        last: And ends with this one.
+        state: The state before the revert.
+        first: First version of the range.
+        last: Last version of the range.
     """
     return _Taking(state, first, last).event()
 
 
 class _Taking:
-    """One revert: what there was at each version, and what is to be done about it."""
+    """One revert: the values at each version, and the resulting changes."""
 
     def __init__(self, state: PlainState, first: int, last: int) -> None:
         self.state, self.first, self.last = state, first, last
@@ -52,7 +52,7 @@ class _Taking:
                 self.object("policy", (state.policy.id,), ("touched", later))
 
     def changed(self, kind: str) -> dict[Any, int | None]:
-        """Return what the stretch changed and is not undone, with when it changed again."""
+        """Return what the range changed and is not undone, with the version of later changes."""
         films = [seen[kind] for seen in self.seen]
         before, end, now = films[0], films[self.last - self.first + 1], films[-1]
         found: dict[Any, int | None] = {}
@@ -116,7 +116,7 @@ class _Taking:
         )
 
     def blocks(self) -> tuple[tuple[BlockId, ...], tuple[BlockId, ...], dict[BlockId, Reason]]:
-        """Return who is put back, who is forgotten, and who stays as it is and why."""
+        """Return the blocks to restore, the blocks to forget, and those left with the reason."""
         stays: dict[BlockId, Reason] = {}
         lives, forgotten = [], []
         changed = self.changed("life")
@@ -134,7 +134,7 @@ class _Taking:
             elif now.status != "archived":
                 forgotten.append(block)
             elif self.is_heir(block) and later is not None and now.reason == "superseded":
-                why = "touched", later  # it lives on in what took its place
+                why = "touched", later  # it was merged into its successor
             else:
                 erased = before is not None and before.status != "archived"
                 why = ("erased", None) if erased else None
@@ -150,7 +150,7 @@ class _Taking:
         )
 
     def is_heir(self, block: BlockId) -> bool:
-        """Whether at the end of the stretch, and not before it, a block stood for another one."""
+        """Whether a block was a successor at the end of the range, and not before it."""
         return any(
             (end.status, end.reason, end.successor) == ("archived", "superseded", block)
             for end in map(self.end.blocks.get, self.changed("life"))
@@ -164,17 +164,17 @@ class _Taking:
         return now.status == "active" and now.learned_version == before.learned_version
 
     def spoken(self, block: BlockId) -> list[int]:
-        """Return the later versions in which something was said of a block."""
+        """Return the later versions that refer to a block explicitly."""
         found = self.steps("evidence", block)
-        for kind, standing in (("edge", self.state.edges), ("pending", self.state.pending)):
-            for ends, each in standing.items():
+        for kind, existing in (("edge", self.state.edges), ("pending", self.state.pending)):
+            for ends, each in existing.items():
                 meant = not isinstance(each, PlainEdge) or each.origin in MEANT
                 if block in ends and meant:
                     found += self.steps(kind, ends)[-1:]
         return found
 
     def steps(self, kind: str, key: Any) -> list[int]:
-        """Return the later versions that changed a thing; that a recall used it is no change."""
+        """Return the later versions that changed a value; use by a recall is not a change."""
         return [
             version
             for version in range(self.last + 1, self.state.version + 1)
@@ -183,7 +183,7 @@ class _Taking:
         ]
 
     def spread(self, stays: dict[BlockId, Reason], among: Mapping[BlockId, Any]) -> None:
-        """Let both sides of a supersession stay where one has to, for the earliest reason."""
+        """Leave both sides of a supersession if one has to be left, for the earliest reason."""
         twos = [
             (block, self.end.blocks[block].successor or block)
             for block in self.changed("life")
@@ -220,7 +220,7 @@ class _Taking:
     def edges(
         self, stays: Mapping[BlockId, Reason], status: Mapping[BlockId, str]
     ) -> tuple[tuple[Pair, ...], tuple[Pair, ...]]:
-        """Return the edges that go, and those that get back what they were."""
+        """Return the edges to remove, and those to restore."""
         then, now = self.then.edges, self.state.edges
         going: list[Pair] = []
         coming: list[Pair] = []
@@ -228,7 +228,7 @@ class _Taking:
         for ends, later in self.changed("edge").items():
             away = any(status[end] == "archived" for end in ends)
             if later is not None and ends not in then and away:
-                continue  # it goes with its block, whoever has used it
+                continue  # it is removed with its block, even if it was used
             if later is not None:
                 self.object("edge", ends, ("touched", later))
             elif ends not in then:
@@ -253,7 +253,7 @@ class _Taking:
         return tuple(going), tuple(sorted(coming))
 
     def keep_what_moved(self, going: list[Pair], stays: Mapping[BlockId, Reason]) -> None:
-        """Take out of *going* what a successor took over from a block that stays archived."""
+        """Remove from *going* the edges a successor took over from a block that stays archived."""
         for block in self.changed("life"):
             end = self.end.blocks.get(block)
             if end is None or (end.status, end.reason) != ("archived", "superseded"):
@@ -284,7 +284,7 @@ class _Taking:
         return tuple(going), tuple(ends for ends in self.then.pending if ends in coming)
 
     def admitted(self) -> dict[Pair, int | None]:
-        """Return what waits at the end of the stretch alone, and has become an edge since when."""
+        """Return what was pending only at the end of the range, and when it became an edge."""
         return {
             ends: next(
                 version
@@ -324,7 +324,7 @@ class _Taking:
 
 
 def _films(state: PlainState, first: int) -> list[Seen]:
-    """Return what stood at every version from the one before *first*."""
+    """Return the values at every version, from the one before *first*."""
     film = fold(state.log[:first])
     films = [_seen(film)]
     for recorded in state.log[first:]:
@@ -364,11 +364,11 @@ def _fields(block: PlainBlock, names: Iterable[str]) -> tuple[Any, ...]:
 
 
 def _counts(counted: dict[BlockId, tuple[Any, ...]]) -> dict[BlockId, tuple[Any, ...]]:
-    """Return *counted* without those of whom nothing is."""
+    """Return *counted* without blocks whose counts are all zero."""
     return {block: each for block, each in counted.items() if any(each)}
 
 
 def _rank(edge: PlainEdge) -> tuple[int, int]:
-    """Return who comes first where there is not room for all: the higher class, the heavier."""
+    """Return the priority of an edge under the cap: higher class first, then heavier."""
     worth = CLASSES.index(edge.relation) if edge.relation in CLASSES else len(CLASSES)
     return -worth, -edge.weight

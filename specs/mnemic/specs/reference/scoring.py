@@ -1,8 +1,8 @@
 """Signals, scores and rates, one number at a time.
 
-A signal is in nano-units, rounded before it is weighed; a sum is rounded once, half up. Where a
-formula needs a float, its steps stand in the order that the contract's arithmetic fixes, since
-another order could end one nano-unit away.
+A signal is in nano-units, rounded before it is weighted; a sum is rounded once, half up. If a
+formula needs a float, its steps are in the order that the contract's arithmetic prescribes, since
+another order could give a result that is one nano-unit off.
 
 Source: DOMAIN sections 3, 4, 6 and 7.
 """
@@ -14,7 +14,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
-from mnemic.kernel.arithmetic import MICROS_PER_DAY, MICROS_PER_HOUR, NANO, exp, ln, nano
+from mnemic.kernel.numeric.arithmetic import (
+    MICROS_PER_DAY,
+    MICROS_PER_HOUR,
+    NANO,
+    exp,
+    ln,
+    nano,
+)
 from mnemic.kernel.policy import Frame, Policy
 
 Id = TypeVar("Id", bound=str)
@@ -39,14 +46,14 @@ def times(a: int, b: int) -> int:
 
 
 def fraction(part: int, whole: int) -> int:
-    """Return part over whole in nano-units, rounded half up; nothing of nothing is 0."""
+    """Return part over whole in nano-units, rounded half up; 0 of 0 is 0."""
     if whole == 0:
         return 0
     return (part * NANO + whole // 2) // whole
 
 
 def weighted_sum(terms: Sequence[tuple[int, int]]) -> int:
-    """Return the sum of weight times signal, rounded half up at the very end."""
+    """Return the sum of weight times signal, rounded half up once at the end."""
     total = 0
     for weight, signal in terms:
         total += weight * signal
@@ -65,7 +72,7 @@ def instant_us(text: str) -> int:
 
 
 def cosine(a: Sequence[int], b: Sequence[int]) -> int:
-    """Return the cosine of two integer vectors; 0 when one of them has no length."""
+    """Return the cosine of two integer vectors; 0 if one of them is zero."""
     dot = norm_a = norm_b = 0
     for x, y in zip(a, b, strict=True):
         dot += x * y
@@ -102,11 +109,11 @@ def edge_score(
 
     Args:
         similarity: Their cosine, nano-units.
-        tags_a: Tags of the one.
+        tags_a: Tags of one block.
         tags_b: Tags of the other.
-        same_category: Whether they share it.
+        same_category: Whether their categories are equal.
         delta_us: Active time between their last reinforcements.
-        policy: The numbers.
+        policy: The policy.
     """
     if similarity < nano(policy.cosine_guard):
         return 0
@@ -124,7 +131,7 @@ def edge_score(
 
 
 def what_is_left(rate: int, idle_us: int) -> int:
-    """Return exp(-rate·idle hours) of one whole; a negative idle time counts as 0."""
+    """Return exp(-rate·idle hours) in nano-units; a negative idle time counts as 0."""
     idle_us = max(idle_us, 0)
     return nano(exp(float(rate) * float(idle_us) / -float(NANO * MICROS_PER_HOUR)))
 
@@ -132,7 +139,7 @@ def what_is_left(rate: int, idle_us: int) -> int:
 def tier_rate(
     tags: Collection[str], category: str, policy: Policy, *, privileged: bool = True
 ) -> int:
-    """Return a block's decay per active hour, by first match; tags count where they may grant."""
+    """Return a block's decay per active hour, by first match; tags count if privileged."""
     if privileged and "self/constitutional" in tags:
         return nano(policy.rate_permanent)
     for tag in policy.durable_tags:
@@ -152,12 +159,12 @@ def edge_rate(tier_a: int, tier_b: int, count: int, policy: Policy) -> int:
 
 
 def effective_weight(weight: int, rate: int, idle_us: int) -> int:
-    """Return what is left of an edge after idle time."""
+    """Return the weight of an edge after idle time."""
     return times(weight, what_is_left(rate, idle_us))
 
 
 def penalised(rate: int, tier: int, policy: Policy) -> int:
-    """Return a block's rate after a bad outcome: doubled up to the ceiling, if it may be."""
+    """Return a block's rate after a bad outcome: doubled up to the ceiling, if its tier allows."""
     if tier <= nano(policy.rate_durable):
         return rate
     worse = round(rate * policy.penalty_factor)
@@ -182,7 +189,7 @@ def first_below(falling: Callable[[int], int], threshold: int) -> int:
 
 
 def age_recency(created_us: int | None, now_us: int, policy: Policy) -> int:
-    """Return exp(-0.05·days); neutral when the age is unknown, 1 when it lies ahead."""
+    """Return exp(-0.05·days); neutral if the age is unknown, 1 if it is in the future."""
     if created_us is None:
         return nano(policy.recency_unknown)
     days = float(max(0, now_us - created_us)) / float(MICROS_PER_DAY)
@@ -195,7 +202,7 @@ def usefulness(alpha: int, beta: int) -> int:
 
 
 def frequency(retrievals: int, policy: Policy) -> int:
-    """Return retrievals over the cap, at most 1; a cap of 0 reads as 1."""
+    """Return retrievals over the cap, at most 1; a cap of 0 counts as 1."""
     cap = max(1, policy.frequency_cap)
     return fraction(min(retrievals, cap), cap)
 
@@ -208,12 +215,12 @@ def reinforcement(count: int, greatest: int) -> int:
 
 
 def pull(weight: int, count: int, policy: Policy) -> int:
-    """Return what an edge adds to the degree of each of its ends."""
+    """Return the contribution of an edge to the degree of each of its ends."""
     return weight + nano(policy.centrality_count_bonus * ln(1.0 + float(count)))
 
 
 def frame_weights(frame: Frame, *, asked: bool) -> dict[str, int]:
-    """Return the weights of a frame; without a question relevance goes and the rest make up 1."""
+    """Return the weights of a frame; without a question, all but relevance, rescaled to 1."""
     weights = {name: nano(getattr(frame, name)) for name in SIGNALS}
     if asked:
         return weights
@@ -223,7 +230,7 @@ def frame_weights(frame: Frame, *, asked: bool) -> dict[str, int]:
 
 
 def composite(weights: Mapping[str, int], signals: Mapping[str, int]) -> int:
-    """Return the weighted sum of signals; a signal that is not given is 0."""
+    """Return the weighted sum of signals; a missing signal counts as 0."""
     return weighted_sum([(weight, signals.get(name, 0)) for name, weight in weights.items()])
 
 
@@ -235,35 +242,30 @@ def ranked(scores: Mapping[Id, int]) -> list[Id]:
 # --- verdicts ---------------------------------------------------------------------------------
 
 
-def near_verdict(
-    similarity: int, *, categories: Collection[str], constitutional: bool, policy: Policy
-) -> str:
-    """Return what a new block's cosine to its best match means.
+def near_verdict(similarity: int, *, categories: Collection[str], policy: Policy) -> str:
+    """Return the verdict on a new block by its cosine to another one.
 
     Args:
         similarity: Nano-units.
         categories: Of the new block and of the old one.
-        constitutional: Whether the old one is.
-        policy: The bands.
+        policy: The policy that defines the band.
 
     Returns:
-        ``supersedes``, ``noted`` or ``apart``.
+        ``noted`` or ``apart``.
     """
     for category in categories:
         if category in policy.near_duplicate_exempt:
             return "apart"
-    if similarity >= nano(policy.near_duplicate) and not constitutional:
-        return "supersedes"
     return "noted" if similarity >= nano(policy.near_duplicate_noted) else "apart"
 
 
 def curate_advice(*, pruned: int, decayed: int, left: int) -> str:
-    """Return how strongly a sweep's summary speaks: ``none``, ``tip`` or ``escalated``.
+    """Return the level of advice in a sweep's summary: ``none``, ``tip`` or ``escalated``.
 
     Args:
-        pruned: Edges removed for being weak and unused.
-        decayed: Edges removed for having faded.
-        left: Edges that remained, before pending ones were admitted.
+        pruned: Number of edges removed for being weak and unused.
+        decayed: Number of edges removed for having decayed.
+        left: Number of edges that remained, before pending ones were admitted.
     """
     if decayed == 0:
         return "none"

@@ -1,23 +1,23 @@
-"""What a sweep must come to (DOMAIN section 7), told in its own order."""
+"""The expected result of a sweep (DOMAIN section 7), in the order of its steps."""
 
 from __future__ import annotations
 
-from mnemic.kernel.arithmetic import nano
 from mnemic.kernel.events import Admission, Archival, Curated
-from mnemic.kernel.identity import BlockId
+from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.specs.reference import scoring
+from mnemic.specs.reference.degree_cap import strength
 from mnemic.specs.reference.fold import PlainState
 from mnemic.specs.reference.records import Pair, PlainEdge
-from mnemic.specs.reference.room import strength
 
 
 def expected_curate(state: PlainState, now_us: int, wall_us: int) -> Curated | None:
-    """Return the event that a sweep should come to; None when nothing is required.
+    """Return the expected event of a sweep; None when nothing is required.
 
     Args:
-        state: Before it; left as it is.
-        now_us: Active time, by which things fade.
-        wall_us: Wall clock, by which things expire.
+        state: The state before the sweep; not modified.
+        now_us: Active time, for decay.
+        wall_us: Wall clock, for expiry.
     """
     after = state.copy()
     archived = _archived(after, now_us, wall_us)
@@ -45,7 +45,7 @@ def expected_curate(state: PlainState, now_us: int, wall_us: int) -> Curated | N
 
 
 def _archived(state: PlainState, now_us: int, wall_us: int) -> tuple[Archival, ...]:
-    """Return what faded, by id, then what expired, by id."""
+    """Return the decayed blocks, by id, then the expired ones, by id."""
     faded: list[BlockId] = []
     expired: list[BlockId] = []
     for block in sorted(state.with_status("active")):
@@ -62,7 +62,7 @@ def _archived(state: PlainState, now_us: int, wall_us: int) -> tuple[Archival, .
 
 
 def _pruned(state: PlainState) -> tuple[Pair, ...]:
-    """Return the edges that are weak and were never reinforced, whoever made them."""
+    """Return the edges that are weak and were never reinforced, of any origin."""
     weak = nano(state.policy.edge_prune_below)
     return tuple(
         ends for ends, edge in sorted(state.edges.items()) if edge.weight < weak and edge.count == 0
@@ -70,7 +70,7 @@ def _pruned(state: PlainState) -> tuple[Pair, ...]:
 
 
 def _decayed(state: PlainState, now_us: int) -> tuple[Pair, ...]:
-    """Return the edges of which too little is left; an agent's and those without anchor stay."""
+    """Return the edges below the threshold; agent edges and those without an anchor stay."""
     weak = nano(state.policy.edge_prune_below)
     return tuple(
         ends
@@ -82,11 +82,11 @@ def _decayed(state: PlainState, now_us: int) -> tuple[Pair, ...]:
 
 
 def _admitted(state: PlainState, now_us: int) -> tuple[Admission, ...]:
-    """Let pending connections in while both ends have room, in their order.
+    """Return the pending connections to admit, in order, while both ends are below the cap.
 
-    They wait for room; they displace nothing, but an automatic edge that formed between the same
-    two meanwhile leaves them its place. What the next sweep would prune again stays out, or two
-    sweeps at one hour would not be one.
+    They displace nothing, but replace an automatic edge that formed between the same two blocks in
+    the meantime. Those that the next sweep would prune again are not admitted, since otherwise two
+    sweeps at one hour would differ from a single sweep.
     """
     admitted = []
     for ends, waiting in list(state.pending.items()):
@@ -111,9 +111,9 @@ def _admitted(state: PlainState, now_us: int) -> tuple[Admission, ...]:
 
 
 def _reinforced(state: PlainState, now_us: int) -> tuple[tuple[BlockId, ...], tuple[BlockId, ...]]:
-    """Return the constitutional blocks and the best others, without those of this very hour.
+    """Return the constitutional blocks and the best others, without those of the current hour.
 
-    A second sweep at one hour takes no others: the first has moved the scores that chose them.
+    A second sweep at one hour selects no others, since the first has changed their scores.
     """
     active = state.with_status("active")
     due = [block for block in active if state.blocks[block].reinforced_us != now_us]
@@ -130,7 +130,7 @@ def _reinforced(state: PlainState, now_us: int) -> tuple[tuple[BlockId, ...], tu
 
 
 def self_scores(state: PlainState, now_us: int) -> dict[BlockId, int]:
-    """Return the ``self`` composite without a question of every active block."""
+    """Return the ``self`` composite of every active block, without a question."""
     active = state.with_status("active")
     weights = scoring.frame_weights(state.policy.frame("self"), asked=False)
     degrees = {block: _degree(state, block) for block in active}
@@ -152,7 +152,7 @@ def self_scores(state: PlainState, now_us: int) -> dict[BlockId, int]:
 
 
 def _degree(state: PlainState, block: BlockId) -> int:
-    """Return the sum of pulls of a block's edges to active blocks."""
+    """Return the sum of the contributions of a block's edges to active blocks."""
     total = 0
     for ends in state.edges_of(block):
         if all(state.blocks[end].status == "active" for end in ends):

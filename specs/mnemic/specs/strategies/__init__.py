@@ -1,4 +1,4 @@
-"""Hypothesis strategies for everything that can reach a memory, with a bias to the nasty.
+"""Hypothesis strategies for all input of a memory, biased towards difficult cases.
 
-What comes out is plain data. Playing it against a memory is left to whoever asked.
+They generate plain data; the test executes it against a memory.
 """

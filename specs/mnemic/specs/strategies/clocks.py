@@ -1,4 +1,4 @@
-"""Wall clocks that step back, stand still and jump, and the sessions that live by them."""
+"""Wall clocks that step back, stand still and jump, and sessions under such clocks."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from attrs import frozen
 from hypothesis import strategies as st
 
 START_US = 1_767_225_600_000_000
-"""2026-01-01, where the clocks of these strategies begin."""
+"""2026-01-01, the start of the clocks of these strategies."""
 SECOND_US = 1_000_000
 HOUR_US = 3600 * SECOND_US
 DAY_US = 24 * HOUR_US
 
 
 def steps() -> st.SearchStrategy[int]:
-    """How far the wall clock moves between two readings, in microseconds; it may move back.
+    """Steps of the wall clock between two readings, in microseconds; they may be negative.
 
-    Mostly minutes. Now and then nothing, one microsecond, exactly a gap and its neighbours, a
-    holiday, a century; back by seconds, by exactly the gap, by a day.
+    Mostly minutes. Occasionally nothing, one microsecond, exactly a gap and its neighbours, weeks,
+    a century; back by seconds, by exactly the gap, by a day.
     """
     return st.one_of(
         st.integers(min_value=0, max_value=2 * HOUR_US),
@@ -28,7 +28,7 @@ def steps() -> st.SearchStrategy[int]:
 
 
 def readings(*, min_size: int = 1, max_size: int = 40) -> st.SearchStrategy[list[int]]:
-    """What a hostile clock shows, reading after reading, in microseconds since the epoch."""
+    """Successive readings of a hostile clock, in microseconds since the epoch."""
     moves = st.lists(steps(), min_size=min_size, max_size=max_size)
     return moves.map(lambda taken: [START_US + moved for moved in accumulate(taken)])
 
@@ -48,8 +48,8 @@ class Tick:
 def sessions(draw: st.DrawFn, *, max_size: int = 40) -> list[Tick]:
     """Overlapping sessions under a hostile clock.
 
-    Sessions may end, be left open by a dead process, or speak again after a long time; events
-    outside of any session come in between.
+    Sessions may end, be left open by a dead process, or have events again after a long time; events
+    outside of any session occur in between.
     """
     open_ones: list[str] = []
     ticks: list[Tick] = []

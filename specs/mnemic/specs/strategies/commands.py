@@ -1,8 +1,8 @@
 """Commands as plain values, and whole histories of them.
 
 A command names blocks by a number: the place of a block among those learned so far, wrapping
-round; ``UNKNOWN`` names one that nobody ever learned. So a history means something whatever came
-before it, and hypothesis may leave out any part of it.
+round; ``UNKNOWN`` names one that was never learned. So every part of a history is valid on its own,
+and hypothesis can remove any part of it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import chain
 from attrs import frozen
 from hypothesis import strategies as st
 
-from mnemic.kernel import composition
+from mnemic.kernel.model import compositions
 from mnemic.kernel.policy import RELATION_WEIGHTS
 from mnemic.specs.strategies import clocks, texts
 
@@ -25,7 +25,7 @@ def resolved(block: int, ids: Sequence[str]) -> str:
     """Return the id of the block that a command names.
 
     Args:
-        block: As the command has it.
+        block: The number in the command.
         ids: Every block learned so far, in order.
     """
     return UNKNOWN_ID if block == UNKNOWN or not ids else ids[block % len(ids)]
@@ -134,9 +134,9 @@ class Revert:
     """``revert``."""
 
     back: int
-    """How many events before the last one the stretch ends."""
+    """Number of events between the end of the range and the end of the log."""
     length: int
-    """How many events it takes in, as far as there are so many behind the first."""
+    """Number of events in the range, limited by the start of the log."""
 
 
 @frozen(kw_only=True)
@@ -156,7 +156,7 @@ class Label:
     """``label``."""
 
     name: str
-    """Of the composition."""
+    """Id of the composition."""
     label: str
     notes: str | None = None
     confidence_delta: float | None = None
@@ -167,7 +167,7 @@ class RetractLabel:
     """``retract_label``."""
 
     label: int
-    """Its place among the labels that count, wrapping round."""
+    """Index among the labels that count, wrapping round."""
 
 
 @frozen(kw_only=True)
@@ -180,7 +180,7 @@ class ScoreComposition:
 
 @frozen(kw_only=True)
 class StartSession:
-    """Begin a session, if none is open."""
+    """Start a session, if none is open."""
 
 
 @frozen(kw_only=True)
@@ -241,7 +241,7 @@ def lessons() -> st.SearchStrategy[Learn]:
 
 
 def signals() -> st.SearchStrategy[float]:
-    """Outcome signals, often those at which something changes."""
+    """Outcome signals, often at thresholds."""
     return st.one_of(
         st.sampled_from((0.0, 0.199999999, 0.20, 0.5, 0.500000001, 1.0)),
         st.floats(min_value=0.0, max_value=1.0),
@@ -254,7 +254,7 @@ def edge_weights() -> st.SearchStrategy[float | None]:
 
 
 def connections() -> st.SearchStrategy[Connect]:
-    """Connections, of a block with itself among them."""
+    """Connections, including those of a block with itself."""
     return st.builds(
         Connect,
         source=blocks(),
@@ -270,7 +270,7 @@ def commands(*, learning: bool = True) -> st.SearchStrategy[Command]:
     """Any one command.
 
     Args:
-        learning: Whether it may be one that makes a new block.
+        learning: Whether commands that create a block are included.
     """
     some = st.lists(blocks(), min_size=1, max_size=5).map(tuple)
     new = (
@@ -318,7 +318,7 @@ def commands(*, learning: bool = True) -> st.SearchStrategy[Command]:
 
 
 def reverts() -> st.SearchStrategy[Revert]:
-    """Reverts of a stretch near the end, at the very end more often than not."""
+    """Reverts of a range near the end of the log, mostly at its very end."""
     return st.builds(
         Revert,
         back=st.sampled_from((0, 0, 0, 1, 3, 8)),
@@ -327,18 +327,18 @@ def reverts() -> st.SearchStrategy[Revert]:
 
 
 def stretch(command: Revert, head: int) -> tuple[int, int]:
-    """Return the versions that a revert names, in a log that ends at *head*."""
+    """Return the range of versions of a revert, in a log that ends at *head*."""
     last = max(1, head - command.back)
     return max(1, last - command.length + 1), last
 
 
 NAMES = ("lane", "other lane", "c0 is mine")
-"""Of compositions, few enough that they come up again."""
+"""Ids of compositions, few enough to be repeated."""
 
 
 def ledger_commands() -> st.SearchStrategy[LedgerCommand]:
-    """Any one command on the ledger; compositions that nobody made among them."""
-    roles = st.sampled_from(("primary", *composition.ROLES))
+    """Any one command on the ledger, including those on unknown compositions."""
+    roles = st.sampled_from(("primary", *compositions.ROLES))
     names = st.sampled_from(NAMES)
     return st.one_of(
         st.builds(
@@ -346,12 +346,12 @@ def ledger_commands() -> st.SearchStrategy[LedgerCommand]:
             members=st.lists(st.tuples(blocks(), roles), min_size=1, max_size=4).map(tuple),
             name=st.one_of(st.none(), names),
             query=st.sampled_from((None, None, "why", "")),
-            consume=st.sampled_from(("all", *composition.CONSUMES)),
+            consume=st.sampled_from(("all", *compositions.CONSUMES)),
         ),
         st.builds(
             Label,
             name=names,
-            label=st.sampled_from((*composition.LABELS, "great")),
+            label=st.sampled_from((*compositions.LABELS, "great")),
             notes=st.sampled_from((None, None, "so it is", "")),
             confidence_delta=st.sampled_from((None, -1.0, 0.25, 1.5)),
         ),
@@ -371,22 +371,22 @@ def histories(*, max_size: int = 40) -> st.SearchStrategy[list[Command]]:
 
 
 def crowd(*, spokes: int = 14) -> list[Command]:
-    """Return how a crowd comes together: a hub, block 0, and *spokes* more, all consolidated.
+    """Return commands that create a crowd: a hub, block 0, and *spokes* more, all consolidated.
 
-    Half of the blocks lie close together, so that the hub is full of similar edges at once; the
-    others have none, and come in by connections, outcomes and sessions. Messages are never near-
+    Half of the blocks are close together, so that the hub is immediately full of similar edges; the
+    others have none, and get edges by connections, outcomes and sessions. Messages are never near-
     duplicates, so all of them stay.
     """
     turns = [40 * place if place % 2 else 1300 + 300 * place for place in range(1, spokes + 1)]
-    told = [Learn(content=f"angle {turn}: spoke", category="message") for turn in (0, *turns)]
-    return [StartSession(), LearnMany(lessons=tuple(told)), Consolidate()]
+    answer = [Learn(content=f"angle {turn}: spoke", category="message") for turn in (0, *turns)]
+    return [StartSession(), LearnMany(lessons=tuple(answer)), Consolidate()]
 
 
 def crowds(*, spokes: int = 14) -> st.SearchStrategy[list[Command]]:
-    """Histories around one hub that everything wants to be tied to: the cap, and who makes way.
+    """Histories around one hub that all blocks connect to, to test the cap and displacement.
 
     Args:
-        spokes: Blocks beside the hub; above the degree cap, so that it is reached.
+        spokes: Number of blocks other than the hub; above the degree cap, so that it is reached.
     """
     spoke = st.integers(min_value=1, max_value=spokes)
     some = st.lists(st.one_of(st.just(0), spoke), min_size=2, max_size=4).map(tuple)
@@ -408,7 +408,7 @@ def crowds(*, spokes: int = 14) -> st.SearchStrategy[list[Command]]:
 
 
 def visits() -> st.SearchStrategy[list[Command]]:
-    """A few sessions, one after the other, in which the same blocks are returned together."""
+    """A few successive sessions in which the same blocks are returned together."""
     return st.builds(
         lambda times, top_k: (
             [EndSession(), StartSession(), Recall(query=None, top_k=top_k)] * times

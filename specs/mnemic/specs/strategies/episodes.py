@@ -1,8 +1,8 @@
-"""Short stories that commands drawn one by one would hardly ever tell, and histories made of them.
+"""Episodes: command sequences that independent draws would rarely produce, and their histories.
 
-Each episode needs several commands in the right order, on the right blocks: a text that comes back
-after it was put away, a chain of corrections, an end that fills up, a value one nano-unit beside
-the threshold. An eventful history strings some of them together, with time passing in between.
+Each episode needs several commands in the right order, on the right blocks: a text that returns
+after it was archived, a chain of corrections, a block that reaches the degree cap, a value one
+nano-unit from a threshold. An eventful history combines some of them, with time passing in between.
 """
 
 from __future__ import annotations
@@ -18,19 +18,17 @@ from mnemic.specs.strategies.commands import Command, Learn
 
 NANO_UNIT = 1e-9
 PAUSES = (0, 1, clocks.HOUR_US - 1, clocks.HOUR_US, clocks.HOUR_US + 1, 30 * clocks.HOUR_US)
-CLOSE = 60
-"""Milliradians between the links of a chain: a cosine of .998."""
 
 
-class Past:
-    """What was learned so far, in order: by it an episode knows how a block is named."""
+class LearnedBlocks:
+    """The blocks learned so far, in order, by which an episode refers to a block."""
 
     def __init__(self) -> None:
         self.lessons: list[Learn] = []
         self._known: set[str] = set()
 
     def learn(self, lessons: Iterable[Learn]) -> list[Command]:
-        """Return commands that learn *lessons*, and remember those that are new."""
+        """Return commands that learn *lessons*, and record the new ones."""
         taken = list(lessons)
         for lesson in taken:
             if _key(lesson.content) not in self._known:
@@ -39,18 +37,18 @@ class Past:
         return list(taken)
 
     def places(self) -> st.SearchStrategy[int]:
-        """Any block of it."""
+        """Any one of the blocks."""
         return st.integers(min_value=0, max_value=len(self.lessons) - 1)
 
     def pairs(self) -> st.SearchStrategy[tuple[int, int]]:
-        """Any two blocks of it."""
+        """Any two of the blocks."""
         return st.lists(self.places(), min_size=2, max_size=2, unique=True).map(
             lambda places: (places[0], places[1])
         )
 
 
 def _key(content: str) -> str:
-    """Return what makes two texts the same block."""
+    """Return the normalised text that identifies a block."""
     return " ".join(unicodedata.normalize("NFC", content).casefold().split())
 
 
@@ -58,25 +56,25 @@ def _key(content: str) -> str:
 
 
 @st.composite
-def return_of_a_text(draw: st.DrawFn, past: Past) -> list[Command]:
-    """A block is put away one way or another, and told again, perhaps twice."""
+def return_of_a_text(draw: st.DrawFn, past: LearnedBlocks) -> list[Command]:
+    """A block is archived in one of several ways, and learned again, perhaps twice."""
     place = draw(past.places())
     ways: tuple[Command, ...] = (commands.Forget(block=place), commands.Erase(block=place))
     away = draw(st.sampled_from(ways))
-    told = past.lessons[place]
-    later = draw(st.sampled_from(((), (commands.Consolidate(),), (commands.Consolidate(), told))))
-    return [away, told, *later]
+    answer = past.lessons[place]
+    later = draw(st.sampled_from(((), (commands.Consolidate(),), (commands.Consolidate(), answer))))
+    return [away, answer, *later]
 
 
 @st.composite
-def chain_of_corrections(draw: st.DrawFn, past: Past) -> list[Command]:
-    """Each text stands so close to the one before that it takes its place, edges and all."""
-    start, links = draw(st.integers(4000, 6000)), draw(st.integers(2, 4))
+def chain_of_corrections(draw: st.DrawFn, past: LearnedBlocks) -> list[Command]:
+    """Each text adds a sentence to the previous one and supersedes it, edges included."""
+    start, links = draw(st.integers(4000, 6000)), draw(st.integers(3, 4))
+    category = draw(st.sampled_from(("knowledge", "knowledge", "observation")))
     other = draw(past.places())
     steps: list[Command] = []
     for link in range(links):
-        content = f"angle {start + CLOSE * link}: correction"
-        category = draw(st.sampled_from(("knowledge", "knowledge", "observation")))
+        content = f"angle {start}: correction." + " And more." * link
         steps += [*past.learn([Learn(content=content, category=category)]), commands.Consolidate()]
         if link < links - 1:
             latest = len(past.lessons) - 1
@@ -85,8 +83,8 @@ def chain_of_corrections(draw: st.DrawFn, past: Past) -> list[Command]:
 
 
 @st.composite
-def full_end(draw: st.DrawFn, past: Past) -> list[Command]:
-    """One block is tied to all others, by ties that may make way and ties that may not."""
+def full_end(draw: st.DrawFn, past: LearnedBlocks) -> list[Command]:
+    """One block is connected to all others, by displaceable edges and others."""
     hub = draw(past.places())
     others = [place for place in range(len(past.lessons)) if place != hub]
     relations = st.sampled_from(("similar", "co_occurs", "supports"))
@@ -97,8 +95,8 @@ def full_end(draw: st.DrawFn, past: Past) -> list[Command]:
 
 
 @st.composite
-def confirmation(draw: st.DrawFn, past: Past) -> list[Command]:
-    """Two blocks are tied, time passes, and they are used again, and once more."""
+def confirmation(draw: st.DrawFn, past: LearnedBlocks) -> list[Command]:
+    """Two blocks are connected, time passes, and they are used again twice."""
     a, b = draw(past.pairs())
     ties: tuple[Command, ...] = (
         commands.Outcome(blocks=(a, b), signal=0.9),
@@ -110,8 +108,8 @@ def confirmation(draw: st.DrawFn, past: Past) -> list[Command]:
 
 
 @st.composite
-def hair_s_breadth(draw: st.DrawFn, past: Past) -> list[Command]:
-    """A weight and a signal one nano-unit from where a sweep and an outcome turn."""
+def hair_s_breadth(draw: st.DrawFn, past: LearnedBlocks) -> list[Command]:
+    """A weight and a signal one nano-unit from the thresholds of a sweep and an outcome."""
     a, b = draw(past.pairs())
     tie, again = (
         commands.Connect(source=a, target=b, weight=draw(near(0.1)), if_exists="update")
@@ -122,21 +120,21 @@ def hair_s_breadth(draw: st.DrawFn, past: Past) -> list[Command]:
 
 
 @st.composite
-def tie_of_equals(draw: st.DrawFn, past: Past) -> list[Command]:
-    """More equally good candidates than places: the same direction, and both sides of it."""
+def tie_of_equals(draw: st.DrawFn, past: LearnedBlocks) -> list[Command]:
+    """More equally good candidates than places: in the same direction, and on both sides of it."""
     turn = draw(st.integers(0, 3000))
     turns = [turn, *[turn + 600] * 4, *[turn + 5683] * 3]  # 5683 is 600 back, round the plane
-    told = [
+    answer = [
         Learn(content=f"angle {each}: equal {place}", category="message", tags=("a",))
         for place, each in enumerate(turns)
     ]
-    first, rest = told[:1], told[1:]
+    first, rest = answer[:1], answer[1:]
     return [*past.learn(rest), commands.Consolidate(), *past.learn(first), commands.Consolidate()]
 
 
 @st.composite
-def last_day(draw: st.DrawFn, past: Past) -> list[Command]:
-    """A block with a date, just before it, on it and just after it."""
+def last_day(draw: st.DrawFn, past: LearnedBlocks) -> list[Command]:
+    """A block with an expiry date, just before it, at it and just after it."""
     content = f"angle {draw(st.integers(0, 6000))}: for an hour"
     lesson = Learn(content=content, expires_in_us=clocks.HOUR_US)
     late = draw(st.sampled_from((-1, 0, 1)))
@@ -145,8 +143,8 @@ def last_day(draw: st.DrawFn, past: Past) -> list[Command]:
 
 
 @st.composite
-def taken_back(draw: st.DrawFn, past: Past) -> list[Command]:
-    """A pair that was disconnected is returned together, relinked and connected again."""
+def taken_back(draw: st.DrawFn, past: LearnedBlocks) -> list[Command]:
+    """A disconnected pair is returned together, relinked and connected again."""
     a, b = draw(past.pairs())
     untie = commands.Disconnect(source=b, target=a)
     relink = commands.Consolidate(relink=True)
@@ -154,7 +152,7 @@ def taken_back(draw: st.DrawFn, past: Past) -> list[Command]:
     return [commands.Connect(source=a, target=b), untie, relink, *together, untie, relink]
 
 
-EPISODES: tuple[Callable[[Past], st.SearchStrategy[list[Command]]], ...] = (
+EPISODES: tuple[Callable[[LearnedBlocks], st.SearchStrategy[list[Command]]], ...] = (
     return_of_a_text,
     chain_of_corrections,
     full_end,
@@ -175,7 +173,7 @@ def near(threshold: float) -> st.SearchStrategy[float]:
 @st.composite
 def eventful_histories(draw: st.DrawFn, *, most: int = 5) -> list[Command]:
     """Histories of one to *most* episodes, with pauses and other commands in between."""
-    past = Past()
+    past = LearnedBlocks()
     first = draw(st.lists(commands.lessons(), min_size=4, max_size=7, unique_by=_content))
     history = [commands.StartSession(), *past.learn(first), commands.Consolidate()]
     between = st.lists(commands.commands(learning=False), max_size=2)

@@ -1,4 +1,4 @@
-"""Texts, tags and names, few enough to meet each other again."""
+"""Texts, tags and names, few enough to be repeated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORDS = (
     "\u200b",
     "a\tb",
 )
-"""Words on which case folding, normalisation and splitting go wrong first."""
+"""Words that are difficult for case folding, normalisation and splitting."""
 
 TAGS = (
     "a",
@@ -35,13 +35,15 @@ SOURCES = ("api", "agent", "web", "somewhere")
 
 
 def contents() -> st.SearchStrategy[str]:
-    """Texts to learn, most of which say where `vectors.PlaneEmbedder` puts them.
+    """Texts to learn, most of which contain their angle for `vectors.PlaneEmbedder`.
 
-    Few angles and few fillers: the same text, the same text in other letters, near-duplicates
-    and neighbours all come up within a handful of draws.
+    Few angles and few fillers: the same text, the same statement in another spelling, statements
+    that contradict each other, near-duplicates and neighbours all occur within a few draws.
     """
     placed = st.builds(
-        "angle {}: {}".format, st.sampled_from(ANGLES), st.sampled_from(("one", "two", "ONE"))
+        "angle {}: {}".format,
+        st.sampled_from(ANGLES),
+        st.sampled_from(("one", "two", "ONE", "one.")),
     )
     return st.one_of(placed, placed, placed, odd_texts())
 
@@ -52,15 +54,15 @@ def odd_texts() -> st.SearchStrategy[str]:
 
 
 def tags() -> st.SearchStrategy[tuple[str, ...]]:
-    """A few tags, those that mean something among them; not sorted, sometimes repeated."""
+    """A few tags, including those with a meaning; not sorted, sometimes repeated."""
     return st.lists(st.sampled_from(TAGS), max_size=3).map(tuple)
 
 
 def categories() -> st.SearchStrategy[str]:
-    """Categories, of which one fades fast and one is exempt from near-duplicates."""
+    """Categories, of which one decays fast and one is exempt from near-duplicates."""
     return st.sampled_from(CATEGORIES)
 
 
 def sources() -> st.SearchStrategy[str]:
-    """Sources of several zones, and one that no policy knows."""
+    """Sources of several zones, and one that is in no policy."""
     return st.sampled_from(SOURCES)

@@ -1,4 +1,4 @@
-"""Vectors with a cosine that one can choose."""
+"""Vectors with a chosen cosine."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mnemic.kernel.events import EmbedderIdentity
-from mnemic.kernel.vectors import Vector, quantise
+from mnemic.kernel.model.vectors import Vector, quantise
 
 # Milliradians. The cosine of two texts is that of the difference of their angles: 318 is where it
 # falls to .95, 451 to .90, 870 to .645 (an edge by meaning alone), 1266 to the guard's .30.
 _TURNS = (0, 317, 318, 319, 450, 452, 869, 871, 1265, 1267)
 ANGLES = (*_TURNS, 1570, 2000, 3141)
-"""Where texts are put: close to the cosines at which something changes, and opposite."""
+"""Angles of texts: close to the cosines of thresholds, and opposite."""
 
 
 class PlaneEmbedder:
-    """An embedder that puts a text where the text says.
+    """An embedder that reads the angle of a text's vector from the text.
 
-    ``angle 318: ...`` lies 318 milliradians round the plane; any other text lies where the sum of
-    its code points happens to point. Deterministic, and no two runs differ.
+    ``angle 318: ...`` has an angle of 318 milliradians in the plane; any other text has an angle
+    derived from the sum of its code points. Deterministic.
     """
 
     DIMENSION = 4
@@ -53,7 +53,7 @@ def _angle(text: str) -> int:
 
 
 def at_cosine(cosine: float, *, dimension: int = 4) -> tuple[Vector, Vector]:
-    """Return two stored vectors whose cosine is *cosine*, as near as stored vectors come.
+    """Return two stored vectors whose cosine is *cosine*, up to the rounding of stored vectors.
 
     Args:
         cosine: Range: [-1, 1].
@@ -66,7 +66,7 @@ def at_cosine(cosine: float, *, dimension: int = 4) -> tuple[Vector, Vector]:
 
 
 def cosines() -> st.SearchStrategy[float]:
-    """Cosines, often those at which a rule turns and one nano-unit beside."""
+    """Cosines, often at thresholds of rules and one nano-unit from them."""
     return st.one_of(
         st.sampled_from((-1.0, 0.0, 1.0)),
         st.builds(
@@ -79,7 +79,7 @@ def cosines() -> st.SearchStrategy[float]:
 
 
 def embeddings(dimension: int = 4) -> st.SearchStrategy[Vector]:
-    """Stored vectors of a dimension, those along an axis and the zero vector among them."""
+    """Stored vectors of a dimension, including those along an axis and the zero vector."""
     component = st.one_of(st.just(0.0), st.floats(min_value=-1.0, max_value=1.0))
     return st.lists(component, min_size=dimension, max_size=dimension).map(
         lambda components: _stored(components, dimension)

@@ -1,9 +1,9 @@
-"""Commands as tests of lost answers write them, and what stands when all were written once."""
+"""Commands for tests of lost answers, and the log when all were written once."""
 
 from __future__ import annotations
 
 from mnemic.adapters.stores.postgres import PostgresLog
-from mnemic.specs.contracts.entries import answered, payload, records
+from mnemic.specs.contracts.log_entries import answered, payload, records
 
 
 def append(log: PostgresLog, version: int) -> int:

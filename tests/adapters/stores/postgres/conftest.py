@@ -35,7 +35,7 @@ def store(address: str) -> Generator[PostgresStore]:
 
 @pytest.fixture
 def edit(address: str) -> Edit:
-    """Change the tables behind the store's back."""
+    """Change the tables from outside the store."""
     target = parsed(address)
 
     def run(*statements: str) -> None:
@@ -50,7 +50,7 @@ def edit(address: str) -> Edit:
 
 
 def rows_of(address: str) -> bytes:
-    """Return everything that stands in the rows of a store."""
+    """Return the content of all rows of a store."""
     target = parsed(address)
     with closing(psycopg.connect(target.conninfo)) as connection:
         connection.execute(

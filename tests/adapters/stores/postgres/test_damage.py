@@ -1,4 +1,4 @@
-"""What stands in the tables is changed behind the store's back, and found."""
+"""Tables are changed from outside the store; the damage is found."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from mnemic.adapters.stores.postgres import PostgresLog, PostgresStore
 from mnemic.kernel.errors import LogCorrupt, VersionConflict
-from mnemic.specs.contracts.entries import payload, records
+from mnemic.specs.contracts.log_entries import payload, records
 from tests.adapters.stores.damages import EVERYWHERE, LENGTH, SET_BACK, at, read
 
 Edit = Callable[..., None]
@@ -46,13 +46,13 @@ def test_damage_is_named_and_all_before_it_is_read(
     assert read(log) == (list(range(bad)), bad)
 
 
-def test_a_head_set_back_with_its_digest_leaves_strays(log: PostgresLog, edit: Edit) -> None:
+def test_records_beyond_a_lowered_head_are_found(log: PostgresLog, edit: Edit) -> None:
     edit(SET_BACK)
     assert read(log) == (list(range(6)), 6)
     assert read(log, upto=5) == (list(range(6)), None)
 
 
-def test_nothing_is_written_over_a_stray(log: PostgresLog, edit: Edit) -> None:
+def test_an_append_does_not_overwrite_a_stray_record(log: PostgresLog, edit: Edit) -> None:
     edit(SET_BACK)
     with pytest.raises(LogCorrupt) as caught:
         log.append(records(6, 1, author="late"), ())
@@ -60,7 +60,7 @@ def test_nothing_is_written_over_a_stray(log: PostgresLog, edit: Edit) -> None:
     assert log.head().version == 5
 
 
-def test_nothing_is_appended_to_another_head(log: PostgresLog, edit: Edit) -> None:
+def test_an_append_to_a_changed_head_is_refused(log: PostgresLog, edit: Edit) -> None:
     edit(r"UPDATE spaces SET digest = '\x00'")
     with pytest.raises(VersionConflict):
         log.append(records(LENGTH, 1), ())

@@ -1,4 +1,4 @@
-"""What is erased leaves the tables with its command, and the server may reuse its room."""
+"""Erased text leaves the tables with its command, and the server may reuse its space."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ import psycopg
 
 from mnemic.adapters.stores.addresses import parsed
 from mnemic.adapters.stores.postgres import PostgresStore
-from mnemic.specs.contracts.entries import payload, records
+from mnemic.specs.contracts.log_entries import payload, records
 from tests.adapters.stores.postgres.conftest import rows_of
 
 DEAD = "SELECT n_dead_tup FROM pg_stat_user_tables WHERE schemaname = %s AND relname = 'payloads'"
 
 
-def test_what_was_erased_is_in_no_row_of_the_store(store: PostgresStore, address: str) -> None:
+def test_an_erased_text_is_in_no_row_of_the_store(store: PostgresStore, address: str) -> None:
     log = store.log("home")
     log.append(records(0, 2), [payload(0, 0, "a"), payload(1, 0, "b")])
     log.append(records(2, 1), [payload(2, 0, "a")], erase=["a"])
-    told = rows_of(address)
-    assert payload(1, 0, "b").data in told
+    answer = rows_of(address)
+    assert payload(1, 0, "b").data in answer
     for gone in (payload(0), payload(2)):
-        assert gone.data not in told
-        assert gone.key not in told
+        assert gone.data not in answer
+        assert gone.key not in answer
 
 
-def test_an_erasure_is_cleared_away_within_a_turn_or_without(
+def test_an_erasure_is_vacuumed_inside_and_outside_a_write_lock(
     store: PostgresStore, address: str
 ) -> None:
     log = store.log("home")
     log.append(records(0, 3), [payload(version, 0, "a") for version in range(3)])
-    with log.writing():
+    with log.write_lock():
         log.append(records(3, 1), (), erase=["a"])
         assert not store.is_vacuumed  # which would keep others waiting
     assert store.is_vacuumed
@@ -42,9 +42,7 @@ def test_an_erasure_is_cleared_away_within_a_turn_or_without(
         assert connection.execute(DEAD, (schema,)).fetchall() == [(0,)]
 
 
-def test_an_erasure_stands_though_the_server_clears_nothing_away(
-    store: PostgresStore, address: str
-) -> None:
+def test_an_erasure_succeeds_though_the_vacuum_fails(store: PostgresStore, address: str) -> None:
     log = store.log("home")
     log.append(records(0, 1), [payload(0, 0, "a")])
     target = parsed(address)
@@ -53,4 +51,4 @@ def test_an_erasure_stands_though_the_server_clears_nothing_away(
         other.execute("SELECT set_config('search_path', quote_ident(%s), false)", (target.schema,))
         other.execute("LOCK TABLE payloads IN SHARE UPDATE EXCLUSIVE MODE")
         log.append(records(1, 1), (), erase=["a"])
-    assert [parcels for _, parcels in log.read()] == [(), ()]
+    assert [transfer_records for _, transfer_records in log.read()] == [(), ()]

@@ -1,4 +1,4 @@
-"""What the server says becomes an error of ours, with a remedy."""
+"""Errors of the server become errors of ours, with a recovery."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SENTENCES = {
 
 
 @pytest.mark.parametrize("state", CASES)
-def test_a_state_becomes_an_error_with_a_remedy(state: str) -> None:
+def test_every_sqlstate_maps_to_an_error_with_a_recovery(state: str) -> None:
     code, remedy = CASES[state]
     error = fault(psycopg.errors.lookup(state)("what\n  happened"), ADDRESS)
     assert (error.code, error.message) == (code, "postgresql://ines@db/agents: what happened")
@@ -48,7 +48,7 @@ def test_a_state_becomes_an_error_with_a_remedy(state: str) -> None:
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
-def test_a_sentence_becomes_an_error_with_a_remedy(sentence: str) -> None:
+def test_every_message_without_sqlstate_maps_to_an_error_with_a_recovery(sentence: str) -> None:
     code, remedy = SENTENCES[sentence]
     error = fault(psycopg.OperationalError(sentence), ADDRESS)
     assert (error.code, remedy in error.recovery) == (code, True)

@@ -1,4 +1,4 @@
-"""Who waits for a log hears of what others write, and is not stalled when nothing is heard."""
+"""Waiting readers are notified of appends, and not stalled when notifications fail."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from mnemic.adapters.stores.addresses import parsed
 from mnemic.adapters.stores.postgres import PostgresLog, PostgresStore
 from mnemic.adapters.stores.postgres.connections import Datastore
 from mnemic.adapters.stores.postgres.notices import LOOK_HEARING_S, Notices
-from mnemic.specs.contracts.entries import records
-from tests.adapters.stores.postgres.line import line
+from mnemic.specs.contracts.log_entries import records
+from tests.adapters.stores.postgres.connections import line
 from tests.crash.limits import descriptors
 
 LONG_S = 20.0
@@ -46,13 +46,13 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 def waited(log: PostgresLog, after: int) -> tuple[bool, float]:
-    """Return what waiting says, and how many seconds it took."""
+    """Return the result of waiting, and how many seconds it took."""
     start = time.monotonic()
     return log.wait(after, LONG_S), time.monotonic() - start
 
 
 def can_have(count: int) -> bool:
-    """Return whether this process may have so many descriptors if it asks for them."""
+    """Return whether this process may raise its limit to so many descriptors."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     return most == resource.RLIM_INFINITY or most >= count
 
@@ -63,7 +63,7 @@ def writer(store: PostgresStore) -> PostgresLog:
 
 
 def heard_after(log: PostgresLog, writer: PostgresLog, version: int) -> float:
-    """Return how long it takes to hear of a record from when it is written."""
+    """Return the seconds from writing a record to its notification."""
     with ThreadPoolExecutor(1) as pool:
         hearing = pool.submit(log.wait, version - 1, LONG_S)
         assert not hearing.done()
@@ -73,31 +73,31 @@ def heard_after(log: PostgresLog, writer: PostgresLog, version: int) -> float:
         return time.monotonic() - start
 
 
-def test_what_is_there_is_not_waited_for(writer: PostgresLog) -> None:
+def test_wait_returns_at_once_for_existing_events(writer: PostgresLog) -> None:
     writer.append(records(0, 2), ())
     assert writer.wait(-1, 0.0)
     assert writer.wait(0, LONG_S)
 
 
-def test_nothing_comes_when_the_time_is_up(writer: PostgresLog) -> None:
+def test_wait_returns_false_after_the_timeout(writer: PostgresLog) -> None:
     writer.append(records(0, 2), ())
     assert not writer.wait(1, 0.0)
     assert not writer.wait(1, 0.05)
 
 
-def test_who_waits_hears_of_what_another_handle_writes(address: str, writer: PostgresLog) -> None:
+def test_wait_returns_when_another_handle_appends(address: str, writer: PostgresLog) -> None:
     with closing(PostgresStore(address)) as reading:
         log = reading.log("home")
         log.wait(-1, 0.0)
         until(lambda: reading.notices.is_hearing)
         assert min(heard_after(log, writer, version) for version in range(5)) < LOOK_HEARING_S / 2
-        with writer.writing():
+        with writer.write_lock():
             writer.append(records(5, 1), ())
             writer.append(records(6, 1), ())
         assert log.wait(5, LONG_S)
 
 
-def test_a_reader_whose_listening_session_is_killed_is_not_stalled(
+def test_a_reader_with_a_killed_listening_session_is_not_stalled(
     address: str, writer: PostgresLog, server: str
 ) -> None:
     with (
@@ -121,7 +121,7 @@ def test_a_reader_whose_listening_session_is_killed_is_not_stalled(
         assert quickest < LOOK_HEARING_S / 2
 
 
-def test_a_reader_whose_listening_session_fell_silent_is_not_stalled(
+def test_a_reader_with_a_silent_listening_session_is_not_stalled(
     address: str, writer: PostgresLog
 ) -> None:
     with line(address) as cable, closing(PostgresStore(cable.address)) as reading:
@@ -134,7 +134,7 @@ def test_a_reader_whose_listening_session_fell_silent_is_not_stalled(
 
 
 @pytest.mark.skipif(not can_have(SELECT_MAX + SPARE), reason="nobody may have so many here")
-def test_news_come_to_a_process_with_more_files_open_than_select_can_name(
+def test_notifications_arrive_with_more_open_files_than_select_supports(
     address: str, writer: PostgresLog
 ) -> None:
     with ExitStack() as stack:
@@ -149,7 +149,7 @@ def test_news_come_to_a_process_with_more_files_open_than_select_can_name(
         assert quickest < LOOK_HEARING_S / 2
 
 
-def test_who_cannot_be_told_is_in_nobodys_way(
+def test_a_failing_subscriber_does_not_affect_others(
     address: str, writer: PostgresLog, caplog: pytest.LogCaptureFixture
 ) -> None:
     def refuse() -> None:
@@ -163,7 +163,7 @@ def test_who_cannot_be_told_is_in_nobodys_way(
     assert "not now" in caplog.text
 
 
-def test_a_closed_store_lets_those_go_who_wait(address: str) -> None:
+def test_closing_the_store_ends_waits(address: str) -> None:
     with ThreadPoolExecutor(1) as pool:
         store = PostgresStore(address)
         log = store.log("home")
@@ -174,7 +174,7 @@ def test_a_closed_store_lets_those_go_who_wait(address: str) -> None:
         store.close()
 
 
-def test_who_wants_to_be_told_is_told_until_that_ends(address: str, writer: PostgresLog) -> None:
+def test_a_subscriber_is_called_until_it_unsubscribes(address: str, writer: PostgresLog) -> None:
     told = threading.Event()
     with closing(PostgresStore(address)) as reading:
         log = reading.log("home")
@@ -192,16 +192,16 @@ def test_who_wants_to_be_told_is_told_until_that_ends(address: str, writer: Post
 
 
 class Quick(Datastore):
-    """A server that answers before whoever asks has drawn breath."""
+    """A server that answers at once, before the caller has started to wait."""
 
     def connect(self) -> Any:
-        """Return a connection on which nothing ever comes."""
+        """Return a connection that never receives anything."""
         quiet, self.other_end = socket.socketpair()
         quick = SimpleNamespace(socket=quiet.fileno())
         return SimpleNamespace(execute=lambda _: None, pgconn=quick, close=quiet.close)
 
 
-def test_who_wants_to_be_told_is_told_of_the_beginning_however_soon_that_is() -> None:
+def test_a_subscriber_is_notified_of_the_first_append_however_early() -> None:
     told, server, before = threading.Event(), Quick(parsed(NOWHERE)), sys.getswitchinterval()
     with closing(server), closing(Notices(server, "c")) as notices:
         sys.setswitchinterval(LONG_S)  # who listens is not interrupted by whoever wants to hear
@@ -213,7 +213,7 @@ def test_who_wants_to_be_told_is_told_of_the_beginning_however_soon_that_is() ->
     server.other_end.close()
 
 
-def test_news_of_another_space_wakes_nobody(address: str, store: PostgresStore) -> None:
+def test_an_append_to_another_space_wakes_no_reader(address: str, store: PostgresStore) -> None:
     told = threading.Event()
     with closing(PostgresStore(address)) as reading:
         reading.log("home").hear(told.set)

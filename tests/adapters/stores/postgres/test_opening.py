@@ -1,4 +1,4 @@
-"""A database is opened, made into a store, or refused and left as it was."""
+"""A database is opened, made into a store, or refused and left unchanged."""
 
 from __future__ import annotations
 
@@ -25,7 +25,12 @@ from mnemic.kernel.errors import (
     StoreTooNew,
     ViewReadOnly,
 )
-from mnemic.specs.contracts.entries import bare, contents, payload, records
+from mnemic.specs.contracts.log_entries import (
+    bare,
+    contents,
+    payload,
+    records,
+)
 
 Edit = Callable[..., None]
 SECRET = "pass/word %&"  # noqa: S105
@@ -54,7 +59,7 @@ def test_a_schema_is_made_with_the_tables_of_a_store(
     assert tables(admin, address) == ["commands", "format", "payloads", "spaces", "stored_events"]
 
 
-def test_a_schema_that_is_there_and_empty_is_used(address: str, admin: psycopg.Connection) -> None:
+def test_an_existing_empty_schema_is_used(address: str, admin: psycopg.Connection) -> None:
     schema = parsed(address).schema
     admin.execute(f'CREATE SCHEMA "{schema}"'.encode())
     with closing(PostgresStore(address)) as store:
@@ -63,7 +68,7 @@ def test_a_schema_that_is_there_and_empty_is_used(address: str, admin: psycopg.C
         assert store.spaces() == ("home",)
 
 
-def test_many_who_make_one_store_at_once_make_it_once(address: str) -> None:
+def test_concurrent_creation_makes_the_store_once(address: str) -> None:
     def make(number: int) -> None:
         with closing(PostgresStore(address)) as store:
             store.log(f"space {number % 3}")
@@ -80,7 +85,7 @@ def test_two_schemas_of_one_database_are_two_stores(address: str, server: str) -
         closing(PostgresStore(server, schema=f"{parsed(address).schema} too")) as two,
     ):
         one.log("home").append(records(0, 1), ())
-        with one.log("home").writing(), two.log("home").writing():
+        with one.log("home").write_lock(), two.log("home").write_lock():
             two.log("home").append(records(0, 2, author="b"), ())
         assert contents(one.log("home")) == bare(records(0, 1))
         assert contents(two.log("home")) == bare(records(0, 2, author="b"))
@@ -116,7 +121,7 @@ def test_the_library_reads_the_events_with_a_recorder_of_its_own(
 # --- refusing -----------------------------------------------------------------------------------
 
 
-def test_a_schema_of_another_program_is_left_as_it_was(
+def test_a_schema_of_another_program_is_left_unchanged(
     address: str, admin: psycopg.Connection
 ) -> None:
     schema = parsed(address).schema
@@ -138,7 +143,7 @@ def test_a_store_of_a_later_release_is_refused(address: str, edit: Edit) -> None
     assert caught.value.facts["format"] == 2
 
 
-def test_a_store_that_loses_its_tables_says_so(store: PostgresStore, edit: Edit) -> None:
+def test_missing_tables_are_reported(store: PostgresStore, edit: Edit) -> None:
     log = store.log("home")
     log.append(records(0, 1), ())
     edit("DROP TABLE spaces")
@@ -146,14 +151,14 @@ def test_a_store_that_loses_its_tables_says_so(store: PostgresStore, edit: Edit)
         log.append(records(1, 1), ())
 
 
-def test_a_database_that_is_not_there_is_named(address: str) -> None:
+def test_a_missing_database_is_named(address: str) -> None:
     with pytest.raises(StoreFailed) as caught:
         PostgresStore(address.replace("/postgres?", "/nowhere?"))
     assert "createdb" in caught.value.recovery
     assert "nowhere" in caught.value.message
 
 
-def test_a_server_that_is_not_there_is_named() -> None:
+def test_an_unreachable_server_is_named() -> None:
     with pytest.raises(StoreFailed) as caught:
         PostgresStore("postgresql://ines:geheim@127.0.0.1:1/db")
     assert "whether the server runs" in caught.value.recovery
@@ -161,7 +166,7 @@ def test_a_server_that_is_not_there_is_named() -> None:
     assert "geheim" not in str(caught.value.to_dict())
 
 
-def test_an_option_that_no_server_has_is_refused_and_leaves_nothing() -> None:
+def test_an_unknown_connection_option_is_refused_and_leaves_nothing() -> None:
     with pytest.raises(NotAStore) as caught:
         PostgresStore("postgresql://ann@db/agents?answer_tiemout=5")
     assert "answer_tiemout" in caught.value.message
@@ -182,7 +187,7 @@ def test_a_database_that_cannot_hold_every_text_is_refused(
 
 @pytest.fixture
 def guarded(admin: psycopg.Connection, address: str) -> Generator[str]:
-    """Return the address of a store that its user needs a password for, and may not change."""
+    """Return the address of a store that needs a password and that its user may not change."""
     PostgresStore(address).close()
     row = admin.execute("SHOW hba_file").fetchone()
     assert row is not None
@@ -208,13 +213,13 @@ def guarded(admin: psycopg.Connection, address: str) -> Generator[str]:
 def raised(address: str) -> MnemicError:
     with pytest.raises(MnemicError) as caught, closing(PostgresStore(address)) as store:
         store.log("home")
-    told = f"{caught.value.to_dict()} {caught.value} {caught.value.__cause__}"
+    answer = f"{caught.value.to_dict()} {caught.value} {caught.value.__cause__}"
     for hidden in (SECRET, "pass%2Fword", "wrong"):
-        assert hidden not in told
+        assert hidden not in answer
     return caught.value
 
 
-def test_a_wrong_password_is_told_of_without_it(guarded: str) -> None:
+def test_the_error_for_a_wrong_password_does_not_contain_it(guarded: str) -> None:
     error = raised(guarded.replace("pass%2Fword", "wrong"))
     assert (error.code, "PGPASSWORD" in error.recovery) == ("store-failed", True)
 
@@ -231,7 +236,7 @@ def test_a_user_without_rights_may_read_and_not_write(guarded: str, address: str
             store.log("home").append(records(2, 1), ())
 
 
-def test_too_many_connections_are_told_of(guarded: str) -> None:
+def test_too_many_connections_are_reported(guarded: str) -> None:
     with (
         closing(PostgresStore(guarded, read_only=True)) as one,
         closing(PostgresStore(guarded, read_only=True)) as two,
@@ -245,9 +250,7 @@ def test_too_many_connections_are_told_of(guarded: str) -> None:
 # --- reading only, and the end ------------------------------------------------------------------
 
 
-def test_a_store_that_is_not_there_is_not_made_by_a_reader(
-    address: str, admin: psycopg.Connection
-) -> None:
+def test_a_reader_does_not_create_a_missing_store(address: str, admin: psycopg.Connection) -> None:
     with pytest.raises(StoreFailed) as caught:
         PostgresStore(address, read_only=True)
     assert "mnemic learn" in caught.value.recovery
@@ -261,7 +264,7 @@ def test_a_reader_writes_nothing(address: str, store: PostgresStore) -> None:
         assert len(contents(log)) == 2
         with pytest.raises(ViewReadOnly):
             log.append(records(2, 1), ())
-        with pytest.raises(ViewReadOnly), log.writing():
+        with pytest.raises(ViewReadOnly), log.write_lock():
             pass
         with pytest.raises(PointOutOfRange):
             reading.log("other")
@@ -277,11 +280,11 @@ def test_a_closed_store_is_closed(store: PostgresStore) -> None:
             ask()
     with pytest.raises(Closed):
         log.append(records(0, 1), ())
-    with pytest.raises(Closed), log.writing():
+    with pytest.raises(Closed), log.write_lock():
         pass
 
 
-def test_a_commit_waits_for_the_disk_unless_asked_not_to(address: str) -> None:
+def test_a_commit_waits_for_the_disk_unless_configured_otherwise(address: str) -> None:
     asked = b"SELECT current_setting('synchronous_commit')"
     said = {}
     for synchronous in ("full", "normal"):
@@ -304,7 +307,7 @@ def test_a_commit_waits_for_the_disk_unless_asked_not_to(address: str) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a child is forked")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of a fork beside threads
-def test_a_store_carried_across_a_fork_is_refused_there_and_goes_on_here(
+def test_a_store_used_after_a_fork_is_refused_in_the_child_only(
     store: PostgresStore,
 ) -> None:
     log = store.log("home")

@@ -9,32 +9,36 @@ from itertools import count
 import numpy as np
 import pytest
 
+from mnemic.adapters.stores.logs.vector_detection import DetectedVector, DetectedVectors
 from mnemic.adapters.stores.postgres import PostgresStore
 from mnemic.adapters.stores.postgres.vectors import ServerRows
-from mnemic.adapters.stores.sightings import Sighting, Sightings
+from mnemic.kernel.model.vectors import Vector, pack, quantise
 from mnemic.kernel.ports import NearestRows, PayloadRow, Record
-from mnemic.kernel.vectors import Vector, pack, quantise
-from mnemic.projections.index import VectorIndex
+from mnemic.projections.vectors.index import VectorIndex
 from mnemic.specs.contracts import VectorIndexContract
-from mnemic.specs.contracts.indexes import IDS, spread, told
+from mnemic.specs.contracts.indexes import IDS, found_by, spread
+
+pytestmark = pytest.mark.extended
 
 
 class EveryPayload:
-    """Takes each payload for a vector."""
+    """Treats each payload as a vector."""
 
-    def sightings(self, records: Sequence[Record], payloads: Sequence[PayloadRow]) -> Sightings:
+    def sightings(
+        self, records: Sequence[Record], payloads: Sequence[PayloadRow]
+    ) -> DetectedVectors:
         rows = {row.version: row for row in payloads}
-        return Sightings(
+        return DetectedVectors(
             vectors=tuple(
-                Sighting(version, 0, None, rows[version].owners[0], rows[version].data)
+                DetectedVector(version, 0, None, rows[version].owners[0], rows[version].data)
                 if version in rows
-                else Sighting(version, 0, None)
+                else DetectedVector(version, 0, None)
                 for version, _, _ in records
             )
         )
 
     def verify(self, record: Record, payloads: Sequence[PayloadRow]) -> None:
-        """Find nothing wrong."""
+        """Accept everything."""
 
 
 class LoggedRows(ServerRows):
@@ -90,10 +94,10 @@ class ServerRowsContract(VectorIndexContract):
         rows.write([(block, block, vector) for block, vector in enumerate(stored)])
         return rows
 
-    def test_it_is_done_where_it_should_be(self) -> None:
+    def test_the_search_runs_on_the_expected_side(self) -> None:
         assert self.store.vectors.is_searched_there == self.pgvector
 
-    def test_what_was_erased_since_counts_as_zero(self) -> None:
+    def test_an_erased_vector_scores_zero(self) -> None:
         stored = spread(9, 4)
         index, ours = VectorIndex(), self.filled(stored)
         assert isinstance(ours, LoggedRows)
@@ -103,16 +107,16 @@ class ServerRowsContract(VectorIndexContract):
             index.append(block, quantise([0.0] * 4, dimension=4) if gone else vector)
         for query in stored:
             for rows in (None, [2, 3], [5], [*range(9)]):
-                assert told(ours, query, rows, 9) == told(index, query, rows, 9)
-                assert told(ours, query, rows, 4) == told(index, query, rows, 4)
+                assert found_by(ours, query, rows, 9) == found_by(index, query, rows, 9)
+                assert found_by(ours, query, rows, 4) == found_by(index, query, rows, 4)
 
-    def test_rows_that_the_log_has_beyond_those_appended_do_not_come_up(self) -> None:
+    def test_rows_beyond_those_appended_are_not_found(self) -> None:
         stored = spread(6, 4)
         ours = self.filled(stored)
         assert isinstance(ours, LoggedRows)
-        before = told(ours, stored[0], None, 9)
+        before = found_by(ours, stored[0], None, 9)
         ours.write([(6, 6, stored[0])])
-        assert told(ours, stored[0], None, 9) == before
+        assert found_by(ours, stored[0], None, 9) == before
 
     def test_it_agrees_with_the_index_in_memory_on_vectors_of_any_length(self) -> None:
         generator = np.random.default_rng(7)
@@ -125,7 +129,7 @@ class ServerRowsContract(VectorIndexContract):
             for block, vector in enumerate(stored[:256]):
                 index.append(block, vector)
             for query in stored[250:]:
-                assert told(ours, query, None, 50) == told(index, query, None, 50)
+                assert found_by(ours, query, None, 50) == found_by(index, query, None, 50)
 
 
 class TestRowsMultipliedByTheServer(ServerRowsContract):
@@ -146,4 +150,4 @@ def test_long_vectors_are_searched_too(address: str, dimension: int, *, pgvector
             ours.append(block, vector)
             index.append(block, vector)
         for query in stored[:3]:
-            assert told(ours, query, None, 20) == told(index, query, None, 20)
+            assert found_by(ours, query, None, 20) == found_by(index, query, None, 20)

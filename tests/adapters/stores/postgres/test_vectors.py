@@ -1,4 +1,4 @@
-"""Vectors beside the log: written with it, erased with it, brought forward, found out."""
+"""The vector table: written with the log, erased with it, brought forward, checked."""
 
 from __future__ import annotations
 
@@ -12,20 +12,22 @@ import pytest
 from psycopg.sql import SQL, Identifier
 
 from mnemic.adapters.codec import Codec
-from mnemic.adapters.codec.embeddings import Embeddings
 from mnemic.adapters.embedders.hashing import HashEmbedder
-from mnemic.adapters.encryption import EncryptedStore, KeyTable
-from mnemic.adapters.entropy import SeededEntropy
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.addresses import parsed
+from mnemic.adapters.stores.encrypted import EncryptedStore, KeyTable
+from mnemic.adapters.stores.logs.vector_detection import DetectedVectors, VectorDetector
 from mnemic.adapters.stores.postgres import PostgresStore
 from mnemic.adapters.stores.postgres.vectors import Checked, Near
-from mnemic.adapters.stores.sightings import Recogniser, Sightings
+from mnemic.adapters.stores.vector_payloads import Embeddings
+from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.errors import LogCorrupt, PointOutOfRange, Unavailable, VectorRefused
-from mnemic.kernel.identity import BlockId
+from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.vectors import Vector, quantise
 from mnemic.kernel.ports import PayloadRow, Record, Store
-from mnemic.kernel.vectors import Vector, quantise
-from mnemic.projections.index import VectorIndex
+from mnemic.projections.vectors.index import VectorIndex
+
+pytestmark = pytest.mark.extended
 
 Edit = Callable[..., None]
 EMBEDDER = HashEmbedder(dimension=32)
@@ -63,7 +65,7 @@ def question(text: str, embedder: HashEmbedder = EMBEDDER) -> Vector:
 def found(
     store: PostgresStore, embedder: HashEmbedder = EMBEDDER, k: int = 99, upto: int | None = None
 ) -> list[tuple[int, int]]:
-    """Return numbers and cosines as the server has them."""
+    """Return numbers and cosines from the server."""
     near = store.vectors.nearest(
         "home", question("thing 7", embedder), k, embedder=embedder.identity.id, upto=upto
     )
@@ -73,7 +75,7 @@ def found(
 def remembered(
     memory: SyncMemory, embedder: HashEmbedder = EMBEDDER, k: int = 99
 ) -> list[tuple[int, int]]:
-    """Return rows and cosines as the index in memory has them."""
+    """Return rows and cosines from the index in memory."""
     space = memory._space  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
     index = space.state.indexes.get(embedder.identity, VectorIndex())
     rows, cosines = index.top(question("thing 7", embedder), None, k, ids=Ids(space.live().id))
@@ -113,7 +115,7 @@ def sound(store: PostgresStore, rows: int) -> bool:
 # --- beside the log -----------------------------------------------------------------------------
 
 
-def test_what_is_learned_is_found_as_an_index_in_memory_finds_it(kept: PostgresStore) -> None:
+def test_learned_blocks_are_found_as_by_an_index_in_memory(kept: PostgresStore) -> None:
     with opened(kept) as memory:
         for first in (0, THINGS):
             learn(memory, first)
@@ -123,7 +125,7 @@ def test_what_is_learned_is_found_as_an_index_in_memory_finds_it(kept: PostgresS
         assert sound(kept, 2 * THINGS)
 
 
-def test_it_is_there_with_the_append_that_brings_it(kept: PostgresStore, address: str) -> None:
+def test_a_vector_is_stored_with_its_append(kept: PostgresStore, address: str) -> None:
     with opened(kept) as memory:
         learn(memory)
         assert count(address) == THINGS  # nobody has asked yet
@@ -131,7 +133,7 @@ def test_it_is_there_with_the_append_that_brings_it(kept: PostgresStore, address
         assert count(address) == THINGS  # the vector of a question is nobody's
 
 
-def test_vectors_of_two_embedders_are_told_apart(kept: PostgresStore) -> None:
+def test_vectors_of_two_embedders_are_kept_apart(kept: PostgresStore) -> None:
     with opened(kept) as memory:
         learn(memory)
         memory.reembed(OTHER)
@@ -147,7 +149,7 @@ def test_vectors_of_two_embedders_are_told_apart(kept: PostgresStore) -> None:
         kept.vectors.nearest("home", question("thing 7"), 1)
 
 
-def test_an_erasure_takes_the_vector_along(kept: PostgresStore, address: str) -> None:
+def test_an_erasure_deletes_the_vector(kept: PostgresStore, address: str) -> None:
     with opened(kept) as memory:
         gone = learn(memory)[7]
         memory.erase(gone)
@@ -161,7 +163,7 @@ def test_an_erasure_takes_the_vector_along(kept: PostgresStore, address: str) ->
     assert numbers == [row for row in rows if row != 7]
 
 
-def test_a_writer_who_knows_nothing_of_vectors_erases_them_all_the_same(
+def test_a_writer_without_a_recogniser_erases_vectors_too(
     kept: PostgresStore, address: str
 ) -> None:
     with opened(kept) as memory:
@@ -174,7 +176,7 @@ def test_a_writer_who_knows_nothing_of_vectors_erases_them_all_the_same(
     assert sound(kept, THINGS - 1)
 
 
-def test_what_others_wrote_without_vectors_is_taken_up(kept: PostgresStore, address: str) -> None:
+def test_events_written_without_vectors_are_added_later(kept: PostgresStore, address: str) -> None:
     with opened(kept) as memory:
         learn(memory)
     with closing(PostgresStore(address)) as other, opened(other) as memory:
@@ -185,9 +187,7 @@ def test_what_others_wrote_without_vectors_is_taken_up(kept: PostgresStore, addr
 
 
 @FORMS
-def test_a_store_that_is_older_than_its_vectors_is_taken_up(
-    address: str, *, pgvector: bool
-) -> None:
+def test_a_store_older_than_its_vector_table_is_rebuilt(address: str, *, pgvector: bool) -> None:
     with closing(PostgresStore(address)) as older, opened(older) as memory:
         ids = learn(memory)
         memory.erase(ids[3])
@@ -198,7 +198,7 @@ def test_a_store_that_is_older_than_its_vectors_is_taken_up(
         assert sound(store, THINGS - 1)
 
 
-def test_a_version_of_the_past_has_the_vectors_of_then(kept: PostgresStore) -> None:
+def test_a_past_version_has_the_vectors_of_that_time(kept: PostgresStore) -> None:
     with opened(kept) as memory:
         learn(memory)
         then, before = kept.log("home").head().version, found(kept)
@@ -209,7 +209,7 @@ def test_a_version_of_the_past_has_the_vectors_of_then(kept: PostgresStore) -> N
         found(kept, upto=10_000)
 
 
-def test_numbers_that_are_not_among_those_asked_for_do_not_come_up(kept: PostgresStore) -> None:
+def test_a_search_is_limited_to_the_given_numbers(kept: PostgresStore) -> None:
     with opened(kept) as memory:
         learn(memory)
     near = kept.vectors.nearest("home", question("thing 7"), 9, among=[2, 7, 900])
@@ -218,7 +218,7 @@ def test_numbers_that_are_not_among_those_asked_for_do_not_come_up(kept: Postgre
     assert [each.number for each in near_all(kept, below=1)] == [0]
 
 
-def test_a_space_without_vectors_answers_with_nothing(kept: PostgresStore) -> None:
+def test_a_space_without_vectors_has_no_results(kept: PostgresStore) -> None:
     kept.log("home")
     assert found(kept) == []
     with pytest.raises(PointOutOfRange):
@@ -226,7 +226,7 @@ def test_a_space_without_vectors_answers_with_nothing(kept: PostgresStore) -> No
 
 
 class GivenUp(Exception):
-    """Ends a draft."""
+    """Aborts a staged space."""
 
 
 def copy(store: PostgresStore, *, is_given_up: bool = False) -> None:
@@ -239,7 +239,7 @@ def copy(store: PostgresStore, *, is_given_up: bool = False) -> None:
             raise GivenUp
 
 
-def test_a_draft_that_is_given_up_leaves_no_vectors_and_may_be_written_again(
+def test_an_abandoned_staged_space_leaves_no_vectors_and_can_be_written_again(
     kept: PostgresStore, address: str
 ) -> None:
     with opened(kept) as memory:
@@ -252,7 +252,7 @@ def test_a_draft_that_is_given_up_leaves_no_vectors_and_may_be_written_again(
     assert kept.vectors.check("copy").is_sound
 
 
-def test_locked_words_have_no_vectors(kept: PostgresStore, address: str, tmp_path: Path) -> None:
+def test_encrypted_text_has_no_vectors(kept: PostgresStore, address: str, tmp_path: Path) -> None:
     with closing(EncryptedStore(kept, KeyTable(tmp_path / "keys"))) as locked:
         with opened(locked) as memory:
             learn(memory)
@@ -274,7 +274,7 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize(("change", "wrong"), DAMAGES.values(), ids=DAMAGES.keys())
-def test_what_was_changed_in_the_table_is_found_and_mended(
+def test_changed_rows_are_found_and_repaired(
     kept: PostgresStore, edit: Edit, change: str, wrong: tuple[int, ...]
 ) -> None:
     with opened(kept) as memory:
@@ -291,7 +291,7 @@ def test_what_was_changed_in_the_table_is_found_and_mended(
 @pytest.mark.parametrize(
     "change", [DAMAGES["a vector"][0], "squared_norm = squared_norm - 1000000", "owner = 'x'"]
 )
-def test_what_was_changed_never_gets_a_false_score(
+def test_a_changed_row_never_gets_a_false_score(
     kept: PostgresStore, edit: Edit, change: str
 ) -> None:
     with opened(kept) as memory:
@@ -302,9 +302,7 @@ def test_what_was_changed_never_gets_a_false_score(
     assert "rebuild()" in caught.value.recovery
 
 
-def test_a_payload_that_was_changed_is_vouched_for_by_nobody(
-    kept: PostgresStore, edit: Edit
-) -> None:
+def test_a_changed_payload_is_not_accepted(kept: PostgresStore, edit: Edit) -> None:
     with opened(kept) as memory:
         learn(memory)
     near = kept.vectors.nearest("home", question("thing 7"), 1)[0]
@@ -316,7 +314,7 @@ def test_a_payload_that_was_changed_is_vouched_for_by_nobody(
         found(kept)
 
 
-def test_a_row_that_is_gone_is_found_and_comes_back(kept: PostgresStore, edit: Edit) -> None:
+def test_a_missing_row_is_found_and_restored(kept: PostgresStore, edit: Edit) -> None:
     with opened(kept) as memory:
         learn(memory)
         edit("DELETE FROM vectors WHERE number = 7")
@@ -325,7 +323,7 @@ def test_a_row_that_is_gone_is_found_and_comes_back(kept: PostgresStore, edit: E
         assert found(kept) == remembered(memory)
 
 
-def test_damage_in_the_table_keeps_no_log_from_growing(kept: PostgresStore, edit: Edit) -> None:
+def test_damage_in_the_vector_table_does_not_block_appends(kept: PostgresStore, edit: Edit) -> None:
     with opened(kept) as memory:
         learn(memory)
         edit("UPDATE vectors SET number = 12 WHERE number = 7")  # that of the next one
@@ -334,7 +332,7 @@ def test_damage_in_the_table_keeps_no_log_from_growing(kept: PostgresStore, edit
         assert sound(kept, 2 * THINGS)
 
 
-def test_a_table_of_another_log_is_made_anew(kept: PostgresStore, edit: Edit) -> None:
+def test_a_table_of_another_log_is_rebuilt(kept: PostgresStore, edit: Edit) -> None:
     with opened(kept) as memory:
         learn(memory)
         edit(r"UPDATE vector_heads SET version = version - 1, digest = '\x00'")
@@ -344,13 +342,15 @@ def test_a_table_of_another_log_is_made_anew(kept: PostgresStore, edit: Edit) ->
 
 
 class Slow:
-    """Lets something happen between the reading of payloads and the writing of vectors."""
+    """Calls a hook between the reading of payloads and the writing of vectors."""
 
     def __init__(self) -> None:
         self.meanwhile: list[Callable[[], object]] = []
-        self._inner: Recogniser = recogniser()
+        self._inner: VectorDetector = recogniser()
 
-    def sightings(self, records: Sequence[Record], payloads: Sequence[PayloadRow]) -> Sightings:
+    def sightings(
+        self, records: Sequence[Record], payloads: Sequence[PayloadRow]
+    ) -> DetectedVectors:
         seen = self._inner.sightings(records, payloads)
         if seen.vectors and self.meanwhile:
             self.meanwhile.pop()()
@@ -361,9 +361,7 @@ class Slow:
 
 
 @FORMS
-def test_what_is_erased_while_it_is_taken_up_does_not_come_back(
-    address: str, *, pgvector: bool
-) -> None:
+def test_an_erasure_during_a_rebuild_is_not_undone(address: str, *, pgvector: bool) -> None:
     slow = Slow()
     with closing(PostgresStore(address)) as other, opened(other) as memory:
         ids = learn(memory)
@@ -376,9 +374,7 @@ def test_what_is_erased_while_it_is_taken_up_does_not_come_back(
             assert sound(store, THINGS - 1)
 
 
-def test_writers_and_erasers_go_on_while_vectors_are_made_anew(
-    kept: PostgresStore, address: str
-) -> None:
+def test_writes_and_erasures_continue_during_a_rebuild(kept: PostgresStore, address: str) -> None:
     with opened(kept) as memory, closing(PostgresStore(address)) as other:
         ids = learn(memory)
 
@@ -404,12 +400,12 @@ def test_writers_and_erasers_go_on_while_vectors_are_made_anew(
 # --- who may ------------------------------------------------------------------------------------
 
 
-def test_a_store_without_a_recogniser_has_none(store: PostgresStore) -> None:
+def test_a_store_without_a_recogniser_has_no_vectors(store: PostgresStore) -> None:
     with pytest.raises(Unavailable):
         _ = store.vectors
 
 
-def test_a_reader_searches_what_is_in_step_and_says_what_is_not(
+def test_a_reader_searches_current_tables_and_reports_outdated_ones(
     address: str, kept: PostgresStore
 ) -> None:
     with opened(kept) as memory:
@@ -435,7 +431,7 @@ def test_a_reader_makes_no_tables(address: str, store: PostgresStore) -> None:
         _ = reader.vectors
 
 
-def test_a_user_who_may_not_have_the_extension_does_without(server: str) -> None:
+def test_a_user_without_rights_to_the_extension_uses_none(server: str) -> None:
     with closing(psycopg.connect(server, autocommit=True)) as admin:
         admin.execute("CREATE ROLE plain LOGIN")
         admin.execute("CREATE DATABASE plain")

@@ -26,7 +26,7 @@ def store(path: Path) -> Generator[SQLiteStore]:
 
 @pytest.fixture
 def edit(path: Path) -> Edit:
-    """Change the file behind the store's back."""
+    """Change the file from outside the store."""
 
     def run(*statements: str) -> None:
         with closing(sqlite3.connect(path)) as connection, connection:

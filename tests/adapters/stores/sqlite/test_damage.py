@@ -1,4 +1,4 @@
-"""What stands in a SQLite file is changed behind the store's back, and found."""
+"""A SQLite file is changed from outside the store; the damage is found."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.kernel.errors import LogCorrupt, VersionConflict
 from mnemic.kernel.ports import CommandRow, Log
-from mnemic.specs.contracts.entries import payload, records
+from mnemic.specs.contracts.log_entries import payload, records
 from tests.adapters.stores.damages import EVERYWHERE, LENGTH, SET_BACK, at, read, swap
 
 Edit = Callable[..., None]
@@ -27,7 +27,7 @@ def log(store: SQLiteStore) -> Log:
 
 
 def flip(version: int, place: int) -> str:
-    """Turn the byte at *place*, whatever it is, into a question mark or a tilde."""
+    """Change the byte at *place* to a question mark or a tilde."""
     byte = f"CASE substr(state, {place}, 1) WHEN X'3f' THEN X'7e' ELSE X'3f' END"
     parts = f"substr(state, 1, {place - 1}) || {byte} || substr(state, {place + 1})"
     return at(version, f"state = CAST({parts} AS BLOB)")
@@ -58,13 +58,13 @@ def test_damage_is_named_and_all_before_it_is_read(
     assert read(log) == (list(range(bad)), bad)
 
 
-def test_a_head_set_back_with_its_digest_leaves_strays(log: Log, edit: Edit) -> None:
+def test_records_beyond_a_lowered_head_are_found(log: Log, edit: Edit) -> None:
     edit(SET_BACK)
     assert read(log) == (list(range(6)), 6)
     assert read(log, upto=5) == (list(range(6)), None)
 
 
-def test_nothing_is_written_over_a_stray(log: Log, edit: Edit) -> None:
+def test_an_append_does_not_overwrite_a_stray_record(log: Log, edit: Edit) -> None:
     edit(SET_BACK)
     with pytest.raises(LogCorrupt) as caught:
         log.append(records(6, 1, author="late"), ())
@@ -72,7 +72,7 @@ def test_nothing_is_written_over_a_stray(log: Log, edit: Edit) -> None:
     assert log.head().version == 5
 
 
-def test_nothing_is_appended_to_another_head(log: Log, edit: Edit) -> None:
+def test_an_append_to_a_changed_head_is_refused(log: Log, edit: Edit) -> None:
     edit("UPDATE spaces SET digest = zeroblob(32)")
     with pytest.raises(VersionConflict):
         log.append(records(LENGTH, 1), ())
@@ -88,7 +88,7 @@ def test_a_range_is_checked_from_the_record_before_it(log: Log, edit: Edit) -> N
     assert read(log, after=1, upto=4) == ([2, 3], 4)
 
 
-def test_the_other_spaces_are_as_they_were(store: SQLiteStore, log: Log, edit: Edit) -> None:
+def test_the_other_spaces_are_unchanged(store: SQLiteStore, log: Log, edit: Edit) -> None:
     store.log("other").append(records(0, 3), ())
     edit(flip(4, 35) + " AND originator_id = '1'")
     assert read(store.log("other")) == ([0, 1, 2], None)
@@ -96,7 +96,7 @@ def test_the_other_spaces_are_as_they_were(store: SQLiteStore, log: Log, edit: E
 
 
 def long_log(path: Path, length: int) -> None:
-    """Write *length* records one by one, so that old ones stand first in the file."""
+    """Write *length* records one by one, so that old ones come first in the file."""
     with closing(SQLiteStore(path, synchronous="normal")) as store:
         log = store.log("home")
         for version in range(length):
@@ -141,8 +141,8 @@ def test_a_lost_payload_page_ends_the_log_before_its_record(path: Path) -> None:
         bad = read(log)[1]
         assert isinstance(bad, int)
         assert all(
-            parcels == tuple(payload(record.version, slot) for slot in range(3))
-            for record, parcels in log.read(upto=bad - 1)
+            transfer_records == tuple(payload(record.version, slot) for slot in range(3))
+            for record, transfer_records in log.read(upto=bad - 1)
         )
 
 
@@ -162,7 +162,7 @@ def remembering(path: Path) -> Path:
 
 
 @pytest.mark.parametrize("copy", [1, 2])
-def test_a_damaged_command_is_not_answered_from(remembering: Path, copy: int) -> None:
+def test_a_damaged_command_is_not_replayed(remembering: Path, copy: int) -> None:
     before, *after = remembering.read_bytes().split(REQUEST)
     assert len(after) == 2
     middle, end = after
@@ -177,9 +177,7 @@ def test_a_damaged_command_is_not_answered_from(remembering: Path, copy: int) ->
         assert log.command("second") is None
 
 
-def test_a_store_of_an_older_release_remembers_twice_from_now_on(
-    remembering: Path, edit: Edit
-) -> None:
+def test_a_store_of_an_older_release_gets_command_copies(remembering: Path, edit: Edit) -> None:
     edit("DROP INDEX commands_again")
     with closing(SQLiteStore(remembering, read_only=True)) as store:
         assert store.log("home").command("first") == CommandRow("first", REQUEST, 0, 2)
@@ -189,9 +187,7 @@ def test_a_store_of_an_older_release_remembers_twice_from_now_on(
 
 
 @pytest.mark.parametrize("copy", [1, 2])
-def test_no_empty_space_takes_the_place_of_one_whose_name_is_lost(
-    remembering: Path, copy: int
-) -> None:
+def test_no_empty_space_replaces_one_with_a_lost_name(remembering: Path, copy: int) -> None:
     before, *after = remembering.read_bytes().split(b"home")
     assert len(after) == 2
     middle, end = after

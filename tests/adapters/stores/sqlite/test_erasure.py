@@ -12,7 +12,7 @@ import pytest
 
 from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.kernel.ports import Log, PayloadRow
-from mnemic.specs.contracts.entries import records
+from mnemic.specs.contracts.log_entries import records
 
 SECRET = re.compile(rb"<(?:text|key) of [a-z]+ \d+>")
 
@@ -33,7 +33,7 @@ def secrets(space: str, versions: Iterable[int]) -> set[bytes]:
 
 
 def left_in(folder: Path) -> set[bytes]:
-    """Return every secret that stands anywhere in the files of *folder*."""
+    """Return every secret that occurs in any file of *folder*."""
     return {found for file in folder.iterdir() for found in SECRET.findall(file.read_bytes())}
 
 
@@ -42,7 +42,7 @@ def fill(log: Log, count: int) -> None:
         log.append(records(version, 1), [secret(log.name, version)])
 
 
-def test_a_secret_is_found_until_it_is_erased(store: SQLiteStore, tmp_path: Path) -> None:
+def test_the_secret_is_in_the_files_until_it_is_erased(store: SQLiteStore, tmp_path: Path) -> None:
     log = store.log("home")
     fill(log, 5)
     assert left_in(tmp_path) == secrets("home", range(5))
@@ -90,7 +90,7 @@ def test_no_copy_is_left_by_pages_that_were_split_or_merged(
     }
 
 
-def test_a_reader_half_way_does_not_keep_what_is_erased(store: SQLiteStore, tmp_path: Path) -> None:
+def test_an_unfinished_read_does_not_keep_erased_bytes(store: SQLiteStore, tmp_path: Path) -> None:
     log = store.log("home")
     log.append(records(0, 2000), [secret("home", version) for version in range(2000)])
     reader = log.read()
@@ -100,9 +100,7 @@ def test_a_reader_half_way_does_not_keep_what_is_erased(store: SQLiteStore, tmp_
     assert [record.version for record, _ in reader] == list(range(1, 2000))
 
 
-def test_a_reader_elsewhere_delays_the_scrubbing_until_it_is_done(
-    store: SQLiteStore, path: Path
-) -> None:
+def test_a_reader_in_another_process_delays_scrubbing(store: SQLiteStore, path: Path) -> None:
     log = store.log("home")
     fill(log, 3)
     with closing(SQLiteStore(path, read_only=True)) as other:
@@ -110,13 +108,13 @@ def test_a_reader_elsewhere_delays_the_scrubbing_until_it_is_done(
             c.execute("SELECT * FROM contents")
             log.append(records(3, 1), (), erase=["o1"])
             assert not store.is_scrubbed
-            assert [len(parcels) for _, parcels in log.read()] == [1, 0, 1, 0]
+            assert [len(transfer_records) for _, transfer_records in log.read()] == [1, 0, 1, 0]
         log.append(records(4, 1), ())
         assert store.is_scrubbed
     assert left_in(path.parent) == secrets("home", [0, 2])
 
 
-def test_scrubbing_that_was_left_undone_is_done_by_the_next_writer(path: Path) -> None:
+def test_the_next_writer_completes_unfinished_scrubbing(path: Path) -> None:
     writer = SQLiteStore(path)
     fill(writer.log("home"), 3)
     with closing(SQLiteStore(path, read_only=True)) as reader:

@@ -1,4 +1,4 @@
-"""A world that does not play along: a full disk, a locked file, no rights, another thread."""
+"""A hostile environment: a full disk, a locked file, no rights, another thread."""
 
 from __future__ import annotations
 
@@ -12,12 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.adapters.stores.locking import WriterQueue
+from mnemic.adapters.stores.logs.write_lock import WriteLock
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.kernel.errors import StoreBusy, StoreFailed, StoreFull, VersionConflict
 from mnemic.kernel.ports import PayloadRow, Store
-from mnemic.specs.contracts.entries import bare, contents, payload, records
+from mnemic.specs.contracts.log_entries import (
+    bare,
+    contents,
+    payload,
+    records,
+)
 
 Opener = Callable[[Path], Store]
 EITHER = pytest.mark.parametrize("opened", [lambda _: MemoryStore(), SQLiteStore])
@@ -34,28 +39,28 @@ GOES_WHILE_OPEN = pytest.mark.skipif(
 
 
 def refused_after_a_fork(ask: Callable[[], object]) -> bool:
-    """Return whether a child of this process is told to open the store for itself."""
+    """Return whether a child of this process is refused and told to open the store itself."""
     pid = os.fork()
     if pid == 0:
-        told = 1
+        answer = 1
         try:
             ask()
         except StoreFailed as error:
-            told = 0 if "after the fork" in error.recovery else 2
+            answer = 0 if "after the fork" in error.recovery else 2
         finally:
-            os._exit(told)
+            os._exit(answer)
     return os.waitpid(pid, 0)[1] == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # of a fork beside threads
-def test_a_store_that_was_carried_across_a_fork_is_refused(tmp_path: Path) -> None:
+def test_a_store_used_after_a_fork_is_refused(tmp_path: Path) -> None:
     with closing(SQLiteStore(tmp_path / "agent.db")) as store:
         log = store.log("home")
         log.append(records(0, 1), ())
 
         def write() -> None:
-            with log.writing():
+            with log.write_lock():
                 log.append(records(1, 1), ())
 
         assert refused_after_a_fork(log.head)
@@ -113,7 +118,7 @@ def test_a_file_that_may_not_grow_refuses_the_whole_append(path: Path) -> None:
 # --- locks ---
 
 
-def test_a_file_locked_by_somebody_else_is_busy(store: SQLiteStore, path: Path) -> None:
+def test_a_file_locked_by_another_process_is_busy(store: SQLiteStore, path: Path) -> None:
     log = store.log("home")
     log.append(records(0, 1), ())
     with store.recorder.datastore.get_connection(commit=True) as connection:
@@ -126,21 +131,21 @@ def test_a_file_locked_by_somebody_else_is_busy(store: SQLiteStore, path: Path) 
     assert log.append(records(1, 1), ()).version == 1
 
 
-def test_a_queue_that_does_not_move_is_busy(path: Path) -> None:
-    with closing(WriterQueue(path)) as one, closing(WriterQueue(path, patience_s=0.5)) as two:
-        with one.turn(), pytest.raises(StoreBusy), two.turn():
+def test_a_write_lock_held_too_long_is_busy(path: Path) -> None:
+    with closing(WriteLock(path)) as one, closing(WriteLock(path, patience_s=0.5)) as two:
+        with one.write_lock(), pytest.raises(StoreBusy), two.write_lock():
             pass
-        with two.turn(), pytest.raises(StoreBusy), two.turn():
+        with two.write_lock(), pytest.raises(StoreBusy), two.write_lock():
             pass
-        with two.turn():
+        with two.write_lock():
             pass
 
 
-def test_a_queue_without_a_folder_fails(path: Path) -> None:
+def test_a_write_lock_without_its_folder_fails(path: Path) -> None:
     with (
-        closing(WriterQueue(path / "nowhere" / "agent.db")) as queue,
+        closing(WriteLock(path / "nowhere" / "agent.db")) as queue,
         pytest.raises(StoreFailed),
-        queue.turn(),
+        queue.write_lock(),
     ):
         pass
 
@@ -150,7 +155,7 @@ def test_a_queue_without_a_folder_fails(path: Path) -> None:
 
 @pytest.fixture
 def plain_user(path: Path) -> Generator[None]:
-    """Give up the rights of root for one test, for root may write everything."""
+    """Drop the rights of root for one test, for root may write everything."""
     user = os.geteuid()
     if user == 0:
         os.seteuid(NOBODY)
@@ -165,7 +170,7 @@ def plain_user(path: Path) -> Generator[None]:
 
 @pytest.fixture
 def guarded(path: Path) -> Generator[Path]:
-    """Return a store in a folder where nothing may be written."""
+    """Return a store in a read-only folder."""
     with closing(SQLiteStore(path)) as store:
         store.log("home").append(records(0, 3), ())
     for folder in path.parents[:3]:
@@ -187,7 +192,7 @@ def test_a_file_that_may_not_be_written_is_read_only(path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="rights are others there")
-def test_so_it_is_where_files_may_be_made_beside_it(
+def test_a_read_only_file_in_a_writable_folder_is_read_only_too(
     guarded: Path, request: pytest.FixtureRequest
 ) -> None:
     guarded.parent.chmod(0o777)
@@ -197,7 +202,7 @@ def test_so_it_is_where_files_may_be_made_beside_it(
 
 
 @GOES_WHILE_OPEN
-def test_a_file_that_is_gone_is_not_written_to(path: Path, store: SQLiteStore) -> None:
+def test_a_removed_file_is_not_written_to(path: Path, store: SQLiteStore) -> None:
     log = store.log("home")
     head = log.append(records(0, 3), ())
     for file in path.parent.glob(f"{path.name}*"):
@@ -208,9 +213,7 @@ def test_a_file_that_is_gone_is_not_written_to(path: Path, store: SQLiteStore) -
 
 
 @GOES_WHILE_OPEN
-def test_a_file_in_the_place_of_the_one_that_was_opened_is_not_taken_for_it(
-    path: Path, store: SQLiteStore
-) -> None:
+def test_a_replaced_file_is_not_written_to(path: Path, store: SQLiteStore) -> None:
     log = store.log("home")
     log.append(records(0, 3), ())
     path.unlink()
@@ -222,7 +225,7 @@ def test_a_file_in_the_place_of_the_one_that_was_opened_is_not_taken_for_it(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="rights are others there")
 @pytest.mark.usefixtures("guarded", "plain_user")
-def test_no_file_is_made_where_nothing_may_be_written(path: Path) -> None:
+def test_no_file_is_made_in_a_read_only_folder(path: Path) -> None:
     with pytest.raises(StoreFailed):
         SQLiteStore(path.with_name("other.db"))
 
@@ -236,7 +239,7 @@ def test_threads_take_turns(opened: Opener, path: Path) -> None:
         log = store.log("home")
 
         def note(_: int) -> int:
-            with log.writing():
+            with log.write_lock():
                 return log.append(records(log.head().version + 1, 1), ()).version
 
         assert sorted(pool.map(note, range(100))) == list(range(100))
@@ -244,7 +247,9 @@ def test_threads_take_turns(opened: Opener, path: Path) -> None:
 
 
 @EITHER
-def test_threads_without_turns_conflict_and_lose_nothing(opened: Opener, path: Path) -> None:
+def test_threads_without_the_write_lock_conflict_and_lose_nothing(
+    opened: Opener, path: Path
+) -> None:
     with closing(opened(path)) as store, ThreadPoolExecutor(4) as pool:
         log = store.log("home")
 
@@ -260,7 +265,7 @@ def test_threads_without_turns_conflict_and_lose_nothing(opened: Opener, path: P
 
 
 @EITHER
-def test_a_thread_may_read_on_what_another_began(opened: Opener, path: Path) -> None:
+def test_a_read_can_be_continued_by_another_thread(opened: Opener, path: Path) -> None:
     with closing(opened(path)) as store, ThreadPoolExecutor(1) as pool:
         log = store.log("home")
         log.append(records(0, 2000), ())
@@ -271,7 +276,7 @@ def test_a_thread_may_read_on_what_another_began(opened: Opener, path: Path) -> 
 
 
 @EITHER
-def test_reading_goes_on_while_others_write(opened: Opener, path: Path) -> None:
+def test_reading_continues_while_others_write(opened: Opener, path: Path) -> None:
     with closing(opened(path)) as store, ThreadPoolExecutor(1) as pool:
         log = store.log("home")
         log.append(records(0, 10), ())

@@ -20,7 +20,7 @@ from mnemic.kernel.errors import (
     StoreTooNew,
     ViewReadOnly,
 )
-from mnemic.specs.contracts.entries import bare, contents, records
+from mnemic.specs.contracts.log_entries import bare, contents, records
 
 Edit = Callable[..., None]
 BOTH = pytest.mark.parametrize("read_only", [False, True], ids=["to write", "to read"])
@@ -65,7 +65,7 @@ def test_an_empty_file_is_taken_as_new(path: Path) -> None:
         assert store.log("home").append(records(0, 1), ()).version == 0
 
 
-def test_the_header_says_whose_file_it_is(written: Path) -> None:
+def test_the_header_identifies_the_application(written: Path) -> None:
     header = written.read_bytes()[:72]
     assert (header[60:64], header[68:72]) == (b"\0\0\0\1", b"mnem")
 
@@ -73,7 +73,7 @@ def test_the_header_says_whose_file_it_is(written: Path) -> None:
 def test_a_closed_store_leaves_its_file_and_three_small_ones(path: Path) -> None:
     with closing(SQLiteStore(path)) as store:
         log = store.log("home")
-        with log.writing():
+        with log.write_lock():
             log.append(records(0, 1), ())
     assert names(path.parent) == {
         "agent.db",
@@ -160,12 +160,12 @@ def test_a_missing_folder_is_named_in_the_recovery(tmp_path: Path) -> None:
     assert error.recovery == f"Make the folder {tmp_path / 'nowhere'}, or name another path."
 
 
-def test_a_folder_that_is_a_file_is_refused(path: Path) -> None:
+def test_a_file_in_place_of_the_folder_is_refused(path: Path) -> None:
     path.touch()
     assert isinstance(refusal(path / "agent.db"), StoreFailed)
 
 
-def test_a_place_that_takes_no_new_file_is_refused(written: Path) -> None:
+def test_a_read_only_folder_is_refused(written: Path) -> None:
     written.with_name("agent.db-wal").mkdir()
     error = refusal(written)
     assert isinstance(error, StoreFailed)
@@ -194,7 +194,7 @@ def test_reading_only_reads_everything_and_writes_nothing(written: Path) -> None
         with pytest.raises(ViewReadOnly):
             log.append(records(3, 1), ())
         with pytest.raises(ViewReadOnly):
-            log.writing()
+            log.write_lock()
         with pytest.raises(PointOutOfRange):
             store.log("away")
     assert written.read_bytes() == content
@@ -208,7 +208,7 @@ def test_a_reader_sees_what_a_writer_elsewhere_appends(path: Path) -> None:
             assert contents(reader.log("home")) == bare(records(0, 2))
 
 
-def test_a_closed_file_is_read_where_no_file_can_be_made(written: Path) -> None:
+def test_a_closed_file_can_be_read_in_a_read_only_folder(written: Path) -> None:
     written.with_name("agent.db-shm").mkdir()  # stands in the way of what SQLite would make
     with closing(SQLiteStore(written, read_only=True)) as store:
         assert contents(store.log("home")) == bare(records(0, 3))
@@ -217,9 +217,9 @@ def test_a_closed_file_is_read_where_no_file_can_be_made(written: Path) -> None:
 # --- closing ---
 
 
-def test_a_closed_store_says_so(store: SQLiteStore) -> None:
+def test_a_closed_store_raises_closed(store: SQLiteStore) -> None:
     log = store.log("home")
-    with log.writing():
+    with log.write_lock():
         log.append(records(0, 1), ())
     store.close()
     with pytest.raises(Closed):
@@ -228,13 +228,13 @@ def test_a_closed_store_says_so(store: SQLiteStore) -> None:
         log.append(records(1, 1), ())
     with pytest.raises(Closed):
         list(log.read())
-    with pytest.raises(Closed), log.writing():
+    with pytest.raises(Closed), log.write_lock():
         pass
     with pytest.raises(Closed):
         store.spaces()
 
 
-def test_a_reader_left_half_way_holds_nothing(path: Path) -> None:
+def test_an_unfinished_read_holds_no_lock(path: Path) -> None:
     store = SQLiteStore(path)
     log = store.log("home")
     log.append(records(0, 2000), ())
@@ -245,7 +245,7 @@ def test_a_reader_left_half_way_holds_nothing(path: Path) -> None:
         assert other.execute("PRAGMA journal_mode = DELETE").fetchone() == ("delete",)
 
 
-def test_a_new_file_is_made_once_by_many_who_open_it_at_once(tmp_path: Path) -> None:
+def test_concurrent_opening_makes_a_new_file_once(tmp_path: Path) -> None:
     def come(number: int) -> tuple[str, ...]:
         with closing(SQLiteStore(tmp_path / f"{number // 4}.db", synchronous="normal")) as store:
             store.log("home")

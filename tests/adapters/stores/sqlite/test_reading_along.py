@@ -1,4 +1,4 @@
-"""Readers take no lock: whatever a head names can be read, though a writer is at work."""
+"""Readers take no lock: everything up to a head can be read while a writer is at work."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 
 from eventsourcing import popo
 
-from mnemic.adapters.stores.drafts import hidden
+from mnemic.adapters.stores.logs.staged_spaces import hidden
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.kernel.ports import Record
-from mnemic.specs.contracts.entries import answered, records
+from mnemic.specs.contracts.log_entries import answered, records
 
 
-def test_whatever_the_head_of_a_log_in_memory_names_can_be_read_at_any_moment() -> None:
+def test_everything_up_to_the_head_in_memory_is_readable_at_any_moment() -> None:
     log = MemoryStore().log("default")
     seen: list[tuple[int, int]] = []
 
@@ -42,7 +42,7 @@ def test_whatever_the_head_of_a_log_in_memory_names_can_be_read_at_any_moment() 
 
 @contextmanager
 def before(reader: SQLiteStore, statement: str, then: Callable[[], object]) -> Generator[None]:
-    """Let something happen just before *reader* runs a statement, for a ``with`` block."""
+    """Call a hook just before *reader* runs a statement, for a ``with`` block."""
 
     def trace(said: str) -> None:
         if statement in said:
@@ -57,7 +57,7 @@ def before(reader: SQLiteStore, statement: str, then: Callable[[], object]) -> G
     assert len(happened) == 1
 
 
-def test_a_command_that_comes_between_two_looks_is_no_damage(tmp_path: Path) -> None:
+def test_a_command_written_during_a_check_is_not_damage(tmp_path: Path) -> None:
     path = tmp_path / "agent.db"
     with closing(SQLiteStore(path)) as writer, closing(SQLiteStore(path)) as reader:
         log, seen = writer.log("home"), reader.log("home")
@@ -70,7 +70,7 @@ def test_a_command_that_comes_between_two_looks_is_no_damage(tmp_path: Path) -> 
         assert seen.command(answered(0).id) == answered(0)
 
 
-def test_a_space_that_is_made_between_two_looks_is_no_damage(tmp_path: Path) -> None:
+def test_a_space_made_during_a_check_is_not_damage(tmp_path: Path) -> None:
     path = tmp_path / "agent.db"
     with closing(SQLiteStore(path)) as writer, closing(SQLiteStore(path)) as reader:
         with before(reader, "spaces NOT INDEXED WHERE name", lambda: writer.log("home")):
@@ -78,7 +78,7 @@ def test_a_space_that_is_made_between_two_looks_is_no_damage(tmp_path: Path) -> 
         assert reader.recorder.space("home") == 1
 
 
-def test_a_space_that_gets_its_name_between_two_looks_is_no_damage(tmp_path: Path) -> None:
+def test_a_space_renamed_during_a_check_is_not_damage(tmp_path: Path) -> None:
     path = tmp_path / "agent.db"
     with closing(SQLiteStore(path)) as writer, closing(SQLiteStore(path)) as reader:
         with writer.draft("home") as log:

@@ -1,13 +1,14 @@
 """Connections to one PostgreSQL database, lent to one thread at a time.
 
-The eventsourcing library brings a pool that connects on threads of its own. There a wrong password
-shows as a wait in vain, and a statement that failed half-way is tried again unasked, ten times. So:
+The eventsourcing library brings a pool that connects on threads of its own. With it, a wrong
+password shows up as a time-out, and a statement that failed half-way is silently retried ten times.
+So:
 
-1. Whoever needs a connection makes it, and meets what is wrong with it.
+1. The thread that needs a connection makes it, and gets its errors.
 2. Each statement is its own transaction. Nothing is held between two of them.
-3. When the server hangs up, every idle connection counts as lost. A read is asked again, on a
-   new one. A write is not: whether it was carried out is to be found out, see ``recorder``.
-4. A server that says nothing for too long has hung up, see ``patience``.
+3. When the server hangs up, every idle connection counts as lost. A read is repeated on a new one.
+   A write is not: whether it was carried out has to be found out, see ``recorder``.
+4. A server that is silent for too long counts as having hung up, see ``timeouts``.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row, tuple_row
 
 from mnemic.adapters.stores.addresses import ServerAddress
-from mnemic.adapters.stores.postgres.patience import PatientConnection, Silent
+from mnemic.adapters.stores.postgres.timeouts import PatientConnection, Silent
 
 Synchronous: TypeAlias = Literal["full", "normal"]
 Row: TypeAlias = tuple[Any, ...]
@@ -40,19 +41,19 @@ _UNLESS_SAID: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 60_000,
 }
-"""Options of libpq that an address may set otherwise. A server that went away without a word is
-noticed within a minute."""
+"""Options of libpq that an address may override. With them, a server that vanished without closing
+the connection is noticed within a minute."""
 RECONNECT_S = 10.0
-"""How long a server that hung up may take to come back, unless a host says: it may start again."""
+"""Default time for a server that hung up to come back: it may be restarting."""
 RECONNECT_STEP_S = 0.1
 LOCK_TIMEOUT_S = 30
-"""How long a statement waits for another writer. As ``locking.PATIENCE_S``."""
+"""How long a statement waits for another writer. As ``logs.write_lock.PATIENCE_S``."""
 ATTEMPTS = 4
-"""How often the same is sent before a server that keeps hanging up is given up."""
+"""How many times a statement is sent before a server that keeps hanging up is given up."""
 THROUGHOUT_S = 600.0
-"""Longer than others may a statement be silent that goes through everything of a space."""
+"""Additional silence allowed for a statement that goes through everything of a space."""
 IDLE_MAX = 8
-"""Connections that are kept though nobody uses them."""
+"""Idle connections that are kept open."""
 
 _SESSION = f"""
 SET default_transaction_isolation = 'read committed';
@@ -61,11 +62,11 @@ SET tcp_keepalives_idle = 30;
 SET tcp_keepalives_interval = 10;
 SET tcp_keepalives_count = 3;
 SET jit = off"""
-"""Of every session. The server notices within a minute that a holder of a lock is cut off."""
+"""Set in every session. The server notices within a minute that a holder of a lock is cut off."""
 _DURABLE = """
 SELECT set_config('synchronous_commit', 'on', false)
     WHERE current_setting('synchronous_commit') = 'off'"""
-"""Whoever waits for replicas besides, or for the disk of this server alone, has said so."""
+"""Any other setting is deliberate: to wait for replicas too, or for this server's disk alone."""
 _SESSION_OF = {"full": _DURABLE, "normal": "SET synchronous_commit = off"}
 _SESSION_OF_READERS = "SET default_transaction_read_only = on"
 
@@ -75,7 +76,7 @@ class Lost(Exception):
 
     @property
     def is_silence(self) -> bool:
-        """Whether it only said nothing for too long."""
+        """Whether the server was silent for too long, rather than hung up."""
         return isinstance(self.__cause__, Silent)
 
 
@@ -84,13 +85,13 @@ class Forked(Exception):
 
 
 class Attempts:
-    """How often the same may still be sent to a server that did not answer."""
+    """How many times a statement may still be sent to a server that did not answer."""
 
     def __init__(self) -> None:
         self._left = ATTEMPTS
 
     def are_over(self, lost: Lost) -> bool:
-        """Return whether one more that failed was the last; after a silence there is one more."""
+        """Return whether the last attempt has failed; after a silence there is one more."""
         self._left = min(self._left - 1, 1) if lost.is_silence else self._left - 1
         return self._left <= 0
 
@@ -99,7 +100,7 @@ class Datastore(PostgresDatastore):
     """The library's datastore over connections of our own.
 
     Args:
-        address: Where.
+        address: Address of the server.
         synchronous: ``full``: a commit waits for the disk. ``normal``: it may be lost with the
             server, but not with this process.
         read_only: Let the server refuse to write.
@@ -114,7 +115,7 @@ class Datastore(PostgresDatastore):
         read_only: bool = False,
         reconnect_s: float = RECONNECT_S,
     ) -> None:
-        # The library's destructor closes what it finds, though it came to nothing.
+        # The library's destructor closes the pool, also after a constructor that failed.
         self._process = os.getpid()
         self._is_closed = False
         self._idle: list[tuple[int, PatientConnection]] = []
@@ -190,15 +191,15 @@ class Datastore(PostgresDatastore):
     def rows(
         self, statement: bytes, values: Sequence[object] = (), *, more_s: float = 0.0
     ) -> list[Row]:
-        """Return what a statement selects that changes nothing; ask again when the server hangs up.
+        """Return the rows of a read-only statement; repeat it when the server hangs up.
 
         Args:
-            statement: What is asked.
+            statement: The statement.
             values: Its values.
-            more_s: Seconds that the server may be silent beyond what is usual.
+            more_s: Seconds that the server may be silent beyond the usual time-out.
 
         Raises:
-            Lost: It did so each time.
+            Lost: The server hung up each time.
             psycopg.Error: It refuses.
         """
         attempts = Attempts()
@@ -212,7 +213,7 @@ class Datastore(PostgresDatastore):
     def once(
         self, statement: bytes, values: Sequence[object] = (), *, more_s: float = 0.0
     ) -> list[Row]:
-        """Return what a statement brings; see ``rows``.
+        """Return the rows of a statement that is sent once; see ``rows``.
 
         Raises:
             Lost: The server hung up; the statement was carried out, or was not.
@@ -221,7 +222,7 @@ class Datastore(PostgresDatastore):
         with self.lent() as connection, connection.patient(more_s):
             return asked(connection, statement, values)
 
-    # --- the idle ones ----------------------------------------------------------------------
+    # --- idle connections -------------------------------------------------------------------
 
     def _taken(self) -> tuple[int, PatientConnection]:
         if self._is_closed:
@@ -244,7 +245,7 @@ class Datastore(PostgresDatastore):
             self._close_idle()
 
     def _forget(self) -> None:
-        """Trust no connection that was made before now."""
+        """Discard all connections made before now."""
         self._generation += 1
         self._patient_until = time.monotonic() + self._reconnect_s
         self._close_idle()
@@ -255,7 +256,7 @@ class Datastore(PostgresDatastore):
                 self._idle.pop()[1].close()
 
     def _connect(self) -> PatientConnection:
-        """Return a new connection; wait for a server that was there a moment ago."""
+        """Return a new connection; wait for a server that was reachable a moment ago."""
         while True:
             try:
                 return self.connect()
@@ -274,7 +275,7 @@ class Datastore(PostgresDatastore):
                 client_encoding="UTF8",
             )
         except psycopg.Error as error:
-            # The driver's own frames hold on to the line: a session of a server that hangs.
+            # The driver's own frames keep the connection alive: a session of a server that hangs.
             raise error.with_traceback(None) from None
         connection.patience_s = self.address.answer_timeout_s
         try:
@@ -287,7 +288,7 @@ class Datastore(PostgresDatastore):
     def close(self) -> None:
         """Close all connections: idle ones now, others when they come back."""
         self._is_closed = True
-        if self._process == os.getpid():  # else they are somebody else's, who goes on using them
+        if self._process == os.getpid():  # otherwise they belong to the parent process
             self._close_idle()
 
     @property
@@ -299,7 +300,7 @@ class Datastore(PostgresDatastore):
 def asked(
     connection: PatientConnection, statement: bytes, values: Sequence[object] = ()
 ) -> list[Row]:
-    """Return the rows that *statement* brings, as tuples; it is prepared for the next time."""
+    """Return the rows of *statement* as tuples; it is prepared for the next time."""
     with connection.cursor(binary=True, row_factory=tuple_row) as cursor:
         cursor.execute(statement, values, prepare=True)
         return cursor.fetchall()

@@ -1,4 +1,4 @@
-"""What PostgreSQL says went wrong, as the errors of mnemic. No message holds a password."""
+"""Maps errors of PostgreSQL and its driver to those of mnemic. No message holds a password."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _READ_ONLY = "Name the primary server, or open the store with read_only=True."
 _TABLES = "Restore the tables from a backup, or name another schema with ?schema=… in the address."
 _DATABASE = "Make the database (createdb), or name another in the address."
 _SERVER = (
-    "Check the host and the port in the address, whether the server runs, and what stands between."
+    "Check the host and the port in the address, whether the server runs, and the network between."
 )
 _SILENCE = (
-    "See whether a process of the server hangs, and what stands between. An answer that takes "
-    f"longer has the time that {ANSWER_TIMEOUT}=… in the address allows, in seconds."
+    "See whether a process of the server hangs, and check the network between. An answer that "
+    f"takes longer has the time that {ANSWER_TIMEOUT}=… in the address allows, in seconds."
 )
 
 _STATES: dict[str, tuple[type[MnemicError], str | None]] = {
@@ -58,7 +58,7 @@ _STATES: dict[str, tuple[type[MnemicError], str | None]] = {
     "XX001": (LogCorrupt, None),
     "XX002": (LogCorrupt, "Have the server make its indexes anew (REINDEX), then try again."),
 }
-"""By SQLSTATE, or how it begins. Source: the manual of PostgreSQL, appendix A."""
+"""By SQLSTATE, or its prefix. Source: the manual of PostgreSQL, appendix A."""
 
 _WORDS: tuple[tuple[re.Pattern[str], type[MnemicError], str | None], ...] = tuple(
     (re.compile(words), kind, recovery)
@@ -71,21 +71,21 @@ _WORDS: tuple[tuple[re.Pattern[str], type[MnemicError], str | None], ...] = tupl
         ("invalid .*(option|parameter|integer|value|URI)", NotAStore, "Correct the address."),
     )
 )
-"""Who is not let in gets a sentence and no SQLSTATE. A server that speaks another language falls
-through, to the most general remedy."""
+"""Refused connections come as a sentence without SQLSTATE. A server in another language falls
+through, to the most general recovery."""
 
 
 @contextmanager
 def named(address: ServerAddress) -> Generator[None]:
-    """Turn what PostgreSQL and its driver raise about *address* into our errors."""
+    """Convert what PostgreSQL and its driver raise about *address* to our errors."""
     try:
         yield
     except (psycopg.Error, ConnectionPoolClosedError, Lost, Forked) as error:
-        raise fault(error, address) from _told(error, address)
+        raise fault(error, address) from _recorded(error, address)
 
 
 def fault(error: Exception, address: ServerAddress) -> MnemicError:
-    """Return the error of mnemic that *error* stands for."""
+    """Return the error of mnemic that corresponds to *error*."""
     shown = address.shown
     if isinstance(error, ConnectionPoolClosedError):
         return Closed(f"the store {shown} is closed", path=shown)
@@ -121,7 +121,7 @@ def _meant(error: Exception, said: str) -> tuple[type[MnemicError], str | None]:
     return StoreFailed, "Check the address and what the server says, then try again."
 
 
-def _told(error: Exception, address: ServerAddress) -> Exception | None:
-    """Return *error* as the cause of ours, unless its own words hold a secret."""
+def _recorded(error: Exception, address: ServerAddress) -> Exception | None:
+    """Return *error* as the cause of ours, unless its message holds a secret."""
     held = str(error)
     return None if any(secret in held for secret in address.secrets) else error

@@ -1,7 +1,7 @@
-"""The format of a PostgreSQL store: its tables, and how its schema is told from all others.
+"""The format of a PostgreSQL store: its tables, and how its schema is recognised.
 
 ``stored_events`` belongs to the eventsourcing library; a stream is named by the number of its
-space. Secrets stand in ``payloads`` alone.
+space. Secrets are kept in ``payloads`` alone.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from mnemic.kernel.errors import NotAStore, StoreFailed, StoreTooNew
 
 APPLICATION = "mnemic"
 FORMAT_VERSION = 1
-"""A change of tables or of stored bytes raises it."""
+"""Increased by every change of the tables or of stored bytes."""
 SERVER_MIN = 130000
-"""The oldest server that is still looked after at the time of writing is 14; 13 has all we use."""
+"""The oldest maintained server at the time of writing is 14; 13 has all features we use."""
 
 STATEMENTS = (
     "CREATE TABLE {schema}.format (application text PRIMARY KEY, version integer NOT NULL)",
-    # The head rows: where each log ends, written with every append. Room on the page keeps the
-    # new version of a row beside the old one, off the indexes.
+    # The head rows: where each log ends, written with every append. Free space on the page keeps
+    # the new version of a row on the same page as the old one, off the indexes (HOT updates).
     """CREATE TABLE {schema}.spaces (
         id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         name text NOT NULL UNIQUE,
@@ -48,7 +48,7 @@ STATEMENTS = (
         PRIMARY KEY (space, id))""",
     "INSERT INTO {schema}.format VALUES ({application}, {version})",
 )
-"""What makes an empty schema ours, after the library's own table."""
+"""Statements that initialise an empty schema, after the library's own table."""
 
 _SURROUNDINGS = b"""SELECT current_setting('server_version_num')::int,
     current_setting('server_encoding'), pg_is_in_recovery(),
@@ -98,7 +98,7 @@ def is_new(datastore: Datastore, address: ServerAddress) -> bool:
 
 
 def _is_foreign_or_known(datastore: Datastore, address: ServerAddress) -> bool:
-    """Return False, for the schema is ours."""
+    """Return False if the schema is ours; otherwise raise."""
     said = filled(
         "SELECT (to_jsonb(f) ->> 'application'), (to_jsonb(f) ->> 'version')::int "
         "FROM {schema}.format f",

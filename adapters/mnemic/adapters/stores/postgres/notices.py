@@ -1,11 +1,10 @@
-"""News of what others write: the server tells of it, and nobody relies on being told.
+"""Notifications of other writers' appends (LISTEN/NOTIFY), used as hints only.
 
-One connection of a store listens, on a thread of its own, from the moment that somebody first wants
-to know. What it hears is never believed: it is a reason to look. Whoever waits looks besides, now
-and then, so that a connection that was killed, or fell silent, or never came about, costs a moment;
-and so does a writer that was killed between its append and the word of it. On a line on which
-nothing was heard for long the server is asked whether it is still there, and if it does not say,
-another is laid.
+One connection of a store listens, on a thread of its own, from the first subscription on. A
+notification is only a reason to look at the log. Waiting readers also poll now and then, so that a
+connection that was killed, fell silent, or was never established costs a moment; so does a writer
+that was killed between its append and its notification. If nothing arrives on the connection for
+long, the server is asked whether it is still there, and without an answer a new connection is made.
 """
 
 from __future__ import annotations
@@ -22,26 +21,26 @@ import psycopg
 from psycopg.sql import SQL, Identifier
 
 from mnemic.adapters.stores.postgres.connections import Datastore
-from mnemic.adapters.stores.postgres.patience import PatientConnection
+from mnemic.adapters.stores.postgres.timeouts import PatientConnection
 
 LOG = logging.getLogger("mnemic.stores")
 
 LOOK_HEARING_S = 1.0
-"""Between two looks of somebody who waits while the server is listened to."""
+"""Poll interval of a waiting reader while the connection listens."""
 LOOK_DEAF_S = 0.25
-"""Between two while it is not."""
+"""Poll interval while it does not."""
 PAUSE_MIN_S = 0.1
 PAUSE_MAX_S = 5.0
-"""Between two attempts to listen: ever longer."""
+"""Delays between attempts to listen, increasing."""
 JOIN_S = 5.0
 
 
 class Notices:
-    """What the server tells of one schema.
+    """Notifications of changes in one schema.
 
     Args:
         datastore: Makes the connection that listens.
-        channel: Where the news come.
+        channel: The channel of the notifications.
     """
 
     def __init__(self, datastore: Datastore, channel: str) -> None:
@@ -49,23 +48,23 @@ class Notices:
         self._listen = SQL("LISTEN {}").format(Identifier(channel)).as_bytes(None)
         self._news = threading.Condition()
         self._count: defaultdict[int, int] = defaultdict(int)
-        """How often there may have been news, by space."""
-        self._told: defaultdict[int, list[Callable[[], None]]] = defaultdict(list)
+        """How often there may have been changes, by space."""
+        self._recorded: defaultdict[int, list[Callable[[], None]]] = defaultdict(list)
         self._is_hearing = False
         self._is_closed = False
         self._thread: threading.Thread | None = None
         self._bell: socket.socket | None = None
-        """Closed to wake the thread."""
+        """A socket that is closed to wake the thread."""
 
     @property
     def is_hearing(self) -> bool:
-        """Whether the server is listened to, as far as one knows."""
+        """Whether the connection is listening, as far as is known."""
         return self._is_hearing
 
     def count(self, space: int) -> int:
-        """Return a number that changes with the news of *space*. From now on there are some."""
+        """Return a counter that changes when *space* may have changed; starts listening."""
         with self._news:
-            count = self._count[space]  # known before the thread tells everybody that it hears
+            count = self._count[space]  # read before the thread reports that it is listening
             if self._thread is None and not self._is_closed:
                 self._bell, ear = socket.socketpair()
                 self._thread = threading.Thread(
@@ -75,7 +74,7 @@ class Notices:
             return count
 
     def rest(self, space: int, count: int, timeout_s: float) -> None:
-        """Wait until the number of *space* is another than *count*, or it is time to look."""
+        """Wait until the counter of *space* differs from *count*, or it is time to poll."""
         pause_s = LOOK_HEARING_S if self._is_hearing else LOOK_DEAF_S
         with self._news:
             self._news.wait_for(
@@ -84,23 +83,23 @@ class Notices:
             )
 
     def hear(self, space: int, tell: Callable[[], None]) -> Callable[[], None]:
-        """Call *tell*, on another thread, whenever *space* may have news.
+        """Call *tell*, on another thread, whenever *space* may have changed.
 
         Returns:
-            What ends it.
+            A function that ends the subscription.
         """
         with self._news:
-            self._told[space].append(tell)
+            self._recorded[space].append(tell)
         self.count(space)
 
         def end() -> None:
             with self._news, suppress(ValueError):
-                self._told[space].remove(tell)
+                self._recorded[space].remove(tell)
 
         return end
 
     def close(self) -> None:
-        """Hear no more, and wake whoever waits. Closing twice is fine."""
+        """Stop listening, and wake all waiting threads. Idempotent."""
         with self._news:
             if self._is_closed:
                 return
@@ -125,7 +124,7 @@ class Notices:
                     connection.execute(self._listen)
                     pause_s = PAUSE_MIN_S
                     self._is_hearing = True
-                    self._ring(*list(self._count))  # there may have been news before
+                    self._ring(*list(self._count))  # there may have been changes before
                     self._hear(connection, ear)
                 self._is_hearing = False
                 _await(ear.fileno(), timeout_s=pause_s)
@@ -141,7 +140,7 @@ class Notices:
                 return
             if is_quiet:
                 connection.execute(b"-- are you there?")
-                self._ring(*list(self._count))  # what came along with the answer is not to be had
+                self._ring(*list(self._count))  # some may have come with the answer
                 continue
             line.consume_input()
             spaces: set[int] = set()
@@ -152,21 +151,21 @@ class Notices:
             self._ring(*spaces)
 
     def _ring(self, *spaces: int) -> None:
-        """Wake those who wait for news of *spaces*."""
+        """Wake the threads that wait for changes of *spaces*."""
         with self._news:
             for space in spaces:
                 self._count[space] += 1
-            tells = [tell for space in spaces for tell in self._told[space]]
+            tells = [tell for space in spaces for tell in self._recorded[space]]
             self._news.notify_all()
         for tell in tells:
             try:
                 tell()
-            except Exception:  # theirs; all others still want to hear
-                LOG.exception("somebody could not be told of news")
+            except Exception:  # an error of one subscriber must not affect the others
+                LOG.exception("a subscriber to changes failed")
 
 
 def _await(*descriptors: int, timeout_s: float) -> bool:
-    """Wait until there is something to read, and say so; or until the time is up."""
+    """Wait until there is something to read; return whether there is, or the time is up."""
     # Not `select.select`: it takes no descriptor beyond 1,023, and a busy server has those.
     with selectors.DefaultSelector() as selector:
         for descriptor in descriptors:

@@ -1,4 +1,4 @@
-"""How the schema of a PostgreSQL store is opened, made, or refused."""
+"""Opening, making or refusing the schema of a PostgreSQL store."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KEY_BYTES = 8
 
 
 def lock_key(*names: str) -> int:
-    """Return the number by which sessions of one database know the lock of *names*."""
+    """Return the number of the advisory lock of *names*, the same in all sessions of a database."""
     digest = sha256("\0".join(("mnemic", *names)).encode()).digest()
     return int.from_bytes(digest[:KEY_BYTES], "big", signed=True)
 
@@ -25,8 +25,8 @@ def opened(datastore: Datastore, *, read_only: bool) -> SpaceRecorder:
     If that fails, *datastore* is closed.
 
     Raises:
-        NotAStore, StoreTooNew: It is not ours, or not yet; it is left as it was.
-        StoreFailed: The server is none that we can use, or there is no store to read.
+        NotAStore, StoreTooNew: It belongs to another program or release; it is left unchanged.
+        StoreFailed: The server is unsuitable, or there is no store to read.
         psycopg.Error: It cannot be reached, or refuses.
     """
     recorder, address = SpaceRecorder(datastore), datastore.address
@@ -43,7 +43,7 @@ def _make(recorder: SpaceRecorder, address: ServerAddress, *, read_only: bool) -
     """Make the tables, unless another process is faster. All of them, or none.
 
     Raises:
-        StoreFailed: There is none, and whoever only reads makes none.
+        StoreFailed: There is none, and the store is open to read only.
     """
     if read_only:
         raise StoreFailed(
@@ -59,7 +59,7 @@ def _make(recorder: SpaceRecorder, address: ServerAddress, *, read_only: bool) -
         known = connection.execute(
             "SELECT to_regnamespace(quote_ident(%s)) IS NOT NULL AS known", (address.schema,)
         ).fetchone()
-        if known is not None and not known["known"]:  # who may not make one may use one
+        if known is not None and not known["known"]:  # users without CREATE may use an existing one
             connection.execute(filled("CREATE SCHEMA {schema}", address.schema))
         for statement in recorder.making():
             connection.execute(statement, prepare=False)

@@ -1,8 +1,8 @@
-"""The library's recorder for PostgreSQL, with everything that one append brings along.
+"""The library's recorder for PostgreSQL, extended by everything else that an append writes.
 
-An append is one statement, and so one transaction and one journey to the server. It moves the head
-row from where the writer saw it, and inserts nothing if it cannot: so of two writers one loses, and
-the same append sent twice is written once. That is what makes it safe to send it again when the
+An append is one statement, and so one transaction and one round trip to the server. It moves the
+head row from where the writer saw it, and inserts nothing if it cannot: so of two writers one
+loses, and the same append sent twice is written once. That makes it safe to send it again when the
 server hung up before it answered.
 """
 
@@ -17,8 +17,8 @@ import psycopg
 from eventsourcing.persistence import ConnectionPoolClosedError
 from eventsourcing.postgres import PostgresAggregateRecorder
 
-from mnemic.adapters.stores import chain
-from mnemic.adapters.stores.entry import Entry, moved
+from mnemic.adapters.stores.logs import chain
+from mnemic.adapters.stores.logs.append import Entry, moved
 from mnemic.adapters.stores.postgres.connections import (
     THROUGHOUT_S,
     Attempts,
@@ -75,18 +75,18 @@ _WAS_MOVED = "\n    SELECT id FROM moved"
 _VACUUM = "VACUUM (SKIP_LOCKED) {schema}.payloads"
 
 _BESIDE = (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError, MnemicError)
-"""What may be wrong with something that an append does besides."""
+"""Errors of something that an append does in addition, such as writing vectors."""
 
 _payload = partial(tuple.__new__, PayloadRow)
 
 
 class Beside(Protocol):
-    """What the statement of an append does besides, if it can."""
+    """Additional work within the statement of an append."""
 
     def beside(self, space: int, entry: Entry) -> tuple[bytes, list[object]]:
-        """Return parts of the statement, each after a comma, and their values.
+        """Return further CTEs of the statement, each after a comma, and their values.
 
-        They may ask the part ``moved`` for the number of the space, which is there if all goes
+        They may select the number of the space from the CTE ``moved``, which has a row if all goes
         well.
         """
         ...
@@ -128,7 +128,7 @@ class SpaceRecorder(PostgresAggregateRecorder):
     # --- writing ---
 
     def add_space(self, name: str) -> None:
-        """Make the space *name* unless it is there."""
+        """Make the space *name* unless it exists."""
         attempts = Attempts()
         while True:
             try:
@@ -141,11 +141,11 @@ class SpaceRecorder(PostgresAggregateRecorder):
                 return
 
     def rename(self, space: int, names: tuple[str, str], head: Head) -> bool | None:
-        """Give a space that ends at *head* another name; what it is called now comes first.
+        """Rename a space that ends at *head*; *names* are its present and its new name.
 
         Returns:
-            Whether it was done; False: another space has that name. None: it ends elsewhere, or is
-            called otherwise, perhaps because the server hung up when it had just been done.
+            Whether it was done; False: another space has that name. None: it ends elsewhere, or has
+            another name now, perhaps because the server hung up when it had just been done.
         """
         before, name = names
         values = (name, space, before, head.version, head.digest)
@@ -155,7 +155,7 @@ class SpaceRecorder(PostgresAggregateRecorder):
             return False
 
     def clear(self, space: int, name: str, head: Head) -> None:
-        """Destroy everything of a space, if it is called *name* and ends at *head*."""
+        """Delete everything of a space, if it is called *name* and ends at *head*."""
         values = (GENESIS_DIGEST, space, name, head.version, head.digest)
         self.datastore.rows(self._clear, values, more_s=THROUGHOUT_S)
 
@@ -166,7 +166,7 @@ class SpaceRecorder(PostgresAggregateRecorder):
             VersionConflict: If the log does not end at ``entry.before``.
             CommandIdReused: If the command is remembered already.
             LogCorrupt: If a record stands where the log should end.
-            StoreFailed: If the server hung up, and it cannot be found out what came of it.
+            StoreFailed: If the server hung up, and the outcome cannot be found out.
         """
         lost: Exception | None = None
         attempts = Attempts()
@@ -202,7 +202,7 @@ class SpaceRecorder(PostgresAggregateRecorder):
     def _is_moved(self, space: int, entry: Entry) -> bool:
         """Write *entry*; return whether the log ended where it should."""
         if self.beside is not None:
-            # What stands besides can be made again from the log, and never keeps it from growing.
+            # The additional work can be redone from the log, and never keeps the log from growing.
             with suppress(*_BESIDE), self.datastore.lent() as connection:
                 return bool(asked(connection, *self._written(space, entry, self.beside)))
         with self.datastore.lent() as connection:
@@ -215,13 +215,15 @@ class SpaceRecorder(PostgresAggregateRecorder):
         before, after = entry.before, entry.after
         values: list[object] = [after.version, after.digest, space, before.version, before.digest]
         values += _columns([(e.originator_version, e.topic, e.state) for e in entry.stored], 3)
-        # What the same statement inserts, it cannot delete: what would go at once never comes.
+        # The statement cannot delete what it inserts: payloads to be erased at once are left out.
         kept = () if entry.erase_all else entry.payloads
         gone = frozenset(entry.erase)
         values += _columns([_stored(each) for each in kept if gone.isdisjoint(each.owners)], 7)
         command = entry.command
-        told = () if command is None else (command.id, command.request, command.first, command.last)
-        values += _columns([told] if told else [], 4)
+        answer = (
+            () if command is None else (command.id, command.request, command.first, command.last)
+        )
+        values += _columns([answer] if answer else [], 4)
         statement = self._insert_entry
         if beside is not None:
             part, its_values = beside.beside(space, entry)
@@ -235,7 +237,7 @@ class SpaceRecorder(PostgresAggregateRecorder):
         return statement + self._was_moved, values
 
     def _found(self, space: int, entry: Entry) -> bool:
-        """Return whether *entry* stands, after all.
+        """Return whether *entry* was written after all.
 
         Raises:
             StoreFailed: The server hung up once more.
@@ -246,7 +248,7 @@ class SpaceRecorder(PostgresAggregateRecorder):
             raise self._in_doubt(error) from error
 
     def _stands(self, space: int, entry: Entry) -> bool:
-        """Return whether it was *entry* itself that moved the log on, or remembered its command."""
+        """Return whether *entry* itself moved the head, or remembered its command."""
         if entry.stored:
             version = entry.after.version
             rows = self.records(space, version, version)
@@ -264,7 +266,7 @@ class SpaceRecorder(PostgresAggregateRecorder):
         )
 
     def vacuum(self) -> None:
-        """Let the server reuse the room of deleted payloads.
+        """Let the server reuse the space of deleted payloads.
 
         Raises:
             Lost: The server hung up.
@@ -315,10 +317,10 @@ class SpaceRecorder(PostgresAggregateRecorder):
         )
 
     def batch(self, space: int, first: int, last: int) -> tuple[list[chain.Row], list[PayloadRow]]:
-        """Return what stands in *space* from version *first* to *last*: records and payloads.
+        """Return the records and payloads of *space* from version *first* to *last*.
 
-        Records never change, and a payload comes and goes with a commit: so it takes no snapshot
-        of both. An erasure between the two is seen whole, or not at all.
+        Records never change, and payloads change with a commit, so no snapshot of both is needed:
+        an erasure between the two reads is seen entirely, or not at all.
         """
         rows = self.records(space, first, last)
         stored = self.datastore.rows(self._select_payloads, (space, first, last))
@@ -338,7 +340,7 @@ def _taken(error: psycopg.errors.UniqueViolation, entry: Entry) -> MnemicError:
 
 
 def _columns(rows: Sequence[tuple[object, ...]], width: int) -> list[list[object]]:
-    """Return *rows* as *width* columns, which ``unnest`` makes rows of again."""
+    """Return *rows* as *width* columns, which ``unnest`` turns into rows again."""
     return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in range(width)]
 
 

@@ -11,18 +11,18 @@ from hashlib import sha256
 import psycopg
 
 from mnemic.adapters.stores.addresses import ServerAddress, parsed
-from mnemic.adapters.stores.entry import Entry
+from mnemic.adapters.stores.logs.append import Entry
+from mnemic.adapters.stores.logs.recorded_log import RecordedLog
+from mnemic.adapters.stores.logs.recorded_store import RecordedStore
+from mnemic.adapters.stores.logs.vector_detection import VectorDetector
 from mnemic.adapters.stores.postgres import opening
 from mnemic.adapters.stores.postgres.connections import RECONNECT_S, Datastore, Lost, Synchronous
 from mnemic.adapters.stores.postgres.faults import named
 from mnemic.adapters.stores.postgres.notices import Notices
-from mnemic.adapters.stores.postgres.turns import Turns
 from mnemic.adapters.stores.postgres.vectors.format import found, made
 from mnemic.adapters.stores.postgres.vectors.table import VectorTable
 from mnemic.adapters.stores.postgres.vectors.vectors import Vectors
-from mnemic.adapters.stores.recorded import RecordedLog
-from mnemic.adapters.stores.recorded_store import RecordedStore
-from mnemic.adapters.stores.sightings import Recogniser
+from mnemic.adapters.stores.postgres.write_lock import WriteLock
 from mnemic.kernel.errors import StoreFailed, Unavailable
 from mnemic.kernel.ports import Log
 
@@ -41,14 +41,14 @@ class PostgresStore(RecordedStore["PostgresLog"]):
         synchronous: ``full`` keeps every acknowledged append through a crash of the server,
             ``normal`` through a killed process of ours only.
         read_only: Never write; the server may be a replica.
-        schema: Where the tables stand; None: the option ``schema`` of the address, else ``mnemic``.
-        answer_timeout_s: How long the server may be silent while it is asked something, before the
-            connection counts as lost; a process of it may hang. What is sent again then may take as
-            long once more. None: as the address says, else 60. Range: > 0.
+        schema: Schema of the tables; None: the option ``schema`` of the address, else ``mnemic``.
+        answer_timeout_s: How long the server may be silent while an answer is due, before the
+            connection counts as lost; a server process may hang. What is sent again then may take
+            as long once more. None: as the address says, else 60. Range: > 0.
         reconnect_s: How long a server that hung up may take to come back, before what was asked of
             it fails. Range: >= 0.
-        recogniser: Says which payloads are vectors. These are kept once more, to be searched by the
-            server: see ``vectors``. None: they are not, or left to others who write.
+        recogniser: Detects which payloads are vectors. These are stored a second time, to be
+            searched by the server: see ``vectors``. None: they are not, or other writers do so.
         pgvector: Whether the server's extension for vectors is used where it can be had. What is
             there already stays as it is.
 
@@ -67,14 +67,14 @@ class PostgresStore(RecordedStore["PostgresLog"]):
         schema: str | None = None,
         answer_timeout_s: float | None = None,
         reconnect_s: float = RECONNECT_S,
-        recogniser: Recogniser | None = None,
+        recogniser: VectorDetector | None = None,
         pgvector: bool = True,
     ) -> None:
         self.address: ServerAddress = parsed(
             address, schema=schema, answer_timeout_s=answer_timeout_s
         )
         self.is_vacuumed = True
-        """False while deleted payloads may be more than dead rows to the server."""
+        """False while deleted payloads may still occupy dead rows."""
         with named(self.address):
             datastore = Datastore(
                 self.address,
@@ -84,7 +84,7 @@ class PostgresStore(RecordedStore["PostgresLog"]):
             )
             self.recorder = opening.opened(datastore, read_only=read_only)
         super().__init__(self.recorder, shown=self.address.shown, read_only=read_only)
-        # A name of its own for each schema, however long that is called.
+        # A channel of its own for each schema, whatever the length of its name.
         self.channel = "mnemic_" + sha256(self.address.schema.encode()).hexdigest()[:16]
         self.notices = Notices(self.recorder.datastore, self.channel)
         self._vectors = None
@@ -96,7 +96,7 @@ class PostgresStore(RecordedStore["PostgresLog"]):
 
     @property
     def vectors(self) -> Vectors:
-        """Vectors to be searched on the server.
+        """The vectors to be searched on the server.
 
         Raises:
             Unavailable: The store was opened without a recogniser, or none are kept there.
@@ -111,7 +111,7 @@ class PostgresStore(RecordedStore["PostgresLog"]):
         return self._vectors
 
     def probe(self) -> None:
-        """See whether the server answers, and takes what is written unless this store only reads.
+        """Check that the server answers, and accepts writes unless this store is read-only.
 
         Raises:
             StoreFailed, StoreBusy: It does not.
@@ -126,9 +126,9 @@ class PostgresStore(RecordedStore["PostgresLog"]):
             )
 
     def vacuum(self) -> None:
-        """Try to have the server clear away deleted payloads; ``is_vacuumed`` says how it went.
+        """Try to have the server clear away deleted payloads; ``is_vacuumed`` reports the outcome.
 
-        A table that is being worked on is passed over, and left to the server's own clearing.
+        A table in use is skipped, and left to autovacuum.
         """
         self.is_vacuumed = False
         # The erasure is committed: what fails here is tried again with the next one.
@@ -138,7 +138,7 @@ class PostgresStore(RecordedStore["PostgresLog"]):
                 if self._vectors is not None:
                     self._vectors.table.vacuum()
             except Lost as error:
-                self.is_vacuumed = error.is_silence  # the server may be at it for long
+                self.is_vacuumed = error.is_silence  # the vacuum may take the server long
             else:
                 self.is_vacuumed = True
 
@@ -160,7 +160,7 @@ class PostgresStore(RecordedStore["PostgresLog"]):
                 self._vectors.table.begin(number)
         return PostgresLog(self, space, number)
 
-    def _opened_vectors(self, recogniser: Recogniser, *, pgvector: bool) -> Vectors | None:
+    def _opened_vectors(self, recogniser: VectorDetector, *, pgvector: bool) -> Vectors | None:
         """Return the vectors of this store; None: there are none, and none may be made."""
         datastore = self.recorder.datastore
         try:
@@ -185,7 +185,7 @@ class PostgresStore(RecordedStore["PostgresLog"]):
 class PostgresLog(RecordedLog):
     """One space of a PostgreSQL store."""
 
-    batch_versions = 512  # more spares journeys to the server, and takes longer to go through
+    batch_versions = 512  # more saves round trips to the server, and takes longer to process
 
     @property
     def number(self) -> int:
@@ -195,38 +195,38 @@ class PostgresLog(RecordedLog):
     def __init__(self, store: PostgresStore, name: str, number: int) -> None:
         super().__init__(store.recorder, name, number)
         self._store = store
-        self._turns = Turns(
+        self._write_locks = WriteLock(
             store.recorder.datastore,
             key=opening.lock_key(store.address.schema, str(number)),
             channel=store.channel,
         )
 
     @contextmanager
-    def writing(self) -> Generator[None]:
-        """Hold the right to append, fairly among processes. Not re-entrant."""
+    def write_lock(self) -> Generator[None]:
+        """Hold the write lock, fairly among processes. Not re-entrant."""
         self._store.require_writable()
-        with named(self._store.address), self._turns.turn():
+        with named(self._store.address), self._write_locks.write_lock():
             yield
-        if not self._store.is_vacuumed:  # which takes time, and nobody else's
+        if not self._store.is_vacuumed:  # outside the lock: it takes time
             self._store.vacuum()
 
     @contextmanager
-    def writing_if_free(self) -> Generator[bool]:
-        """Hold the right to append if nobody has it or waits for it. Not re-entrant."""
+    def try_write_lock(self) -> Generator[bool]:
+        """Hold the write lock if it is free and has no waiters. Not re-entrant."""
         self._store.require_writable()
-        with named(self._store.address), self._turns.turn_if_free() as is_ours:
+        with named(self._store.address), self._write_locks.try_write_lock() as is_ours:
             yield is_ours
         if is_ours and not self._store.is_vacuumed:
             self._store.vacuum()
 
     def wait(self, after: int, timeout_s: float) -> bool:
-        """Wait until the log goes on beyond version *after*, whoever writes it.
+        """Wait until the log goes beyond version *after*, whichever process writes it.
 
-        The server tells of what is written. Should it not, that is found by looking, a second
-        later at most.
+        The server notifies of appends. Should a notification be lost, polling finds the append a
+        second later at most.
 
         Args:
-            after: How far the reader has come.
+            after: Last version that the reader has.
             timeout_s: How long at most. Range: >= 0.
 
         Returns:
@@ -245,10 +245,10 @@ class PostgresLog(RecordedLog):
     def hear(self, tell: Callable[[], None]) -> Callable[[], None]:
         """Call *tell*, on another thread, whenever the log may have moved on.
 
-        Whoever wants to be sure looks besides, now and then: a notice can be lost.
+        To be certain, poll now and then as well: a notification can be lost.
 
         Returns:
-            What ends it.
+            A function that ends the subscription.
         """
         return self._store.notices.hear(self._number, tell)
 
@@ -262,6 +262,6 @@ class PostgresLog(RecordedLog):
         if entry.erase or entry.erase_all:
             self._store.is_vacuumed = False
         if entry.stored:
-            self._turns.tell(f"{self._number} {entry.after.version}")
-        if not self._store.is_vacuumed and not self._turns.is_taken:
+            self._write_locks.tell(f"{self._number} {entry.after.version}")
+        if not self._store.is_vacuumed and not self._write_locks.is_taken:
             self._store.vacuum()

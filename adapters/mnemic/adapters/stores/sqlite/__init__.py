@@ -1,8 +1,8 @@
-"""A store in one SQLite file: the one that most people use.
+"""A store in one SQLite file: the default.
 
 ``store`` is what hosts open; ``opening`` makes, opens or refuses its file, whose tables ``format``
-lays out; ``recorder`` and ``connections`` are the way to them; ``locking`` queues writers;
-``faults`` names what failed.
+lays out; ``recorder`` and ``connections`` access them; ``watermark`` records how far each log was
+acknowledged, and ``lost_tail`` finds what a file lacks of that; ``faults`` maps errors.
 """
 
 from __future__ import annotations

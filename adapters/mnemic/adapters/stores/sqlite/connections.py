@@ -1,9 +1,9 @@
-"""Connections to one SQLite file, pooled by the eventsourcing library and set up by us.
+"""Connections to one SQLite file, pooled by the eventsourcing library and configured by us.
 
-What the library leaves open or does otherwise:
+What the library leaves out or does differently:
 
 * It never sets ``synchronous``, and caches one prepared statement per connection.
-* It turns any SQLite file to WAL on connecting; a file of somebody else must stay as it is.
+* It switches any SQLite file to WAL on connecting; another program's file must stay unchanged.
 * It begins writes as reads, and leaves a transaction open whose COMMIT failed on a full disk.
 """
 
@@ -44,16 +44,16 @@ _PRAGMAS_OF_READERS = {
 class Forked(Exception):
     """The process was forked after the file was opened.
 
-    What SQLite knows of its locks is not true in a child, and what it writes there may spoil the
+    SQLite's knowledge of its locks is wrong in a child, and what it writes there may corrupt the
     file. Source: sqlite.org/howtocorrupt.html, 2.7.
     """
 
 
 class Pool(SQLiteConnectionPool):
-    """Connections that are durable as asked and leave nothing readable behind.
+    """Connections with the requested durability that leave no erased bytes readable.
 
-    One writer at a time, and as many readers as ask. (The library's own pool passes each of them
-    through a semaphore and two conditions, which is felt after every durable write.)
+    One writer at a time, and any number of readers. (The library's own pool passes each of them
+    through a semaphore and two conditions, which is noticeable after every durable write.)
     """
 
     def __init__(self, path: Path, *, mode: Mode, synchronous: Synchronous) -> None:
@@ -67,7 +67,7 @@ class Pool(SQLiteConnectionPool):
     def get_connection(
         self, timeout: float | None = None, *, is_writer: bool | None = None
     ) -> SQLiteConnection:
-        """Lend the connection that came back last, or a new one."""
+        """Lend the connection that was returned last, or a new one."""
         if self._closed:
             raise ConnectionPoolClosedError
         if self._process != os.getpid():
@@ -92,7 +92,7 @@ class Pool(SQLiteConnectionPool):
         self._pool.append(conn)
         if is_writer:
             self._writer_lock.release()
-        if self._closed:  # while it was away
+        if self._closed:  # while it was lent
             self._close_idle()
 
     def close(self) -> None:
@@ -126,7 +126,7 @@ class Pool(SQLiteConnectionPool):
 
 
 class _Transaction(AbstractContextManager[SQLiteCursor]):
-    """A transaction, from its first statement to its end; to be entered once."""
+    """A transaction as a context manager; to be entered once."""
 
     def __init__(self, pool: SQLiteConnectionPool, *, writes: bool) -> None:
         self._pool = pool
@@ -155,7 +155,7 @@ class _Transaction(AbstractContextManager[SQLiteCursor]):
             self._end()
 
     def _end(self) -> None:
-        """Give the connection back with nothing left on it."""
+        """Return the connection without an open statement or transaction."""
         try:
             self._cursor.sqlite_cursor.close()  # a query left half-way keeps its snapshot
         finally:
@@ -173,7 +173,7 @@ class Datastore(SQLiteDatastore):
         self.path = path
         self.pool = Pool(path, mode=mode, synchronous=synchronous)
 
-    # The library's is made by a generator, of which two are felt beside every durable write.
+    # The library's is made by a generator, and two of those are noticeable in every durable write.
     def transaction(self, *, commit: bool) -> _Transaction:  # type: ignore[override]
         """Run a transaction; a writing one holds SQLite's write lock from its first statement."""
         return _Transaction(self.pool, writes=commit)
@@ -182,7 +182,7 @@ class Datastore(SQLiteDatastore):
     def reading(self) -> Generator[sqlite3.Cursor]:
         """Lend a cursor for single statements, which need no transaction around them.
 
-        What others commit may come between two of them: see ``comparing``.
+        Commits of others may become visible between two statements: see ``comparing``.
         """
         connection = self.pool.get_connection()
         try:
@@ -194,10 +194,10 @@ class Datastore(SQLiteDatastore):
 
     @contextmanager
     def comparing(self) -> Generator[sqlite3.Cursor]:
-        """Lend a cursor for statements that all see the file as it is at the first of them."""
+        """Lend a cursor whose statements all see the file as it is at the first of them."""
         with self.reading() as cursor:
             cursor.execute("BEGIN")
             try:
                 yield cursor
             finally:
-                cursor.connection.rollback()  # if no error has ended it
+                cursor.connection.rollback()  # unless an error has ended it

@@ -1,4 +1,4 @@
-"""A SQLite store as one file at rest: copied out of a busy one, and closed up."""
+"""Copies of a SQLite store: a consistent copy of a busy one, closed into a single file."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from mnemic.adapters.folders import BINARY, PRIVATE
 from mnemic.adapters.stores.sqlite.faults import named
 from mnemic.adapters.stores.sqlite.store import SQLiteStore
+from mnemic.adapters.system.folders import BINARY, PRIVATE
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY
 
 
 def copy_out(store: SQLiteStore, path: Path) -> None:
-    """Write everything as it stands at one moment into a new file that only its owner may read.
+    """Write a consistent snapshot into a new file that only its owner may read.
 
-    ``VACUUM INTO``: one read that writers neither hold up nor make begin again, and that takes rows
-    along and no freed page. (SQLite's online backup begins again with every write by another
-    process, and copies free pages too; event by event a copy takes nine times as long.)
+    ``VACUUM INTO``: one read that neither blocks writers nor is restarted by them, and that copies
+    rows and no freed page. (SQLite's online backup restarts with every write by another process,
+    and copies free pages too; event by event a copy takes nine times as long.)
 
     Args:
         store: Others may write it meanwhile; what they write is not in the copy.
@@ -36,9 +36,9 @@ def copy_out(store: SQLiteStore, path: Path) -> None:
 
 
 def close_up(path: Path) -> None:
-    """Make a store that nobody has open stand in its one file, and last through a power cut.
+    """Reduce a store that no process has open to a single file, durably.
 
-    Whoever reads it makes no files beside it; whoever opens it to write makes it a live one again.
+    Readers of it make no further files; opening it to write turns it into a live store again.
 
     Raises:
         StoreFull, StoreFailed: It cannot be written.

@@ -1,4 +1,4 @@
-"""What SQLite says went wrong, as the errors of mnemic."""
+"""Maps errors of SQLite to those of mnemic."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mnemic.kernel.errors import (
 )
 
 PRIMARY = 0xFF
-"""Mask that takes an extended result code to its family. Source: sqlite.org/rescode.html."""
+"""Mask from an extended result code to its primary one. Source: sqlite.org/rescode.html."""
 
 _FAMILIES: dict[int, type[MnemicError]] = {
     sqlite3.SQLITE_BUSY: StoreBusy,
@@ -44,10 +44,10 @@ RECOVERIES = {
 
 
 class _Naming(AbstractContextManager[None]):
-    """Where whatever is raised about *path* becomes an error of ours.
+    """Context manager that converts whatever is raised about *path* to an error of ours.
 
-    It is no generator, since every append passes several, and takes nothing of one entry to the
-    next, so any number of threads may stand in the same one.
+    It is no generator, since every append passes through several. It keeps no state between uses,
+    so any number of threads may use the same one.
     """
 
     def __init__(self, path: Path) -> None:
@@ -62,21 +62,21 @@ class _Naming(AbstractContextManager[None]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        told = None if error is None else _told(error, self._path)
-        if told is not None:
-            raise told from error
+        answer = None if error is None else _recorded(error, self._path)
+        if answer is not None:
+            raise answer from error
 
 
 def named(path: Path) -> AbstractContextManager[None]:
-    """Turn what SQLite, the connection pool and the system raise about *path* into our errors.
+    """Convert what SQLite, the connection pool and the system raise about *path* to our errors.
 
-    What is returned may be kept, and entered again and again.
+    The returned context manager can be reused.
     """
     return _Naming(path)
 
 
-def _told(error: BaseException, path: Path) -> MnemicError | None:
-    """Return *error* as one of ours; None if it is one, or none that anybody here expects."""
+def _recorded(error: BaseException, path: Path) -> MnemicError | None:
+    """Return *error* as one of ours; None if it is one already, or is unexpected."""
     match error:
         case OSError():
             return StoreFailed(f"{path}: {error.strerror or error}", path=str(path))
@@ -88,20 +88,20 @@ def _told(error: BaseException, path: Path) -> MnemicError | None:
             )
         case sqlite3.Error() | ConnectionPoolClosedError() | ConnectionUnavailableError():
             return fault(error, path)
-        case UnicodeDecodeError():  # what SQLite would say quotes what is damaged
+        case UnicodeDecodeError():  # SQLite's message would quote the damaged text
             return LogCorrupt(f"{path}: database disk image is malformed", path=str(path))
         case _:
             return None
 
 
 def fault(error: Exception, path: Path) -> MnemicError:
-    """Return the error of mnemic that *error* stands for."""
+    """Return the error of mnemic that corresponds to *error*."""
     if isinstance(error, ConnectionPoolClosedError):
         return Closed(f"the store {path} is closed", path=str(path))
     if isinstance(error, ConnectionUnavailableError):
         return StoreBusy(f"{path}: {error}", path=str(path))
     code = family(error)
-    if code == sqlite3.SQLITE_ERROR and str(error).startswith("no such"):  # of what we have made
+    if code == sqlite3.SQLITE_ERROR and str(error).startswith("no such"):  # one of our own tables
         code = sqlite3.SQLITE_CORRUPT
     return _FAMILIES.get(code, StoreFailed)(
         f"{path}: {error}", recovery=RECOVERIES.get(code), path=str(path)
@@ -115,7 +115,7 @@ def family(error: Exception) -> int:
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Return whether *error*, met while rows were read, means that stored bytes are bad.
+    """Return whether *error*, raised while rows were read, means that stored bytes are bad.
 
     An error without a result code comes from Python's own decoding of a column.
     """

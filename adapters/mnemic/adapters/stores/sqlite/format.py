@@ -1,8 +1,8 @@
-"""The format of a SQLite store: its tables, and how its file is told from all others.
+"""The format of a SQLite store: its tables, and how its file is recognised.
 
 ``stored_events`` belongs to the eventsourcing library; a stream is named by the number of its
-space. Secrets stand in ``contents`` alone. Its rows are only ever added at the end, and erased by
-overwriting them in place: SQLite zeroes what it frees, but not the copies that stay behind when
+space. Secrets are kept in ``contents`` alone. Its rows are only ever added at the end, and erased
+by overwriting them in place: SQLite zeroes what it frees, but not the copies that stay behind when
 rebalancing moves a row to another page, so no row with a secret may ever move.
 """
 
@@ -14,13 +14,13 @@ from pathlib import Path
 from mnemic.kernel.errors import NotAStore, StoreTooNew
 
 APPLICATION_ID = int.from_bytes(b"mnem", "big")
-"""Stands in the header of the file. Source: sqlite.org/pragma.html#pragma_application_id."""
+"""Stored in the header of the file. Source: sqlite.org/pragma.html#pragma_application_id."""
 FORMAT_VERSION = 1
-"""Stands there as ``user_version``; a change of tables or of stored bytes raises it."""
+"""Stored there as ``user_version``; every change of the tables or of stored bytes raises it."""
 
 COMMANDS_AGAIN = """CREATE UNIQUE INDEX IF NOT EXISTS commands_again
     ON commands (id, space, request, first, last)"""
-"""Every remembered command once more. No chain covers them: a copy shows that one was damaged."""
+"""A copy of every remembered command. No chain covers them: a difference shows damage."""
 
 STATEMENTS = (
     # The head rows: where each log ends, written with every append.
@@ -53,12 +53,12 @@ STATEMENTS = (
     f"PRAGMA application_id = {APPLICATION_ID}",
     f"PRAGMA user_version = {FORMAT_VERSION}",
 )
-"""What makes an empty file ours, after the library's own table."""
+"""Statements that initialise an empty file, after the library's own table."""
 
 
 _LOOK = """SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)
     FROM pragma_application_id, pragma_user_version"""
-"""In one look, for another process may make the file between two."""
+"""One statement, since another process may make the file between two."""
 
 
 def is_new(c: sqlite3.Cursor, path: Path) -> bool:

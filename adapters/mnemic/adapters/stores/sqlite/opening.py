@@ -1,4 +1,4 @@
-"""How the file of a SQLite store is opened, made, or refused."""
+"""Opening, making or refusing the file of a SQLite store."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ import sqlite3
 from contextlib import suppress
 from pathlib import Path
 
-from mnemic.adapters.folders import BINARY, PRIVATE
-from mnemic.adapters.stores.locking import WriterQueue
+from mnemic.adapters.stores.logs.write_lock import WriteLock
 from mnemic.adapters.stores.sqlite.connections import Mode, Synchronous
 from mnemic.adapters.stores.sqlite.faults import RECOVERIES, family
 from mnemic.adapters.stores.sqlite.format import is_new
-from mnemic.adapters.stores.sqlite.heads import Heads, forget
 from mnemic.adapters.stores.sqlite.recorder import SpaceFactory, SpaceRecorder
+from mnemic.adapters.stores.sqlite.watermark import Watermarks, forget
+from mnemic.adapters.system.folders import BINARY, PRIVATE
 from mnemic.kernel.errors import NotAStore, StoreFailed
 
 _NO_PLACE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
-"""What SQLite says when it cannot make the files that readers and writers share."""
+"""SQLite's message when it cannot make the files that readers and writers share."""
 
 
-def to_write(path: Path, synchronous: Synchronous, queue: WriterQueue) -> SpaceRecorder:
+def to_write(path: Path, synchronous: Synchronous, queue: WriteLock) -> SpaceRecorder:
     """Open *path* for reading and writing; make the file if there is none.
 
     Raises:
-        NotAStore, StoreTooNew: If it is not ours, or not yet; it is left as it was.
+        NotAStore, StoreTooNew: It belongs to another program or release; it is left unchanged.
         StoreFailed: If there is no such folder, or the file is read-only.
         sqlite3.Error: If SQLite cannot open or write it.
     """
@@ -39,7 +39,7 @@ def to_write(path: Path, synchronous: Synchronous, queue: WriterQueue) -> SpaceR
     recorder, new = _connected(path, "rwc", synchronous)
     try:
         if new:
-            with queue.turn():
+            with queue.write_lock():
                 recorder.begin()
         recorder.touch()
     except BaseException:
@@ -50,25 +50,25 @@ def to_write(path: Path, synchronous: Synchronous, queue: WriterQueue) -> SpaceR
 
 
 def _make_private(path: Path) -> None:
-    """Make an empty file that its owner alone may read, unless there is one.
+    """Make an empty file that only its owner may read, unless there is one.
 
-    SQLite would make it as the umask says, for everybody to read in most places. What it makes
-    beside it later has the permissions of the file, and so have checkpoints and locks.
+    SQLite would make it as the umask says, readable by everyone in most places. The files that it
+    adds later have the permissions of the first, and so have checkpoints and locks.
     """
     place = Path(os.path.realpath(path))
-    with suppress(OSError):  # it is there; or SQLite says what is wrong
+    with suppress(OSError):  # it exists; or SQLite reports what is wrong
         if not place.exists():
             forget(place)
         os.close(os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, PRIVATE))
 
 
 def _require_rights(path: Path) -> None:
-    """Refuse a file that may only be read: SQLite opens it, and finds out with the first commit.
+    """Refuse a read-only file: SQLite would open it, and find out with the first commit.
 
-    Only asked, and not tried: to close a file lets go of the locks that SQLite has on it.
+    Permissions are queried without opening: closing a file releases SQLite's locks on it.
 
     Raises:
-        StoreFailed: It is there and may not be written.
+        StoreFailed: It exists and may not be written.
     """
     effectively = os.access in os.supports_effective_ids
     if path.exists() and not os.access(path, os.W_OK, effective_ids=effectively):
@@ -77,15 +77,15 @@ def _require_rights(path: Path) -> None:
         )
 
 
-def to_read(path: Path, heads: Heads) -> SpaceRecorder:
+def to_read(path: Path, heads: Watermarks) -> SpaceRecorder:
     """Open *path* for reading only.
 
     Args:
         path: The file.
-        heads: What is known of its logs. They are held if the file has to be taken as it stands.
+        heads: Watermarks of its logs. They are frozen if the file has to be read as it is now.
 
     Raises:
-        NotAStore, StoreTooNew: If it is not ours, or not yet.
+        NotAStore, StoreTooNew: It belongs to another program or release.
         StoreFailed: If there is no such file.
         sqlite3.Error: If SQLite cannot open it.
     """
@@ -98,7 +98,7 @@ def to_read(path: Path, heads: Heads) -> SpaceRecorder:
     try:
         recorder, new = _connected(path, "ro")
     except sqlite3.OperationalError as error:
-        heads.hold()  # first: what comes later is not seen in the file
+        heads.hold()  # before the file is read: later writes are not seen in it
         if family(error) not in _NO_PLACE or not _is_settled(path):
             raise
         recorder, new = _connected(path, "ro&immutable=1")
@@ -124,6 +124,6 @@ def _connected(
 
 
 def _is_settled(path: Path) -> bool:
-    """Return whether all that was written stands in the file itself."""
+    """Return whether everything that was written is in the file itself."""
     write_ahead = path.with_name(f"{path.name}-wal")
     return not write_ahead.exists() or write_ahead.stat().st_size == 0

@@ -1,4 +1,4 @@
-"""The library's recorder for SQLite, with everything that one append brings along."""
+"""The library's recorder for SQLite, extended by everything else that an append writes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 from eventsourcing.sqlite import SQLiteAggregateRecorder, SQLiteFactory
 
-from mnemic.adapters.stores import chain
-from mnemic.adapters.stores.entry import Entry, moved
+from mnemic.adapters.stores.logs import chain
+from mnemic.adapters.stores.logs.append import Entry, moved
 from mnemic.adapters.stores.sqlite.connections import BUSY_TIMEOUT_S, Datastore, Mode, Synchronous
 from mnemic.adapters.stores.sqlite.faults import is_damage
 from mnemic.adapters.stores.sqlite.format import COMMANDS_AGAIN, STATEMENTS, check_version
@@ -53,7 +53,7 @@ _SELECT_COMMAND_AGAIN = """SELECT id, request, first, last FROM commands INDEXED
     WHERE space = ? AND id = ?"""
 _HAS_COMMANDS_AGAIN = "SELECT count(*) FROM sqlite_master WHERE name = 'commands_again'"
 _CHECKED = ("commands", "spaces")
-"""Tables that no chain covers; what they hold stands in an index once more."""
+"""Tables that no chain covers; an index holds a copy of their rows."""
 _BLANK_CONTENTS = """UPDATE contents
     SET key = zeroblob(length(key)), data = zeroblob(length(data))
     WHERE id IN (SELECT content FROM payloads WHERE space = :space"""
@@ -72,7 +72,7 @@ class SpaceRecorder(SQLiteAggregateRecorder):
 
     datastore: Datastore
     _remembers_twice: bool | None = None
-    """Whether commands stand in the file twice; None: nobody has looked."""
+    """Whether the file has copies of commands; None: not checked yet."""
 
     def construct_create_table_statements(self) -> list[str]:
         """Return the library's statement and ours."""
@@ -86,7 +86,7 @@ class SpaceRecorder(SQLiteAggregateRecorder):
         self.create_table()
 
     def touch(self) -> None:
-        """Write nothing, to see whether the file can be written; but what it lacks of late."""
+        """Check that the file can be written; adds only what older formats lack."""
         self._prefer_write_ahead()
         with self.datastore.transaction(commit=True) as c:
             c.execute(COMMANDS_AGAIN)
@@ -96,16 +96,16 @@ class SpaceRecorder(SQLiteAggregateRecorder):
             connection.cursor().execute("PRAGMA journal_mode = WAL")  # stays with the file
 
     def add_space(self, name: str) -> None:
-        """Make the space *name* unless it is there."""
+        """Make the space *name* unless it exists."""
         with self.datastore.transaction(commit=True) as c:
             c.execute(_INSERT_SPACE, (name, GENESIS_DIGEST))
 
     def rename(self, space: int, names: tuple[str, str], head: Head) -> bool | None:
-        """Give a space that ends at *head* another name; what it is called now comes first.
+        """Rename a space that ends at *head*; *names* are its present and its new name.
 
         Returns:
-            Whether it was done; False: another space has that name. None: it ends elsewhere, or is
-            called otherwise.
+            Whether it was done; False: another space has that name. None: it ends elsewhere, or has
+            another name now.
         """
         before, name = names
         place = {"space": space, "version": head.version, "digest": head.digest}
@@ -117,7 +117,7 @@ class SpaceRecorder(SQLiteAggregateRecorder):
             return False
 
     def clear(self, space: int, name: str, head: Head) -> None:
-        """Destroy everything of a space, if it is called *name* and ends at *head*."""
+        """Delete everything of a space, if it is called *name* and ends at *head*."""
         place = {"space": space, "version": head.version, "digest": head.digest}
         with self.datastore.transaction(commit=True) as c:
             c.execute(_CLEAR_HEAD, {**place, "name": name, "empty": GENESIS_DIGEST})
@@ -177,7 +177,7 @@ class SpaceRecorder(SQLiteAggregateRecorder):
         """Move everything out of the write-ahead log and empty it.
 
         Returns:
-            Whether it is empty; a reader who was waited for in vain may still need it.
+            Whether it is empty; a reader may still need it after the wait.
         """
         with self.datastore.get_connection(commit=True) as connection:
             cursor = connection.cursor()
@@ -206,7 +206,7 @@ class SpaceRecorder(SQLiteAggregateRecorder):
 
         Args:
             name: Of the space.
-            salvaging: Believe the table where its index has lost the name.
+            salvaging: Trust the table where its index has lost the name.
 
         Raises:
             LogCorrupt: The table and its index disagree.
@@ -223,7 +223,7 @@ class SpaceRecorder(SQLiteAggregateRecorder):
             return row[0]
 
     def newest(self) -> int:
-        """Return the highest number that a space has; 0: there is none."""
+        """Return the highest number of a space; 0: there is none."""
         with self.datastore.reading() as c:
             found: tuple[int | None] = c.execute(_SELECT_NEWEST).fetchone()
             return found[0] or 0
@@ -281,7 +281,7 @@ class SpaceRecorder(SQLiteAggregateRecorder):
             return CommandRow(*row) if row else None
 
     def check(self) -> None:
-        """Compare what no chain covers with its copy.
+        """Compare the tables that no chain covers with their copies.
 
         Raises:
             LogCorrupt: They differ.
@@ -301,7 +301,7 @@ class SpaceRecorder(SQLiteAggregateRecorder):
         return rows
 
     def batch(self, space: int, first: int, last: int) -> tuple[list[chain.Row], list[PayloadRow]]:
-        """Return what stands in *space* from version *first* to *last*: records and payloads.
+        """Return the records and payloads of *space* from version *first* to *last*.
 
         Both are in order, and end before the first record that SQLite cannot read whole.
         """
@@ -310,7 +310,7 @@ class SpaceRecorder(SQLiteAggregateRecorder):
         with self.datastore.reading() as c:
             _gather(c, _SELECT_EVENTS, (str(space), first, last), rows)
             if not _gather(c, _SELECT_PAYLOADS, (space, first, last), stored):
-                # The last payload that came may not be the last of its record.
+                # The payloads of the last record may be incomplete.
                 sound_below = stored[-1][0] if stored else first
                 rows = [row for row in rows if row[0] < sound_below]
         return rows, [
@@ -332,7 +332,7 @@ class SpaceFactory(SQLiteFactory):
 
 
 def _gather(c: sqlite3.Cursor, statement: str, values: tuple[object, ...], rows: list[Any]) -> bool:
-    """Add to *rows* what *statement* selects, and return whether that was all of it."""
+    """Add the rows of *statement* to *rows*, and return whether that was all of them."""
     try:
         rows.extend(c.execute(statement, values))  # keeps what came before an error
     except sqlite3.Error as error:

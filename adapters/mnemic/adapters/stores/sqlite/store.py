@@ -1,4 +1,4 @@
-"""The store that most people use: one SQLite file, many spaces, any number of processes."""
+"""The default store: one SQLite file, many spaces, any number of processes."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from pathlib import Path
 
 from eventsourcing.persistence import ConnectionUnavailableError
 
-from mnemic.adapters.stores.entry import Entry
-from mnemic.adapters.stores.locking import WriterQueue
-from mnemic.adapters.stores.recorded import RecordedLog
-from mnemic.adapters.stores.recorded_store import RecordedStore
-from mnemic.adapters.stores.sqlite import opening, shortfalls
+from mnemic.adapters.stores.logs.append import Entry
+from mnemic.adapters.stores.logs.recorded_log import RecordedLog
+from mnemic.adapters.stores.logs.recorded_store import RecordedStore
+from mnemic.adapters.stores.logs.write_lock import WriteLock
+from mnemic.adapters.stores.sqlite import opening
 from mnemic.adapters.stores.sqlite.connections import Synchronous
 from mnemic.adapters.stores.sqlite.faults import named
-from mnemic.adapters.stores.sqlite.heads import INODE_MAX, Heads, Origin
-from mnemic.adapters.stores.sqlite.shortfalls import Shortfall
+from mnemic.adapters.stores.sqlite.lost_tail import LossCheck, LostTail
+from mnemic.adapters.stores.sqlite.watermark import INODE_MAX, Origin, Watermarks
 from mnemic.kernel.errors import MnemicError, StoreFailed
 from mnemic.kernel.ports import PayloadRow, Record
 
 SCRUB_PATIENCE_S = 0.5
-"""How long an erasure waits for readers of the write-ahead log; later ones try without waiting."""
+"""How long an erasure waits for readers of the write-ahead log; retries do not wait."""
 
 
 class SQLiteStore(RecordedStore["SQLiteLog"]):
     """Many spaces in one SQLite file, in WAL mode, for any number of threads and processes.
 
-    Beside the file stand its ``-wal`` and ``-shm`` while it is open, and three small files that
+    Next to the file are its ``-wal`` and ``-shm`` while it is open, and three small files that
     stay: ``.gate`` and ``.lock`` are locks, ``.heads`` says how far each log was acknowledged.
 
     Args:
@@ -49,32 +49,40 @@ class SQLiteStore(RecordedStore["SQLiteLog"]):
         self, path: str | Path, *, synchronous: Synchronous = "full", read_only: bool = False
     ) -> None:
         self.path = Path(path)
-        """As it was given; errors say it so."""
-        self._place = self.path.absolute()  # wherever the process goes next
+        """The path as given; errors quote it."""
+        self._place = self.path.absolute()  # the process may change its working directory
         self.is_scrubbed = True
         """False while a reader elsewhere may keep erased bytes in the write-ahead log."""
-        # One queue for all paths to the file, as SQLite has one write-ahead log for them.
+        # One lock for all paths to the file, as SQLite has one write-ahead log for them.
         file = Path(os.path.realpath(self._place))
-        self._queue = WriterQueue(file)
-        self.heads = Heads(file, synchronous=synchronous, read_only=read_only)
+        self._queue = WriteLock(file)
+        self.heads = Watermarks(file, synchronous=synchronous, read_only=read_only)
         self.naming = named(self.path)
-        """Where what is raised about the file becomes an error of ours."""
+        """Converts what is raised about the file to an error of ours."""
         with self.naming:
             if read_only:
                 self.recorder = opening.to_read(self._place, self.heads)
             else:
                 self.recorder = opening.to_write(self._place, synchronous, self._queue)
-                self.scrub()  # the last writer may have died over an erasure
+                self.scrub()  # the last writer may have died during an erasure
             self._file = _identity(self._place)
+        self.loss_check = LossCheck(
+            path=self.path,
+            inode=self.inode,
+            recorder=self.recorder,
+            heads=self.heads,
+            naming=self.naming,
+        )
+        """Finds what the file lacks of what was acknowledged."""
         super().__init__(self.recorder, shown=str(self.path), read_only=read_only)
 
     @contextmanager
     def draft(self, space: str) -> Generator[SQLiteLog]:
-        """Give the log of a space that nobody sees before the ``with`` block has ended well.
+        """Open the log of a space that stays hidden until the ``with`` block has succeeded.
 
         Raises:
             SpaceExists: The space has events, or was made meanwhile.
-            VersionConflict: Somebody else has begun to make it since.
+            VersionConflict: Another process has begun to make it since.
             LogCorrupt: The file has lost whole spaces, and this may be one of them.
         """
         self.check_spaces()
@@ -82,24 +90,24 @@ class SQLiteStore(RecordedStore["SQLiteLog"]):
             yield log
         log.settle()
 
-    def writing(self) -> AbstractContextManager[None]:
-        """Hold the right to append to this file. Not re-entrant."""
+    def write_lock(self) -> AbstractContextManager[None]:
+        """Hold the write lock of this file. Not re-entrant."""
         self.require_writable()
-        return self._queue.turn()
+        return self._queue.write_lock()
 
-    def writing_if_free(self) -> AbstractContextManager[bool]:
-        """Hold the right to append to this file if nobody has it or waits for it."""
+    def try_write_lock(self) -> AbstractContextManager[bool]:
+        """Hold the write lock of this file if it is free and has no waiters."""
         self.require_writable()
-        return self._queue.turn_if_free()
+        return self._queue.try_write_lock()
 
     def check_place(self) -> None:
-        """Refuse to write to a file that nobody could find again.
+        """Refuse to write to a file that could not be found again.
 
-        Where files can be removed while they are open, SQLite goes on writing to one that is gone,
-        and says that all is well. A look before each append costs a microsecond or two.
+        Where files can be removed while they are open, SQLite goes on writing to a removed one
+        without an error. This check before each append costs a microsecond or two.
 
         Raises:
-            StoreFailed: The file is gone, or another one has taken its place.
+            StoreFailed: The file is gone, or the path names another file.
         """
         with self.naming:
             if _identity(self._place) != self._file:
@@ -111,7 +119,7 @@ class SQLiteStore(RecordedStore["SQLiteLog"]):
 
     @property
     def inode(self) -> int:
-        """The number by which the file system knows the file that was opened."""
+        """Inode of the file that was opened."""
         return self._file[1] & INODE_MAX
 
     def check_spaces(self) -> None:
@@ -120,13 +128,12 @@ class SQLiteStore(RecordedStore["SQLiteLog"]):
         Raises:
             LogCorrupt: Events of theirs were acknowledged.
         """
-        with self.naming:
-            lost = shortfalls.of_spaces(self)
+        lost = self.loss_check.of_spaces()
         if lost is not None:
             raise lost
 
     def scrub(self, *, patience_s: float = 0.0) -> None:
-        """Try to leave no erased byte in the write-ahead log; ``is_scrubbed`` says how it went."""
+        """Try to leave no erased byte in the write-ahead log; see ``is_scrubbed``."""
         self.is_scrubbed = False
         # The erasure is committed: what fails here is tried again with the next append.
         with suppress(sqlite3.Error, ConnectionUnavailableError):
@@ -149,18 +156,18 @@ class SQLiteStore(RecordedStore["SQLiteLog"]):
     def _log(self, space: str, number: int) -> SQLiteLog:
         return SQLiteLog(self, space, number)
 
-    def _draft(self, space: str, number: int) -> SQLiteLog:
-        return SQLiteLog(self, space, number, is_draft=True)
+    def _staged(self, space: str, number: int) -> SQLiteLog:
+        return SQLiteLog(self, space, number, is_staged=True)
 
     def _found(self, space: str) -> int | None:
         number = self.recorder.space(space, salvaging=self.read_only)
         if number is None:
-            self.check_spaces()  # it may be one of those; and no new one takes their number
+            self.check_spaces()  # it may be one of those lost; and no new one may take their number
         return number
 
 
 def _identity(path: Path) -> tuple[int, int]:
-    """Return what tells a file from all others, whatever they are called."""
+    """Return device and inode, which identify a file under all its names."""
     status = os.stat(path)  # noqa: PTH116 - asked before every append, and quicker
     return status.st_dev, status.st_ino
 
@@ -169,56 +176,56 @@ class SQLiteLog(RecordedLog):
     """One space of a SQLite store.
 
     Args:
-        store: Which.
+        store: The store.
         name: The space's name.
         number: Its number in the tables.
-        is_draft: Whether it is in the making, and nothing of it is acknowledged yet.
+        is_draft: Whether it is staged, and nothing of it is acknowledged yet.
     """
 
     batch_versions = 512
 
     def __init__(
-        self, store: SQLiteStore, name: str, number: int, *, is_draft: bool = False
+        self, store: SQLiteStore, name: str, number: int, *, is_staged: bool = False
     ) -> None:
         super().__init__(store.recorder, name, number)
         self._store = store
-        self._is_draft = is_draft
+        self._is_staged = is_staged
         self._origin: Origin | None = None
-        """What its slot has to say of it, once it has a first event."""
+        """What identifies the log in its slot, once it has a first event."""
         self._is_checked = False
-        """Whether it was held against its slot: nobody can make it shorter while it is open."""
+        """Whether it was compared with its slot: once is enough, an open log never shrinks."""
 
-    def writing(self) -> AbstractContextManager[None]:
-        """Hold the right to append, fairly among processes. Not re-entrant."""
-        return self._store.writing()
+    def write_lock(self) -> AbstractContextManager[None]:
+        """Hold the write lock, fairly among processes. Not re-entrant."""
+        return self._store.write_lock()
 
     def read(
         self, after: int = -1, upto: int | None = None
     ) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
-        """Yield records as every log does, and then miss those that should be behind them.
+        """Yield records as every log does, then check that none is missing at the end.
 
         Raises:
             LogCorrupt: With the fact ``version``, where events are damaged or missing.
         """
         is_known = upto is not None and upto <= self._tip.version
-        lost = None if is_known else self.shortfall()
+        lost = None if is_known else self.lost_tail()
         yield from super().read(after, upto)
         if lost is not None and (upto is None or upto > lost.end):
             raise lost.error
 
-    def shortfall(self) -> Shortfall | None:
+    def lost_tail(self) -> LostTail | None:
         """Return what the log lacks of what was acknowledged; None: nothing that is known of.
 
-        A log whose head row cannot be read is damaged otherwise.
+        A log whose head row cannot be read has another kind of damage.
         """
-        return shortfalls.of_log(self._store, self, self._number)
+        return self._store.loss_check.of_log(self, self._number)
 
-    def writing_if_free(self) -> AbstractContextManager[bool]:
-        """Hold the right to append if nobody has it or waits for it. Not re-entrant."""
-        return self._store.writing_if_free()
+    def try_write_lock(self) -> AbstractContextManager[bool]:
+        """Hold the write lock if it is free and has no waiters. Not re-entrant."""
+        return self._store.try_write_lock()
 
     def check(self) -> None:
-        """Check what the chain does not cover: which spaces there are, and which commands.
+        """Check what the chain does not cover: which spaces exist, and which commands.
 
         Raises:
             LogCorrupt: It is not what was written.
@@ -228,14 +235,14 @@ class SQLiteLog(RecordedLog):
         self._store.check_spaces()
 
     def settle(self) -> None:
-        """Note down how far a log goes that was in the making, unless somebody went on since."""
+        """Record how far a staged log goes, unless another process has appended since."""
         if self._store.heads.of(self._number) is None:
             self._acknowledge()
 
     def _acknowledge(self) -> None:
-        """Note down how far the log goes now: what stands there is committed.
+        """Record how far the log goes now, all of it committed.
 
-        Nothing that fails here is worth an append.
+        A failure here does not fail the append.
         """
         if self._origin is None:
             with suppress(MnemicError):
@@ -244,13 +251,13 @@ class SQLiteLog(RecordedLog):
             self._store.heads.note(self._number, self._tip, self._origin)
 
     def _looked_up(self) -> Origin | None:
-        """Return what tells this log from others; None: it has no event that can be read."""
+        """Return what identifies this log; None: it has no event that can be read."""
         genesis = self.digest_at(0)
         if genesis is None:
             return None
         known = self._store.heads.of(self._number)
         if known is not None and known.origin.genesis != genesis:
-            self._store.heads.forget()  # all of it is of another store that had this name
+            self._store.heads.forget()  # all slots are of another store that had this name
         return Origin(genesis=genesis, inode=self._store.inode)
 
     def _named(self) -> AbstractContextManager[None]:
@@ -260,13 +267,13 @@ class SQLiteLog(RecordedLog):
         self._store.require_writable()
         self._store.check_place()
         if not self._is_checked:
-            lost = self.shortfall()
+            lost = self.lost_tail()
             if lost is not None:
                 raise lost.error
             self._is_checked = True
 
     def _appended(self, entry: Entry) -> None:
-        if not self._is_draft:
+        if not self._is_staged:
             self._acknowledge()
         if entry.erase or entry.erase_all:
             self._store.scrub(patience_s=SCRUB_PATIENCE_S)

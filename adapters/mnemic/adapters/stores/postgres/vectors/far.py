@@ -1,7 +1,7 @@
-"""The vectors of one embedder as the kernel's port ``FarRows``: for an index that holds none.
+"""The vectors of one embedder as the kernel's port for remote rows: for an index that holds none.
 
-Rows come in one value each of the server's types for arrays and bytes, so that a hundred thousand
-of them take it and us milliseconds. Each answer is short, and so is what either holds for it.
+Rows are sent as one value each of the server's types for arrays and bytes, so that a hundred
+thousand of them take server and client milliseconds. Each answer is short, and so is any lock.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.adapters.stores.postgres.vectors.table import REBUILD, VectorTable
-from mnemic.kernel import vectors
-from mnemic.kernel.arithmetic import Integers
 from mnemic.kernel.errors import LogCorrupt, MnemicError, StoreBusy
 from mnemic.kernel.events import EmbedderIdentity
+from mnemic.kernel.model import vectors
+from mnemic.kernel.model.vectors import Vector
+from mnemic.kernel.numeric.arithmetic import Integers
 from mnemic.kernel.ports import Log
-from mnemic.kernel.vectors import Vector
 
 ANSWER_BYTES = 2**20
-"""Of vectors that are handed over at once: with more, the server takes three times as long."""
+"""Vectors per request: with more, the server takes three times as long."""
 PRODUCTS_MAX = 2**19
-"""That are handed over at once: 8 MB."""
+"""Bytes per request: 8 MB."""
 
 _NUMBERS: LiteralString = "SELECT array_send(array_agg(number::integer)), "
 _VECTORS: LiteralString = _NUMBERS + "string_agg({sent}, ''::bytea)"
-# The inner SELECT has the question read once, and not anew at every row.
+# The inner SELECT makes the server parse the query vector once, and not at every row.
 _PRODUCTS: LiteralString = (
     _NUMBERS + "array_send(array_agg((-(embedding {product} (SELECT %b::text::{type})))::real))"
 )
@@ -41,16 +41,16 @@ _HEADER = 20
 many, and from where they count."""
 
 
-class FarVectors:
-    """Vectors on a PostgreSQL server, by the numbers that an index in memory would give them.
+class RemoteVectors:
+    """Vectors on a PostgreSQL server, by the row numbers that an index in memory would use.
 
     Args:
-        table: Where they are.
-        embedder: Whose.
+        table: The table of vectors.
+        embedder: Whose vectors.
         place: Returns number and log of the space.
-        named: Turns what the server says into our errors.
+        named: Converts errors of the server to ours.
         reach: Brings the table as far as the log goes.
-        folded: Returns the version up to which whoever asks knows the log.
+        folded: Returns the version up to which the index has replayed the log.
     """
 
     def __init__(  # what it takes of the vectors of a store, and nothing more
@@ -77,15 +77,15 @@ class FarVectors:
 
     @property
     def multiplies(self) -> bool:
-        """Whether the server does, by its extension for vectors."""
+        """Whether the server computes products, by its extension for vectors."""
         return self._form.is_searched_there
 
     def stretch(self, first: int, end: int) -> tuple[Integers, NDArray[np.int16]]:
-        """Return those of the rows from *first* to before *end* that are there, and their vectors.
+        """Return the existing rows from *first* to before *end*, and their vectors.
 
         Raises:
             StoreFailed, StoreBusy: The server cannot be reached, or refuses.
-            LogCorrupt: What stands there are no vectors of this embedder.
+            LogCorrupt: The table holds no vectors of this embedder.
         """
         return self._vectors(
             self._answered(self._stretch, (start, min(start + self._at_once, end)))
@@ -93,14 +93,14 @@ class FarVectors:
         )
 
     def some(self, rows: Integers) -> tuple[Integers, NDArray[np.int16]]:
-        """Return those of *rows* that are there, and their vectors; raises as ``stretch``."""
+        """Return the existing ones of *rows*, and their vectors; raises as ``stretch``."""
         return self._vectors(
             self._answered(self._some, (rows[start : start + self._at_once].tolist(),))
             for start in range(0, len(rows), self._at_once)
         )
 
     def products(self, query: Vector, end: int) -> tuple[Integers, NDArray[np.float32]]:
-        """Return those of the rows before *end* that are there, and what each makes with *query*.
+        """Return the existing rows before *end*, and the product of each with *query*.
 
         Raises:
             StoreFailed, StoreBusy: The server cannot be reached, or refuses.
@@ -116,11 +116,11 @@ class FarVectors:
         return np.concatenate(numbers), np.concatenate(found)
 
     def refusal(self, row: int) -> MnemicError:
-        """Return what to raise since *row* is not there, or not the vector that was appended."""
+        """Return the error for a *row* that is missing, or is not the vector that was appended."""
         _, log = self._place()
         if log.head().version != self._folded():
             return StoreBusy(
-                f"the space {log.name!r} moved on while its vectors were read, and words of it may "
+                f"the space {log.name!r} moved on while its vectors were read, and text of it may "
                 "have been erased",
                 recovery="Ask again.",
             )
@@ -130,7 +130,7 @@ class FarVectors:
             recovery=REBUILD,
         )
 
-    # --- asking ---
+    # --- queries ---
 
     def _answered(
         self, statement: bytes, which: tuple[object, ...], *before: object

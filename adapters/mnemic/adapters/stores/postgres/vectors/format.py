@@ -1,8 +1,8 @@
 """The tables of vectors, in the form that the server allows.
 
-The extension pgvector holds four bytes a component and multiplies them. Where a server does not
-have it, or does not let this user have it, there are the two bytes a component of the payload, and
-products are formed here. Which of the two it is stands in the type of the column, once and for all.
+The extension pgvector stores four bytes a component and computes products. Where a server does not
+have it, or does not let this user have it, the payload's two bytes a component are stored, and
+products are computed here. The type of the column records the choice, permanently.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from psycopg.sql import SQL, Identifier
 
 from mnemic.adapters.stores.postgres.connections import Datastore, Lost
 from mnemic.adapters.stores.postgres.opening import lock_key
-from mnemic.kernel import vectors
 from mnemic.kernel.errors import LogCorrupt
-from mnemic.kernel.vectors import Vector
+from mnemic.kernel.model import vectors
+from mnemic.kernel.model.vectors import Vector
 
 _FOUND = b"""SELECT t.typname::text, n.nspname::text FROM pg_attribute a
     JOIN pg_type t ON t.oid = a.atttypid JOIN pg_namespace n ON n.oid = t.typnamespace
@@ -31,7 +31,7 @@ _EXTENSION = b"""SELECT n.nspname::text FROM pg_extension e
 _EXTEND = b"CREATE EXTENSION IF NOT EXISTS vector"
 
 _UNITS = {False: 2, True: 4}
-"""Bytes that make up a vector as it is sent, without the extension and with it."""
+"""Bytes of a vector as sent, without the extension and with it."""
 
 _MAKING: tuple[LiteralString, ...] = (
     # How far the vectors of each space go, and how many of each embedder there were.
@@ -71,15 +71,15 @@ _MAKING: tuple[LiteralString, ...] = (
 
 @frozen
 class Form:
-    """How vectors stand in a schema."""
+    """How vectors are stored in a schema."""
 
     schema: str
     extension: str | None
-    """Where pgvector's names are; None: it is done without."""
+    """The schema of pgvector; None: it is not used."""
 
     @property
     def is_searched_there(self) -> bool:
-        """Whether the server multiplies."""
+        """Whether the server computes products."""
         return self.extension is not None
 
     def filled(self, statement: LiteralString) -> bytes:
@@ -101,7 +101,7 @@ class Form:
         )
 
     def written(self, packed: bytes) -> str:
-        """Return a vector as the text that the type of the column is read from."""
+        """Return a vector as the text that the type of the column is parsed from."""
         if self.extension is None:
             return rf"\x{packed.hex()}"
         return f"[{','.join(map(str, vectors.unpack(packed).tolist()))}]"
@@ -118,7 +118,7 @@ class Form:
         if self.extension is None:
             return np.frombuffer(sent, dtype="<i2").reshape(count, -1)
         floats: Any = np.frombuffer(sent, dtype=">f4").reshape(count, -1)[:, 1:]
-        with np.errstate(invalid="ignore"):  # whatever is no number is found out by its mark
+        with np.errstate(invalid="ignore"):  # an invalid number is detected by its MAC
             whole: NDArray[np.int16] = floats.astype(np.int16)
         return whole
 
@@ -135,7 +135,7 @@ class Form:
 
 
 def found(datastore: Datastore) -> Form | None:
-    """Return the form of the tables that are there; None: there are none."""
+    """Return the form of the existing tables; None: there are none."""
     schema = datastore.schema
     rows = datastore.rows(_FOUND, (schema,))
     if not rows:
@@ -167,7 +167,7 @@ def made(datastore: Datastore, *, pgvector: bool) -> Form:
 
 
 def _extension(datastore: Datastore) -> str | None:
-    """Return the schema of pgvector, which is made part of the database if that is allowed."""
+    """Return the schema of pgvector, which is installed in the database if that is allowed."""
     rows = datastore.rows(_EXTENSION)
     if not rows:
         with suppress(psycopg.Error, Lost), datastore.lent() as connection:

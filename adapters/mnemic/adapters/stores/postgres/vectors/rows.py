@@ -1,7 +1,7 @@
 """The vectors of one space as the kernel's port ``NearestRows``, for one embedder.
 
 Rows have the numbers that an index in memory would give them, since both count the vectors that the
-log names. Of those themselves nothing is held here; of each row, which block it is of.
+log names. The vectors are not held here; of each row, only its block is.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from mnemic.adapters.stores.postgres.vectors.vectors import Vectors
-from mnemic.kernel.arithmetic import Integers
 from mnemic.kernel.errors import VectorRefused
-from mnemic.kernel.vectors import Vector
+from mnemic.kernel.model.vectors import Vector
+from mnemic.kernel.numeric.arithmetic import Integers
 
 
 class ServerRows:
@@ -79,13 +79,13 @@ class ServerRows:
             self._space, query, k, embedder=self._embedder, below=self.rows, among=chosen
         )
         ranked = [(-each.cosine, each.block_id, each.number) for each in found]
-        # An erased vector is near to nothing, and before all that point away.
+        # An erased vector has cosine 0, and ranks above all with a negative one.
         if len(ranked) < k or ranked[-1][0] >= 0:
             ranked += [(0, ids[self._block_of[row]], row) for row in self._erased(chosen)]
         return _columns(sorted(ranked)[:k])
 
     def _erased(self, chosen: Sequence[int] | None) -> list[int]:
-        """Return those rows whose vectors are gone."""
+        """Return those rows whose vectors are erased."""
         among = range(self.rows) if chosen is None else chosen
         standing = self._on.standing(
             self._space, embedder=self._embedder, below=self.rows, among=chosen

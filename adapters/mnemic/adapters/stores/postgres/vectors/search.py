@@ -1,8 +1,8 @@
-"""The nearest vectors, exactly: found by the server, or here from what it hands over in stretches.
+"""Exact search for the nearest vectors: by the server, or here over batches that it sends.
 
-Either way memory is bounded by what is asked for, and not by how many there are. Cosines are those
-of `mnemic.kernel.vectors` to the last digit: the server multiplies, roots, divides and rounds
-numbers of 64 bits just as numpy does, each of which the standard for them settles.
+Either way memory is bounded by the number of results, not by that of vectors. Cosines equal those
+of `mnemic.kernel.model.vectors` to the last digit: the server multiplies, roots, divides and rounds
+64-bit numbers just as numpy does, since the standard defines each of these operations.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from attrs import frozen
 
 from mnemic.adapters.stores.postgres.connections import Datastore
 from mnemic.adapters.stores.postgres.vectors.format import Form
-from mnemic.kernel import vectors
-from mnemic.kernel.arithmetic import Integers
-from mnemic.kernel.vectors import Vector
+from mnemic.kernel.model import vectors
+from mnemic.kernel.model.vectors import Vector
+from mnemic.kernel.numeric.arithmetic import Integers
 
 ENDLESS = 2**62
 STRETCH_BYTES = 2**21
-"""Handed over at once where the server does not multiply."""
+"""Bytes per batch where the server does not compute products."""
 
 _OF: LiteralString = "space = %b AND embedder = %b AND version <= %b AND number < %b"
 _AMONG: LiteralString = " AND number = ANY(%b::bigint[])"
-# The inner SELECT has the question read once: a plan that is good for any question would read it
+# The inner SELECT makes the server parse the query vector once: a generic plan would parse it
 # anew at every row, which took 20 times as long.
 _NEAREST: LiteralString = """SELECT version, slot, number, owner, round(
         -(embedding {product} (SELECT %b::text::{type}))
@@ -46,9 +46,9 @@ class Near(NamedTuple):
 
     version: int
     slot: int
-    """Where its payload stands."""
+    """Position of its payload."""
     number: int
-    """Its place among all of its embedder, from 0."""
+    """Its number among all of its embedder, from 0."""
     block_id: str
     cosine: int
     """Nano-units. Range: [-NANO, NANO]."""
@@ -56,19 +56,19 @@ class Near(NamedTuple):
 
 @frozen(kw_only=True)
 class Where:
-    """Which vectors count."""
+    """Which vectors are searched."""
 
     space: int
     embedder: str
     upto: int = ENDLESS
     """Version."""
     below: int = ENDLESS
-    """Numbers from this one on do not count."""
+    """Numbers from this one on are excluded."""
     among: Sequence[int] | None = None
     """Numbers; None: all."""
 
     def said(self) -> tuple[LiteralString, list[object]]:
-        """Return the condition in the words of the server, and its values."""
+        """Return the condition in SQL, and its values."""
         values: list[object] = [self.space, self.embedder, self.upto, self.below]
         if self.among is None:
             return _OF, values
@@ -76,12 +76,12 @@ class Where:
 
 
 class Search:
-    """Looks for vectors in the table.
+    """Searches the table of vectors.
 
     Args:
-        datastore: Where it is.
-        form: How vectors stand there.
-        stretch_bytes: Handed over at once where the server does not multiply.
+        datastore: The database.
+        form: How vectors are stored.
+        stretch_bytes: Size of a batch where the server does not compute products.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Search:
         self._stretch_bytes = stretch_bytes
 
     def nearest(self, where: Where, query: Vector, k: int) -> list[Near]:
-        """Return the *k* nearest to *query*, best first, equals by block id, as they stand there.
+        """Return the *k* nearest to *query* as stored, best first, equals by block id.
 
         Raises:
             psycopg.Error: The server refuses, as it does where sizes differ.
@@ -113,7 +113,7 @@ class Search:
         return best
 
     def _stretches(self, where: Where, query: Vector) -> Iterator[list[Near]]:
-        """Yield all that may be among the nearest, in the order of their numbers."""
+        """Yield all candidates for the nearest, in the order of their numbers."""
         condition, values = where.said()
         statement = self._form.filled(_STRETCH + condition + _IN_ORDER)
         question, norm = query.astype(np.float32), vectors.squared_norm(query)
@@ -132,13 +132,13 @@ class Search:
             ]
 
     def standing(self, where: Where) -> set[int]:
-        """Return the numbers of those that are there."""
+        """Return the numbers of those that exist."""
         condition, values = where.said()
         statement = self._form.filled(_STANDING + condition)
         return {number for (number,) in self._datastore.rows(statement, values)}
 
     def count(self, where: Where) -> int:
-        """Return how many are there."""
+        """Return how many exist."""
         condition, values = where.said()
         statement = self._form.filled(_COUNT + condition)
         return int(self._datastore.rows(statement, values)[0][0])

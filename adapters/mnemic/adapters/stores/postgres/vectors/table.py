@@ -1,7 +1,7 @@
-"""The table of vectors, kept in step with the log, and looked over.
+"""The table of vectors: kept in step with the log, and checked.
 
-An append that finds the table where the log was takes it along, in its own statement. Anything else
-leaves it where it is: a writer who knows nothing of vectors, or a log that is older than the table.
+An append that finds the table at the log's head moves it along, in its own statement. Otherwise the
+table stays behind: after a writer without a recogniser, or for a log that is older than the table.
 Then it is brought forward from the log.
 """
 
@@ -13,29 +13,33 @@ from typing import LiteralString, NamedTuple, TypeAlias
 import psycopg
 from attrs import frozen
 
-from mnemic.adapters.stores import chain
-from mnemic.adapters.stores.entry import Entry
+from mnemic.adapters.stores.logs import chain
+from mnemic.adapters.stores.logs.append import Entry
+from mnemic.adapters.stores.logs.vector_detection import (
+    DetectedVector,
+    DetectedVectors,
+    VectorDetector,
+)
 from mnemic.adapters.stores.postgres.connections import Datastore
 from mnemic.adapters.stores.postgres.vectors.format import Form
-from mnemic.adapters.stores.postgres.vectors.numbering import Numbering, Stored
 from mnemic.adapters.stores.postgres.vectors.search import ENDLESS
-from mnemic.adapters.stores.sightings import Recogniser, Sighting, Sightings
-from mnemic.kernel import vectors
+from mnemic.kernel.model import vectors
+from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.ports import GENESIS_DIGEST, Head, Log, PayloadRow, Record
 
-Parcels: TypeAlias = list[tuple[Record, tuple[PayloadRow, ...]]]
+TransferRecords: TypeAlias = list[tuple[Record, tuple[PayloadRow, ...]]]
 
 STRETCH_RECORDS = 1024
 STRETCH_BYTES = 2**20
-"""Records, and bytes of payloads, that are taken up at once: whoever writes has to wait so long."""
+"""Records, and bytes of payloads, per batch: writers have to wait for one."""
 REBUILD = "Call rebuild() of the store's vectors for this space; nothing is lost."
 WRONG_MAX = 20
-"""Places that are named; with more it is no matter which."""
+"""Positions that are reported; with more it does not matter which."""
 
 _BEGIN: LiteralString = """INSERT INTO {schema}.vector_heads VALUES (%b, -1, %b, '', '{{}}')
     ON CONFLICT DO NOTHING RETURNING space"""
-# Whoever appends locks the row of the space first, and so does everybody here: else two could wait
-# for each other.
+# An append locks the row of the space first, and so does everything here: otherwise two could
+# deadlock.
 _CLEAR: LiteralString = """WITH
     held AS (SELECT id FROM {schema}.spaces WHERE id = %b FOR NO KEY UPDATE),
     gone AS (DELETE FROM {schema}.vectors WHERE space = (SELECT id FROM held))
@@ -84,21 +88,61 @@ class Heads(NamedTuple):
     """Id of the embedder in force where the table ends; empty before the first."""
 
 
+class Stored(NamedTuple):
+    """One row of the table."""
+
+    version: int
+    slot: int
+    embedder: str
+    number: int
+    """Its number among all vectors of this embedder in the log, erased ones included, from 0."""
+    owner: str
+    squared_norm: int
+    vector: Vector
+
+
+class Numbering:
+    """Computes the numbers of vectors as the table's own statement does."""
+
+    def __init__(self) -> None:
+        self._embedder = ""
+        self._counts: dict[str, int] = {}
+
+    def stored(self, seen: DetectedVectors) -> Iterator[Stored]:
+        """Yield the rows for the vectors detected next."""
+        for each in seen.vectors:
+            embedder = self._embedder if each.embedder is None else each.embedder
+            number = self._counts.get(embedder, 0)
+            self._counts[embedder] = number + 1
+            if each.owner is not None and each.packed is not None:
+                vector = vectors.unpack(each.packed)
+                yield Stored(
+                    each.version,
+                    each.slot,
+                    embedder,
+                    number,
+                    each.owner,
+                    vectors.squared_norm(vector),
+                    vector,
+                )
+        self._embedder = seen.adopted or self._embedder
+
+
 @frozen(kw_only=True)
 class Checked:
-    """What came of comparing the table with the log."""
+    """Result of comparing the table with the log."""
 
     version: int
     """How far the two were compared; -1 if the table is of another log, or of none."""
     rows: int
-    """Vectors that should stand there."""
+    """Vectors that should be in the table."""
     wrong: tuple[tuple[int, int], ...]
-    """Version and slot of those that do not, or not like this, and of what should not stand there;
-    a few of them, if there are many."""
+    """Version and slot of those that are missing, different or unexpected; a few of them, if there
+    are many."""
 
     @property
     def is_sound(self) -> bool:
-        """Whether everything stands there that should, and nothing else."""
+        """Whether the table holds exactly what it should."""
         return not self.wrong
 
 
@@ -106,12 +150,12 @@ class VectorTable:
     """The tables of vectors of one store.
 
     Args:
-        datastore: Where they are.
-        form: How vectors stand there.
-        recogniser: Says which payloads are vectors.
+        datastore: The database.
+        form: How vectors are stored.
+        recogniser: Detects which payloads are vectors.
     """
 
-    def __init__(self, datastore: Datastore, form: Form, recogniser: Recogniser) -> None:
+    def __init__(self, datastore: Datastore, form: Form, recogniser: VectorDetector) -> None:
         self.datastore = datastore
         self.form = form
         self.recogniser = recogniser
@@ -121,20 +165,20 @@ class VectorTable:
         self._rows = form.filled(_ROWS)
         self._count = form.filled(_COUNT)
         self._vacuum = form.filled(_VACUUM)
-        self._told = form.filled(_TOLD)
+        self._recorded = form.filled(_TOLD)
         self._sighted = form.filled(_SIGHTED)
         self._forward = form.filled(_FORWARD + _SIGHTED + _WAS_TOLD)
 
     # --- writing ---
 
     def begin(self, space: int) -> None:
-        """Let the vectors of *space* be kept from now on."""
+        """Begin to keep the vectors of *space*."""
         self.datastore.rows(self._begin, (space, GENESIS_DIGEST))
 
     def beside(self, space: int, entry: Entry) -> tuple[bytes, list[object]]:
-        """Return what the statement of an append does besides, and its values.
+        """Return further CTEs of the statement of an append, and their values.
 
-        It relies on the part ``moved``, which brings the number of the space if all goes well.
+        They rely on the CTE ``moved``, which has the number of the space if all goes well.
         """
         records = [
             Record(each.originator_version, each.topic, each.state[chain.DIGEST_BYTES :])
@@ -146,17 +190,17 @@ class VectorTable:
             records, [each for each in kept if gone.isdisjoint(each.owners)]
         )
         if not seen.vectors and seen.adopted is None:
-            return self._told, [*_ends(entry.before, entry.after)]
+            return self._recorded, [*_ends(entry.before, entry.after)]
         return self._sighted, self._values(space, seen, entry.before, entry.after)
 
-    def _values(self, space: int, seen: Sightings, before: Head, after: Head) -> list[object]:
+    def _values(self, space: int, seen: DetectedVectors, before: Head, after: Head) -> list[object]:
         return [
             *map(list, zip(*map(self._row, seen.vectors), strict=True) if seen.vectors else _NONE),
             *(space, before.version, before.digest),
             *(after.version, after.digest, seen.adopted, before.version, before.digest),
         ]
 
-    def _row(self, each: Sighting) -> tuple[object, ...]:
+    def _row(self, each: DetectedVector) -> tuple[object, ...]:
         if each.packed is None:
             return (each.version, each.slot, each.embedder, None, None, None)
         norm = vectors.squared_norm(vectors.unpack(each.packed))
@@ -164,7 +208,7 @@ class VectorTable:
         return (each.version, each.slot, each.embedder, each.owner, norm, written)
 
     def vacuum(self) -> None:
-        """Let the server reuse the room of deleted vectors.
+        """Let the server reuse the space of deleted vectors.
 
         Raises:
             Lost: The server hung up.
@@ -184,12 +228,12 @@ class VectorTable:
         return Heads(Head(version, digest), table, embedder or "")
 
     def clear(self, space: int) -> None:
-        """Let the table hold nothing of *space*; it is to be brought forward from the beginning."""
+        """Delete all vectors of *space*; the table is to be brought forward from the beginning."""
         self.begin(space)
         self.datastore.rows(self._clear, (space, GENESIS_DIGEST))
 
     def forward(self, space: int, log: Log) -> None:
-        """Bring the table as far as *log* goes, other writers or not.
+        """Bring the table to the end of *log*, with or without concurrent writers.
 
         Raises:
             LogCorrupt: The log cannot be read.
@@ -206,23 +250,23 @@ class VectorTable:
             except psycopg.errors.ForeignKeyViolation:
                 continue  # a payload was erased since it was read
             except psycopg.errors.UniqueViolation:
-                self.clear(space)  # something stands there that should not
+                self.clear(space)  # it holds something that it should not
 
     def _take_up(self, space: int, log: Log, start: Head) -> None:
-        """Take up what comes after *start*, until somebody else does."""
-        for parcels in _stretches(log, start.version):
-            end = _moved_on(start, parcels)
-            seen = self._seen(parcels)
+        """Add what comes after *start*, until another process does."""
+        for transfer_records in _stretches(log, start.version):
+            end = _moved_on(start, transfer_records)
+            seen = self._seen(transfer_records)
             values = [space, *self._values(space, seen, start, end)]
             if not self.datastore.rows(self._forward, values):
                 return
             start = end
 
-    def _seen(self, parcels: Parcels) -> Sightings:
-        payloads = [row for _, rows in parcels for row in rows]
-        return self.recogniser.sightings([record for record, _ in parcels], payloads)
+    def _seen(self, transfer_records: TransferRecords) -> DetectedVectors:
+        payloads = [row for _, rows in transfer_records for row in rows]
+        return self.recogniser.sightings([record for record, _ in transfer_records], payloads)
 
-    # --- looking over ---
+    # --- checking ---
 
     def check(self, space: int, log: Log) -> Checked:
         """Compare every row with the log, as far as the table goes.
@@ -236,21 +280,22 @@ class VectorTable:
             return Checked(version=-1, rows=count, wrong=((-1, -1),) * bool(count))
         numbering, first, rows = Numbering(), 0, 0
         wrong: set[tuple[int, int]] = set()
-        for parcels in _stretches(log, -1, heads.table.version):
-            last = parcels[-1][0].version
+        for transfer_records in _stretches(log, -1, heads.table.version):
+            last = transfer_records[-1][0].version
             expected = {
-                (row.version, row.slot): row for row in numbering.stored(self._seen(parcels))
+                (row.version, row.slot): row
+                for row in numbering.stored(self._seen(transfer_records))
             }
             rows += len(expected)
-            wrong |= self._wrong(expected, self._standing(space, first, last))
+            wrong |= self._wrong(expected, self._existing(space, first, last))
             first = last + 1
-        wrong |= self._standing(space, first, ENDLESS).keys()
+        wrong |= self._existing(space, first, ENDLESS).keys()
         return Checked(
             version=heads.table.version, rows=rows, wrong=tuple(sorted(wrong)[:WRONG_MAX])
         )
 
-    def _standing(self, space: int, first: int, last: int) -> dict[tuple[int, int], Stored | None]:
-        """Return the rows of some versions by place; None stands for what is no vector."""
+    def _existing(self, space: int, first: int, last: int) -> dict[tuple[int, int], Stored | None]:
+        """Return the rows of some versions by position; None for one that holds no vector."""
         found: dict[tuple[int, int], Stored | None] = {}
         for row in self.datastore.rows(self._rows, (space, first, last)):
             version, slot, embedder, number, owner, norm, embedding = row
@@ -267,7 +312,7 @@ class VectorTable:
         expected: dict[tuple[int, int], Stored],
         standing: dict[tuple[int, int], Stored | None],
     ) -> set[tuple[int, int]]:
-        """Return the places where the two differ; what was erased just now may be missing."""
+        """Return the positions where the two differ; what was erased just now may be missing."""
         alike = {
             place
             for place in expected.keys() & standing.keys()
@@ -294,21 +339,21 @@ def _is_of(log: Log, head: Head) -> bool:
     return head == chain.EMPTY or log.digest_at(head.version) == head.digest
 
 
-def _stretches(log: Log, after: int, upto: int | None = None) -> Iterator[Parcels]:
-    parcels: Parcels = []
+def _stretches(log: Log, after: int, upto: int | None = None) -> Iterator[TransferRecords]:
+    transfer_records: TransferRecords = []
     size = 0
-    for parcel in log.read(after, upto):
-        parcels.append(parcel)
-        size += sum(len(row.data) for row in parcel[1])
-        if size >= STRETCH_BYTES or len(parcels) >= STRETCH_RECORDS:
-            yield parcels
-            parcels, size = [], 0
-    if parcels:
-        yield parcels
+    for transfer_record in log.read(after, upto):
+        transfer_records.append(transfer_record)
+        size += sum(len(row.data) for row in transfer_record[1])
+        if size >= STRETCH_BYTES or len(transfer_records) >= STRETCH_RECORDS:
+            yield transfer_records
+            transfer_records, size = [], 0
+    if transfer_records:
+        yield transfer_records
 
 
-def _moved_on(head: Head, parcels: Sequence[tuple[Record, object]]) -> Head:
+def _moved_on(head: Head, transfer_records: Sequence[tuple[Record, object]]) -> Head:
     digest = head.digest
-    for record, _ in parcels:
+    for record, _ in transfer_records:
         digest = chain.digest(digest, record.version, record.topic, record.body)
-    return Head(parcels[-1][0].version, digest)
+    return Head(transfer_records[-1][0].version, digest)

@@ -1,4 +1,4 @@
-"""Vectors of a store, as whoever asks has them: found on the server, and vouched for by the log."""
+"""Vectors of a store: found on the server, and verified by the log."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import LiteralString
 
-from mnemic.adapters.stores.chain import DIGEST_BYTES
-from mnemic.adapters.stores.postgres.vectors.far import FarVectors
+from mnemic.adapters.stores.logs.chain import DIGEST_BYTES
+from mnemic.adapters.stores.postgres.vectors.far import RemoteVectors
 from mnemic.adapters.stores.postgres.vectors.search import ENDLESS, Near, Search, Where
 from mnemic.adapters.stores.postgres.vectors.table import REBUILD, Checked, VectorTable
-from mnemic.kernel import vectors
 from mnemic.kernel.errors import LogCorrupt, PointOutOfRange, Unavailable, VectorRefused
 from mnemic.kernel.events import EmbedderIdentity
+from mnemic.kernel.model import vectors
+from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.ports import Log, PayloadRow, Record
-from mnemic.kernel.vectors import Vector
 
 _PAYLOADS: LiteralString = """SELECT
     e.topic, e.state, p.version, p.slot, p.id, p.key, p.owner, p.data
@@ -23,16 +23,16 @@ _PAYLOADS: LiteralString = """SELECT
     JOIN {schema}.stored_events e
         ON e.originator_id = %b AND e.originator_version = place.version"""
 _ATTEMPTS = 10
-"""How often it is looked again, if something is erased just then."""
+"""How often a search is repeated if something is erased during it."""
 
 
 class Vectors:
     """The vectors of every space of a PostgreSQL store.
 
     Args:
-        table: Where they stand.
-        log_of: Gives number and log of a space that exists.
-        named: Turns what the server says into our errors.
+        table: Their table.
+        log_of: Returns number and log of a space that exists.
+        named: Converts errors of the server to ours.
         read_only: Never write.
     """
 
@@ -54,7 +54,7 @@ class Vectors:
 
     @property
     def is_searched_there(self) -> bool:
-        """Whether the server multiplies, with pgvector; if not, it is done here."""
+        """Whether the server computes products, with pgvector; if not, they are computed here."""
         return self.table.form.is_searched_there
 
     def nearest(
@@ -71,7 +71,7 @@ class Vectors:
         """Return the *k* vectors nearest to *query*, best first, equals in the order of block ids.
 
         Blocks that were archived since are among them, and former vectors of a block; only what was
-        erased is not. Every cosine is that of the payload, whose bytes the log vouches for.
+        erased is not. Every cosine is that of the payload, whose bytes the log authenticates.
 
         Args:
             space: Its name.
@@ -79,13 +79,13 @@ class Vectors:
             k: How many at most, >= 1.
             upto: The last version that counts; None: all there are.
             embedder: Id of the embedder whose vectors count; None: the one in force now.
-            below: Numbers from this one on do not count; all do unless given.
+            below: Numbers from this one on are excluded; none are unless given.
             among: Numbers of those that count; None: all.
 
         Raises:
             PointOutOfRange: There is no such space, or it has no version *upto* yet.
             VectorRefused: The query is of another size.
-            LogCorrupt: What stands in the table is not what the log vouches for.
+            LogCorrupt: The table does not match the log.
             Unavailable: The table is behind, and the store is open to read only.
         """
         if k < 1:
@@ -119,7 +119,7 @@ class Vectors:
             self._reach(space, number, log, None)
 
     def rebuild(self, space: str) -> None:
-        """Make the table anew from the log.
+        """Rebuild the table from the log.
 
         Raises:
             LogCorrupt: The log cannot be read.
@@ -159,14 +159,14 @@ class Vectors:
             )
 
     def count(self, space: str, embedder: EmbedderIdentity, *, below: int) -> int:
-        """Return how many vectors of one embedder stand there, of the first *below* of the log."""
+        """Return how many vectors of one embedder exist, of the first *below* of the log."""
         number, _ = self._log_of(space)
         with self._named():
             return self.search.count(Where(space=number, embedder=embedder.id, below=below))
 
     def far(
         self, space: str, embedder: EmbedderIdentity, *, folded: Callable[[], int]
-    ) -> FarVectors:
+    ) -> RemoteVectors:
         """Return the vectors of one embedder, for an index that holds none itself.
 
         Args:
@@ -174,7 +174,7 @@ class Vectors:
             embedder: Whose vectors.
             folded: Returns the version up to which that index has them.
         """
-        return FarVectors(
+        return RemoteVectors(
             self.table,
             embedder,
             place=lambda: self._log_of(space),
@@ -186,7 +186,7 @@ class Vectors:
     # --- how far ---
 
     def _reach(self, space: str, number: int, log: Log, upto: int | None) -> tuple[int, str]:
-        """Return the version up to which is searched and the embedder in force now."""
+        """Return the last version to search and the embedder in force now."""
         heads = self.table.heads(number)
         if upto is not None and not -1 <= upto <= heads.log.version:
             raise PointOutOfRange(
@@ -205,13 +205,13 @@ class Vectors:
             raise Unavailable(
                 f"the table of vectors of {space!r} goes to version {reached}, its log to "
                 f"{version}, and the store is open to read only",
-                recovery="Let somebody who may write bring it forward: vectors.reach().",
+                recovery="Bring it forward from a store that may write: vectors.reach().",
                 space=space,
                 version=reached,
             )
 
     def _require_size(self, where: Where, query: Vector) -> None:
-        """Refuse a question of another size than what stands there."""
+        """Refuse a query vector of another size than those in the table."""
         key = (where.space, where.embedder)
         size = self._sizes.get(key) or self.search.dimension(where)
         if size is None:
@@ -224,13 +224,13 @@ class Vectors:
                 shape=query.shape,
             )
 
-    # --- vouching ---
+    # --- verification ---
 
     def _are_vouched_for(self, where: Where, query: Vector, found: Sequence[Near]) -> bool:
-        """Return whether all that was found stands in the log like this; False: look again.
+        """Return whether the log has everything that was found; False: search again.
 
         Raises:
-            LogCorrupt: Something stands in the table otherwise.
+            LogCorrupt: The table holds something else than the log.
         """
         places = [[each.version for each in found], [each.slot for each in found]]
         values = (*places, where.space, str(where.space))

@@ -1,0 +1,164 @@
+"""The files of checkpoints: named, written atomically, and destroyed.
+
+``<space>-<mark>-v<version>.checkpoint``, the space's name made safe, and a mark of the name and of
+the log's first event, so that spaces and stores can share a folder. An unfinished file is called
+``….checkpoint.<token>.tmp`` and locked; one without a lock was left by a dead process.
+
+No file is kept open or mapped between calls: others may overwrite it, and on Windows no open file
+can be removed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from filelock import lock_descriptor, unlock_descriptor
+
+from mnemic.adapters.system.folders import (
+    BINARY,
+    PRIVATE,
+    draft,
+    make,
+    own_name,
+    sync,
+)
+
+ENDING = ".checkpoint"
+UNFINISHED = ".tmp"
+ZEROS = bytes(2**16)
+
+_VERSION = re.compile(r"-v([0-9]+)\.checkpoint")
+_THE_FILE_ITSELF = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | BINARY
+
+
+class Abandoned(Exception):
+    """A checkpoint was not finished because it is not wanted any more. Internal to the adapter."""
+
+
+class Folder:
+    """The checkpoints of one space, in a folder that others may share.
+
+    Args:
+        path: Made with the first checkpoint.
+        space: The space's name.
+        genesis: Chain digest of the log's first event.
+    """
+
+    def __init__(self, path: Path, *, space: str, genesis: bytes) -> None:
+        self.path = path
+        self._prefix = f"{own_name(space, genesis)}-v"
+
+    # --- what is there ------------------------------------------------------------------------
+
+    def place(self, version: int) -> Path:
+        """Return the path of the checkpoint at *version*."""
+        return self.path / f"{self._prefix}{version:012d}{ENDING}"
+
+    def files(self) -> list[Path]:
+        """Return the checkpoints of this space, newest first."""
+        own = [file for file in self.all() if self.owns(file)]
+        return sorted(own, key=version_of, reverse=True)
+
+    def owns(self, file: Path) -> bool:
+        """Return whether a file is named as a checkpoint of this space."""
+        return file.name.startswith(self._prefix)
+
+    def all(self) -> list[Path]:
+        """Return every checkpoint in the folder; none if the folder cannot be read."""
+        return sorted(file for file in self._entries() if version_of(file) >= 0)
+
+    def unfinished(self) -> list[Path]:
+        """Return the unfinished files of this space, of any process."""
+        return [
+            file for file in self._entries() if self.owns(file) and file.name.endswith(UNFINISHED)
+        ]
+
+    def orphans(self) -> list[Path]:
+        """Return the unfinished files of dead processes, of any space."""
+        return [
+            file
+            for file in self._entries()
+            if file.name.endswith(UNFINISHED) and ENDING in file.name and not _is_locked(file)
+        ]
+
+    def _entries(self) -> list[Path]:
+        try:
+            return list(self.path.iterdir())
+        except OSError:
+            return []
+
+    # --- writing ------------------------------------------------------------------------------
+
+    def write(
+        self, version: int, pieces: Iterable[memoryview | bytes], *, mode: int = PRIVATE
+    ) -> Path:
+        """Write the checkpoint at *version* atomically.
+
+        Args:
+            version: Its name.
+            pieces: Its bytes.
+            mode: Who may read and write it.
+
+        Raises:
+            OSError: The disk is full, the folder cannot be written, ...
+            Abandoned: The producer of the pieces raised it, or the file was removed meanwhile.
+        """
+        make(self.path, mode)
+        place = self.place(version)
+        unfinished = place.with_name(f"{place.name}.{secrets.token_hex(4)}{UNFINISHED}")
+        try:
+            draft(unfinished, pieces, mode)
+            try:
+                unfinished.replace(place)
+            except FileNotFoundError as error:
+                raise Abandoned from error
+        except BaseException:
+            destroy(unfinished)
+            raise
+        sync(self.path)
+        return place
+
+
+def version_of(file: Path) -> int:
+    """Return the version in the name of a checkpoint; -1 if it is not named like one."""
+    found = _VERSION.search(file.name)
+    return int(found[1]) if found and file.name.endswith(found[0]) else -1
+
+
+def remove(file: Path) -> bool:
+    """Remove a file; return whether it is gone."""
+    with suppress(OSError):
+        file.unlink(missing_ok=True)
+    return not file.exists()
+
+
+def destroy(file: Path) -> bool:
+    """Overwrite a file with zeros and remove it; return whether it is gone.
+
+    Of a link of that name only the link is removed: what it points to was never written here.
+    """
+    with suppress(OSError), os.fdopen(os.open(file, _THE_FILE_ITSELF), "r+b", 0) as stored:
+        left = os.fstat(stored.fileno()).st_size
+        while left > 0:
+            left -= stored.write(ZEROS[:left])
+        os.fsync(stored.fileno())
+    return remove(file)
+
+
+def _is_locked(file: Path) -> bool:
+    """Return whether a file is being written; True if that cannot be found out."""
+    try:
+        with file.open("r+b") as draft:
+            if lock_descriptor(draft.fileno(), blocking=False):
+                unlock_descriptor(draft.fileno())
+                return False
+    except FileNotFoundError:
+        return False
+    except OSError:
+        pass
+    return True

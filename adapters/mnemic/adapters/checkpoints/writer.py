@@ -1,0 +1,392 @@
+"""When a checkpoint is written, loaded, swept and destroyed.
+
+Rules of this module:
+
+1. The log is authoritative. A checkpoint is loaded only if it is whole, of this fold and this log,
+   and the log's own digest at its version is the one it names.
+2. No operation fails because of a checkpoint, except those about checkpoints. What went wrong is
+   reported by ``status()``: the last ``trouble``, and files with erased text while they exist.
+3. The state is read under the space's state lock; files are written without any lock of the space,
+   by one thread at most. That thread needs the state lock before its file and after it, never in
+   between, so the holder of the state lock may wait for the file.
+4. An erasure destroys every file that could hold the text, finished or not. A process that finishes
+   one then checks whether text was erased meanwhile: either it sees the erasure, or the eraser sees
+   the file.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as release_of
+from pathlib import Path
+from threading import RLock
+
+from mnemic.adapters.checkpoints import layout
+from mnemic.adapters.checkpoints.directory import CheckpointDirectory
+from mnemic.adapters.checkpoints.files import (
+    Abandoned,
+    Folder,
+    destroy,
+    remove,
+    version_of,
+)
+from mnemic.adapters.checkpoints.inspection import looked_at, misfit, seems_valid, vault_of
+from mnemic.adapters.checkpoints.layout import FormatUnknown, Origin, Torn
+from mnemic.adapters.system.folders import NO_ROOM
+from mnemic.kernel.errors import CheckpointsOff, LogCorrupt, StoreFailed, StoreFull
+from mnemic.kernel.ports import Log, Store
+from mnemic.kernel.results import Checkpoint
+from mnemic.projections.state.checkpoint import freeze, thaw
+from mnemic.projections.state.state import FOLD_VERSION, RemoteRowsOf, State
+
+TAIL_MIN = 5_000
+"""Below it, replaying is too quick to be worth a file: about 50 ms."""
+TAIL_SHARE = 20
+"""A checkpoint is due when a log has grown by a twentieth: opening replays at most 5 %."""
+KEPT = 2
+"""Valid checkpoints that are kept: the newest, and one in case that it is damaged."""
+ERASURES = ("block-erased.", "space-erased.")
+"""Prefixes of the topics of erasures, in all versions."""
+
+
+class CheckpointWriter:
+    """The checkpoints of one open space.
+
+    Args:
+        log: Of the space.
+        checkpoint_directory: Their folder.
+        state_lock: Held while the state changes.
+        state: Returns the current state.
+        remote_rows_of: Returns where its vectors are; None: they are in it, and in a checkpoint.
+        is_as_applied: Returns whether the log is still the one that the state was replayed from;
+            None: it cannot be another.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        checkpoint_directory: CheckpointDirectory,
+        *,
+        state_lock: RLock,
+        state: Callable[[], State],
+        remote_rows_of: RemoteRowsOf | None = None,
+        is_as_applied: Callable[[], bool] | None = None,
+    ) -> None:
+        self._log = log
+        self._checkpoint_directory = checkpoint_directory
+        self._state_lock = state_lock
+        self._state = state
+        self._remote_rows_of = remote_rows_of
+        self._is_as_applied = is_as_applied
+        self._found: Folder | None = None
+        self._kept = 0
+        """Size of the state at the last attempt to write a checkpoint."""
+        self._dropped = 0
+        """How often files were dropped: writes begun before are not wanted any more."""
+        self._filing = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self.restored: int | None = None
+        """The version of the checkpoint that the space was opened from."""
+        self.trouble: str | None = None
+        """What went wrong last, in a sentence."""
+        self._foreign: set[Path] = set()
+        """Valid files that cannot be used here: their vectors are kept elsewhere."""
+        self._undead: set[Path] = set()
+        """Files that hold erased text and could not be removed."""
+
+    # --- opening ------------------------------------------------------------------------------
+
+    def newest(self) -> State | None:
+        """Return the state in the newest checkpoint that fits the log; it may lag behind."""
+        folder = self._folder()
+        if folder is None or not self._checkpoint_directory.reads:
+            return None
+        for file in folder.files():
+            try:
+                manifest = layout.described(file, vault_of(self._log))
+                if misfit(file, manifest, self._log) is None:
+                    parts = layout.loaded(file, vault_of(self._log))[1]
+                    state = thaw(parts, self._remote_rows_of)
+                    self._kept, self.restored = _size(state), state.version
+                    return state
+            except (Torn, FormatUnknown, OSError):
+                continue
+            except (KeyError, ValueError, TypeError, IndexError) as error:
+                self._foreign.add(file)
+                self.trouble = f"checkpoint {file.name} cannot be taken up here: {error!r}"
+        return None
+
+    def passed_over(self, error: Exception | None = None) -> None:
+        """Record that the log could not be replayed from the newest checkpoint after all.
+
+        Args:
+            error: Why, if it should have been possible.
+        """
+        self._kept, self.restored = 0, None
+        if error is not None:
+            self.trouble = f"the log could not be folded on from a checkpoint: {error!r}"
+
+    def settle(self) -> None:
+        """Remove, once the space is open, files that must not stay or have no owner."""
+        folder = self._folder()
+        if folder is None or not self._checkpoint_directory.destroys:
+            return
+        erased = _last_erasure(self._state())
+        self._destroy([file for file in folder.files() if version_of(file) < erased])
+        self._destroy(folder.orphans())
+        if self._checkpoint_directory.is_own:
+            self._destroy(_unclaimed(folder, self._checkpoint_directory.store))
+
+    # --- writing ------------------------------------------------------------------------------
+
+    def consider(self) -> None:
+        """Write a checkpoint in the background if one is due. Costs nothing if none is."""
+        if self._is_due() and (self._thread is None or not self._thread.is_alive()):
+            self._thread = threading.Thread(target=self._try, name="mnemic-checkpoint")
+            self._thread.start()
+
+    def close(self) -> None:
+        """Wait for the write in progress, and write once more if that is due."""
+        if self._thread is not None:
+            self._thread.join()
+        if self._is_due():
+            self._try()
+
+    def write(self) -> Path | None:
+        """Write a checkpoint of the current state, unless a usable one exists.
+
+        Returns:
+            None if it was dropped at once, since words were erased meanwhile.
+
+        Raises:
+            CheckpointsOff: There is no place for one.
+            StoreFull, StoreFailed: It cannot be written.
+            LogCorrupt: The log does not say where it ends.
+        """
+        folder = self._needed()
+        with self._state_lock:
+            place = folder.place(self._state().version)
+            if place not in self._foreign and self.look(place).state == "valid":
+                return place
+        try:
+            file = self._write(folder)
+        except Abandoned:
+            return None
+        except OSError as error:
+            kind = StoreFull if error.errno in NO_ROOM else StoreFailed
+            raise kind(f"{place} cannot be written: {error}", path=str(place)) from error
+        self.trouble = None
+        return file if file.exists() else None
+
+    def _is_due(self) -> bool:
+        if not self._checkpoint_directory.writes:
+            return False
+        size = _size(self._state())
+        return size - self._kept >= max(TAIL_MIN, size // TAIL_SHARE)
+
+    def _try(self) -> None:
+        folder = self._folder()
+        try:
+            if folder is not None:
+                self._write(folder)
+                self.trouble = None
+        except Abandoned:
+            pass
+        except Exception as error:  # noqa: BLE001 - a checkpoint is never worth more than the work
+            self.trouble = f"no checkpoint could be written: {error}"
+
+    def _write(self, folder: Folder) -> Path:
+        """Write a checkpoint of the state as it is now.
+
+        Raises:
+            OSError: It cannot be written.
+            Abandoned: It was dropped before it was finished.
+            LogCorrupt: The log does not say where it ends.
+        """
+        with self._state_lock:
+            state, wanted = self._state(), self._dropped
+            self._kept = _size(state)  # also if it fails: the next try is for the next twentieth
+            origin, parts = self._origin(state), freeze(state)
+
+        def pieces() -> Iterator[memoryview | bytes]:
+            vault, whole = vault_of(self._log), layout.pieces(origin, parts)
+            for piece in whole if vault is None else vault.locked(whole):
+                if self._dropped != wanted:
+                    raise Abandoned
+                yield piece
+
+        with self._filing:
+            file = folder.write(origin.version, pieces(), mode=self._checkpoint_directory.mode)
+        with self._state_lock:
+            stays = False  # nor does it stay if the log cannot tell whether it may
+            try:
+                stays = not self._erased_since(origin.version)
+            finally:
+                if not stays:
+                    self._destroy([file])
+            if stays:
+                self._foreign.discard(file)
+                self._sweep(folder)
+        return file
+
+    def _origin(self, state: State) -> Origin:
+        """Return the origin of a checkpoint of *state*.
+
+        Raises:
+            LogCorrupt: The log has no such version any more.
+            Abandoned: The state was replayed from an earlier epoch of the log.
+        """
+        version = state.version
+        head = self._log.head()
+        digest = head.digest if head.version == version else self._log.digest_at(version)
+        genesis = self._log.digest_at(0)
+        if self._is_as_applied is not None and not self._is_as_applied():  # nor is that digest its
+            raise Abandoned
+        if digest is None or genesis is None:
+            raise LogCorrupt(f"no record can be read at version {version}", version=version)
+        return Origin(
+            space=self._log.name,
+            genesis=genesis.hex(),
+            version=version,
+            digest=digest.hex(),
+            active_us=int(state.timeline.active_us.values[version]),
+            fold=FOLD_VERSION,
+            release=_release(),
+        )
+
+    def _sweep(self, folder: Folder) -> None:
+        """Keep the newest valid checkpoints, and remove the others."""
+        kept, erased = 0, _last_erasure(self._state())
+        for file in folder.files():
+            if kept < KEPT and seems_valid(file, self._log, erased=erased):
+                kept += 1
+            else:
+                remove(file)
+
+    # --- removal -------------------------------------------------------------------------------
+
+    def erased(self) -> None:
+        """Destroy everything of this space: text has been erased. The state lock is held."""
+        if self._checkpoint_directory.destroys:
+            self._clear(self._destroy)
+            self._kept = 0
+
+    def drop(self) -> int:
+        """Remove every checkpoint of this space, and return how many there were.
+
+        Raises:
+            CheckpointsOff: There is no place for any.
+            StoreFailed: One cannot be removed.
+        """
+        folder = self._needed()
+        with self._state_lock:
+            files = self._clear(lambda files: [remove(file) for file in files])
+            self._kept = _size(self._state())  # or closing would write it again
+        left = [file.name for file in files if file.exists()]  # others may have written new ones
+        if left:
+            raise StoreFailed(
+                f"{', '.join(left)} could not be removed",
+                recovery=f"Remove it by hand from {folder.path}.",
+                path=str(folder.path),
+            )
+        return len(files)
+
+    def _clear(self, away: Callable[[list[Path]], object]) -> list[Path]:
+        self._dropped += 1
+        folder = self._folder()
+        if folder is None:
+            return []
+        with self._filing:  # a write in progress notices within a mebibyte
+            files = folder.files()
+            away([*files, *folder.unfinished()])
+        return files
+
+    def _destroy(self, files: Iterable[Path]) -> None:
+        self._undead.update(file for file in files if not destroy(file))
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """The names of files that may hold erased text, since they could not be removed."""
+        undead = tuple(self._undead)  # copied: another session handle may erase just now
+        return tuple(sorted(file.name for file in undead if file.exists()))
+
+    @property
+    def alerts(self) -> tuple[str, ...]:
+        """What a host should know, in sentences."""
+        found = () if self.trouble is None else (self.trouble,)
+        if not self.left:
+            return found
+        names = ", ".join(self.left)
+        return *found, f"{names} could not be removed and may hold erased words: remove it by hand"
+
+    # --- inspection ----------------------------------------------------------------------------
+
+    def listing(self) -> tuple[Checkpoint, ...]:
+        """Return every checkpoint of this space, newest first, each read to the last byte."""
+        with self._state_lock:
+            folder = self._folder()
+            if folder is None:
+                return ()
+            return tuple(self.look(file) for file in folder.files())
+
+    def look(self, file: Path) -> Checkpoint:
+        """Return a description of one file."""
+        with self._state_lock:
+            return looked_at(file, self._log, erased=_last_erasure(self._state()))
+
+    def _erased_since(self, version: int) -> bool:
+        """Return whether the log has an erasure after *version*."""
+        if self._log.head().version == version:
+            return False
+        return any(record.topic.startswith(ERASURES) for record, _ in self._log.read(version))
+
+    def _needed(self) -> Folder:
+        folder = self._folder()
+        if folder is None or not self._checkpoint_directory.writes:
+            raise CheckpointsOff(f"space {self._log.name!r} has no place for checkpoints")
+        return folder
+
+    def _folder(self) -> Folder | None:
+        """Return the folder; None while the log has no first event."""
+        if self._found is None:
+            genesis = self._log.digest_at(0)
+            if genesis is not None:
+                self._found = Folder(
+                    self._checkpoint_directory.path, space=self._log.name, genesis=genesis
+                )
+        return self._found
+
+
+def _unclaimed(folder: Folder, store: Store) -> list[Path]:
+    """Return the checkpoints of spaces that the store does not have (any more)."""
+    files = [file for file in folder.all() if not folder.owns(file)]
+    spaces: list[Folder] = []
+    for name in store.spaces() if files else ():
+        genesis = store.log(name, create=False).digest_at(0)
+        if genesis is not None:
+            spaces.append(Folder(folder.path, space=name, genesis=genesis))
+    return [file for file in files if not any(space.owns(file) for space in spaces)]
+
+
+def _size(state: State) -> int:
+    """Return the cost of replaying a state: events, and the vectors and edges they bring."""
+    size = state.version + 1 + state.graph.rows.count
+    for index in state.indexes.values():
+        size += index.rows
+    return size
+
+
+def _last_erasure(state: State) -> int:
+    """Return the version of the last erasure; -1 if there was none."""
+    timeline = state.timeline
+    whole = -1 if timeline.space_erased is None else timeline.space_erased
+    return max([whole, *timeline.erased_blocks.values()])
+
+
+def _release() -> str:
+    try:
+        return release_of("mnemic")
+    except PackageNotFoundError:
+        return "unknown"

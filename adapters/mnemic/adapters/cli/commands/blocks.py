@@ -1,0 +1,288 @@
+"""Commands that write: learn, one or many, revise, rezone, forget, erase, outcome."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
+
+from mnemic.adapters.cli.invocation.conditions import metadata as objects
+from mnemic.adapters.cli.invocation.conditions import scope as named
+from mnemic.adapters.cli.invocation.context import STANDARD_INPUT, Flag, Run
+from mnemic.adapters.cli.invocation.failures import Exit
+from mnemic.adapters.cli.invocation.json_lines import Line, lines
+from mnemic.adapters.short_ids import full_id
+from mnemic.adapters.stores.addresses import told
+
+if TYPE_CHECKING:
+    from mnemic.kernel.results import Refusal
+
+SOURCE = "cli"
+"""The default source of what is learned here."""
+
+
+def learn(
+    text: str,
+    /,
+    *,
+    tag: tuple[str, ...] = (),
+    category: str = "knowledge",
+    author: str | None = None,
+    thread: str | None = None,
+    source: str = SOURCE,
+    zone: str | None = None,
+    confidence: float = 0.8,
+    created_at: str | None = None,
+    expires_at: str | None = None,
+    metadata: tuple[str, ...] = (),
+    scope: tuple[str, ...] = (),
+    role: str | None = None,
+    command_id: str | None = None,
+    run: Run,
+) -> int:
+    """Put one text into the inbox; the next recall finds it.
+
+    Args:
+        text: What to remember; - reads standard input.
+        tag: A tag; repeat for more. self/… tags also decide how fast it fades.
+        category: Its category.
+        author: Its author.
+        thread: The conversation or document that it belongs to.
+        source: Where it came from; decides its trust zone.
+        zone: Trust zone, if not the one of the source.
+        confidence: How certain it is, 0 to 1.
+        created_at: When it was said, ISO 8601 (UTC if it names no zone); now if not given.
+        expires_at: When it expires; from then on it is no longer recalled.
+        metadata: key=value; repeat for more.
+        scope: Whom it belongs to: user=NAME, agent=NAME or run=NAME; repeat for more.
+        role: Which side of a conversation it comes from: user, assistant, tool or system.
+        command_id: An idempotency key: a command repeated with the same key is done once.
+        run: The invocation.
+    """
+    with run.memory(making=True) as memory:
+        run.show(
+            memory.learn(
+                _text_of(text),
+                tags=tag,
+                category=category,
+                author=author,
+                thread=thread,
+                source=source,
+                zone=zone,
+                confidence=confidence,
+                created_at=created_at,
+                expires_at=expires_at,
+                metadata=objects(metadata),
+                scope=named(scope),
+                role=role,
+                command_id=command_id,
+            )
+        )
+    return Exit.OK
+
+
+def _text_of(text: str) -> str:
+    return sys.stdin.read() if text == STANDARD_INPUT else text
+
+
+def learn_many(path: Path, /, *, command_id: str | None = None, run: Run) -> int:
+    """Put many texts into the inbox in one transaction: JSON lines.
+
+    A line is an object with content and, optionally, tags, category, source, author, thread,
+    confidence, created_at, zone, metadata and expires_at, as for learn; or a text in quotes. Lines
+    that cannot be learned are reported, the others are learned, and the exit code is 1. For files
+    of other kinds, or of more than 10,000 lines, see `mnemic ingest`.
+
+    Args:
+        path: The file; - is standard input.
+        command_id: An idempotency key: a command repeated with the same key is done once.
+        run: The invocation.
+    """
+    read = lines(path)
+    lessons, refused = _lessons(read)
+    with run.memory(making=True) as memory:
+        result = memory.learn_many(list(lessons.values()), command_id=command_id)
+    positions = list(lessons)
+    for refusal in result.refused:
+        place = positions[refusal.position]
+        refused[place] = evolve(refusal, position=place)
+    result = evolve(result, refused=tuple(refused[place] for place in sorted(refused)))
+    run.show(result)
+    if not run.as_json:
+        for refusal in result.refused:
+            run.warn(f"line {read[refusal.position].number}: {refusal.code}: {refusal.detail}")
+    return Exit.REFUSED if result.refused else Exit.OK
+
+
+def _lessons(read: Sequence[Line]) -> tuple[dict[int, Any], dict[int, Refusal]]:
+    """Return the parsed lines by position, and refusals of lines that are not JSON."""
+    from mnemic.kernel.results import Refusal
+
+    lessons: dict[int, Any] = {}
+    refused: dict[int, Refusal] = {}
+    for place, line in enumerate(read):
+        try:
+            lessons[place] = {"source": SOURCE, **_lesson(line.parsed())}
+        except ValueError as error:
+            refused[place] = Refusal(
+                position=place,
+                code="field-refused",
+                detail=f"not a lesson: {error}",
+                recovery="Write an object with content, or a text in quotes.",
+            )
+    return lessons, refused
+
+
+def _lesson(given: Any) -> dict[str, Any]:
+    """Return a parsed line as the arguments of ``learn``.
+
+    Raises:
+        ValueError: The line is neither an object nor a text.
+    """
+    match given:
+        case str():
+            return {"content": given}
+        case dict():
+            return given
+        case _:
+            raise ValueError(f"{given!r:.40} is neither an object nor a text")
+
+
+def revise(
+    block_id: str,
+    text: str,
+    /,
+    *,
+    reason: str | None = None,
+    command_id: str | None = None,
+    run: Run,
+) -> int:
+    """Replace the text of a block; tags, evidence and edges are kept.
+
+    Args:
+        block_id: The block; the first 8 characters of its id are enough.
+        text: The new text; - reads standard input.
+        reason: The reason, for the log.
+        command_id: An idempotency key: a command repeated with the same key is done once.
+        run: The invocation.
+    """
+    with run.memory() as memory:
+        block = full_id(memory, block_id)
+        run.show(memory.revise(block, _text_of(text), reason, command_id=command_id))
+    return Exit.OK
+
+
+def rezone(
+    block_id: str,
+    zone: str,
+    /,
+    *,
+    reason: str | None = None,
+    command_id: str | None = None,
+    run: Run,
+) -> int:
+    """Move a block to another trust zone.
+
+    Args:
+        block_id: The block; the first 8 characters of its id are enough.
+        zone: The new zone; `mnemic policy` lists the trust of each.
+        reason: The reason, for the log.
+        command_id: An idempotency key: a command repeated with the same key is done once.
+        run: The invocation.
+    """
+    with run.memory() as memory:
+        block = full_id(memory, block_id)
+        run.show(memory.rezone(block, zone, reason, command_id=command_id))
+    return Exit.OK
+
+
+def forget(
+    block_id: str, /, *, reason: str | None = None, command_id: str | None = None, run: Run
+) -> int:
+    """Archive a block: it is no longer recalled, but stays in the past.
+
+    Args:
+        block_id: The block.
+        reason: The reason, for the log.
+        command_id: An idempotency key: a command repeated with the same key is done once.
+        run: The invocation.
+    """
+    with run.memory() as memory:
+        run.show(memory.forget(full_id(memory, block_id), reason, command_id=command_id))
+    return Exit.OK
+
+
+def erase(block_id: str, /, *, command_id: str | None = None, run: Run) -> int:
+    """Destroy a block's text for good, in the past too. The log and its chain are kept.
+
+    Args:
+        block_id: The block.
+        command_id: An idempotency key: a command repeated with the same key is done once.
+        run: The invocation.
+    """
+    with run.memory() as memory:
+        run.show(memory.erase(full_id(memory, block_id), command_id=command_id))
+    return Exit.OK
+
+
+def erase_space(*, yes: Flag = False, command_id: str | None = None, run: Run) -> int:
+    """Destroy all texts of the space for good, in the past too; nothing can be learned after.
+
+    The log and its chain are kept, and can be verified. You are asked to type the space's name.
+
+    Args:
+        yes: Do not ask for confirmation.
+        command_id: An idempotency key: a command repeated with the same key is done once.
+        run: The invocation.
+    """
+    with run.memory() as memory:
+        if not yes:
+            run.confirm(
+                f"This destroys all texts of space {run.space!r} in {told(run.path)} for good. "
+                "Nothing can be learned in it afterwards.",
+                word=run.space,
+            )
+        run.show(memory.erase_space(command_id=command_id))
+    return Exit.OK
+
+
+def outcome(
+    *block_ids: str,
+    signal: float,
+    decision: str | None = None,
+    composition: str | None = None,
+    weight: float = 1.0,
+    source: str = "cli",
+    command_id: str | None = None,
+    run: Run,
+) -> int:
+    """Score how useful blocks were, or all that one recall returned or one composition used.
+
+    Args:
+        block_ids: The blocks.
+        signal: 0 useless to 1 decisive.
+        decision: A recorded recall, like d45, instead of blocks.
+        composition: A composition, like c45, instead of blocks.
+        weight: The weight of this score, above 0.
+        source: The source of the score.
+        command_id: An idempotency key: a command repeated with the same key is done once.
+        run: The invocation.
+    """
+    with run.memory() as memory:
+        result = memory.outcome(
+            [full_id(memory, block_id) for block_id in block_ids],
+            signal,
+            decision_id=decision,
+            composition_id=composition,
+            weight=weight,
+            source=source,
+            command_id=command_id,
+        )
+    run.show(result)
+    if not run.as_json:
+        for refusal in result.refused:
+            run.warn(f"{refusal.id}: {refusal.summary}")
+    return Exit.REFUSED if result.refused else Exit.OK

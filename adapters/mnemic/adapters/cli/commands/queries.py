@@ -1,0 +1,270 @@
+"""Commands that query: recall, reference, status, blocks, block, edges, log, history, guide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from mnemic.adapters.cli.invocation.conditions import conditions
+from mnemic.adapters.cli.invocation.conditions import scope as named
+from mnemic.adapters.cli.invocation.context import Flag, Invocation, Run
+from mnemic.adapters.cli.invocation.failures import Exit
+from mnemic.adapters.short_ids import full_id
+from mnemic.kernel.errors import FieldRefused
+from mnemic.kernel.model.identity import BlockId
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from mnemic.kernel.results import LogEntry, RecallResult
+
+
+def recall(
+    query: str | None = None,
+    /,
+    *,
+    frame: str | None = None,
+    top_k: int | None = None,
+    budget: int | None = None,
+    where: tuple[str, ...] = (),
+    scope: tuple[str, ...] = (),
+    asked_by: str | None = None,
+    min_probability: float | None = None,
+    suggest: Flag = False,
+    record: bool = True,
+    explore: float = 0.0,
+    explain: Flag = False,
+    command_id: str | None = None,
+    run: Run,
+) -> int:
+    """Find what is relevant to a question; the answer is recorded as a decision.
+
+    The inbox is consolidated first.
+
+    Args:
+        query: The question; without it blocks are ranked by everything but relevance.
+        frame: Which signals count: answer, attention, self, task, short_term or world; the
+            policy's default frame if not given.
+        top_k: Maximum number of blocks; 5, or as many as the frame guarantees, if not given.
+        budget: Maximum number of tokens of the prompt-ready text; the frame's if not given.
+        where: key=value; repeat for more. Keys: tags, category, author, thread, since, until,
+            metadata.KEY.
+        scope: Only blocks of user=NAME, agent=NAME or run=NAME; repeat for more.
+        asked_by: Who asks, by name or role: "where do I live?" means what they said; the user of
+            the scope if not given.
+        min_probability: Leave out blocks that bear on the question with a smaller probability; 0 to
+            1, the frame's floor if not given.
+        suggest: Name up to three pairs that are worth connecting.
+        record: Whether the decision is recorded and counts as a retrieval.
+        explore: The probability that the last place goes to one of the next-ranked blocks, so that
+            backtests can measure what was missed; 0 to 1.
+        explain: Show what each signal adds to each score, and what was left out.
+        command_id: An idempotency key: a command repeated with the same key is done once.
+        run: The invocation.
+    """
+    with run.memory() as memory:
+        result = memory.recall(
+            query,
+            frame=frame,
+            top_k=top_k,
+            token_budget=budget,
+            where=conditions(where),
+            scope=named(scope),
+            asked_by=asked_by,
+            min_probability=min_probability,
+            suggest=suggest,
+            record=record,
+            explore=explore,
+            command_id=command_id,
+        )
+    show_recall(run, result, explain=explain)
+    return Exit.OK
+
+
+def reference(
+    query: str, /, *, depth: int = 20, record: bool = True, command_id: str | None = None, run: Run
+) -> int:
+    """Weigh what memory holds about a question or a claim before you rely on it.
+
+    Shows the evidence with roles and trust, what is out of date, what contradicts what, and the
+    confidence. The inbox is consolidated first. This is not a recall: nothing counts as retrieved;
+    the evidence is recorded as a composition.
+
+    Args:
+        query: The question or claim: "Is it true that the gate opens at six?"
+        depth: Maximum number of memories found by the question itself, 5 to 50.
+        record: Whether the evidence is recorded.
+        command_id: An idempotency key: a command repeated with the same key is done once.
+        run: The invocation.
+    """
+    from mnemic.adapters.cli.render import references
+
+    with run.memory() as memory:
+        result = memory.deep_reference(query, depth=depth, record=record, command_id=command_id)
+    drawn: list[RenderableType] = list(references.referenced(result))
+    run.show(result, *drawn)
+    return Exit.OK
+
+
+def status(*, run: Run) -> int:
+    """Show counts, the clock, and what is in force.
+
+    Args:
+        run: The invocation.
+    """
+    from mnemic.adapters.cli.render import tables
+
+    with run.looking() as known:
+        result = known.status()
+    run.show(result, *tables.status(result))
+    return Exit.OK
+
+
+def blocks(
+    *,
+    tag: str | None = None,
+    category: str | None = None,
+    author: str | None = None,
+    thread: str | None = None,
+    status: str | None = None,
+    after: int | None = None,
+    limit: int = 50,
+    run: Run,
+) -> int:
+    """List blocks in the order of learning.
+
+    Args:
+        tag: With this tag; one that ends in / matches every tag below it.
+        category: Of this category.
+        author: Said by this author.
+        thread: Of this thread.
+        status: inbox, active or archived.
+        after: Continue after this version of the log.
+        limit: Maximum number of blocks, 1 to 1000.
+        run: The invocation.
+    """
+    from mnemic.adapters.cli.render import tables
+
+    with run.looking() as known:
+        page = known.blocks(
+            tag=tag,
+            category=category,
+            author=author,
+            thread=thread,
+            status=status,
+            after=after,
+            limit=limit,
+        )
+    run.show(page, *tables.page(page))
+    return Exit.OK
+
+
+def block(block_id: str, /, *, run: Run) -> int:
+    """Show one block with its edges.
+
+    Args:
+        block_id: The block; the first 8 characters of its id are enough.
+        run: The invocation.
+    """
+    from mnemic.adapters.cli.render import tables
+
+    with run.looking() as known:
+        found = known.block(full_id(known, block_id))
+        edges = known.edges(found.id)
+    document = {**found.to_dict(), "edges": [edge.to_dict() for edge in edges]}
+    drawn = [tables.edges(edges, found.id)] if edges else []
+    run.show_document(document, *tables.facts(found), *drawn)
+    return Exit.OK
+
+
+def edges(block_id: str, /, *, run: Run) -> int:
+    """List the edges of a block, currently strongest first.
+
+    Args:
+        block_id: The block; the first 8 characters of its id are enough.
+        run: The invocation.
+    """
+    from mnemic.adapters.cli.render import tables
+
+    with run.looking() as known:
+        block = BlockId(full_id(known, block_id))
+        found = known.edges(block)
+    run.show_all(found, tables.edges(found, block) if found else Text("No edges."))
+    return Exit.OK
+
+
+def log(*, after: int | None = None, limit: int = 50, of: str | None = None, run: Run) -> int:
+    """List events: the last ones, those after a version, or those of one block.
+
+    With --json each event is printed on its own line.
+
+    Args:
+        after: Begin after this version; -1 is the beginning.
+        limit: Maximum number of events, 1 to 1000.
+        of: Only those that changed this block or one of its edges.
+        run: The invocation.
+
+    Raises:
+        FieldRefused: Both --after and --of were given.
+    """
+    if of is not None and after is not None:
+        raise FieldRefused(
+            "--after and --of cannot be combined", recovery="Leave out one of the two."
+        )
+    if after is None:
+        return history(of=of, limit=limit, run=run)
+    with run.looking() as known:
+        found = known.log(after=after, limit=limit)
+    return _show_events(run, found)
+
+
+def history(*, of: str | None = None, limit: int = 50, run: Run) -> int:
+    """List the last events, or those of one block: how it reached its present state.
+
+    With --json each event is printed on its own line.
+
+    Args:
+        of: Only those that changed this block or one of its edges.
+        limit: Maximum number of events, 1 to 1000.
+        run: The invocation.
+    """
+    with run.looking() as known:
+        found = known.history(of=None if of is None else full_id(known, of), limit=limit)
+    return _show_events(run, found)
+
+
+def _show_events(run: Invocation, found: Sequence[LogEntry]) -> int:
+    from mnemic.adapters.cli.render import tables
+
+    if run.as_json:
+        for entry in found:
+            run.write_json(entry.to_dict())
+    else:
+        run.out.print(tables.log(found))
+    return Exit.OK
+
+
+def guide(name: str | None = None, /, *, run: Run) -> int:
+    """Explain an operation of the library: what, when, when not, cost, result, next steps.
+
+    Args:
+        name: The operation; all of them, a line each, if not given.
+        run: The invocation.
+    """
+    from mnemic.adapters.inprocess import guide as cards
+
+    card = cards(None if name is None else name.replace("-", "_"))
+    run.show(card, Text(str(card)))
+    return Exit.OK
+
+
+def show_recall(run: Invocation, result: RecallResult, *, explain: bool) -> None:
+    """Show an answer, and why if asked."""
+    from mnemic.adapters.cli.render import tables
+
+    run.show(result, *tables.recalled(result, explained=explain))
+    if not run.as_json:
+        for warning in result.warnings:
+            run.warn(warning)

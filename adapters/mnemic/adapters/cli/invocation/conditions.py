@@ -1,0 +1,71 @@
+"""Parser of ``key=value`` options into the mappings that operations take."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from mnemic.kernel.errors import FieldRefused
+
+LISTED = frozenset({"tags", "category", "author", "thread"})
+"""Keys that may be given several times."""
+METADATA = "metadata."
+
+
+def conditions(given: Iterable[str]) -> dict[str, Any]:
+    """Return the filter given by ``--where`` options.
+
+    Args:
+        given: ``tags=work``, ``since=2026-04-01`` or ``metadata.turn=D1:3`` each.
+
+    Raises:
+        FieldRefused: One has no ``=``, or a key that may be given only once is repeated.
+    """
+    found: dict[str, Any] = {}
+    for name, value in map(_pair, given):
+        if name in LISTED:
+            found.setdefault(name, []).append(value)
+        elif name.startswith(METADATA):
+            found.setdefault("metadata", {})[name.removeprefix(METADATA)] = _value(value)
+        elif name in found:
+            raise FieldRefused(f"where names {name!r} twice", field="where")
+        else:
+            found[name] = value
+    return found
+
+
+def metadata(given: Iterable[str]) -> dict[str, Any] | None:
+    """Return the object given by ``--metadata`` options; None if there are none.
+
+    Raises:
+        FieldRefused: One has no ``=``.
+    """
+    return {name: _value(value) for name, value in map(_pair, given)} or None
+
+
+def scope(given: Iterable[str]) -> dict[str, str] | None:
+    """Return the object given by ``--scope`` options; None if there are none.
+
+    Raises:
+        FieldRefused: One has no ``=``.
+    """
+    return dict(map(_pair, given)) or None
+
+
+def _pair(given: str) -> tuple[str, str]:
+    name, separator, value = given.partition("=")
+    if not separator or not name.strip():
+        raise FieldRefused(
+            f"expected key=value, got {given!r}", recovery="Write it like author=Ines."
+        )
+    return name.strip(), value
+
+
+def _value(text: str) -> Any:
+    """Parse a number, true, false, null or a quoted text as JSON; return other text unchanged."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return text if isinstance(value, dict | list) else value

@@ -1,0 +1,148 @@
+"""Opening of the memory for a command: its file or server, its space and its session handle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from mnemic.adapters.ann.graphs import Graphs
+from mnemic.adapters.cli.invocation.options import MemoryOptions
+from mnemic.adapters.embedders.shipped import embedder_named
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.inprocess.engine.vector_storage import are_on_server
+from mnemic.adapters.stores.addresses import IN_MEMORY, is_file, told
+from mnemic.adapters.stores.logs.chain import check_end
+from mnemic.adapters.stores.opening import open_store
+from mnemic.adapters.tokens import counter_named
+from mnemic.kernel.errors import (
+    FieldRefused,
+    LogCorrupt,
+    PointOutOfRange,
+    SessionState,
+    StoreFailed,
+)
+
+if TYPE_CHECKING:
+    from mnemic.kernel.ports import Log, Store
+
+ACTOR = "cli"
+"""The default actor in the log."""
+ASKED_ONCE = Graphs(always=True, least=1, builds=False)
+"""Graphs for a process that asks a single question: used if they exist, never built."""
+
+
+@contextmanager
+def opened(
+    run: MemoryOptions, *, making: bool, read_only: bool, warn: Callable[[str], None] | None
+) -> Generator[SyncMemory]:
+    """Open the memory of a command, for a ``with`` block.
+
+    Args:
+        run: The options that every command shares.
+        making: Whether the file and the space are created if they do not exist.
+        read_only: Whether nothing may be written; then a damaged log opens up to its damage.
+        warn: Called with a warning about such damage; None: no warning.
+
+    Raises:
+        StoreFailed: There is no such file, no such server, or no store on it.
+        NotAStore: It is not a store of mnemic.
+        FieldRefused: An in-memory store would be lost when the command ends.
+        PointOutOfRange: There is no such space in it.
+        SessionState: The session to continue is not open, or another actor began it.
+    """
+    if str(run.path) == IN_MEMORY:
+        raise FieldRefused(
+            "an in-memory store is lost when the command ends",
+            recovery="Name a file or a server with --db or MNEMIC_DB.",
+            field="db",
+        )
+    if not making and not run.is_there():
+        raise StoreFailed(
+            f"there is no file {run.path}",
+            recovery="Name another with --db or MNEMIC_DB, or let `mnemic ingest` or "
+            "`mnemic learn` create it.",
+            path=str(run.path),
+        )
+    # A reading command needs no model for a new space.
+    wanted = None if run.embedder is None or read_only else embedder_named(run.embedder)
+    if not (making or read_only or is_file(run.path)):
+        open_store(run.path, read_only=True).close()  # fails if there is none, and creates nothing
+    are_remote = are_on_server(run.vectors, retriever=run.retriever)
+    store = open_store(run.path, read_only=read_only, keys=run.keys, vectors=are_remote)
+    try:
+        if not making:
+            _check_space(run, store)
+        with SyncMemory.open(
+            store,
+            space=run.space,
+            embedder=wanted,
+            tokens=counter_named(run.counter),
+            actor=actor_of(run),
+            read_only=read_only,
+            retriever=ASKED_ONCE if run.retriever == "ann" else "exact",
+            vectors=run.vectors,
+        ) as memory:
+            if read_only and warn is not None:
+                _warn_of_damage(store.log(run.space), memory, warn)
+            yield memory if read_only else handle_of(run, memory)
+    finally:
+        store.close()
+
+
+def handle_of(run: MemoryOptions, memory: SyncMemory) -> SyncMemory:
+    """Return a session handle that continues the invocation's session; the memory if it has none.
+
+    Raises:
+        SessionState: The session is not open, or another actor began it.
+    """
+    if run.session is None:
+        return memory
+    try:
+        return memory.session_handle(actor=actor_of(run), session=run.session)
+    except SessionState as error:
+        raise SessionState(
+            error.message,
+            recovery="Leave out --session and unset MNEMIC_SESSION, or begin one: `mnemic session "
+            "start`. Only the --actor that began a session can continue it.",
+            session_id=run.session,
+        ) from None
+
+
+def actor_of(run: MemoryOptions) -> str:
+    """Return the name of the actor in the log."""
+    return ACTOR if run.actor is None else run.actor
+
+
+def _check_space(run: MemoryOptions, store: Store) -> None:
+    spaces = store.spaces()
+    if run.space not in spaces:
+        known = ", ".join(spaces) or "none yet"
+        meant = "".join(
+            f" Did you mean {near!r}?" for near in get_close_matches(run.space, spaces, n=1)
+        )
+        raise PointOutOfRange(
+            f"{told(run.path)} has no space {run.space!r}",
+            recovery=f"Name one with --space; the file has: {known}.{meant}",
+            space=run.space,
+        )
+
+
+def _warn_of_damage(log: Log, memory: SyncMemory, warn: Callable[[str], None]) -> None:
+    """Warn if the log was readable only up to a damaged record."""
+    version = memory.status().version
+    try:
+        head = log.head().version
+    except LogCorrupt:
+        return  # the command itself will raise the same error
+    if version >= head:
+        try:
+            check_end(log)
+        except LogCorrupt as error:
+            warn(f"{error.message}. The part before that is shown.")
+    else:
+        warn(
+            f"the log is damaged at version {version + 1}; the part before it is shown. "
+            "Run `mnemic verify`."
+        )

@@ -1,0 +1,3 @@
+"""Results as tables and lines for a terminal."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Commands that start servers and manage access to them."""
+
+from __future__ import annotations

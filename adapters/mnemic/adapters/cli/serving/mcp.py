@@ -1,0 +1,112 @@
+"""The command mcp: an MCP server over a pipe, started by the client of an agent."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Literal
+
+from rich.text import Text
+
+from mnemic.adapters.cli.invocation.context import Flag, Run
+from mnemic.adapters.cli.invocation.failures import Exit
+from mnemic.kernel.errors import PointOutOfRange, Unavailable
+
+if TYPE_CHECKING:
+    from mnemic.adapters.inprocess import SyncMemory
+
+SHOWN_MAX = 10
+"""Maximum number of spaces named in a refusal."""
+
+
+def mcp(
+    *,
+    sessions: Literal["auto", "manual"] = "auto",
+    read_only: Flag = False,
+    make: Flag = False,
+    run: Run,
+) -> int:
+    """Serve this memory to one agent, over standard input and output (MCP).
+
+    A client such as an editor or a chat starts this; its configuration names the command:
+
+    ```
+    mnemic --db /path/to/agent.db mcp
+    ```
+
+    It says on standard error which store it serves, and ends when the client closes its input.
+
+    Args:
+        sessions: How sessions begin, in which time passes: auto, at the first call that writes;
+            or manual, when the agent calls start_session. One that is open at the end is ended.
+        read_only: Offer only tools that do not write.
+        make: Create the store and the space if they do not exist, even next to other stores.
+        run: The invocation.
+    """
+    if find_spec("mcp") is None:
+        raise Unavailable(
+            "the MCP interface needs a package that is not installed",
+            recovery="Install it: pip install 'mnemic[mcp]'.",
+        )
+    made = make or (not read_only and _is_new(run))
+    with run.memory(making=made, read_only=read_only) as memory:
+        _introduce(run, memory)
+        _serve(run, memory, sessions=sessions, read_only=read_only)
+    return Exit.OK
+
+
+def _is_new(run: Run) -> bool:
+    """Return whether a new store has to be created.
+
+    Raises:
+        StoreFailed: Another store is next to it, and probably meant.
+        PointOutOfRange: The store has other spaces, one of which is probably meant.
+    """
+    from mnemic.adapters.hosting.nearby_stores import check_meant, spaces_in
+
+    spaces = spaces_in(run.path)
+    if not spaces:
+        check_meant(run.path)
+        return True
+    if run.space not in spaces:
+        raise PointOutOfRange(
+            f"{run.store} has no space {run.space!r}",
+            recovery=f"Name one with --space: {', '.join(spaces[:SHOWN_MAX])}; or give --make to "
+            "begin a new one.",
+            space=run.space,
+        )
+    return False
+
+
+def _introduce(run: Run, memory: SyncMemory) -> None:
+    """Print on standard error what is served; standard output carries the protocol."""
+    lines = [
+        f"mnemic {version('mnemic')} serves MCP on standard input and output",
+        f"store {run.store}",
+        f"space {memory.status().summary}",
+    ]
+    if sys.stdin.isatty():
+        lines.append("A client should have started this; close the input (Ctrl-D) to end it.")
+    for line in lines:
+        run.err.print(Text(line), soft_wrap=True)
+
+
+def _serve(
+    run: Run, memory: SyncMemory, *, sessions: Literal["auto", "manual"], read_only: bool
+) -> None:
+    import anyio
+
+    from mnemic.adapters.cli.invocation.opening import actor_of
+    from mnemic.adapters.inprocess import Memory
+    from mnemic.adapters.mcp.stdio import reception, serve
+
+    # A continued session keeps the actor that began it, whatever name the client gives.
+    opening = reception(
+        lambda: Memory(lambda: memory),
+        actor=run.actor if run.session is None else actor_of(run),
+        session=run.session,
+        sessions=sessions,
+        read_only=read_only,
+    )
+    anyio.run(serve, opening)

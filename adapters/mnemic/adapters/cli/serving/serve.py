@@ -1,0 +1,204 @@
+"""The command serve: the HTTP server."""
+
+from __future__ import annotations
+
+import logging
+import os
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+from rich.text import Text
+
+from mnemic.adapters.cli.invocation.context import (
+    Flag,
+    Invocation,
+    Run,
+    plain,
+)
+from mnemic.adapters.cli.invocation.failures import Exit
+from mnemic.adapters.tokens import counter_named
+from mnemic.kernel.errors import Unavailable
+
+if TYPE_CHECKING:
+    from mnemic.adapters.access import Keyring
+    from mnemic.adapters.hosting import Spaces
+
+NEEDED = ("litestar", "uvicorn", "httptools")
+"""Packages of the extra ``http`` that serving imports."""
+LOGGERS = ("mnemic.http", "uvicorn.error")
+SERVER = "server"
+"""The actor in the log for what the server does itself, such as creating a space."""
+
+
+def serve(
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8377,
+    open_loopback: Flag = False,
+    token_file: Path | None = None,
+    cors: Annotated[tuple[str, ...], Parameter(name="--cors")] = (),
+    read_only: Flag = False,
+    make: Flag = False,
+    workers: int | Literal["auto"] = 1,
+    telemetry: Flag = False,
+    quiet: Flag = False,
+    run: Run,
+) -> int:
+    """Serve all memories of the store over HTTP, until stopped.
+
+    ```
+    mnemic token create ines --write default
+    mnemic serve
+    curl -H "Authorization: Bearer mnemic_..." http://127.0.0.1:8377/v1/spaces/default
+    ```
+
+    Every request needs a token; see `mnemic token --help`. Stop it with Ctrl-C or SIGTERM: requests
+    under way are finished first.
+
+    Args:
+        host: Address to listen at. Other machines need tokens, and the server should be behind a
+            proxy that terminates TLS.
+        port: Port to listen at; 0 is any that is free.
+        open_loopback: Grant all rights without a token to clients on this machine.
+        token_file: The file of tokens: STORE.tokens next to the store, if not given. Required for a
+            store on a server.
+        cors: A web origin whose pages may send requests, like https://app.example; repeat for more.
+        read_only: Refuse all writes, whatever the token.
+        make: Create a new store even if another one is next to it.
+        workers: Processes that serve; auto: as many as there are processors. Each opens the spaces
+            it is asked for, so memory grows with them, and applies the limits of a server
+            separately. One that dies or hangs is replaced.
+        telemetry: Send a trace of each request to where the variables OTEL_* say; it contains no
+            text of a memory. It needs the extra: pip install 'mnemic[telemetry]'.
+        quiet: Log no requests.
+        run: The invocation.
+    """
+    _require_extra()
+    from mnemic.adapters.cli.serving.access import keyring_of
+    from mnemic.adapters.hosting.nearby_stores import check_meant
+    from mnemic.adapters.http import server
+    from mnemic.adapters.http.middleware.telemetry import tracing
+    from mnemic.adapters.http.processes.supervision import check_count
+    from mnemic.adapters.http.settings import Settings
+
+    settings = Settings(
+        host=host, port=port, open_loopback=open_loopback, origins=cors, read_only=read_only
+    )
+    keyring = keyring_of(run, token_file, option="--token-file")
+    count = _processors() if workers == "auto" else workers
+    check_count(count)
+    server.check_reach(keyring, settings)
+    if not make:
+        check_meant(run.path)
+    _log(quiet=quiet, several=count > 1)
+    _begin(run, read_only=read_only)
+    if not (open_loopback or server.has_live_token(keyring)):
+        run.warn(
+            f"no client has access yet: there is no token in {keyring.path}. Create one with "
+            "`mnemic token create NAME --write SPACE`; it takes effect at once."
+        )
+    spaces = _spaces(run, read_only=read_only)
+    server.run(
+        spaces,
+        keyring,
+        settings,
+        announce=lambda url: _announce(run, url, keyring),
+        observing=partial(tracing, asked=telemetry),
+        workers=count,
+    )
+    return Exit.OK
+
+
+def _require_extra() -> None:
+    """Check that the packages for serving are installed.
+
+    Raises:
+        Unavailable: Some are missing; the recovery says how to install them.
+    """
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise Unavailable(
+            f"serving needs {', '.join(missing)}",
+            recovery="Install it: pip install 'mnemic[http]'.",
+        )
+
+
+def _begin(run: Invocation, *, read_only: bool) -> None:
+    """Create a space in a store that has none, so that there is one to serve."""
+    from mnemic.adapters.hosting.nearby_stores import spaces_in
+
+    if not read_only and not spaces_in(run.path):
+        with run.memory(making=True):
+            pass
+
+
+def _spaces(run: Invocation, *, read_only: bool) -> Spaces:
+    from mnemic.adapters.embedders.shipped import embedder_named
+    from mnemic.adapters.hosting import Spaces
+    from mnemic.adapters.inprocess.engine.vector_storage import are_on_server
+
+    are_on_server(run.vectors, retriever=run.retriever)
+    opening: dict[str, Any] = {"actor": SERVER, "read_only": read_only}
+    if run.embedder is not None and not read_only:
+        opening["embedder"] = embedder_named(run.embedder)
+    return Spaces(
+        run.path,
+        keys=run.keys,
+        tokens=counter_named(run.counter),
+        retriever=_retriever(run),
+        vectors=run.vectors,
+        **opening,
+    )
+
+
+def _retriever(run: Invocation) -> str:
+    """Return how near vectors are found: a server is queried often enough for graphs to pay off."""
+    return "auto" if run.retriever == "ann" else run.retriever
+
+
+def _announce(run: Invocation, url: str, keyring: Keyring) -> None:
+    """Print the URL of the server, and what it serves."""
+    from mnemic.adapters.hosting.nearby_stores import spaces_in
+
+    spaces = spaces_in(run.path)
+    if run.as_json:
+        document = {"url": url, "store": run.store, "spaces": list(spaces)}
+        run.write_json(document | {"tokens": str(keyring.path)})
+    else:
+        for name, value in {
+            "url": url,
+            "store": run.store,
+            "spaces": ", ".join(spaces),
+            "tokens": keyring.path,
+        }.items():
+            run.out.print(Text(plain(f"{name:7} {value}")), soft_wrap=True)
+    run.out.file.flush()
+
+
+def _processors() -> int:
+    """Return the number of processors available to this process, at most ``WORKERS_MAX``."""
+    from mnemic.adapters.http.processes.supervision import WORKERS_MAX
+
+    has_affinity = hasattr(os, "sched_getaffinity")  # not everywhere
+    found = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count()
+    return min(found or 1, WORKERS_MAX)
+
+
+def _log(*, quiet: bool, several: bool) -> None:
+    """Send the log of requests and errors to standard error.
+
+    Args:
+        quiet: Log no requests.
+        several: Whether several processes write it, so that each line names its process.
+    """
+    handler = logging.StreamHandler()
+    process = "[%(process)d] " if several else ""
+    handler.setFormatter(logging.Formatter(f"%(asctime)s {process}%(levelname)s %(message)s"))
+    for name in LOGGERS:
+        logger = logging.getLogger(name)
+        logger.handlers = [handler]
+        logger.propagate = False
+        logger.setLevel(logging.WARNING if quiet or name.startswith("uvicorn") else logging.INFO)

@@ -1,0 +1,237 @@
+"""Facts to stored bytes and back: the one interface between the kernel's values and a log."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import orjson
+from cattrs import ForbiddenExtraKeysError
+
+from mnemic.adapters.codec import envelope
+from mnemic.adapters.codec.conversion import converter
+from mnemic.adapters.codec.fast_decoding import Shortcuts
+from mnemic.adapters.codec.payload_positions import Places, places
+from mnemic.adapters.codec.registry import Kind, Registry
+from mnemic.adapters.codec.sealing import Sealer, opener, payload_id
+from mnemic.kernel.errors import FieldRefused, LogCorrupt, MnemicError, StoreTooNew
+from mnemic.kernel.events import Event, Recorded
+from mnemic.kernel.model.identity import BLOCK_ID_LENGTH
+from mnemic.kernel.model.texts import ERASED, Payload
+from mnemic.kernel.ports import Entropy, PayloadRow, Record
+
+BLOCK_ID = re.compile(f"[0-9a-f]{{{BLOCK_ID_LENGTH}}}")
+
+_NEWER = (envelope.UnknownKey, ForbiddenExtraKeysError)
+_DAMAGE = (ValueError, TypeError, LookupError, AttributeError)
+
+
+class _Reading(NamedTuple):
+    """What is needed to read one topic."""
+
+    kind: Kind
+    places: Places
+    marked: frozenset[str]
+    """Fields that contain a mark, themselves or in a part of them."""
+    structured: Callable[[dict[str, Any], type], Event]
+
+
+class Codec:
+    """Translates recorded events to records with payload rows, and back.
+
+    Stateless apart from its entropy: one codec serves any number of logs and threads.
+
+    Args:
+        entropy: Source of ids and keys of payloads.
+        registry: The known topics; every event of the kernel unless given.
+    """
+
+    def __init__(self, entropy: Entropy, registry: Registry | None = None) -> None:
+        self._sealer = Sealer(entropy)
+        self._registry = Registry() if registry is None else registry
+        self._converter = converter()
+        self._shortcuts = Shortcuts(self._registry)
+        self._readings = {
+            topic: _Reading(
+                kind,
+                where := places(kind.event),
+                frozenset(name for name, _ in where.of),
+                self._converter.get_structure_hook(kind.event),
+            )
+            for topic, kind in self._registry.kinds.items()
+        }
+
+    def encode(self, recorded: Recorded) -> tuple[Record, tuple[PayloadRow, ...]]:
+        """Return the record for *recorded* and the rows of its payloads, by slot.
+
+        Raises:
+            FieldRefused: A text is not Unicode (lone surrogates), or a number exceeds 64 bits.
+            ValueError: The event holds an erased payload or numbers that no recall can have.
+        """
+        topic = self._registry.names[type(recorded.event)]
+        rows: list[PayloadRow] = []
+
+        def seal(payload: Payload, _: type[Payload]) -> str:
+            mark, row = self._sealer.seal(payload, version=recorded.version, slot=len(rows))
+            rows.append(row)
+            return mark
+
+        try:
+            raw = self._converter.unstructure(recorded.event)
+            self._readings[topic].places.swap(raw, seal)
+            body = envelope.written(recorded, raw)
+        except orjson.JSONEncodeError as error:
+            raise FieldRefused(
+                f"{topic} cannot be stored: {error}",
+                recovery="Give texts without lone surrogates and numbers of at most 64 bits.",
+                topic=topic,
+            ) from error
+        return Record(recorded.version, topic, body), tuple(rows)
+
+    def decode(self, record: Record, payloads: Sequence[PayloadRow] = ()) -> Recorded:
+        """Return the event in *record*, with *payloads* (in any order) restored to their positions.
+
+        A payload that is missing reads as ``ERASED``; whether it may be missing is checked by
+        ``verify``, which has the whole log (see ``references``).
+
+        Raises:
+            StoreTooNew: A topic or field that this release does not know: a newer one wrote it.
+            LogCorrupt: With the fact ``version``: the body does not parse, lacks a field or holds
+                one of another type, or a payload is not the one that the event names.
+        """
+        try:
+            return self._shortcuts[record.topic](record, payloads)  # type: ignore[no-any-return]
+        except Exception:  # noqa: BLE001, S110 - whatever it is, the thorough way has words for it
+            pass
+        return self.decode_thoroughly(record, payloads)
+
+    def decode_thoroughly(self, record: Record, payloads: Sequence[PayloadRow] = ()) -> Recorded:
+        """Return what ``decode`` returns and raise what it raises, without the fast path.
+
+        Raises:
+            StoreTooNew, LogCorrupt: As ``decode``.
+        """
+        reading = self._reading(record)
+        try:
+            around = _upcast(record, reading)
+            if payloads or not reading.marked.isdisjoint(around["e"]):
+                opened = _Opened(record.version, payloads)
+                reading.places.swap(around["e"], opened)
+                opened.finish()
+            return Recorded(
+                version=record.version,
+                active_us=around["h"],
+                recorded_us=around["t"],
+                command_id=around["c"],
+                event=reading.structured(around["e"], reading.kind.event),
+                actor=around.get("a", envelope.AGENT),
+                session_id=around.get("s"),
+            )
+        except (*_NEWER, *_DAMAGE) as error:
+            raise _unreadable(record, error) from error
+
+    def references(self, record: Record) -> tuple[tuple[int, str], ...]:
+        """Return (slot, id) of every payload that *record* names, stored or erased.
+
+        Raises:
+            StoreTooNew, LogCorrupt: As ``decode``.
+        """
+        return tuple(enumerate(mark for mark, _ in self._named(record)))
+
+    def kinds(self, record: Record) -> tuple[type[Payload], ...]:
+        """Return the class of payload that *record* names in each slot.
+
+        Raises:
+            StoreTooNew, LogCorrupt: As ``decode``.
+        """
+        return tuple(kind for _, kind in self._named(record))
+
+    def beside(self, record: Record) -> tuple[frozenset[str], ...]:
+        """Return the ids of blocks in the same part of the event as each payload, by slot.
+
+        The owner of a payload is named there, or is not determined.
+
+        Raises:
+            StoreTooNew, LogCorrupt: As ``decode``.
+        """
+        reading = self._reading(record)
+        try:
+            holders = reading.places.holders(_upcast(record, reading)["e"])
+            return tuple(frozenset(_block_ids(holder)) for holder in holders)
+        except (*_NEWER, *_DAMAGE) as error:
+            raise _unreadable(record, error) from error
+
+    def _named(self, record: Record) -> list[tuple[str, type[Payload]]]:
+        reading = self._reading(record)
+        found: list[tuple[str, type[Payload]]] = []
+
+        def note(mark: str, kind: type[Payload]) -> str:
+            found.append((payload_id(mark), kind))
+            return mark
+
+        try:
+            reading.places.swap(_upcast(record, reading)["e"], note)
+        except (*_NEWER, *_DAMAGE) as error:
+            raise _unreadable(record, error) from error
+        return found
+
+    def _reading(self, record: Record) -> _Reading:
+        reading = self._readings.get(record.topic)
+        if reading is None:
+            raise StoreTooNew(
+                f"event {record.version} is {record.topic!r}, which this release does not know",
+                version=record.version,
+                topic=record.topic,
+            )
+        return reading
+
+
+class _Opened:
+    """The payloads of one event, decoded in the order of their slots."""
+
+    def __init__(self, version: int, payloads: Sequence[PayloadRow]) -> None:
+        self._version = version
+        self._left = {row.id: row for row in payloads}
+        self._slot = -1
+
+    def __call__(self, mark: str, payload: type[Payload]) -> Payload:
+        """Return the payload that *mark* stands for, or ERASED where there is none."""
+        self._slot += 1
+        row = self._left.pop(payload_id(mark), None)
+        if row is None:
+            return ERASED
+        if row.slot != self._slot or row.version != self._version:
+            raise ValueError(f"payload {row.id} is of event {row.version}, slot {row.slot}")
+        return opener(payload)(mark, row)
+
+    def finish(self) -> None:
+        """Refuse payloads that no mark refers to.
+
+        Raises:
+            ValueError: Naming them.
+        """
+        if self._left:
+            raise ValueError(f"the event does not name these payloads: {sorted(self._left)}")
+
+
+def _block_ids(holder: dict[str, Any]) -> Iterator[str]:
+    for value in holder.values():
+        if isinstance(value, str) and BLOCK_ID.fullmatch(value):
+            yield value
+
+
+def _upcast(record: Record, reading: _Reading) -> dict[str, Any]:
+    """Return the envelope of *record* with its event in the shape of the current version."""
+    around = envelope.read(record.body)
+    for upcaster in reading.kind.upcasters:
+        around["e"] = upcaster(around["e"])
+    return around
+
+
+def _unreadable(record: Record, error: Exception) -> MnemicError:
+    facts: dict[str, Any] = {"version": record.version, "topic": record.topic}
+    place = f"event {record.version} ({record.topic})"
+    if isinstance(error, _NEWER):
+        return StoreTooNew(f"{place} has a field that this release does not know: {error}", **facts)
+    return LogCorrupt(f"{place} cannot be read: {error!r}", **facts)

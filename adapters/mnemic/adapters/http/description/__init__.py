@@ -1,0 +1,3 @@
+"""The OpenAPI 3.1 document."""
+
+from __future__ import annotations

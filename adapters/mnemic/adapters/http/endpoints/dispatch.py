@@ -1,0 +1,358 @@
+"""Dispatch of requests to operations: parse, authorize, call, and render the response."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from attrs import frozen
+
+from mnemic.adapters.hosting import Spaces
+from mnemic.adapters.http.endpoints import progress
+from mnemic.adapters.http.endpoints.log_watchers import Watches
+from mnemic.adapters.http.endpoints.worker_threads import Workers
+from mnemic.adapters.http.messages import requests
+from mnemic.adapters.http.messages.requests import Tags
+from mnemic.adapters.http.messages.responses import JSON, Answer, of_document
+from mnemic.adapters.http.messages.streamed_responses import Pieces
+from mnemic.adapters.http.middleware.security import (
+    Authenticate,
+    Caller,
+    check_scope,
+    check_writes,
+    unseen,
+)
+from mnemic.adapters.http.processes.proxy import WorkerProxy
+from mnemic.adapters.http.routing.handlers import Asked
+from mnemic.adapters.http.routing.routes import MADE, Route, check_name
+from mnemic.adapters.http.settings import Settings
+from mnemic.adapters.inprocess.operations.answer_version import asked, version_of, version_written
+from mnemic.adapters.inprocess.sync import SyncMemory
+from mnemic.adapters.remote.asgi_requests import header
+from mnemic.adapters.remote.calls import (
+    RECORDERS,
+    Call,
+    Progress,
+    answered,
+)
+from mnemic.adapters.remote.documents import ITEMS, document_of
+from mnemic.kernel.errors import FieldRefused, PointOutOfRange, SessionState, VersionConflict
+from mnemic.kernel.validation import checked_name
+
+UNRECORDED = "A recall that is not recorded needs no more than read: give record=false."
+"""Advice for a caller with the scope read who requests a recall."""
+MOVING = frozenset({"checkpoints", "diff", "frontier", "status"})
+"""Operations whose results may differ at the same version: they depend on the time, or on files
+other than the log. Their ETag gives the version of the log, not that the result is unchanged."""
+NOWHERE = -1
+"""A version that no log has: what a condition requires that matches none of ours."""
+_VERSION = re.compile(r"0|[1-9][0-9]{0,17}")
+
+
+@frozen(kw_only=True)
+class Dispatcher:
+    """Dependencies that all requests share."""
+
+    spaces: Spaces
+    authenticate: Authenticate
+    settings: Settings
+    workers: Workers
+    stopping: asyncio.Event
+    """Set when the server stops; streams then end."""
+    watches: Watches
+    """The followers of each log."""
+    proxy: WorkerProxy | None = None
+    """Forwards to the other processes that serve the same address; None: there are none."""
+
+
+@frozen(kw_only=True)
+class PreparedCall:
+    """A parsed and authorized request: everything that a worker thread needs for it."""
+
+    route: Route
+    call: Call
+    caller: Caller
+    space: str
+    address: str
+    """Path and query, as they were sent."""
+    may_consolidate: bool = False
+    """Whether pending work may be consolidated before a read: this requires a server that accepts
+    writes, a caller with the scope write, and a method that may write."""
+    session: str | None = None
+    if_match: Tags | None = None
+    if_none_match: Tags | None = None
+
+    @property
+    def reads(self) -> bool:
+        """Whether it writes nothing."""
+        return self.call.scope == "read"
+
+    @property
+    def consolidates_first(self) -> bool:
+        """Whether pending work is consolidated first, as a read does in the process.
+
+        A condition refers to the log as it is, and would not hold after that.
+        """
+        return self.may_consolidate and self.if_match is None and self.if_none_match is None
+
+    @property
+    def is_get(self) -> bool:
+        """Whether the response may be in a cache."""
+        return self.route.method == "GET"
+
+    def is_unchanged(self, version: int) -> bool:
+        """Return whether the client has this response already: a log at *version* has no other.
+
+        Results that change without the log are always sent again, and so are all results in a
+        session: its time goes on, and with it the decay of whatever fades.
+        its time goes on, and with it the decay of whatever fades.
+        """
+        moves = self.session is not None or self.route.operation.name in MOVING
+        condition = self.if_none_match if self.is_get and not moves else None
+        return condition is not None and condition.match(version)
+
+
+async def answer(dispatcher: Dispatcher, route: Route, request: Asked) -> Answer | Pieces:
+    """Return the response to a request for an operation.
+
+    Raises:
+        MnemicError: Any refusal or failure; the application makes a problem document of it.
+    """
+    caller = dispatcher.authenticate(request.scope)
+    kinds = (JSON, requests.STREAM) if route.operation.long else (JSON,)
+    requests.check_acceptable(request.scope, *kinds)
+    if not route.of_space:
+        return await _without_space(dispatcher, route, request)
+    space = requests.segment(request.scope["path_params"]["space"])
+    if not caller.sees(space):
+        raise unseen(space)
+    try:
+        hold = await dispatcher.spaces.hold(space)
+    except PointOutOfRange:
+        raise unseen(space) from None
+    try:
+        prepared = await prepare(dispatcher, route, caller, request, space=space)
+        timeout_s = _timeout_s(dispatcher.settings, route)
+    except BaseException:
+        hold.release()
+        raise
+
+    async def work(report: Progress | None) -> Answer:
+        executing = partial(executed, hold.memory, prepared, report)
+        return await dispatcher.workers.run(executing, timeout_s=timeout_s, done=hold.release)
+
+    if route.operation.long and requests.wants_stream(request.scope):
+        return await progress.reported(
+            work, request=request.scope, heartbeat_s=dispatcher.settings.heartbeat_s
+        )
+    return await work(None)
+
+
+async def prepare(
+    dispatcher: Dispatcher, route: Route, caller: Caller, request: Asked, *, space: str
+) -> PreparedCall:
+    """Parse and authorize a request.
+
+    Raises:
+        Forbidden: The caller does not have the scope.
+        FieldRefused: An argument or a header is invalid.
+    """
+    call = await called(dispatcher, route, request)
+    traceless = UNRECORDED if call.operation in RECORDERS else ""
+    check_scope(caller, space, call.scope, besides=traceless)
+    check_writes(dispatcher.settings, call.scope)
+    if call.command_id is not None and not (route.operation.repeatable or call.scope == "read"):
+        raise FieldRefused(
+            f"{route.operation.name} takes no Idempotency-Key",
+            recovery="Leave it out; see GET /v1/openapi.json for the operations that take one.",
+            field="Idempotency-Key",
+        )
+    named = call.arguments.get("space")
+    if route.operation.name == "fork" and isinstance(named, str):
+        copy = named.strip()  # as the operation itself will normalize it
+        check_scope(caller, copy, "admin")
+        check_name(copy)
+    scope: Any = request.scope
+    return PreparedCall(
+        route=route,
+        call=call,
+        caller=caller,
+        space=space,
+        address=f"{scope['path']}?{scope['query_string'].decode('ascii')}",
+        may_consolidate=not dispatcher.settings.read_only
+        and route.method == "POST"
+        and caller.allows(space, "write"),
+        session=header(scope, b"mnemic-session"),
+        if_match=requests.tags(scope, b"if-match", weak=False),
+        if_none_match=requests.tags(scope, b"if-none-match", weak=True),
+    )
+
+
+async def called(dispatcher: Dispatcher, route: Route, request: Asked) -> Call:
+    """Return the operation that a request calls, with all its arguments."""
+    scope: Any = request.scope
+    fields = requests.query(scope)
+    in_path = {name: requests.segment(scope["path_params"][name]) for name in route.in_path}
+    point = {
+        name: requests.single(name, fields.pop(name)) for name in requests.POINT if name in fields
+    }
+    if route.by_query:
+        arguments = in_query(route, fields)
+    else:
+        requests.check_fields(fields, requests.POINT)
+        content = await requests.body(scope, request.receive, dispatcher.settings)
+        arguments = requests.json_object(scope, content)
+    for name in in_path:
+        if name in arguments:
+            raise FieldRefused(f"{name} is given in the path already", field=name)
+    key = header(scope, b"idempotency-key")
+    return Call(
+        operation=route.operation.name,
+        arguments={**arguments, **in_path},
+        command_id=None if key is None else checked_name("Idempotency-Key", unquoted(key)),
+        **point,
+    )
+
+
+def in_query(route: Route, fields: Mapping[str, list[str]]) -> dict[str, Any]:
+    """Return the arguments of an operation that are in the query."""
+    known = {
+        name: parameter
+        for name, parameter in {
+            **(route.operation.past_parameters or {}),
+            **route.operation.parameters,
+        }.items()
+        if name not in route.in_path
+    }
+    points = requests.POINT if route.operation.past_parameters is not None else ()
+    requests.check_fields(fields, (*known, *points))
+    return {name: requests.value(known[name], values) for name, values in fields.items()}
+
+
+def unquoted(key: str) -> str:
+    """Return an idempotency key without the quotes of a structured field, if it has them."""
+    return key[1:-1] if len(key) > 1 and key[0] == key[-1] == '"' else key
+
+
+def executed(memory: SyncMemory, prepared: PreparedCall, report: Progress | None = None) -> Answer:
+    """Execute a request on a worker thread; *report* is called with the progress of long work."""
+    session_handle = handle_of(memory, prepared)
+    if prepared.reads:
+        return _read(session_handle, prepared, report)
+    if prepared.if_none_match is not None:
+        check_none(prepared.if_none_match, version_of(session_handle))
+    document = document_of(answered(session_handle, prepared.call, report))
+    return _response(prepared, document, version_written(session_handle))
+
+
+def handle_of(memory: SyncMemory, prepared: PreparedCall) -> SyncMemory:
+    """Return the session handle on which a request is executed.
+
+    Raises:
+        SessionState: Its session is not open, or another actor began it.
+    """
+    open_handle = partial(
+        memory.session_handle,
+        actor=prepared.caller.name,
+        zone=prepared.caller.zone,
+        read_only=prepared.reads and not prepared.consolidates_first,
+        version=None if prepared.reads else wanted(prepared.if_match, memory),
+    )
+    try:
+        return open_handle(session=prepared.session)
+    except SessionState:
+        # A client that missed the response to end_session repeats it; the log knows its command id.
+        if prepared.call.operation != "end_session" or prepared.call.command_id is None:
+            raise
+        return open_handle()
+
+
+def _read(session_handle: SyncMemory, prepared: PreparedCall, report: Progress | None) -> Answer:
+    def question() -> dict[str, Any]:
+        return document_of(answered(session_handle, prepared.call, report))
+
+    if prepared.route.operation.long:
+        document, version = question(), version_of(session_handle)
+    else:
+        document, version = asked(session_handle, question)
+    if prepared.if_match is not None and not prepared.if_match.match(version):
+        raise version_conflict(version)
+    if prepared.if_none_match is not None and not prepared.is_get:
+        check_none(prepared.if_none_match, version)
+    if prepared.is_unchanged(version):
+        return Answer(status=304, headers=_of_version(version))
+    return _response(prepared, document, version)
+
+
+def _response(prepared: PreparedCall, document: Mapping[str, Any], version: int) -> Answer:
+    headers = _of_version(version)
+    page, made = _next_page(prepared, document), document.get(MADE.get(prepared.call.operation, ""))
+    if page is not None:
+        headers["link"] = f'<{requests.following(prepared.address, page)}>; rel="next"'
+    if made is not None:
+        headers["location"] = f"{prepared.address.partition('?')[0]}/{made}"
+    return of_document(document, status=prepared.route.status, headers=headers)
+
+
+def _next_page(prepared: PreparedCall, document: Mapping[str, Any]) -> int | None:
+    """Return the version after which the next page of a list begins, if there may be one."""
+    if "next_after" in document or "after" not in prepared.route.operation.parameters:
+        return document.get("next_after") if prepared.is_get else None
+    limit = prepared.route.operation.parameters.get("limit")
+    items: list[Any] = document.get(ITEMS, [])
+    if limit is None or len(items) < prepared.call.arguments.get("limit", limit.default):
+        return None
+    last: int = items[-1]["version"]
+    return last
+
+
+def _of_version(version: int) -> dict[str, str]:
+    return {"etag": f'"{version}"', "mnemic-version": str(version), "vary": "Mnemic-Session"}
+
+
+def check_none(condition: Tags, version: int) -> None:
+    """Refuse a request on the condition that the log is not at a version.
+
+    Raises:
+        VersionConflict: It is at that version.
+    """
+    if condition.match(version):
+        raise version_conflict(version)
+
+
+def wanted(condition: Tags | None, memory: SyncMemory) -> int | None:
+    """Return the version that a condition requires of the log; None: any.
+
+    A single version is left to the session handle, which accepts a repeated command although the
+    log has moved on by that very command.
+    """
+    if condition is None or condition.any:
+        return None
+    if len(condition.versions) == 1:
+        (named,) = condition.versions
+        return int(named) if _VERSION.fullmatch(named) else NOWHERE
+    head = version_of(memory)
+    return head if condition.match(head) else NOWHERE
+
+
+def version_conflict(head: int) -> VersionConflict:
+    """Return the error for a condition that does not hold."""
+    return VersionConflict(
+        f"the log is at version {head}",
+        recovery="Read what has happened since, and repeat with the ETag of that response.",
+        head=head,
+    )
+
+
+def _timeout_s(settings: Settings, route: Route) -> float:
+    return settings.long_timeout_s if route.operation.long else settings.call_timeout_s
+
+
+async def _without_space(dispatcher: Dispatcher, route: Route, request: Asked) -> Answer:
+    """Answer an operation that belongs to no space."""
+    call = await called(dispatcher, route, request)
+    result = getattr(SyncMemory, call.operation)(**call.arguments)
+    return of_document(document_of(result), status=route.status)

@@ -1,0 +1,202 @@
+"""``GET /metrics``: metrics in Prometheus' text format.
+
+Access requires a token that may read every space (``read`` on ``*``), or loopback access where that
+is enabled. The reason is that the metrics concern all spaces: names of spaces and their sizes are
+in labels, and even the rate at which an operation is called tells one tenant about another. So a
+token for some spaces gets no metrics (403), rather than fewer.
+
+Every application has a registry of its own; nothing is global. Series, all with the prefix
+``mnemic_``:
+
+- ``requests_total{operation, status}``, ``request_duration_seconds{operation}`` (histogram, up to
+  the last byte; without event streams, and those on which agents only listen),
+  ``requests_in_flight``;
+- ``calls_running`` and ``calls_waiting`` (operations on their threads, and in their queue),
+  ``streams_open``, ``spaces_open``;
+- of each open space: ``space_version``, ``space_active_hours``, ``space_edges``,
+  ``space_blocks{status}``, ``space_decisions``, ``space_pending_connections``,
+  ``space_open_sessions``, each with the label ``space``;
+- ``build_info{version}``; and of the process, under the usual names, ``process_…``.
+
+Of several workers that serve one address each answers for all of them: every sample occurs once per
+worker, with the label ``worker`` (its number, which a replacement inherits). Prometheus sums them
+in queries, and notices one that restarted: ``sum by (operation)
+(rate(mnemic_requests_total[5m]))``, but ``max by (space) (mnemic_space_version)``. In addition
+there is ``worker_ends_total{worker, reason}``, counted by their parent: workers that ``died``, or
+``hung`` and were killed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import partial
+from importlib.metadata import version
+
+from anyio import to_thread
+from litestar.types import ControllerRouterHandler
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client.registry import Collector
+
+from mnemic.adapters.access import EVERY_SPACE
+from mnemic.adapters.http.endpoints import events
+from mnemic.adapters.http.endpoints.dispatch import Dispatcher
+from mnemic.adapters.http.messages import requests
+from mnemic.adapters.http.messages.responses import Answer
+from mnemic.adapters.http.middleware.observation import ObservedRequest
+from mnemic.adapters.http.processes import merged_metrics
+from mnemic.adapters.http.routing.handlers import Asked, placed
+from mnemic.adapters.inprocess.sync import SyncMemory
+from mnemic.kernel.errors import MnemicError
+from mnemic.kernel.results import Status
+
+PATH = "/metrics"
+NAME = "metrics"
+BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0)
+"""Covers usual durations: a few milliseconds, and up to minutes for long operations."""
+SPACE = "space"
+
+
+class Metrics:
+    """The metrics of one application.
+
+    Args:
+        dispatcher: The dependencies that its requests share.
+    """
+
+    def __init__(self, dispatcher: Dispatcher) -> None:
+        self._dispatcher = dispatcher
+        self._registry = CollectorRegistry()
+        ProcessCollector(registry=self._registry)
+        self._requests = self._counter(
+            "requests", "Requests that were answered", "operation", "status"
+        )
+        self._durations = Histogram(
+            "mnemic_request_duration_seconds",
+            "From the first byte of a request to the last one of its answer",
+            ("operation",),
+            buckets=BUCKETS_S,
+            registry=self._registry,
+        )
+        self._in_flight = self._gauge("requests_in_flight", "Requests that are being answered")
+        self._gauge("build_info", "Which release this is", "version").labels(release()).set(1)
+        workers, call_limiter = dispatcher.workers, dispatcher.settings.threads
+        running = self._gauge("calls_running", "Operations that run on a thread")
+        running.set_function(lambda: min(workers.busy, call_limiter))
+        waiting = self._gauge("calls_waiting", "Operations that wait for a thread")
+        waiting.set_function(lambda: max(0, workers.busy - call_limiter))
+        open_streams = self._gauge("streams_open", "Streams of events that are open")
+        open_streams.set_function(lambda: dispatcher.watches.followers)
+
+    @contextmanager
+    def observe(self, observed: ObservedRequest) -> Generator[None]:
+        """Count a request, for a ``with`` block."""
+        self._in_flight.inc()
+        try:
+            yield
+        finally:
+            self._in_flight.dec()
+            operation = observed.operation
+            if observed.status:
+                self._requests.labels(operation, str(observed.status)).inc()
+            if operation != events.NAME and not observed.is_listening:
+                self._durations.labels(operation).observe(observed.duration_s)
+
+    async def text(self) -> bytes:
+        """Return all metrics in Prometheus' format; of several processes those of each."""
+        if self._dispatcher.proxy is None:
+            return await self.own()
+        return await merged_metrics.merged_of_workers(self._dispatcher.proxy, self.own)
+
+    async def own(self) -> bytes:
+        """Return the metrics of this process."""
+        opened = self._dispatcher.spaces.opened
+        return await to_thread.run_sync(partial(self._text, opened))
+
+    def _text(self, opened: Mapping[str, SyncMemory]) -> bytes:
+        spaces = CollectorRegistry()
+        spaces.register(OpenSpaces(opened))
+        return generate_latest(self._registry) + generate_latest(spaces)
+
+    def _counter(self, name: str, documentation: str, *labels: str) -> Counter:
+        return Counter(f"mnemic_{name}", documentation, labels, registry=self._registry)
+
+    def _gauge(self, name: str, documentation: str, *labels: str) -> Gauge:
+        return Gauge(f"mnemic_{name}", documentation, labels, registry=self._registry)
+
+
+class OpenSpaces(Collector):
+    """Collector for the spaces that are already open.
+
+    Args:
+        opened: By name.
+    """
+
+    def __init__(self, opened: Mapping[str, SyncMemory]) -> None:
+        self._opened = opened
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        """Return the metrics of all of them."""
+        found = dict(self._found())
+        count = GaugeMetricFamily("mnemic_spaces_open", "Spaces that are open")
+        count.add_metric((), len(self._opened))
+        yield count
+        yield _of_each(found, "version", "Last version of the log")
+        yield _of_each(found, "hour", "Active hours of the log", called="active_hours")
+        yield _of_each(found, "edges", "Edges between blocks")
+        yield _of_each(found, "decisions", "Recalls that were recorded")
+        yield _of_each(found, "pending_connections", "Connections that are pending")
+        sessions = GaugeMetricFamily(
+            "mnemic_space_open_sessions", "Sessions that are open", labels=(SPACE,)
+        )
+        blocks = GaugeMetricFamily(
+            "mnemic_space_blocks", "Blocks, by status", labels=(SPACE, "status")
+        )
+        for space, status in found.items():
+            sessions.add_metric((space,), len(status.open_sessions))
+            for each in ("inbox", "active", "archived"):
+                blocks.add_metric((space, each), getattr(status, each))
+        yield sessions
+        yield blocks
+
+    def _found(self) -> Iterator[tuple[str, Status]]:
+        for space, memory in self._opened.items():
+            with suppress(MnemicError):  # closed in the meantime, or its store has failed
+                yield space, memory.status()
+
+
+def _of_each(
+    found: Mapping[str, Status], name: str, documentation: str, *, called: str | None = None
+) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(f"mnemic_space_{called or name}", documentation, labels=(SPACE,))
+    for space, status in found.items():
+        family.add_metric((space,), getattr(status, name))
+    return family
+
+
+def release() -> str:
+    """Return the installed version of mnemic."""
+    return version("mnemic")
+
+
+def handlers(dispatcher: Dispatcher, metrics: Metrics) -> list[ControllerRouterHandler]:
+    """Return the handlers of this module."""
+
+    async def answer(request: Asked) -> Answer:
+        dispatcher.authenticate(request.scope).require(EVERY_SPACE, "read")
+        requests.check_fields(requests.query(request.scope), ())
+        return Answer(
+            body=await metrics.text(),
+            headers={"content-type": CONTENT_TYPE_PLAIN_0_0_4, "cache-control": "no-store"},
+        )
+
+    return [placed(answer, "GET", PATH, name=NAME)]

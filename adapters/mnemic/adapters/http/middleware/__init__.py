@@ -1,0 +1,3 @@
+"""What every request passes: ids, logging, authentication, tracing."""
+
+from __future__ import annotations

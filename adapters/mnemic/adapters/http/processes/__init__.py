@@ -1,0 +1,3 @@
+"""Several worker processes behind one address."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Consolidation and re-embedding, chunk by chunk."""
+
+from __future__ import annotations

@@ -1,0 +1,380 @@
+"""consolidate: chunk by chunk, models called outside all locks, one commit per chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+import numpy as np
+from attrs import evolve
+from numpy.typing import NDArray
+
+from mnemic.adapters.inprocess.engine.analysis import analyse
+from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult, Outcome
+from mnemic.adapters.inprocess.engine.opening import Models, check_embedder
+from mnemic.adapters.inprocess.results import contradictions, replacements
+from mnemic.kernel.decisions.promotion import Candidate, decide_promotion, decide_relink
+from mnemic.kernel.errors import MnemicError, StoreBusy, VectorRefused
+from mnemic.kernel.events import (
+    BlocksPromoted,
+    BlocksRelinked,
+    EmbedderAdopted,
+    EmbedderIdentity,
+    Event,
+)
+from mnemic.kernel.model.blocks import ACTIVE, INBOX, Fresh
+from mnemic.kernel.model.texts import BlockText
+from mnemic.kernel.model.vectors import Vector, quantise
+from mnemic.kernel.ports import CommandRow, Embedder, Passage
+from mnemic.kernel.results import ConsolidateResult
+from mnemic.kernel.timestamps import Instant
+from mnemic.projections.vectors.neighbour_cache import NeighbourCache
+from mnemic.projections.view import View, as_of
+
+Progress = Callable[[int, int], None]
+"""Called with the number of blocks done and the total."""
+T = TypeVar("T")
+
+
+def consolidate(
+    space: CommandExecutor,
+    models: Models,
+    *,
+    limit: int | None = None,
+    relink: bool = False,
+    command_id: str | None = None,
+    progress: Progress | None = None,
+) -> ConsolidateResult:
+    """Promote the inbox first in first out, each block exactly once.
+
+    Raises:
+        VectorRefused: The embedder's answer is unusable; earlier chunks stay promoted.
+        EmbedderMismatch: The space was built with another embedder.
+    """
+    with space.state_lock:
+        space.catch_up()
+        request = _Request(space, limit=limit, relink=relink, command_id=command_id)
+    total = ConsolidateResult()
+    for event in request.answered:
+        total = _sum(total, event)
+    chunks = _Chunks(space, models, request)
+    waiting = len(chunks.waiting())
+    most = waiting if limit is None else max(0, limit - total.promoted)
+    todo = total.promoted + min(most, waiting)
+    while True:
+        done = chunks.promote(None if limit is None else limit - total.promoted)
+        if done is None:
+            done = next(request.answers(), None)  # a concurrent command may have done the rest
+        if done is None:
+            break
+        total = _sum(total, done)
+        if progress is not None:
+            progress(total.promoted, max(todo, total.promoted))
+    if relink and not request.answered:
+        formed = _relink(space, request, progress)
+        total = evolve(total, edges_created=total.edges_created + formed)
+    return evolve(total, inbox_remaining=request.inbox_remaining())
+
+
+def _sum(total: ConsolidateResult, event: BlocksPromoted | BlocksRelinked) -> ConsolidateResult:
+    total = evolve(total, edges_created=total.edges_created + len(event.links))
+    if isinstance(event, BlocksRelinked):
+        return total
+    return evolve(
+        total,
+        promoted=total.promoted + len(event.promotions),
+        superseded=(*total.superseded, *replacements(event)),
+        contradictions=(*total.contradictions, *contradictions(event.links)),
+        near_duplicates=total.near_duplicates + len(event.near),
+        analyses_failed=total.analyses_failed
+        + sum(promotion.analysed == "failed" for promotion in event.promotions),
+        chunks=total.chunks + bool(event.promotions),
+    )
+
+
+class _Request:
+    """One consolidation and the ids of its commits: its own for the first, derived for the rest.
+
+    Blocks learned since its first commit are not part of it, or it would never end while another
+    process keeps learning. Repeated under its id, it resumes from the commits it has written. If it
+    was interrupted, it continues with the blocks that waited at its first commit, and does not
+    search for edges again, so that a completed command writes nothing when repeated. The same holds
+    for concurrent commands under one id.
+    """
+
+    def __init__(
+        self, space: CommandExecutor, *, limit: int | None, relink: bool, command_id: str | None
+    ) -> None:
+        self._space = space
+        self._arguments = {"limit": limit, "relink": relink}
+        self._id = command_id
+        self._commits = 0
+        self._head = -1
+        self.known = len(space.state.catalogue.ids)
+        """How many blocks there were when it began: until its first commit, no others count."""
+        self.began: int | None = None
+        """The version of its first commit."""
+        self.answered: tuple[BlocksPromoted | BlocksRelinked, ...] = tuple(self.answers())
+        """Events of its commits from before this call."""
+
+    def answers(self) -> Iterator[BlocksPromoted | BlocksRelinked]:
+        """Yield the events written under its ids that are not yet counted as its commits."""
+        while (row := self._space.remembered(self.command())) is not None:
+            outcome = self.written(row)
+            self.commit(outcome)
+            yield outcome.extra
+
+    def written(self, row: CommandRow) -> Outcome:
+        """Return the outcome of an earlier commit, or of a concurrent command's."""
+        found = (each.event for each in self._space.recorded(row.first - 1, row.last))
+        event = next(each for each in found if isinstance(each, BlocksPromoted | BlocksRelinked))
+        return Outcome(event, row.first, row.last, (event,))
+
+    def command(self) -> Command:
+        """Return the command of the next commit."""
+        derived = None if self._id is None else f"{self._id}/{self._commits}"
+        return Command("consolidate", self._arguments, derived if self._commits else self._id)
+
+    def commit(self, outcome: Outcome) -> None:
+        """Record a commit."""
+        self._commits += 1
+        self._head = outcome.last
+        self.began = outcome.first if self.began is None else self.began
+
+    def inbox_remaining(self) -> int:
+        """Return how many blocks wait after the last commit; now, if there is no commit.
+
+        Blocks learned after that would not be in the answer to a repeated command.
+        """
+        with self._space.state_lock:
+            if self._commits and self._head != self._space.state.version:
+                return len(as_of(self._space.state, self._head).inbox())
+            return len(self._space.state.catalogue.waiting)
+
+
+class _Chunks:
+    """The chunks of one consolidation. Each text is embedded once, whichever chunk takes it."""
+
+    def __init__(self, space: CommandExecutor, models: Models, request: _Request) -> None:
+        self._space = space
+        self._models = models
+        self._request = request
+        self._ready: dict[int, tuple[BlockText, Candidate]] = {}
+        self._size: int | None = None
+
+    def promote(self, limit: int | None) -> BlocksPromoted | BlocksRelinked | None:
+        """Promote the next blocks and return the event; None when nothing waits."""
+        waiting = self._next(limit)
+        if not waiting:
+            return None
+        with self._space.state_lock:
+            adopted = self._space.live().embedder
+        embedder = embedder_of(self._models, adopted)
+        check_embedder(adopted, embedder.identity)
+        self._prepare(waiting, embedder)
+        vectors = [self._ready[number][1].vector for number, _ in waiting]
+        neighbours = self._neighbours(vectors, embedder.identity)
+
+        def decide(view: View, at: Instant) -> DecisionResult:
+            check_embedder(view.embedder, embedder.identity)
+            # Others may have promoted some, or forgotten one and learned it with another text.
+            left = [
+                self._ready[number][1]
+                for number, text in waiting
+                if view.status(number) == INBOX and view.text(number) == text
+            ]
+            if not left:
+                return DecisionResult((), extra=BlocksPromoted(promotions=()))
+            event = decide_promotion(view.after(neighbours), left, at)
+            adopted: tuple[Event, ...] = ()
+            if view.embedder is None:
+                adopted = (EmbedderAdopted(embedder=embedder.identity),)
+            return DecisionResult((*adopted, event), extra=event)
+
+        request = self._request
+        outcome = self._space.prepared(request.command(), decide, again=request.written)
+        if outcome.events:
+            request.commit(outcome)
+        event: BlocksPromoted | BlocksRelinked = outcome.extra
+        if isinstance(event, BlocksPromoted):
+            self._adapt(len(waiting), event)
+        return event
+
+    def waiting(self) -> list[int]:
+        """Return the waiting blocks that belong to the command."""
+        with self._space.state_lock:
+            view, began = self._space.live(), self._request.began
+            if began is None:
+                return [block for block in view.inbox() if block < self._request.known]
+            return [block for block in view.inbox() if view.life.get("learned", block) < began]
+
+    def _next(self, limit: int | None) -> list[tuple[int, BlockText]]:
+        """Return the next inbox blocks of a snapshot, oldest first."""
+        with self._space.state_lock:
+            view = self._space.live()
+            size = self._size or view.policy.consolidate_chunk
+            numbers = self.waiting()[: size if limit is None else min(size, max(0, limit))]
+            texts = ((number, view.text(number)) for number in numbers)
+            return [(number, text) for number, text in texts if isinstance(text, BlockText)]
+
+    def _prepare(self, waiting: Sequence[tuple[int, BlockText]], embedder: Embedder) -> None:
+        """Embed and analyse the blocks that have not been yet."""
+        new = [
+            (number, text)
+            for number, text in waiting
+            if number not in self._ready or self._ready[number][0] != text
+        ]
+        if not new:
+            return
+        vectors = embed(embedder, [text.content for _, text in new])
+        with self._space.state_lock:
+            policy = self._space.live().policy
+        verdicts = analyse(self._models.analyst, self._passages(new), policy)
+        for (number, text), vector, verdict in zip(new, vectors, verdicts, strict=True):
+            analysis, analysed = verdict
+            candidate = Candidate(
+                number=number, vector=vector, analysis=analysis, analysed=analysed
+            )
+            self._ready[number] = (text, candidate)
+
+    def _neighbours(self, vectors: Sequence[Vector], identity: EmbedderIdentity) -> NeighbourCache:
+        """Return the neighbours of *vectors*, searched without holding the state lock."""
+        with self._space.state_lock:
+            view = self._space.live()
+            check_embedder(view.embedder, identity)
+            search = view.meeting(vectors)
+        return _neighbours(self._space, search, lambda: self._space.live().meeting(vectors))
+
+    def _passages(self, blocks: Sequence[tuple[int, BlockText]]) -> list[Passage]:
+        """Return the passages to show to an analyst."""
+        with self._space.state_lock:
+            view = self._space.live()
+            facts = [view.facts(number) for number, _ in blocks]
+        return [
+            Passage(
+                content=text.content,
+                category=each.category,
+                tags=text.tags,
+                author=text.author,
+                source=each.source,
+            )
+            for (_, text), each in zip(blocks, facts, strict=True)
+        ]
+
+    def _adapt(self, tried: int, event: BlocksPromoted) -> None:
+        """Shrink the chunk size while chunks are promoted in part, and grow it again after."""
+        promoted = len(event.promotions)
+        with self._space.state_lock:
+            numbers = self._space.state.catalogue.numbers
+            for promotion in event.promotions:
+                self._ready.pop(numbers[promotion.block_id], None)
+            largest = self._space.live().policy.consolidate_chunk
+        self._size = min(largest, 2 * (self._size or largest if promoted == tried else promoted))
+        self._size = max(1, self._size)
+
+
+def _relink(space: CommandExecutor, request: _Request, progress: Progress | None) -> int:
+    """Form edges for active blocks that have few, chunk by chunk, and return how many."""
+    with space.state_lock:
+        view = space.live()
+        few = [
+            number
+            for number in view.with_status(ACTIVE).tolist()
+            if view.degree(number) < view.policy.edge_candidates
+        ]
+        size = view.policy.consolidate_chunk
+    formed = 0
+    for start in range(0, len(few), size):
+        formed += _relink_chunk(space, few[start : start + size], request)
+        if progress is not None:
+            progress(min(start + size, len(few)), len(few))
+    return formed
+
+
+def _relink_chunk(space: CommandExecutor, numbers: Sequence[int], request: _Request) -> int:
+    with space.state_lock:
+        view = space.live()
+        search = view.meeting([each.vector for each in _active_blocks(view, numbers)])
+
+    def again() -> Callable[[], NeighbourCache]:
+        view = space.live()
+        return view.meeting([each.vector for each in _active_blocks(view, numbers)])
+
+    neighbours = _neighbours(space, search, again)
+
+    def decide(view: View, at: Instant) -> DecisionResult:
+        fresh = _active_blocks(view, numbers)
+        event = decide_relink(view.after(neighbours), fresh, at) if fresh else None
+        return DecisionResult(() if event is None else (event,), extra=event)
+
+    outcome = space.prepared(request.command(), decide, again=request.written)
+    event: BlocksPromoted | BlocksRelinked | None = outcome.extra
+    if event is None:
+        return 0
+    request.commit(outcome)
+    return len(event.links)
+
+
+def _neighbours(
+    space: CommandExecutor,
+    search: Callable[[], NeighbourCache],
+    again: Callable[[], Callable[[], NeighbourCache]],
+) -> NeighbourCache:
+    """Return the result of a search that runs without the state lock.
+
+    Vectors in remote storage may be erased while it runs. Then it runs once more, under the state
+    lock, so that erasures wait.
+    """
+    try:
+        return search()
+    except StoreBusy:
+        with space.state_lock:
+            space.catch_up()
+            return again()()
+
+
+def _active_blocks(view: View, numbers: Sequence[int]) -> list[Fresh]:
+    """Return those of *numbers* that are active, as if they were about to be promoted."""
+    active = [number for number in numbers if view.status(number) == ACTIVE]
+    vectors = view.index.vectors([view.life.get("vector", number) for number in active])
+    return [
+        Fresh(number, vector, view.category(number), view.tags(number))
+        for number, vector in zip(active, vectors, strict=True)
+    ]
+
+
+# --- models ---------------------------------------------------------------------------------
+
+
+def embedder_of(models: Models, adopted: EmbedderIdentity | None) -> Embedder:
+    """Return the host's embedder; if it gave none, a shipped one that fits the space."""
+    if models.coming is not None and models.coming.identity == adopted:
+        return models.coming
+    if models.embedder is not None:
+        return models.embedder
+    from mnemic.adapters.embedders.shipped import embedder_for
+
+    return embedder_for(adopted)
+
+
+def embed(embedder: Embedder, texts: Sequence[str]) -> list[Vector]:
+    """Return one checked, quantised vector per text.
+
+    Raises:
+        VectorRefused: The embedder failed, or did not return one finite vector per text.
+    """
+    try:
+        rows: NDArray[np.floating] = np.asarray(embedder.embed(texts))
+    except MnemicError:
+        raise
+    except Exception as error:
+        raise VectorRefused(
+            f"the embedder {embedder.identity.name} failed: {error}",
+            recovery="Check the embedder and consolidate again; nothing was lost.",
+        ) from error
+    if rows.ndim != 2 or len(rows) != len(texts):  # noqa: PLR2004 - rows and columns
+        raise VectorRefused(
+            f"the embedder {embedder.identity.name} gave shape {rows.shape} for {len(texts)} texts"
+        )
+    return [quantise(row, dimension=embedder.identity.dimension) for row in rows]

@@ -1,0 +1,90 @@
+"""reembed: move a space to another embedder, chunk by chunk, with one switch at the end.
+
+Chunks only stage vectors; the old embedder serves every search until the one event that adopts the
+new one. A stopped re-embedding resumes where it was, since staged vectors are in the log.
+"""
+
+from __future__ import annotations
+
+from mnemic.adapters.inprocess.consolidation.consolidation import Progress, embed
+from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
+from mnemic.kernel.events import EmbedderAdopted, EmbedderIdentity, StagedVector, VectorsStaged
+from mnemic.kernel.model.blocks import ACTIVE
+from mnemic.kernel.model.texts import BlockText, Embedding
+from mnemic.kernel.model.vectors import Vector, pack
+from mnemic.kernel.ports import Embedder
+from mnemic.kernel.results import ReembedResult
+from mnemic.kernel.timestamps import Instant
+from mnemic.projections.view import View
+
+
+def reembed(
+    space: CommandExecutor, embedder: Embedder, *, progress: Progress | None = None
+) -> ReembedResult:
+    """Give every active block a vector of *embedder*, then adopt it.
+
+    Raises:
+        VectorRefused: The embedder's answer is unusable; vectors staged before stay.
+    """
+    identity = embedder.identity
+    staged = 0
+    while True:
+        with space.state_lock:
+            space.catch_up()
+            view = space.live()
+            if view.embedder == identity:
+                return ReembedResult(embedder=identity.name, staged=staged)
+            todo, size = _todo(space, identity), view.policy.consolidate_chunk
+        if not todo:
+            space.execute(Command("reembed", {}), lambda view, _: _adopt(space, view, identity))
+            continue
+        chunk = todo[:size]
+        vectors = embed(embedder, [text.content for _, text in chunk])
+        staged += _stage(space, identity, chunk, vectors)
+        if progress is not None:
+            progress(staged, staged + len(todo) - len(chunk))
+
+
+def _todo(space: CommandExecutor, identity: EmbedderIdentity) -> list[tuple[int, BlockText]]:
+    """Return the active blocks that have no staged vector yet."""
+    with space.state_lock:
+        view = space.live()
+        done = space.state.staged_vectors.get(identity, {})
+        blocks = ((number, view.text(number)) for number in view.with_status(ACTIVE).tolist())
+        return [
+            (number, text)
+            for number, text in blocks
+            if number not in done and isinstance(text, BlockText)
+        ]
+
+
+def _stage(
+    space: CommandExecutor,
+    identity: EmbedderIdentity,
+    chunk: list[tuple[int, BlockText]],
+    vectors: list[Vector],
+) -> int:
+    def decide(view: View, _: Instant) -> DecisionResult:
+        # A block may have been archived, or learned with another text, since it was read.
+        fresh = tuple(
+            StagedVector(
+                block_id=view.id(number),
+                vector=Embedding(of=(view.id(number),), packed=pack(vector)),
+            )
+            for (number, text), vector in zip(chunk, vectors, strict=True)
+            if view.status(number) == ACTIVE and view.text(number) == text
+        )
+        if not fresh:
+            return DecisionResult((), extra=0)
+        return DecisionResult((VectorsStaged(embedder=identity, vectors=fresh),), extra=len(fresh))
+
+    count: int = space.execute(Command("reembed", {}), decide).extra
+    return count
+
+
+def _adopt(space: CommandExecutor, view: View, identity: EmbedderIdentity) -> DecisionResult:
+    """Adopt the embedder, unless a block was promoted without one of its vectors meanwhile."""
+    if view.embedder == identity or _todo(space, identity):
+        return DecisionResult(())
+    return DecisionResult((EmbedderAdopted(embedder=identity),))

@@ -1,0 +1,322 @@
+"""Opening a space: which store, which models, and the first events of a new log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from attrs import frozen
+
+from mnemic.adapters.analysts.absent import NoAnalyst
+from mnemic.adapters.analysts.rules import RulesAnalyst
+from mnemic.adapters.ann.files import GraphFolder
+from mnemic.adapters.ann.graphs import (
+    GraphBuilder,
+    Graphs,
+    Retriever,
+    wanted_graphs,
+)
+from mnemic.adapters.checkpoints.directory import CheckpointDirectory, Wanted, checkpoint_directory
+from mnemic.adapters.inprocess.engine.analysis import TimedAnalyst
+from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
+from mnemic.adapters.inprocess.engine.vector_storage import (
+    VectorStorage,
+    are_on_server,
+    mend,
+    remote_rows_of,
+)
+from mnemic.adapters.stores.encryption_consistency import check_unmixed
+from mnemic.adapters.stores.opening import Address, open_store
+from mnemic.adapters.system.clocks import SystemClock
+from mnemic.adapters.system.entropy import SystemEntropy
+from mnemic.adapters.transfer.copies.copying import CopyContext
+from mnemic.kernel.errors import EmbedderMismatch, FieldRefused, PointOutOfRange, PolicyRefused
+from mnemic.kernel.events import EmbedderIdentity, PolicyAdopted, SpaceOpened
+from mnemic.kernel.model.texts import Salt
+from mnemic.kernel.model.tokens import EstimatedTokens
+from mnemic.kernel.model.vectors import DIMENSION_MAX
+from mnemic.kernel.policy import DEFAULT, Policy
+from mnemic.kernel.ports import Analyst, Clock, Embedder, Entropy, Log, Store, TokenCounter
+from mnemic.kernel.timestamps import Instant
+from mnemic.kernel.validation import checked_name
+from mnemic.projections.retrieval import recipes
+from mnemic.projections.retrieval.recipes import Recipe
+from mnemic.projections.vectors.index import VectorIndex
+from mnemic.projections.view import View
+
+ANALYST_TIMEOUT_MAX_S = 86_400
+NONCE_SIZE = 16
+SALT_SIZE = 32
+
+
+@runtime_checkable
+class _ErasureAwareStore(Protocol):
+    """An encrypted store, whose logs may have lost text by erasures made in another copy."""
+
+    def accounted(self, space: str, copy_context: CopyContext, *, read_only: bool) -> Log:
+        """Return the log of *space* with an event for every such erasure."""
+        ...
+
+
+@frozen(kw_only=True)
+class Models:
+    """The models that a host configures in addition to the store."""
+
+    embedder: Embedder | None
+    """None: a model shipped with mnemic, loaded when first needed."""
+    coming: Embedder | None = None
+    """The embedder of a re-embedding in progress; in use from the event that adopts it."""
+    analyst: Analyst | None
+    """None: blocks are not analysed."""
+    tokens: TokenCounter
+    recipe: Recipe = recipes.CURRENT
+    """How relevance is computed."""
+
+
+def open_space(  # each argument is one thing that a host may configure
+    path: Address | Store,
+    *,
+    space: str,
+    policy: Policy | None,
+    clock: Clock | None,
+    entropy: Entropy | None,
+    actor: str,
+    synchronous: str,
+    read_only: bool,
+    checkpoints: Wanted = None,
+    retriever: Retriever = "exact",
+    keys: str | Path | None = None,
+    vectors: VectorStorage = "process",
+) -> tuple[Store | None, CommandExecutor]:
+    """Return an open space, and its store if it was opened here and is to be closed with it.
+
+    Raises:
+        NotAStore, StoreTooNew, StoreFailed, LogCorrupt: See each.
+        FieldRefused, PolicyRefused: An argument is invalid.
+        PointOutOfRange: The space does not exist, and opening read-only does not create it.
+    """
+    checked_name("space", space)
+    checked_name("actor", actor)
+    are_remote = are_on_server(vectors, retriever=retriever)
+    graphs = None if are_remote else wanted_graphs(retriever)
+    if policy is not None and not isinstance(policy, Policy):
+        raise PolicyRefused(f"not a policy: {policy!r:.100}")
+    store, owned = _store(
+        path, synchronous=synchronous, read_only=read_only, keys=keys, vectors=are_remote
+    )
+    copy_context = CopyContext(
+        clock=clock or SystemClock(), entropy=entropy or SystemEntropy(), actor=actor
+    )
+    try:
+        if not (read_only or space in store.spaces()):
+            check_unmixed(store, space)
+        opened = CommandExecutor(
+            _log(store, space, copy_context, read_only=read_only),
+            clock=copy_context.clock,
+            entropy=copy_context.entropy,
+            actor=actor,
+            read_only=read_only,
+        )
+        opened.store = store
+        if are_remote:
+            opened.remote_rows_of = remote_rows_of(
+                store,
+                space,
+                folded=lambda: opened.state.version,
+                erasures=lambda: opened.erasures,
+            )
+        place = checkpoint_directory(store, checkpoints, read_only=read_only)
+        _keep_checkpoints(opened, place)
+        _keep_graphs(opened, place, graphs)
+        opened.restore()
+        if are_remote and not read_only:
+            mend(store, space, opened.state)
+        if opened.state.version < 0:
+            _write_first_events(opened, policy or DEFAULT)
+        if opened.checkpoint_writer is not None:
+            opened.checkpoint_writer.settle()
+    except BaseException:
+        if owned:
+            store.close()
+        raise
+    return (store if owned else None), opened
+
+
+def _store(
+    path: Address | Store,
+    *,
+    synchronous: str,
+    read_only: bool,
+    keys: str | Path | None,
+    vectors: bool,
+) -> tuple[Store, bool]:
+    """Return the store, and whether it was opened here."""
+    if keys is not None and not isinstance(keys, str | Path):
+        raise FieldRefused(f"keys must be the path of a file, got {keys!r:.100}", field="keys")
+    if isinstance(path, str | Path):
+        file = None if keys is None else Path(keys)
+        opened = open_store(
+            path, synchronous=synchronous, read_only=read_only, keys=file, vectors=vectors
+        )
+        return opened, True
+    if not callable(getattr(path, "log", None)):
+        raise FieldRefused(f"neither a path nor a store: {path!r:.100}", field="path")
+    if keys is not None:
+        raise FieldRefused(
+            "keys go with an address, and this store is open already",
+            recovery="Give EncryptedStore(store, KeyTable(keys)), or the address.",
+            field="keys",
+        )
+    return path, False
+
+
+def _log(store: Store, space: str, copy_context: CopyContext, *, read_only: bool) -> Log:
+    """Return the log of *space*, with an event for every erasure of its text."""
+    if isinstance(store, _ErasureAwareStore):
+        return store.accounted(space, copy_context, read_only=read_only)
+    return store.log(space, create=not read_only)
+
+
+def _keep_checkpoints(opened: CommandExecutor, place: CheckpointDirectory | None) -> None:
+    """Give the space a writer of checkpoints, if there is a directory for them."""
+    if place is not None:
+        from mnemic.adapters.checkpoints.writer import CheckpointWriter
+
+        opened.checkpoint_writer = CheckpointWriter(
+            opened.log,
+            place,
+            state_lock=opened.state_lock,
+            state=lambda: opened.state,
+            remote_rows_of=opened.remote_rows_of,
+            is_as_applied=opened.is_as_applied,
+        )
+
+
+def _keep_graphs(
+    opened: CommandExecutor, place: CheckpointDirectory | None, wanted: Graphs | None
+) -> None:
+    """Give the space a builder of graphs over its vectors, in files next to the checkpoints."""
+
+    def folder() -> GraphFolder | None:
+        genesis = opened.log.digest_at(0)
+        if place is None or genesis is None:
+            return None
+        return GraphFolder(place, space=opened.log.name, genesis=genesis)
+
+    def index() -> VectorIndex | None:
+        embedder = opened.state.timeline.embedder
+        return None if embedder is None else opened.state.indexes.get(embedder)
+
+    opened.graphs = GraphBuilder(wanted, state_lock=opened.state_lock, index=index, folder=folder)
+
+
+def _write_first_events(opened: CommandExecutor, policy: Policy) -> None:
+    """Write the first events, unless another process did so meanwhile.
+
+    Raises:
+        LogCorrupt, StoreTooNew: The first event cannot be read.
+        PointOutOfRange: There are no events, and the space is opened read-only.
+    """
+    if opened.damage is not None:
+        raise opened.damage
+    if opened.read_only:
+        raise PointOutOfRange(f"space {opened.log.name!r} is empty", point="version", head=-1)
+
+    def decide(view: View, _: Instant) -> DecisionResult:
+        if view.point.version >= 0:
+            return DecisionResult(())
+        nonce = opened.entropy.token(NONCE_SIZE).hex()
+        salt = Salt(value=opened.entropy.token(SALT_SIZE))
+        return DecisionResult(
+            (
+                SpaceOpened(nonce=nonce, salt=salt),
+                PolicyAdopted(policy_id=policy.id, body=policy.body),
+            )
+        )
+
+    opened.execute(Command("open", {}), decide)
+
+
+def models(
+    space: CommandExecutor,
+    *,
+    embedder: Embedder | None,
+    analyst: Analyst | None,
+    analyst_timeout_s: float,
+    tokens: TokenCounter | None,
+) -> Models:
+    """Return the models of a host, after checking that they fit the space.
+
+    Raises:
+        EmbedderMismatch: The space was built with another embedder than the one given.
+        FieldRefused: One of them is not a model of its kind, or has no name that a log could hold,
+            or the time limit is invalid.
+    """
+    if embedder is not None:
+        check_identity(embedder)
+        check_embedder(space.state.timeline.embedder, embedder.identity)
+    if tokens is not None:
+        checked_name("name of the token counter", getattr(tokens, "name", None))
+    return Models(
+        embedder=embedder,
+        analyst=_analyst(analyst, analyst_timeout_s),
+        tokens=tokens or EstimatedTokens(),
+    )
+
+
+def _analyst(given: Analyst | None, timeout_s: float) -> Analyst | None:
+    """Return the analyst to use: the rules by default, any other one with a time limit.
+
+    Raises:
+        FieldRefused: It is not an analyst, or the limit is invalid.
+    """
+    is_number = isinstance(timeout_s, int | float) and not isinstance(timeout_s, bool)
+    if not is_number or not 0 < timeout_s <= ANALYST_TIMEOUT_MAX_S:
+        raise FieldRefused(
+            f"analyst_timeout_s must be a number above 0 and at most {ANALYST_TIMEOUT_MAX_S}, "
+            f"got {timeout_s!r}",
+            field="analyst_timeout_s",
+        )
+    if given is None:
+        return RulesAnalyst()  # takes microseconds and waits for nothing
+    if isinstance(given, NoAnalyst):
+        return None
+    if not callable(getattr(given, "analyse", None)):
+        raise FieldRefused(
+            f"not an analyst: {given!r:.100}",
+            recovery="Give one, None for the rules, or NoAnalyst() for no analysis.",
+            field="analyst",
+        )
+    checked_name("name of the analyst", getattr(given, "name", None))
+    return TimedAnalyst(given, timeout_s)
+
+
+def check_identity(embedder: Embedder) -> None:
+    """Refuse an embedder whose name a log could not hold.
+
+    Raises:
+        FieldRefused: It has no identity, or a field of it has another type or is out of range.
+    """
+    identity = getattr(embedder, "identity", None)
+    if not isinstance(identity, EmbedderIdentity):
+        raise FieldRefused(f"not an embedder: {embedder!r:.100}", field="embedder")
+    checked_name("name of the embedder", identity.name)
+    fits = type(identity.dimension) is int and 1 <= identity.dimension <= DIMENSION_MAX
+    if not fits or not isinstance(identity.weights, str):
+        raise FieldRefused(f"not the identity of an embedder: {identity}", field="embedder")
+
+
+def check_embedder(adopted: EmbedderIdentity | None, given: EmbedderIdentity) -> None:
+    """Refuse an embedder that a space was not built with.
+
+    Raises:
+        EmbedderMismatch: The two differ; names both.
+    """
+    if adopted is not None and adopted != given:
+        raise EmbedderMismatch(
+            f"the space holds vectors of {adopted.name} ({adopted.dimension}-d), "
+            f"not of {given.name} ({given.dimension}-d)",
+            adopted=adopted.name,
+            given=given.name,
+        )

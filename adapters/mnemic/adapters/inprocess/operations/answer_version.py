@@ -1,0 +1,59 @@
+"""The log version of a session handle, for interfaces that return it with each answer.
+
+These functions use internals of the interface, as its operations do, but are not operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from mnemic.adapters.inprocess.operations.host import Host
+
+Hear = Callable[[Callable[[], None]], Callable[[], None]]
+T = TypeVar("T")
+
+TRIES = 3
+"""Attempts of a query while others write, before it blocks the other session handles."""
+
+
+def version_of(memory: Host) -> int:
+    """Return the current version of the log."""
+    space = memory._open()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    with space.state_lock:
+        space.catch_up()
+        return space.state.version
+
+
+def hearing(memory: Host) -> Hear | None:
+    """Return the function that subscribes to changes of the log, if the log supports it.
+
+    See ``mnemic.kernel.ports.Telling``.
+    """
+    log = memory._open().log  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    hear: Hear | None = getattr(log, "hear", None)
+    return hear
+
+
+def version_written(memory: Host) -> int:
+    """Return the version of the log after the last command of a session handle.
+
+    For a repeated command that is the version after its first execution.
+    """
+    answered = memory._open().answered_version  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    return version_of(memory) if answered is None else answered
+
+
+def asked(memory: Host, question: Callable[[], T]) -> tuple[T, int]:
+    """Return the answer to a read-only query, and the one version it was read from.
+
+    It blocks no writer, unless others keep writing. Then the session handles of this process wait,
+    once; events of other processes, and blocks that wait to be consolidated, are ignored meanwhile.
+    """
+    for _ in range(TRIES):
+        before = version_of(memory)
+        answer = question()
+        if version_of(memory) == before:
+            return answer, before
+    with memory._open().pinned() as version:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        return question(), version

@@ -1,0 +1,400 @@
+"""Operations on blocks: learn, revise, forget, erase, rezone, consolidate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from attrs import asdict, evolve
+
+from mnemic.adapters.inprocess.batch_items import batch_item
+from mnemic.adapters.inprocess.consolidation import consolidation, reembedding
+from mnemic.adapters.inprocess.consolidation.consolidation import Progress
+from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
+from mnemic.adapters.inprocess.engine.opening import check_identity
+from mnemic.adapters.inprocess.operations.host import Date, Host
+from mnemic.adapters.inprocess.results import learn_results
+from mnemic.kernel.decisions.archiving import (
+    decide_erase,
+    decide_forget,
+    decide_revise,
+    decide_rezone,
+)
+from mnemic.kernel.decisions.learning import Earlier, Learned, Lesson, Saying, decide_learn
+from mnemic.kernel.errors import FieldRefused, Refused
+from mnemic.kernel.events import BlockErased, Event, SpaceErased
+from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.ports import Embedder
+from mnemic.kernel.results import (
+    ConsolidateResult,
+    ErasureReceipt,
+    ForgetResult,
+    LearnManyResult,
+    LearnResult,
+    ReembedResult,
+    Refusal,
+    ReviseResult,
+    RezoneResult,
+)
+from mnemic.kernel.timestamps import Instant
+from mnemic.projections.view import View
+
+BATCH_MAX = 10_000
+"""Lessons of one ``learn_many``."""
+
+
+class BlockOperations(Host):
+    """Operations on blocks."""
+
+    def learn(
+        self,
+        content: str,
+        *,
+        tags: Iterable[str] = (),
+        category: str = "knowledge",
+        source: str = "api",
+        author: str | None = None,
+        thread: str | None = None,
+        confidence: float = 0.8,
+        created_at: Date = None,
+        zone: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        expires_at: Date = None,
+        scope: Mapping[str, str] | None = None,
+        role: str | None = None,
+        command_id: str | None = None,
+    ) -> LearnResult:
+        """Put a text into the inbox: durable when this returns, without any model.
+
+        Args:
+            content: What to remember.
+            tags: Up to 64 labels; ``self/…`` tags also decide how fast it fades.
+            category: Its kind.
+            source: Where it came from; decides its trust zone.
+            author: Who said it.
+            thread: Which conversation or document it belongs to.
+            confidence: How sure it is. Range: [0, 1].
+            created_at: When it was true or said; ISO 8601 or a datetime, naive is UTC. None:
+                now. ``"unknown"``: its age stays neutral.
+            zone: Trust zone, if not the one of the source.
+            metadata: A small JSON object.
+            expires_at: From then on it is no longer recalled.
+            scope: The ``user``, ``agent`` or ``run`` that it belongs to, stored as metadata; None:
+                that of this handle.
+            role: Which side of a conversation it comes from: ``user``, ``assistant``, ``tool`` or
+                ``system``; stored as metadata.
+            command_id: See the class.
+
+        Raises:
+            ContentEmpty, ContentTooLong, TagsRefused, FieldRefused, IdCollision: See each.
+            Forbidden: The zone is above that of this session handle.
+        """
+        lesson = Lesson(
+            content=content,
+            tags=tags,
+            category=category,
+            source=source,
+            author=author,
+            thread=thread,
+            confidence=confidence,
+            created_at=created_at,
+            zone=zone,
+            metadata=metadata,
+            expires_at=expires_at,
+            scope=self._scoped(scope),
+            role=role,
+        )
+
+        def decide(view: View, _: Instant) -> DecisionResult:
+            learned = decide_learn(view, lesson)
+            (result,) = learn_results(view, [learned], view.point.version + 1)
+            return DecisionResult(() if learned.event is None else (learned.event,), extra=result)
+
+        arguments = _identifying(lesson) if command_id is not None else {}
+        outcome = self._open().execute(Command("learn", arguments, command_id), decide)
+        result: LearnResult = outcome.extra
+        self._recent.learn(result.block_id, known=result.is_known)
+        return result
+
+    def learn_many(
+        self,
+        lessons: Iterable[Mapping[str, Any] | str],
+        *,
+        command_id: str | None = None,
+    ) -> LearnManyResult:
+        """Learn many texts in one transaction; invalid ones are refused individually.
+
+        Args:
+            lessons: Texts, or mappings with the arguments of ``learn``; at most 10,000.
+            command_id: See the class.
+
+        Raises:
+            FieldRefused: Too many at once, or one lesson instead of a list.
+        """
+        if isinstance(lessons, str | bytes | Mapping) or not isinstance(lessons, Iterable):
+            raise FieldRefused(
+                f"learn_many takes a list of lessons, got {lessons!r:.100}",
+                recovery="Use learn for one.",
+                field="lessons",
+            )
+        given = [self._lesson(each) for each in lessons]
+        if len(given) > BATCH_MAX:
+            raise FieldRefused(
+                f"{len(given)} lessons at once, the limit is {BATCH_MAX}",
+                recovery="Learn them in several batches.",
+            )
+
+        def decide(view: View, _: Instant) -> DecisionResult:
+            learned, refused, events = _decide_many(view, given)
+            results = learn_results(view, learned, view.point.version + 1)
+            result = LearnManyResult(results=results, refused=tuple(refused))
+            return DecisionResult(tuple(events), extra=result)
+
+        arguments = (
+            {} if command_id is None else {"lessons": [_identifying(each) for each in given]}
+        )
+        command = Command("learn_many", arguments, command_id)
+        result: LearnManyResult = self._open().execute(command, decide).extra
+        for each in result.results:
+            self._recent.learn(each.block_id, known=each.is_known)
+        return result
+
+    def _lesson(self, given: object) -> Lesson | Refused:
+        """Return an item of a batch as a lesson, or the refusal if it is invalid."""
+        try:
+            lesson = (
+                Lesson(content=given)
+                if isinstance(given, str)
+                else batch_item(Lesson, given, "a lesson")
+            )
+            scope = self._scoped(lesson.scope)
+            return lesson if scope is lesson.scope else evolve(lesson, scope=scope)
+        except FieldRefused as refusal:
+            return refusal
+
+    def revise(
+        self,
+        block_id: str,
+        content: str,
+        reason: str | None = None,
+        *,
+        command_id: str | None = None,
+    ) -> ReviseResult:
+        """Replace the text of a block; its tags, evidence and edges are kept.
+
+        Raises:
+            BlockNotFound, BlockNotActive, FieldRefused, ContentEmpty, ContentTooLong: See each.
+        """
+
+        def decide(view: View, _: Instant) -> DecisionResult:
+            events = decide_revise(view, block_id, content, reason)
+            return DecisionResult(events, extra=events[1].supersession)
+
+        arguments = {"block_id": block_id, "content": content, "reason": reason}
+        outcome = self._open().execute(Command("revise", arguments, command_id), decide)
+        change = outcome.extra
+        self._recent.learn(change.new)
+        return ReviseResult(
+            block_id=change.new,
+            superseded_id=change.old,
+            edges_moved=len(change.moved),
+            edges_lost=change.lost,
+            version=outcome.first,
+        )
+
+    def forget(
+        self, block_id: str, reason: str | None = None, *, command_id: str | None = None
+    ) -> ForgetResult:
+        """Archive a block: it is no longer recalled, and views of the past still show it.
+
+        Raises:
+            BlockNotFound: It was never learned.
+        """
+
+        def decide(view: View, _: Instant) -> DecisionResult:
+            event = decide_forget(view, block_id, reason)
+            return DecisionResult(() if event is None else (event,), extra=event is not None)
+
+        arguments = {"block_id": block_id, "reason": reason}
+        outcome = self._open().execute(Command("forget", arguments, command_id), decide)
+        return ForgetResult(
+            block_id=BlockId(block_id),
+            action="archived" if outcome.extra else "already_archived",
+        )
+
+    def erase(self, block_id: str, *, command_id: str | None = None) -> ErasureReceipt:
+        """Destroy a block's text and vectors permanently, in the past too.
+
+        The log, its chain and the id stay. Repeating the call names the event that erased it.
+
+        Raises:
+            BlockNotFound: It was never learned.
+            LogCorrupt: The log is damaged in the part that a checkpoint replaced on opening. An
+                erasure replays the whole log, and nothing after the damage would be left.
+        """
+        self._open().check_foldable()
+
+        def decide(view: View, _: Instant) -> DecisionResult:
+            event = decide_erase(view, block_id)
+            return DecisionResult(() if event is None else (event,), erase=(block_id,))
+
+        outcome = self._open().execute(Command("erase", {"block_id": block_id}, command_id), decide)
+        block, version = BlockId(block_id), outcome.last
+        recorded = self._space.event_at(version)
+        event = None if recorded is None else recorded.event
+        if not isinstance(event, BlockErased) or event.block_id != block:
+            with self._space.state_lock:
+                state = self._space.state
+                number = state.catalogue.numbers[block]
+                whole = state.timeline.space_erased or 0
+                version = state.timeline.erased_blocks.get(number, whole)
+        return self._receipt(block, version)
+
+    def erase_space(self, *, command_id: str | None = None) -> ErasureReceipt:
+        """Destroy all text and vectors of the space permanently; nothing can be learned after."""
+
+        def decide(view: View, _: Instant) -> DecisionResult:
+            gone = view.state.timeline.space_erased is not None
+            return DecisionResult(() if gone else (SpaceErased(),), erase_all=True)
+
+        self._open().execute(Command("erase_space", {}, command_id), decide)
+        with self._space.state_lock:
+            version = self._space.state.timeline.space_erased or 0
+        return self._receipt(None, version)
+
+    def _receipt(self, block_id: BlockId | None, version: int) -> ErasureReceipt:
+        return ErasureReceipt(
+            block_id=block_id,
+            version=version,
+            chain=self._space.digest_at(version).hex(),
+            left=self._space.left,
+        )
+
+    def rezone(
+        self, block_id: str, zone: str, reason: str | None = None, *, command_id: str | None = None
+    ) -> RezoneResult:
+        """Move a block to another trust zone.
+
+        Raises:
+            BlockNotFound, BlockNotActive, FieldRefused: See each.
+        """
+
+        def decide(view: View, _: Instant) -> DecisionResult:
+            event = decide_rezone(view, block_id, zone, reason)
+            return DecisionResult(() if event is None else (event,), extra=event is not None)
+
+        arguments = {"block_id": block_id, "zone": zone, "reason": reason}
+        outcome = self._open().execute(Command("rezone", arguments, command_id), decide)
+        return RezoneResult(
+            block_id=BlockId(block_id),
+            zone=zone.strip(),
+            action="rezoned" if outcome.extra else "unchanged",
+        )
+
+    def consolidate(
+        self,
+        limit: int | None = None,
+        *,
+        relink: bool = False,
+        progress: Progress | None = None,
+        command_id: str | None = None,
+    ) -> ConsolidateResult:
+        """Promote the blocks in the inbox: embed them, find near-duplicates, form edges.
+
+        Args:
+            limit: Promote at most this many, oldest first; None: all.
+            relink: Also look for edges of active blocks that have few.
+            progress: Called with blocks done and blocks to do.
+            command_id: See the class.
+
+        Raises:
+            VectorRefused, EmbedderMismatch: The embedder cannot be used; nothing is lost.
+            FieldRefused: The limit is not a count.
+        """
+        if limit is not None and (type(limit) is not int or limit < 0):
+            raise FieldRefused(f"limit must be a count from 0, got {limit!r}", field="limit")
+        space = self._open()
+        space.check_writable()
+        with space.state_lock:
+            space.check_not_erased()
+        return self._with_models(
+            partial(
+                consolidation.consolidate,
+                space,
+                limit=limit,
+                relink=relink,
+                command_id=command_id,
+                progress=progress,
+            )
+        )
+
+    dream = consolidate
+
+    def reembed(self, embedder: Embedder, *, progress: Progress | None = None) -> ReembedResult:
+        """Move the space to another embedder; the old one stays in use until every block is ready.
+
+        It can be stopped at any time and resumes where it was. Views of the past keep the embedder
+        that was in force at their point.
+
+        Raises:
+            VectorRefused: The embedder cannot be used; nothing has changed.
+            FieldRefused: It is not an embedder.
+        """
+        space = self._open()
+        space.check_writable()
+        check_identity(embedder)
+        with space.state_lock:
+            space.catch_up()
+            space.check_space_wide_allowed(Command("reembed", {}))
+            # Set before the switch, so that queries right after it find the new model.
+            self._shared_models.models = evolve(self._models, coming=embedder)
+        result = reembedding.reembed(space, embedder, progress=progress)
+        with space.state_lock:
+            if space.live().embedder == embedder.identity:  # else it was re-embedded again
+                self._shared_models.models = evolve(self._models, embedder=embedder)
+        return result
+
+
+def _decide_many(
+    view: View, lessons: Sequence[Lesson | Refused]
+) -> tuple[list[Learned], list[Refusal], list[Event]]:
+    """Decide lessons one after the other, each on the result of the earlier ones."""
+    learned: list[Learned] = []
+    refused: list[Refusal] = []
+    events: list[Event] = []
+    said: dict[BlockId, Saying] = {}
+    created = 0
+    for position, lesson in enumerate(lessons):
+        try:
+            if isinstance(lesson, Refused):
+                raise lesson
+            each = decide_learn(view, lesson, earlier=Earlier(created=created, said=said))
+        except Refused as error:
+            refused.append(
+                Refusal(
+                    position=position,
+                    code=error.code,
+                    detail=error.message,
+                    recovery=error.recovery,
+                )
+            )
+            continue
+        learned.append(each)
+        said[each.block_id] = each.saying
+        created += each.action == "created"
+        if each.event is not None:
+            events.append(each.event)
+    return learned, refused, events
+
+
+def _identifying(lesson: Lesson | Refused) -> dict[str, Any]:
+    """Return the arguments that identify a lesson; metadata may be cyclic and is not traversed."""
+    if not isinstance(lesson, Lesson):
+        return lesson.to_dict()
+    given = asdict(lesson, recurse=False)
+    if lesson.scope is None:
+        del given["scope"]  # keeps command ids from before scopes valid
+    if lesson.role is None:
+        del given["role"]  # the same
+    return given

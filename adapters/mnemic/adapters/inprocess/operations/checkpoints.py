@@ -1,0 +1,74 @@
+"""Operations on checkpoints: list, write, drop; and their alerts in ``status``."""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.operations.host import Host
+from mnemic.kernel.errors import CheckpointsOff, StoreBusy
+from mnemic.kernel.results import Checkpoint, DropCheckpointsResult, Status
+
+TRIES = 10
+"""Attempts at writing a checkpoint; each fails if text is erased while it is written."""
+
+
+class CheckpointOperations(Host):
+    """Operations on the files that make opening quick. None of them writes to the log."""
+
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
+        """Return every checkpoint of this space, newest first, each read and checked in full."""
+        space = self._open()
+        space.catch_up()
+        return () if space.checkpoint_writer is None else space.checkpoint_writer.listing()
+
+    def checkpoint(self) -> Checkpoint:
+        """Write a checkpoint of the state as it is now, unless there is one, and return it.
+
+        Raises:
+            ViewReadOnly: The space was opened read-only.
+            CheckpointsOff: There is no directory for checkpoints.
+            StoreFull, StoreFailed: It cannot be written.
+            StoreBusy: Text was erased during every attempt.
+        """
+        space = self._open()
+        space.check_writable()
+        if space.checkpoint_writer is None:
+            raise _off(space)
+        for _ in range(TRIES):
+            space.catch_up()
+            file = space.checkpoint_writer.write()
+            if file is not None:
+                return space.checkpoint_writer.look(file)
+        raise StoreBusy(
+            f"words were erased {TRIES} times while a checkpoint was written",
+            recovery="Try again when no erasure is running.",
+        )
+
+    def drop_checkpoints(self) -> DropCheckpointsResult:
+        """Remove every checkpoint of this space, and any that is being written.
+
+        Raises:
+            ViewReadOnly: The space was opened read-only.
+            CheckpointsOff: There is no directory for checkpoints.
+            StoreFailed: One cannot be removed.
+        """
+        space = self._open()
+        space.check_writable()
+        if space.checkpoint_writer is None:
+            raise _off(space)
+        return DropCheckpointsResult(dropped=space.checkpoint_writer.drop())
+
+    def status(self) -> Status:
+        """Return counts, the clock, and what is in force."""
+        status = super().status()
+        checkpoint_writer = self._space.checkpoint_writer
+        alerts = () if checkpoint_writer is None else checkpoint_writer.alerts
+        left = ", ".join(self._space.keys_left)
+        if left:
+            alerts += (f"{left} could not be cleared and may hold keys of erased words",)
+        return evolve(status, alerts=(*status.alerts, *alerts)) if alerts else status
+
+
+def _off(space: CommandExecutor) -> CheckpointsOff:
+    return CheckpointsOff(f"space {space.log.name!r} has no place for checkpoints")

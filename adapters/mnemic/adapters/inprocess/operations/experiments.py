@@ -1,0 +1,218 @@
+"""Operations on past decisions and what came of them: what_if, backtest and calibrate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from attrs import evolve
+
+from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
+from mnemic.adapters.inprocess.operations.host import Host
+from mnemic.adapters.inprocess.replay import backtest as backtest_engine
+from mnemic.adapters.inprocess.replay import calibration
+from mnemic.adapters.inprocess.replay import what_if as what_if_engine
+from mnemic.adapters.inprocess.replay.backtest import Plan, Progress
+from mnemic.adapters.inprocess.replay.backtest_scores import OBJECTIVES, tally
+from mnemic.adapters.inprocess.replay.plots import PlottedBacktest
+from mnemic.adapters.inprocess.replay.what_if import Supposition
+from mnemic.adapters.inprocess.view import HOURS_MAX
+from mnemic.kernel.errors import FieldRefused, PolicyRefused
+from mnemic.kernel.events import PolicyAdopted
+from mnemic.kernel.model.identity import PolicyId
+from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
+from mnemic.kernel.policy import Policy
+from mnemic.kernel.results import RECORDED, CalibrateResult, WhatIf
+from mnemic.kernel.timestamps import Instant
+from mnemic.projections.evaluation import platt
+from mnemic.projections.view import View
+
+POLICIES_MAX = 100
+DIGITS = 6
+"""Decimal digits of a reported loss."""
+HORIZON_HOURS = 24.0
+"""Active hours after a decision in which outcomes and labels count for it: one FSRS day."""
+
+
+class ExperimentOperations(Host):
+    """Operations that learn from past decisions. Only ``calibrate`` writes."""
+
+    def what_if(
+        self,
+        decision_id: str,
+        *,
+        policy: Policy | None = None,
+        query: str | None = None,
+        frame: str | None = None,
+        top_k: int | None = None,
+    ) -> WhatIf:
+        """Return a past decision and what it would have been with some of its inputs changed.
+
+        The memory is taken as it was when the decision was made, with every block, edge, use and
+        outcome of that moment and none from later; only what is given here is replaced. So the
+        answer shows the effect of other inputs on the same state. It does not show what the memory
+        would have become under that policy.
+
+        Args:
+            decision_id: A recorded recall.
+            policy: Another policy.
+            query: Another question; empty: none, blocks rank without relevance. It is embedded
+                with the model in force then.
+            frame: Another frame.
+            top_k: Another limit.
+
+        Raises:
+            DecisionNotFound, RecipeRetired: See each.
+            DecisionSealed: It read text that has been erased since.
+            FieldRefused, PolicyRefused, FrameUnknown: A changed input is invalid.
+            EmbedderMismatch, VectorRefused: The model of that time is not available for *query*.
+        """
+        supposed = Supposition(policy=policy, query=query, frame=frame, top_k=top_k)
+        return what_if_engine.what_if(self._open(), self._models, decision_id, supposed)
+
+    def backtest(
+        self,
+        policies: Mapping[str, Policy] | Sequence[Policy] | Policy,
+        *,
+        from_: float | None = None,
+        to: float | None = None,
+        objective: str = "ndcg",
+        horizon_hours: float = HORIZON_HOURS,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> PlottedBacktest:
+        """Answer past decisions again under other policies, and score all by later outcomes.
+
+        Every decision is answered as of its own moment; later events affect scores only. A block is
+        judged by the outcomes that name the decision, or else by outcomes and labels that name the
+        block; all within the horizon. The rest is unjudged: measures are over the judged blocks,
+        with bounds for the rest counted as useless and as decisive.
+
+        It is a one-step counterfactual on the recorded memory, and not a forecast: ``caveats`` of
+        the result says when not to trust it.
+
+        Args:
+            policies: Policies to compare, by name; those of a list by their own names. The recorded
+                answers are always the first row.
+            from_: Active hour from which decisions count.
+            to: Active hour up to which decisions count.
+            objective: The measure for choosing the best policy and for plots: ``ndcg`` (the right
+                blocks in the right order), ``hit`` (something served) or ``reward`` (how well on
+                average).
+            horizon_hours: How long after a decision outcomes and labels count, in active hours.
+            seed: Seed of the resampling; the same seed gives the same intervals.
+            progress: Called with the number of decisions done and the total.
+
+        Raises:
+            PolicyRefused: One is not a policy, or two share a name.
+            FieldRefused: An argument is invalid; the error names it.
+        """
+        named = _named(policies)
+        from_us = _hours("from_", 0.0 if from_ is None else from_)
+        to_us = _hours("to", HOURS_MAX if to is None else to)
+        if from_us > to_us:
+            raise FieldRefused(f"from_ {from_!r} is after to {to!r}", field="from_")
+        if objective not in OBJECTIVES:
+            raise FieldRefused(
+                f"objective must be one of {', '.join(OBJECTIVES)}, got {objective!r}",
+                field="objective",
+            )
+        if type(seed) is not int:
+            raise FieldRefused(f"seed must be a whole number, got {seed!r}", field="seed")
+        plan = Plan(
+            names=tuple(named),
+            policies=tuple(named.values()),
+            from_us=from_us,
+            to_us=to_us,
+            objective=objective,
+            horizon_us=_hours("horizon_hours", horizon_hours),
+            seed=seed,
+        )
+        return tally(backtest_engine.run(self._open(), self._models, plan, progress), plan)
+
+    def calibrate(self, *, command_id: str | None = None) -> CalibrateResult:
+        """Fit the probabilities of recalls to the outcomes that followed, and adopt the policy.
+
+        Judged are the returned blocks of recorded recalls, as ``backtest`` judges them: useful
+        above a half, useless below. The log-odds that are shipped are scaled and shifted, for
+        blocks and for ``answerable``; nothing else of the policy changes, and with few outcomes
+        little does. Repeated on the same outcomes it changes nothing.
+
+        Args:
+            command_id: See the class.
+
+        Raises:
+            TooFewOutcomes: There are fewer than 50 judged blocks, or fewer than 10 of one kind.
+        """
+
+        def decide(view: View, _: Instant) -> DecisionResult:
+            fit = calibration.fitted(
+                self._space, view, horizon_us=_hours("horizon_hours", HORIZON_HOURS)
+            )
+            if fit.policy == view.policy:
+                fit = evolve(fit, policy=view.policy)  # also the id of its bytes
+                return DecisionResult((), extra=(fit, view.policy.id))
+            adopted = PolicyAdopted(policy_id=fit.policy.id, body=fit.policy.body)
+            return DecisionResult((adopted,), extra=(fit, view.policy.id))
+
+        outcome = self._open().prepared(Command("calibrate", {}, command_id), decide)
+        return _calibrated(*outcome.extra)
+
+
+def _calibrated(fit: calibration.Fit, before: PolicyId) -> CalibrateResult:
+    judged, useful = fit.judged, sum(fit.judged.useful)
+    after = [fit.scaling(each) for each in judged.odds]
+    return CalibrateResult(
+        policy_id=fit.policy.id,
+        before_id=before,
+        useful=useful,
+        useless=len(judged.useful) - useful,
+        decisions=len(judged.answered),
+        slope=fit.scaling.slope,
+        shift=fit.scaling.shift,
+        answerable_fitted=fit.with_answerable,
+        log_loss_before=round(platt.log_loss(judged.before, judged.useful), DIGITS),
+        log_loss_after=round(platt.log_loss(after, judged.useful), DIGITS),
+    )
+
+
+def _named(policies: object) -> dict[str, Policy]:
+    """Return the policies of a backtest by name.
+
+    Raises:
+        PolicyRefused: One is not a policy, two share a name, or there are too many.
+    """
+    if isinstance(policies, Policy):
+        policies = [policies]
+    if isinstance(policies, Mapping):
+        pairs = list(policies.items())
+    elif isinstance(policies, Sequence) and not isinstance(policies, str):
+        pairs = [(getattr(policy, "name", ""), policy) for policy in policies]
+    else:
+        raise PolicyRefused(f"neither policies nor policies by name: {policies!r:.100}")
+    if len(pairs) > POLICIES_MAX:
+        raise PolicyRefused(f"{len(pairs)} policies; compare at most {POLICIES_MAX}")
+    found: dict[str, Policy] = {}
+    for name, policy in pairs:
+        if not isinstance(policy, Policy):
+            raise PolicyRefused(f"not a policy: {policy!r:.100}")
+        if not isinstance(name, str) or not name or name in found or name == RECORDED:
+            raise PolicyRefused(
+                f"a policy cannot go by the name {name!r} here",
+                recovery="Give a mapping with a name of its own for each; what was recorded is "
+                f"always compared, as {RECORDED!r}.",
+            )
+        found[name] = policy
+    return found
+
+
+def _hours(field: str, hours: object) -> int:
+    """Return hours as microseconds of active time.
+
+    Raises:
+        FieldRefused: It is not a number of hours.
+    """
+    if isinstance(hours, bool) or not isinstance(hours, int | float):
+        raise FieldRefused(f"{field} must be a number of hours, got {hours!r}", field=field)
+    if not 0.0 <= hours <= HOURS_MAX:
+        raise FieldRefused(f"{field} must be from 0 to {HOURS_MAX:g}, got {hours!r}", field=field)
+    return round(hours * MICROS_PER_HOUR)

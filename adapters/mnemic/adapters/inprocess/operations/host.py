@@ -1,0 +1,202 @@
+"""Base class of the operations: a session handle on an open space, with the host's models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from copy import copy
+from datetime import datetime
+from functools import partial
+from typing import Self, TypeVar
+
+from attrs import define
+
+from mnemic.adapters.inprocess.consolidation import consolidation
+from mnemic.adapters.inprocess.engine import analysis
+from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.engine.opening import Models, models
+from mnemic.adapters.inprocess.engine.recent_ids import RecentIds
+from mnemic.adapters.inprocess.queries import Queries
+from mnemic.kernel.errors import Closed, EmbedderMismatch
+from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.ports import Analyst, Embedder, Store, TokenCounter
+from mnemic.kernel.scope import checked_scope
+from mnemic.projections.view import View
+
+T = TypeVar("T")
+Date = str | datetime | None
+"""ISO 8601 or a datetime; a naive one is UTC."""
+
+
+@define
+class _SharedModels:
+    """The models, shared by all handles: a re-embedding by one of them applies to all."""
+
+    models: Models
+
+
+class Host(Queries):
+    """A session handle on an open space, with the models of its host."""
+
+    def __init__(
+        self,
+        space: CommandExecutor,
+        *,
+        store: Store | None = None,
+        embedder: Embedder | None = None,
+        analyst: Analyst | None = None,
+        analyst_timeout_s: float = analysis.TIMEOUT_S,
+        tokens: TokenCounter | None = None,
+        scope: Mapping[str, str] | None = None,
+    ) -> None:
+        self._space = space
+        self._scope = checked_scope(scope)
+        self._store = store
+        self._shared_models = _SharedModels(
+            models(
+                space,
+                embedder=embedder,
+                analyst=analyst,
+                analyst_timeout_s=analyst_timeout_s,
+                tokens=tokens,
+            )
+        )
+        self._recent = RecentIds()
+        self._is_handle = False
+        self._is_closed = False
+
+    def session_handle(
+        self,
+        *,
+        actor: str,
+        session: str | None = None,
+        read_only: bool = False,
+        version: int | None = None,
+        zone: str | None = None,
+        scope: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Return another handle on the same open space, for another caller.
+
+        It has an actor, a session and recent ids of its own and shares everything else, so it
+        costs next to nothing. Operations of several session handles may run at once, on several
+        threads. Closing a session handle leaves the space open; closing the memory that was opened
+        closes it for all.
+
+        Args:
+            actor: The name to record as actor in the log.
+            session: Continue this open session, which the same actor began; None: no session.
+            read_only: Whether the session handle may not write.
+            version: Write only while the log is at this version, or at the one that this session
+                handle's last command produced: after another writer its next command raises
+                ``VersionConflict``. None: write at any version.
+            zone: Trust zone of its caller: what it learns is of this zone at most, and it may not
+                change blocks of a higher one; None: that of this handle.
+            scope: The user, agent or run of its caller: what it learns belongs to this scope, and
+                its recalls find nothing else; None: that of this handle.
+
+        Raises:
+            FieldRefused: The actor, the session, the zone or the scope is not valid, or the version
+                is not a whole number.
+            SessionState: The session is not open, or another actor began it.
+        """
+        session_handle = copy(self)
+        if scope is not None:
+            session_handle._scope = checked_scope(scope)  # noqa: SLF001 - of the same class
+        space = self._open().handle_of(
+            actor, session, read_only=read_only, version=version, zone=zone
+        )
+        session_handle._make_handle(space)  # noqa: SLF001 - of the same class
+        return session_handle
+
+    def _make_handle(self, space: CommandExecutor) -> None:
+        """Turn a copy of another handle into a session handle on *space*."""
+        self._space = space
+        self._recent = RecentIds()
+        self._is_handle = True
+
+    def close(self) -> None:
+        """Close the space; an open session stays open in the log and ends at its last event.
+
+        An operation that runs on another thread ends first, or raises ``Closed`` at its next step.
+        A session handle closes itself only.
+        """
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if not self._is_handle:
+            self._space.close()
+            if self._store is not None:
+                self._store.close()
+
+    @property
+    def last_learned_block_id(self) -> BlockId | None:
+        """The block that this handle learned last, since its session began.
+
+        Duplicates do not count. Recent ids are kept in memory only, and a new session clears them.
+        """
+        return self._recent.last_learned
+
+    @property
+    def last_recall_block_ids(self) -> tuple[BlockId, ...]:
+        """The blocks of the last recall, best first."""
+        return self._recent.last_recalled
+
+    @property
+    def session_block_ids(self) -> tuple[BlockId, ...]:
+        """Every block that was learned, recalled or scored, in the order of first touch."""
+        return self._recent.touched
+
+    def _scoped(self, scope: Mapping[str, str] | None) -> Mapping[str, str] | None:
+        """Return the scope of one call: that of this handle, with what the call adds or replaces.
+
+        Raises:
+            FieldRefused: It is not valid.
+        """
+        given = self._scope if scope is None else {**self._scope, **checked_scope(scope)}
+        return given or None
+
+    def _open(self) -> CommandExecutor:
+        if self._is_closed:
+            raise Closed(f"this {'session handle' if self._is_handle else 'memory'} is closed")
+        self._space.check_open()
+        return self._space
+
+    @property
+    def _models(self) -> Models:
+        return self._shared_models.models
+
+    def _view(self) -> View:
+        """Return the live view; the state lock is held."""
+        space = self._open()
+        space.catch_up()
+        return space.live()
+
+    def _with_models(self, act: Callable[[Models], T]) -> T:
+        """Run *act* with the models; repeat it if another handle switched the embedder meanwhile.
+
+        A re-embedding sets its model before the event that adopts it, so models and event are read
+        together.
+        """
+        space = self._open()
+        while True:
+            with space.state_lock:
+                space.catch_up()
+                models, adopted = self._models, space.live().embedder
+            try:
+                return act(models)
+            except EmbedderMismatch:
+                with space.state_lock:
+                    models, now = self._models, space.live().embedder
+                if now == adopted or consolidation.embedder_of(models, now).identity != now:
+                    raise
+
+    def _auto_consolidate(self) -> None:
+        space = self._open()
+        if space.read_only:
+            return
+        with space.state_lock:
+            space.catch_up()
+            state = space.state
+            wanted = state.timeline.policy.auto_consolidate and not space.is_pinned
+            is_due = wanted and bool(state.catalogue.waiting)
+        if is_due:
+            self._with_models(partial(consolidation.consolidate, space))

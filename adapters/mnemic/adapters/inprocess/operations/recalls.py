@@ -1,0 +1,259 @@
+"""Operations around decisions: recall, outcome, explain, why_not, replay, replay_all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from attrs import asdict
+
+from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
+from mnemic.adapters.inprocess.operations.host import Host
+from mnemic.adapters.inprocess.recall import decision_records, explanations, recalling
+from mnemic.adapters.inprocess.recall.recall_request import (
+    TOP_K_MAX,
+    Request,
+    asker,
+    within_scope,
+)
+from mnemic.adapters.inprocess.replay import replaying
+from mnemic.adapters.inprocess.results import displaced_results, outcome_result
+from mnemic.kernel.decisions.feedback import Feedback, decide_outcome
+from mnemic.kernel.errors import FieldRefused, NothingToScore
+from mnemic.kernel.results import (
+    Explanation,
+    OutcomeResult,
+    RecallResult,
+    ReplayResult,
+    ReplaySummary,
+    WhyNot,
+)
+from mnemic.kernel.timestamps import Instant
+from mnemic.projections.listing import compositions
+from mnemic.projections.view import View
+
+IDS_MAX = TOP_K_MAX
+"""Blocks of one outcome: every pair of them gets an edge."""
+
+
+class RecallOperations(Host):
+    """Operations on recalls and their outcomes."""
+
+    def recall(
+        self,
+        query: str | None = None,
+        *,
+        frame: str | None = None,
+        top_k: int | None = None,
+        token_budget: int | None = None,
+        where: Mapping[str, Any] | None = None,
+        scope: Mapping[str, str] | None = None,
+        asked_by: str | None = None,
+        min_probability: float | None = None,
+        suggest: bool = False,
+        record: bool = True,
+        explore: float = 0.0,
+        command_id: str | None = None,
+    ) -> RecallResult:
+        """Return the blocks relevant to a question, best first, with every signal of every block.
+
+        Args:
+            query: The question; None ranks without relevance.
+            frame: Which signals count: ``answer``, ``attention``, ``self``, ``task``,
+                ``short_term``, ``world``, or one of the policy's own; None: its ``default_frame``.
+            top_k: Most blocks; None: 5, or as many as the frame guarantees.
+            token_budget: Most tokens of ``text``; None: the frame's.
+            where: Filter by tags, category, author, thread, metadata, since, until.
+            scope: Only blocks of this ``user``, ``agent`` or ``run``; None: that of this handle.
+            asked_by: Who asks, by the name under which they are an author, or a role: a question in
+                the first person ("where do I live?") means what they said. None: the ``user`` of
+                the scope, else the role ``user``.
+            min_probability: Least probability of a returned block to bear on the question; it binds
+                even if nothing is left. None: the frame's floor, which always leaves the most
+                probable block.
+            suggest: Whether to look for pairs that are worth connecting; they are returned in
+                ``suggested_connections``, at most 3, the surest first.
+            record: Whether the decision is recorded, and counts as a retrieval.
+            explore: Probability that the last place is drawn, with equal chances, among the block
+                ranked for it and the next ones. The record holds the probability of its
+                answer, so that ``backtest`` can correct for what was never shown. Range: [0, 1];
+                above 0 only where recorded.
+            command_id: See the class.
+
+        Raises:
+            FrameUnknown, FieldRefused, EmbedderMismatch, VectorRefused: See each.
+        """
+        space = self._open()
+        scope = self._scoped(scope)
+        request = Request(
+            query=query,
+            frame=frame,
+            top_k=top_k,
+            token_budget=token_budget,
+            where=within_scope(where, scope),
+            session=space.session,
+            asked_by=asker(asked_by, scope),
+            min_probability=min_probability,
+            suggest=suggest,
+            explore=explore,
+        ).checked()
+        if request.explore and (space.read_only or not record):
+            raise FieldRefused(
+                f"explore={explore!r} of a recall that is not recorded",
+                recovery="Leave out explore, or record: nothing is learned from unrecorded chance.",
+                field="explore",
+            )
+        before = recalling.answered(space, self._models, request, command_id)
+        if before is not None:
+            self._recent.recall(before.block_ids)
+            return before
+        self._auto_consolidate()
+        answer = self._with_models(
+            lambda models: recalling.recall(
+                space,
+                models,
+                request,
+                record=record and not space.read_only,
+                command_id=command_id,
+            )
+        )
+        self._recent.recall(answer.block_ids)
+        return answer
+
+    def outcome(
+        self,
+        block_ids: Sequence[str] | str | None = None,
+        signal: float = 1.0,
+        *,
+        decision_id: str | None = None,
+        composition_id: str | None = None,
+        weight: float = 1.0,
+        source: str = "",
+        command_id: str | None = None,
+    ) -> OutcomeResult:
+        """Record how useful blocks were.
+
+        Args:
+            block_ids: The blocks; or give *decision_id* for all that a recall returned.
+            signal: From 0, useless, to 1, decisive.
+            decision_id: A recorded recall.
+            composition_id: A composition: its members are scored, each once.
+            weight: How much this counts, above 0.
+            source: The origin of the judgment.
+            command_id: See the class.
+
+        Raises:
+            NothingToScore: None of blocks, decision and composition, or several.
+            SignalOutOfRange, FieldRefused, DecisionNotFound, CompositionNotFound: See each.
+        """
+        space = self._open()
+        ids = _named(block_ids)
+        if bool(ids) + (decision_id is not None) + (composition_id is not None) != 1:
+            raise NothingToScore("name one of block ids, a decision id and a composition id")
+        decided = composed = None
+        if decision_id is not None:
+            with space.state_lock:
+                space.catch_up()
+                recorded, event = decision_records.decision(space, decision_id)
+                decided = decision_records.decision_name(recorded)
+                ids = [space.state.catalogue.ids[row.block] for row in event.answer.rows]
+        elif composition_id is not None:
+            with space.state_lock:
+                composition = compositions.composition(self._view(), composition_id)
+            composed = composition.id
+            ids = [member.block_id for member in composition.members]
+        feedback = Feedback(
+            block_ids=ids,
+            signal=signal,
+            weight=weight,
+            source=source,
+            decision_id=decided,
+            composition_id=composed,
+        )
+        arguments = asdict(feedback)
+        if composed is None:
+            del arguments["composition_id"]  # keeps command ids from before the ledger valid
+
+        def decide(view: View, at: Instant) -> DecisionResult:
+            scored = decide_outcome(view, feedback, at)
+            events = () if scored.event is None else (scored.event,)
+            return DecisionResult(events, extra=(scored, displaced_results(view, scored.displaced)))
+
+        outcome = space.execute(Command("outcome", arguments, command_id), decide)
+        result = outcome_result(feedback, *outcome.extra)
+        self._recent.touch(result.updated)
+        return result
+
+    def explain(self, decision_id: str, block_id: str | None = None) -> Explanation:
+        """Explain why the blocks of a past decision were returned.
+
+        Each explanation has every signal with its weight and contribution, the parts of relevance,
+        the edge it was reached by, its rank among all scored blocks, and the events behind it.
+
+        Args:
+            decision_id: A recorded recall.
+            block_id: Only this block of its answer.
+
+        Raises:
+            DecisionNotFound, RecipeRetired: See each.
+            FieldRefused: The block was not among those returned.
+        """
+        return explanations.explain(self._open(), self._models, decision_id, block_id)
+
+    def why_not(self, decision_id: str, block_id: str) -> WhyNot:
+        """Return the stage at which a block was dropped from a past decision, and by how much.
+
+        Raises:
+            DecisionNotFound, RecipeRetired: See each.
+            BlockNotFound: No such block was ever learned.
+        """
+        return explanations.why_not(self._open(), self._models, decision_id, block_id)
+
+    def replay(self, decision_id: str) -> ReplayResult:
+        """Compute a past decision again from the state it read, and compare.
+
+        Raises:
+            DecisionNotFound, RecipeRetired: See each.
+        """
+        return replaying.replay(self._open(), self._models, decision_id)
+
+    def replay_all(
+        self,
+        *,
+        after: int | None = None,
+        upto: int | None = None,
+        progress: replaying.Progress | None = None,
+    ) -> ReplaySummary:
+        """Compute every past decision again from the state it read, and count the outcomes.
+
+        No model is called and nothing is written.
+
+        Args:
+            after: Only decisions after this version.
+            upto: Only decisions up to this version.
+            progress: Called with the number of decisions done and the total.
+
+        Raises:
+            FieldRefused: A version is not a whole number.
+            LogCorrupt: At the first decision that cannot be read.
+        """
+        return replaying.replay_all(
+            self._open(), self._models, after=after, upto=upto, progress=progress
+        )
+
+
+def _named(block_ids: object) -> list[str]:
+    """Return the blocks that a caller named: one, several, or none.
+
+    Raises:
+        FieldRefused: It is not a list, or too long to connect every pair of it.
+    """
+    if block_ids is None or isinstance(block_ids, str):
+        return [] if block_ids is None else [block_ids]
+    ids = list(block_ids) if isinstance(block_ids, Iterable) else None
+    if ids is None or len(ids) > IDS_MAX:
+        raise FieldRefused(
+            f"block_ids must be a list of at most {IDS_MAX} ids, got {block_ids!r:.100}",
+            field="block_ids",
+        )
+    return ids

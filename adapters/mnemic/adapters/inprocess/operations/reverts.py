@@ -1,0 +1,124 @@
+"""revert: undo a range of the log by appending one event."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
+from mnemic.adapters.inprocess.operations.host import Host
+from mnemic.kernel.decisions.reverting import HISTORY, changes, decide_revert
+from mnemic.kernel.events import Objection, Reverted
+from mnemic.kernel.model.identity import label_id
+from mnemic.kernel.results import RevertConflict, RevertResult
+from mnemic.kernel.timestamps import Instant
+from mnemic.projections.listing.timeline import kind_of, kinds
+from mnemic.projections.view import View
+
+STAY: Final = frozenset(kind_of(event.__name__) for event in HISTORY)
+"""Kinds of events that no revert undoes."""
+WHY: Final = {
+    "touched": "version {version} changed it since",
+    "archived": "a block that it connects is archived",
+    "no-room": "one of the blocks has as many edges as it may have",
+    "linked": "the two blocks have an edge",
+    "erased": "erased text cannot be restored",
+    "no-vector": "it has no vector of the embedder in force; learn the text again",
+}
+
+
+class RevertOperations(Host):
+    """The operation revert."""
+
+    def revert(
+        self,
+        from_version: int,
+        to_version: int,
+        *,
+        reason: str | None = None,
+        dry_run: bool = False,
+        command_id: str | None = None,
+    ) -> RevertResult:
+        """Undo the changes of a range of the log, except where later events changed the same.
+
+        Nothing is deleted: one more event restores the earlier state, and it can be reverted in
+        turn. Blocks that were learned in the range are archived as forgotten; blocks, edges,
+        pending connections, labels and the policy that it changed are restored. What a later event
+        changed is left as it is and listed among the conflicts. Sessions, decisions, compositions,
+        adoptions of an embedder and erasures stay: they are history.
+
+        Args:
+            from_version: The first version to revert; at least 1.
+            to_version: The last one.
+            reason: Why.
+            dry_run: Whether to only report what would be done.
+            command_id: See the class.
+
+        Raises:
+            FieldRefused: The versions are not whole numbers, or in the wrong order.
+            PointOutOfRange: The log has no such range.
+            NoteTooLong: The reason is too long.
+        """
+        space = self._open()
+
+        def decide(view: View, _: Instant) -> DecisionResult:
+            head = view.point.version
+            event = decide_revert(view, from_version, to_version, head=head, reason=reason)
+            kept = kinds(view, event.first, event.last)
+            return DecisionResult((event,) if changes(event) else (), extra=(event, kept))
+
+        if dry_run:
+            with space.state_lock:
+                space.catch_up()
+                space.check_not_erased()
+                event, kept = decide(space.live(), space.moment()).extra
+            return revert_result(event, kept, action="dry_run", version=None)
+        arguments = {"from": from_version, "to": to_version, "reason": reason}
+        outcome = space.prepared(Command("revert", arguments, command_id), decide)
+        event, kept = outcome.extra
+        version = outcome.last if outcome.events else None
+        return revert_result(event, kept, action="reverted", version=version)
+
+
+def revert_result(
+    event: Reverted, kept: dict[str, int], *, action: str, version: int | None
+) -> RevertResult:
+    """Return what a revert did, or would do.
+
+    Args:
+        event: The decided event.
+        kept: Number of events of the range, by kind.
+        action: ``reverted`` or ``dry_run``; ``nothing`` is returned if there are no changes.
+        version: Version of the event, if it was written.
+    """
+    return RevertResult(
+        from_version=event.first,
+        to_version=event.last,
+        action=action if changes(event) else "nothing",
+        version=version,
+        forgotten=event.forgotten,
+        restored=event.lives,
+        strength=event.strength,
+        evidence=event.evidence,
+        uses=event.uses,
+        edges_removed=event.unlinked,
+        edges_restored=event.linked,
+        pending_removed=event.cancelled,
+        pending_restored=event.deferred,
+        bars_lifted=event.unbarred,
+        bars_restored=event.barred,
+        labels_retracted=tuple(map(label_id, event.retracted)),
+        labels_restored=tuple(map(label_id, event.recounted)),
+        policy_id=event.policy_id,
+        conflicts=tuple(map(_conflict, event.left)),
+        kept={kind: count for kind, count in kept.items() if kind in STAY},
+    )
+
+
+def _conflict(left: Objection) -> RevertConflict:
+    return RevertConflict(
+        what=left.what,
+        of=left.of,
+        why=left.why,
+        version=left.version,
+        detail=WHY[left.why].format(version=left.version),
+    )

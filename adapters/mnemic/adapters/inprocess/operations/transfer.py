@@ -1,0 +1,386 @@
+"""Operations that copy a memory or prove a decision of it: receipts, export, import, fork."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve
+
+from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.operations.host import Date, Host
+from mnemic.adapters.inprocess.recall import decision_records
+from mnemic.adapters.inprocess.replay.replaying import replay as replay_again
+from mnemic.adapters.inprocess.view import view_at
+from mnemic.adapters.system.clocks import SystemClock
+from mnemic.adapters.system.entropy import SystemEntropy
+from mnemic.adapters.transfer import receipts
+from mnemic.adapters.transfer.copies import copying
+from mnemic.adapters.transfer.copies.copying import CopyContext, Progress, TransferRecord
+from mnemic.adapters.transfer.exports import importing, writer
+from mnemic.adapters.transfer.exports.manifest import Manifest
+from mnemic.adapters.transfer.exports.reader import Export
+from mnemic.adapters.transfer.targets import target
+from mnemic.kernel.errors import FieldRefused, LogCorrupt, SpaceErased, StoreBusy
+from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.ports import Clock, Entropy, Head, Log, Store
+from mnemic.kernel.results import ExportResult, ForkResult, ImportResult, Receipt, ReceiptCheck
+from mnemic.kernel.validation import checked_name
+from mnemic.projections.view import as_of
+
+EXPORT_TRIES = 3
+"""Attempts at an export; each fails if text is erased meanwhile."""
+
+
+class ExchangeOperations(Host):
+    """Receipts, export, import and fork."""
+
+    # --- receipts ---------------------------------------------------------------------------
+
+    def receipt(self, decision_id: str) -> Receipt:
+        """Return the data that a third party needs to verify a decision later, without any text.
+
+        Raises:
+            DecisionNotFound: No recorded recall has this id.
+        """
+        space = self._open()
+        with space.state_lock:
+            space.catch_up()
+            recorded, _ = decision_records.decision(space, decision_id)
+            made = receipts.receipt_of(
+                recorded,
+                space=space.log.name,
+                ids=space.state.catalogue.ids,
+                digest_at=space.digest_at,
+            )
+        assert made is not None  # noqa: S101 - a decision is a recorded recall
+        return made
+
+    def verify_receipt(
+        self,
+        receipt: Receipt | Mapping[str, Any],
+        *,
+        replay: bool = False,
+        progress: Progress | None = None,
+    ) -> ReceiptCheck:
+        """Walk the chain up to a decision, and compare its receipt with the log, field by field.
+
+        A forged or foreign receipt gets a verdict, not an error. For an exported file without a
+        store use ``mnemic.adapters.inprocess.receipt_replay.verify``.
+
+        Args:
+            receipt: The result of ``receipt``, or its ``to_dict``.
+            replay: Also compute the decision again.
+            progress: Called now and then with the number of events walked and the total.
+
+        Raises:
+            FieldRefused: It is not a receipt.
+        """
+        claimed = receipt if isinstance(receipt, Receipt) else Receipt.from_dict(receipt)
+        space = self._open()
+        name = space.log.name
+        try:
+            with space.state_lock:
+                space.catch_up()
+                found = _receipt_at(space, claimed.version, progress)
+            check = receipts.compared(claimed, found, space=name)
+        except LogCorrupt as error:
+            return ReceiptCheck(
+                decision_id=claimed.decision_id, verdict="damaged", space=name, problem=str(error)
+            )
+        if not replay or not check.holds:
+            return check
+        return evolve(
+            check,
+            replayed=receipts.replayed(
+                partial(replay_again, space, self._models), claimed.decision_id
+            ),
+        )
+
+    # --- export and import ------------------------------------------------------------------
+
+    def export(
+        self,
+        path: str | Path,
+        *,
+        upto: int | None = None,
+        words: bool = True,
+        progress: Progress | None = None,
+    ) -> ExportResult:
+        """Write the log to a file of CloudEvents, one per line, and its vectors to a second file.
+
+        The files hold the text, in the clear even if the store is encrypted, and the keys that
+        authenticate it; keep them as safe as both.
+
+        Args:
+            path: A file that does not exist; the vectors go to the same name and ``.vectors``.
+            upto: Last version; None: all.
+            words: Whether to include text and vectors. Without them, the chain and receipts can be
+                checked by a party that must not read the text; such a file cannot be imported.
+            progress: Called now and then with the number of events written and the total.
+
+        Raises:
+            FieldRefused: A file exists, or an argument is invalid.
+            PointOutOfRange: There is no such version.
+            SpaceErased: The space was erased after that version, and its text is requested.
+            LogCorrupt: The log is damaged before that version.
+            StoreBusy: Text was erased during every attempt.
+            StoreFull, StoreFailed: The files cannot be written.
+        """
+        space = self._open()
+        with space.state_lock:
+            space.catch_up()
+            last = space.state.version if upto is None else upto
+        if upto is None and space.damage is not None:
+            raise space.damage
+        for _ in range(EXPORT_TRIES):
+            manifest = _manifest(space, last, words=words)
+            with suppress(writer.ErasedMeanwhile):
+                counted = writer.export(
+                    space.log,
+                    Path(path),
+                    manifest,
+                    space.codec,
+                    again=lambda: _manifest(space, last, words=words),
+                    progress=progress,
+                )
+                return _exported(Path(path), counted)
+        raise StoreBusy(f"words of {space.log.name!r} were erased during {EXPORT_TRIES} exports")
+
+    @staticmethod
+    def import_space(
+        path: str | Path,
+        into: str | Path | Store,
+        *,
+        space: str | None = None,
+        actor: str = "import",
+        clock: Clock | None = None,
+        entropy: Entropy | None = None,
+        keys: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> ImportResult:
+        """Create a space from an export: same versions, same digests, same text, same keys.
+
+        The whole export is checked before anything is written.
+
+        Args:
+            path: The exported file of lines.
+            into: A store, or its file, which is created if it does not exist.
+            space: Name of the new space; None: the name of the exported one.
+            actor: Actor of the events that a copy may have to add.
+            clock: Clock for those events; None: the system's.
+            entropy: Source of random bytes; None: the system's.
+            keys: The file of keys that encrypt the text of a file; see ``open``.
+            progress: Called now and then with the number of steps done and the total, two per
+                event.
+
+        Raises:
+            ExportCorrupt: The files are not what was written; the facts name line and version.
+            FieldRefused: It was exported without text, or an argument is invalid.
+            SpaceExists: The space has events.
+            StoreTooNew, StoreFull, StoreFailed, VersionConflict: See each.
+        """
+        copy_context = CopyContext(
+            clock=clock or SystemClock(),
+            entropy=entropy or SystemEntropy(),
+            actor=checked_name("actor", actor),
+        )
+        export = Export(path)
+        importing.check_words(export)
+        name = checked_name("space", export.manifest.space if space is None else space)
+        last = importing.check(export, progress=progress)
+        with target(into, name, keys=None if keys is None else Path(keys)) as log:
+            head = importing.write(export, last, log, copy_context, progress=progress)
+        return ImportResult(
+            space=name,
+            version=head.version,
+            chain=head.digest.hex(),
+            events=head.version + 1,
+            payloads=export.manifest.payloads,
+            erasures=tuple(BlockId(block) for block in export.manifest.erased),
+            exported_as=export.manifest.space,
+        )
+
+    # --- fork -------------------------------------------------------------------------------
+
+    def fork(
+        self,
+        space: str,
+        *,
+        into: str | Path | Store | None = None,
+        hour: float | None = None,
+        version: int | None = None,
+        at: Date = None,
+        decision: str | None = None,
+        progress: Progress | None = None,
+    ) -> ForkResult:
+        """Create a new space with the past of this one: the same chain up to a point.
+
+        From there on the two are independent: other writes, another policy. Text erased in one
+        stays in the other. Text that is erased by now is not copied. The new space is not opened;
+        open it by name. A fork of an encrypted store is encrypted under the same keys.
+
+        Args:
+            space: Its name; no such space may exist yet.
+            into: Another store, or its file, created if it does not exist; None: the same store.
+            hour: Up to and including this active hour.
+            version: Up to this version.
+            at: Up to this instant.
+            decision: Up to the version that a recorded recall read. No point at all: up to now.
+            progress: Called now and then with the number of events copied and the total.
+
+        Raises:
+            SpaceExists: The space exists already.
+            ViewReadOnly: This memory may not write, and no other store was named.
+            PointOutOfRange, DecisionNotFound, FieldRefused: There is no such point.
+            SpaceErased: The text of this space is erased.
+            LogCorrupt, StoreFull, StoreFailed, VersionConflict: See each.
+        """
+        name, original = checked_name("space", space), self._open()
+        with original.state_lock:
+            original.catch_up()
+            original.check_not_erased()
+            upto = original.state.version
+        point = (hour, version, at, decision)
+        if any(given is not None for given in point):
+            found = view_at(
+                original, hour=hour, version=version, at=at, decision=decision, now=None
+            )
+            upto = found.point.version
+        with target(self._target(into), name, keys=_keys_of(original.store)) as log:
+            result = _fork(original, upto, log, progress)
+        return evolve(result, into=str(into) if isinstance(into, str | Path) else None)
+
+    def _target(self, into: str | Path | Store | None) -> str | Path | Store:
+        """Return the store to fork into.
+
+        Raises:
+            FieldRefused: Nothing was named, and this memory does not know its own store.
+            ViewReadOnly: Nothing was named, and nothing may be written here.
+        """
+        if into is not None:
+            return into
+        self._space.check_writable()
+        if self._space.store is None:
+            raise FieldRefused("name a store to fork into", field="into")
+        return self._space.store
+
+
+def _keys_of(store: Store | None) -> Path | None:
+    """Return the file of keys of an encrypted store; None for an unencrypted one."""
+    table = getattr(store, "keys", None) if getattr(store, "is_encrypted", False) else None
+    return None if table is None else table.path
+
+
+def _receipt_at(space: CommandExecutor, version: int, progress: Progress | None) -> Receipt | None:
+    """Return the receipt that the log gives for the decision at *version*, read afresh.
+
+    Raises:
+        LogCorrupt: The log cannot be read up to that version.
+    """
+    if version > space.state.version and space.damage is not None:
+        raise space.damage
+    recorded = space.event_at(version) if 0 <= version <= space.state.version else None
+    if recorded is None:
+        return None
+    digests = receipts.Digests()
+    for record, _ in space.log.read(-1, version):
+        digests.add(record)
+        if progress is not None and record.version % receipts.PROGRESS_EVERY == 0:
+            progress(record.version + 1, version + 1)
+    if progress is not None:
+        progress(version + 1, version + 1)
+    return receipts.receipt_of(
+        recorded,
+        space=space.log.name,
+        ids=space.state.catalogue.ids,
+        digest_at=digests.at,
+    )
+
+
+def _manifest(space: CommandExecutor, last: int, *, words: bool) -> Manifest:
+    """Return the manifest of an export up to version *last*, without the counts.
+
+    Raises:
+        FieldRefused, PointOutOfRange, SpaceErased, LogCorrupt: See ``export``.
+    """
+    if type(last) is not int:
+        raise FieldRefused(f"upto must be a version, got {last!r:.40}", field="upto")
+    erased = _erased_after(space, last)
+    with space.state_lock:
+        gone = space.state.timeline.space_erased
+    if words and gone is not None and gone > last:
+        raise SpaceErased(f"space {space.log.name!r} was erased", version=gone)
+    return Manifest(
+        space=space.log.name,
+        genesis=space.digest_at(0).hex(),
+        version=last,
+        chain=space.digest_at(last).hex(),
+        words=words,
+        erased=erased if words else (),
+    )
+
+
+def _erased_after(space: CommandExecutor, version: int) -> tuple[BlockId, ...]:
+    """Return the blocks known at *version* whose text was erased after it.
+
+    Raises:
+        PointOutOfRange: There is no such version.
+    """
+    with space.state_lock:
+        space.catch_up()
+        view = as_of(space.state, space.state.timeline.checked_version(version))
+        return tuple(view.id(number) for number in decision_records.erased_since(view))
+
+
+def _exported(path: Path, counted: Manifest) -> ExportResult:
+    beside = writer.vectors_path(path) if counted.words else None
+    return ExportResult(
+        path=str(path),
+        vectors_path=None if beside is None else str(beside),
+        space=counted.space,
+        version=counted.version,
+        chain=counted.chain,
+        events=counted.version + 1,
+        payloads=counted.payloads,
+        vectors=counted.vectors,
+        bytes=path.stat().st_size + counted.vectors_bytes,
+        words=counted.words,
+    )
+
+
+def _fork(original: CommandExecutor, upto: int, log: Log, progress: Progress | None) -> ForkResult:
+    """Copy the log up to version *upto* into an empty one, erasures included."""
+    payloads = 0
+    last: TransferRecord | None = None
+
+    def counting() -> Iterator[TransferRecord]:
+        nonlocal payloads, last
+        for last in copying.transfer_records(original.log, upto, original.codec):
+            payloads += len(last.payloads)
+            yield last
+
+    head = copying.fill(log, counting(), total=upto + 1, progress=progress)
+    assert last is not None  # noqa: S101 - an open space has a first event
+    copying.check_copy(log, Head(upto, original.digest_at(upto)))
+    erased = _erased_after(original, upto)  # only now: others may have erased meanwhile
+    copy_context = CopyContext(clock=original.clock, entropy=original.entropy, actor=original.actor)
+    try:
+        with original.state_lock:
+            original.check_not_erased()
+    except SpaceErased:
+        copying.erase_all_again(log, last.recorded, copy_context)
+        raise
+    copying.erase_again(log, erased, last.recorded, copy_context)
+    return ForkResult(
+        space=log.name,
+        version=head.version,
+        chain=head.digest.hex(),
+        events=head.version + 1,
+        payloads=payloads,
+        erasures=erased,
+        forked_from=original.log.name,
+    )

@@ -1,0 +1,356 @@
+"""explain and why_not: why a past decision returned some blocks and dropped others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from attrs import evolve
+
+from mnemic.adapters.inprocess import history
+from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.engine.opening import Models
+from mnemic.adapters.inprocess.recall import decision_records, recall_request
+from mnemic.adapters.inprocess.recall.recall_request import Request
+from mnemic.kernel.errors import BlockNotFound, FieldRefused
+from mnemic.kernel.events import SIGNALS, AnswerRow, RecallRecorded, Recorded
+from mnemic.kernel.model.blocks import ACTIVE, INBOX
+from mnemic.kernel.model.identity import (
+    BlockId,
+    DecisionId,
+    decision_id,
+    short,
+)
+from mnemic.kernel.model.texts import BlockText, Question
+from mnemic.kernel.policy import Frame
+from mnemic.kernel.results import (
+    BlockExplanation,
+    Contribution,
+    Explanation,
+    ProbabilityTerm,
+    WhyNot,
+    unit,
+)
+from mnemic.kernel.scoring import probability
+from mnemic.projections.blocks.catalogue import REASONS
+from mnemic.projections.retrieval import packing
+from mnemic.projections.retrieval.abstention import judged
+from mnemic.projections.retrieval.filters import obstacle, unexpired
+from mnemic.projections.retrieval.ranking import Inquiry, Ranking, rank
+from mnemic.projections.retrieval.recipes.match import Ints, Match, nth_best
+from mnemic.projections.view import View
+from mnemic.projections.view.block_results import edge_result
+
+HISTORY_MAX = 100
+"""Most events behind one block of an explanation."""
+
+
+class Case:
+    """A recorded decision with the state it read, and, unless sealed, its recomputed ranking."""
+
+    def __init__(self, space: CommandExecutor, models: Models, identifier: str) -> None:
+        self.space = space
+        self.recorded: Recorded
+        self.event: RecallRecorded
+        self.recorded, self.event = decision_records.decision(space, identifier)
+        self.models = decision_records.as_then(self.event, models)
+        self.view: View = decision_records.view_of(space, self.event)
+        self.sealed = decision_records.is_sealed(self.view, self.event)
+        self.request: Request | None = None
+        self.inquiry: Inquiry | None = None
+        self.ranking: Ranking | None = None
+        if not self.sealed:
+            self.request = decision_records.request_of(self.recorded, self.event)
+            vector = decision_records.vector_of(self.event)
+            self.inquiry = recall_request.inquiry(
+                self.view, self.request, vector, self.models.recipe
+            )
+            self.ranking = rank(self.view, self.inquiry)
+
+    @property
+    def id(self) -> DecisionId:
+        """The decision's id."""
+        return decision_id(self.recorded.version)
+
+    @property
+    def frame(self) -> Frame:
+        """The frame of the decision."""
+        return self.view.policy.frame(self.event.frame)
+
+    @property
+    def query(self) -> str | None:
+        """The question; None if there was none or it is erased."""
+        return self.event.asked.query if isinstance(self.event.asked, Question) else None
+
+    def row(self, number: int) -> tuple[int, AnswerRow] | None:
+        """Return the place in the answer, from 0, and the stored row of a returned block."""
+        for place, row in enumerate(self.event.answer.rows):
+            if row.block == number:
+                return place, row
+        return None
+
+
+def explain(
+    space: CommandExecutor, models: Models, identifier: str, block_id: str | None = None
+) -> Explanation:
+    """Return why the blocks of a decision were returned.
+
+    Raises:
+        DecisionNotFound: No recorded recall has this id.
+        RecipeRetired: It was made by a recipe that this release no longer carries.
+        FieldRefused: The block was not among those returned.
+    """
+    with space.state_lock:
+        space.catch_up()
+        case = Case(space, models, identifier)
+        rows = list(enumerate(case.event.answer.rows))
+        if block_id is not None:
+            rows = [entry for entry in rows if case.view.id(entry[1].block) == block_id]
+            if not rows:
+                raise FieldRefused(
+                    f"block {block_id!r} was not returned by {case.id}",
+                    recovery="Call why_not() for the stage at which it was dropped.",
+                    field="block_id",
+                )
+        return Explanation(
+            decision_id=case.id,
+            query=case.query,
+            frame=case.event.frame,
+            policy_id=case.event.policy_id,
+            recipe=case.event.recipe,
+            version=case.event.read_version,
+            hour=case.view.point.hour,
+            candidates=None if case.ranking is None else len(case.ranking),
+            retriever=case.event.retriever,
+            answerable=None if case.event.answerable < 0 else unit(case.event.answerable),
+            verdict=case.event.verdict,
+            near=len(case.event.near) if case.event.retriever == "ann" else None,
+            sealed=case.sealed,
+            blocks=tuple(_explained(case, place, row) for place, row in rows),
+        )
+
+
+def _explained(case: Case, place: int, row: AnswerRow) -> BlockExplanation:
+    view = case.view
+    text = view.text(row.block)
+    among = None if case.ranking is None else case.ranking.place(row.block)
+    edge = view.edge(row.block, row.via) if row.via >= 0 else None
+    return BlockExplanation(
+        block_id=view.id(row.block),
+        content=text.content if isinstance(text, BlockText) else "[erased]",
+        rank=place + 1,
+        candidate_rank=None if among is None else among + 1,
+        score=unit(row.score),
+        contributions=_contributions(case, row),
+        relevance_parts=packing.relevance_parts(view.policy, case.models.recipe, row),
+        probability=_probability(case, row),
+        probability_terms=_probability_terms(case, row),
+        guaranteed=bool(view.promised(_one(row.block), case.frame.always_tags)[0]),
+        edge=None if edge is None else edge_result(view, edge),
+        history=history.behind(case.space, view, view.id(row.block), limit=HISTORY_MAX),
+    )
+
+
+def _parts(case: Case, row: AnswerRow) -> dict[str, int]:
+    """Return the recorded parts of the match of a block, nano-units; -1 where not computed."""
+    return dict(zip(case.models.recipe.parts, row.signals[len(SIGNALS) :], strict=False))
+
+
+def _probability(case: Case, row: AnswerRow) -> float | None:
+    value = _parts(case, row).get("probability", -1)
+    return None if value < 0 else unit(value)
+
+
+def _probability_terms(case: Case, row: AnswerRow) -> tuple[ProbabilityTerm, ...]:
+    """Return the terms of a block's log-odds, largest first; empty without a probability."""
+    if _probability(case, row) is None:
+        return ()
+    policy, parts = case.view.policy, _parts(case, row)
+    weights = zip(probability.PARTS, policy.probability_weights, strict=True)
+    given = [(name, unit(parts[name]), weight / probability.MICRO) for name, weight in weights]
+    terms = [
+        ProbabilityTerm(part=name, value=value, weight=weight, log_odds=round(value * weight, 9))
+        for name, value, weight in (*given, ("bias", 1.0, policy.probability_bias))
+    ]
+    return tuple(sorted(terms, key=lambda term: -abs(term.log_odds)))
+
+
+def _contributions(case: Case, row: AnswerRow) -> tuple[Contribution, ...]:
+    asked = row.signals[0] >= 0
+    return packing.contributions(SIGNALS, case.frame.weights(asked=asked), row.signals)
+
+
+def why_not(space: CommandExecutor, models: Models, identifier: str, block_id: str) -> WhyNot:
+    """Return the stage at which a block was dropped from a decision, and by how much.
+
+    Raises:
+        DecisionNotFound, RecipeRetired: As for ``explain``.
+        BlockNotFound: No such block was ever learned.
+    """
+    with space.state_lock:
+        space.catch_up()
+        case = Case(space, models, identifier)
+        block = BlockId(block_id)
+        if case.view.number(block) is None:
+            return _not_learned(case, block)
+        number = case.space.state.catalogue.numbers[block]
+        returned = case.row(number)
+        if returned is not None:
+            place, row = returned
+            return WhyNot(
+                decision_id=case.id,
+                block_id=block,
+                stage="returned",
+                detail=f"It came back at rank {place + 1} with score {unit(row.score):.3f}.",
+                rank=place + 1,
+                score=unit(row.score),
+                contributions=_contributions(case, row),
+            )
+        return _by_status(case, number) or _by_search(case, number)
+
+
+def _not_learned(case: Case, block: BlockId) -> WhyNot:
+    known = case.space.state.catalogue.numbers
+    number = known.get(block) if isinstance(block, str) else None
+    if number is None:
+        raise BlockNotFound(f"no block has the id {block!r}", block_id=block)
+    learned = int(case.space.live().life.get("learned", number))
+    return WhyNot(
+        decision_id=case.id,
+        block_id=block,
+        stage="not-learned",
+        detail=f"It was learned at version {learned}; the decision read version "
+        f"{case.event.read_version}.",
+    )
+
+
+def _by_status(case: Case, number: int) -> WhyNot | None:
+    """Return why a block was not eligible for the search; None if it was."""
+    view, block = case.view, case.view.id(number)
+    status = view.status(number)
+    stage, detail, successor = "", "", None
+    if status == INBOX:
+        stage, detail = "inbox", "It waited in the inbox: consolidate() had not promoted it yet."
+    elif status != ACTIVE:
+        reason = REASONS[view.life.get("reason", number)]
+        after = view.life.get("successor", number)
+        stage, detail = "archived", f"It was archived: {reason}."
+        if reason == "superseded" and after >= 0:
+            successor = view.id(after)
+            stage, detail = "superseded", f"It was superseded by {short(successor)}."
+    elif not len(unexpired(view, _one(number))):
+        stage, detail = "expired", "Its expires_at had passed."
+    elif case.sealed or case.inquiry is None:
+        stage = "sealed"
+        detail = "Text that the decision read has been erased since; it cannot be searched again."
+    else:
+        condition = obstacle(view, case.inquiry.eligibility, number)
+        if condition is None:
+            return None
+        stage, detail = "filter", f"It did not pass the condition {condition!r}."
+    return WhyNot(
+        decision_id=case.id, block_id=block, stage=stage, detail=detail, successor_id=successor
+    )
+
+
+def _by_search(case: Case, number: int) -> WhyNot:
+    """Return how far an eligible block came in the search."""
+    view, ranking, block = case.view, case.ranking, case.view.id(number)
+    assert ranking is not None  # noqa: S101 - a sealed case ended before
+    assert case.request is not None  # noqa: S101 - likewise
+    place = ranking.place(number)
+    if place is None:
+        match = ranking.matched(view, number)
+        assert match is not None  # noqa: S101 - without a question all are scored
+        return WhyNot(
+            decision_id=case.id,
+            block_id=block,
+            stage="candidates",
+            detail=_missed(view, match, case.models.recipe.searches, number)
+            + _overlooked(case, number),
+        )
+    recipe = case.models.recipe
+    limits = evolve(
+        recall_request.limits(case.request, case.frame, case.models),
+        heading=judged(view.policy, recipe, ranking).heading,
+    )
+    choices = packing.choices(view.policy, ranking, limits, packing.lines(view, recipe))
+    reason = next(reason for each, reason in choices if each == place)
+    row = ranking.row(place)
+    detail, needed = _outranked(case, row, reason, limits)
+    return WhyNot(
+        decision_id=case.id,
+        block_id=block,
+        stage=reason or "top_k",
+        detail=detail,
+        rank=place + 1,
+        score=unit(row.score),
+        score_needed=None if needed is None else unit(needed),
+        contributions=_contributions(case, row),
+    )
+
+
+def _missed(view: View, match: Match, searches: Sequence[str], number: int) -> str:
+    """Describe how far a block was behind the last candidate of each search."""
+    match = match.over(_one(number))
+    place = int(match.places(_one(number))[0])
+    found = []
+    for name, values in zip(searches, match.searches, strict=True):
+        last = nth_best(values, view.policy.candidates, 1)
+        found.append(f"{name} {unit(int(values[place])):.3f}, candidates from {unit(last):.3f}")
+    return f"It was no candidate and no neighbour of one: {'; '.join(found)}."
+
+
+def _overlooked(case: Case, number: int) -> str:
+    """Return a note if an approximate search missed a block."""
+    if case.event.retriever == "exact" or number in case.event.near:
+        return ""
+    return " The search for near vectors was approximate and missed it."
+
+
+def _outranked(
+    case: Case, row: AnswerRow, reason: str | None, limits: packing.Limits
+) -> tuple[str, int | None]:
+    """Describe why a scored block was left out, and the score that it would have needed."""
+    if reason == "explored":
+        return (
+            "It was next, and exploration gave the last place to another block at random.",
+            None,
+        )
+    if reason == "zone_full":
+        return _crowded(case, row.block), None
+    if reason == "min_probability":
+        return _improbable(case, row, limits), None
+    if reason == "token_budget":
+        tokens = limits.counter.count(packing.lines(case.view, case.models.recipe)(row.block))
+        return f"Its {tokens} tokens did not fit what was left of {limits.token_budget}.", None
+    least = min((each.score for each in case.event.answer.rows), default=0)
+    missing = unit(least - row.score)
+    if missing < 0.0:
+        return "Blocks that the frame guarantees took the places.", None
+    return f"Its score {unit(row.score):.3f} was {missing:.3f} short of the last returned.", least
+
+
+def _improbable(case: Case, row: AnswerRow, limits: packing.Limits) -> str:
+    """Describe how far a block was below the floor of probability."""
+    own, least = limits.min_probability, limits.floor
+    floor = f"the caller's floor {unit(own):.3f}" if own is not None else f"{unit(least):.3f}"
+    whose = "" if own is not None else f", the floor of frame {case.frame.name!r}"
+    value = _probability(case, row)
+    return f"Its probability to bear on the question, {value:.3f}, was below {floor}{whose}."
+
+
+def _crowded(case: Case, number: int) -> str:
+    """Describe why there was no place left for a block of its zone."""
+    zone = case.view.zone(number)
+    share = unit(case.view.policy.places(zone))
+    if not share:
+        return f"Blocks of the zone {zone!r} are kept out of answers."
+    return (
+        f"Blocks of the zone {zone!r} and those below it had filled their share of the answer, "
+        f"{share:.0%} if others can fill the rest."
+    )
+
+
+def _one(number: int) -> Ints:
+    return np.array([number], dtype=np.int64)

@@ -1,0 +1,261 @@
+"""recall: answer a request on the live state, and record the decision."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from attrs import asdict, evolve, frozen
+
+from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult, Outcome
+from mnemic.adapters.inprocess.engine.opening import Models, check_embedder
+from mnemic.adapters.inprocess.recall import decision_records
+from mnemic.adapters.inprocess.recall.recall_request import (
+    Request,
+    answer,
+    inquiry,
+    limits,
+    question_vector,
+)
+from mnemic.kernel.decisions import exploring
+from mnemic.kernel.decisions.coretrieval import decide_effects
+from mnemic.kernel.errors import StoreBusy
+from mnemic.kernel.events import RecallRecorded
+from mnemic.kernel.model.identity import DecisionId, decision_id
+from mnemic.kernel.model.texts import Embedding, Question
+from mnemic.kernel.model.vectors import Vector, pack
+from mnemic.kernel.numeric.arithmetic import nano
+from mnemic.kernel.ports import CommandRow
+from mnemic.kernel.results import RecallResult
+from mnemic.kernel.timestamps import Instant
+from mnemic.projections.retrieval import packing
+from mnemic.projections.retrieval.abstention import judged
+from mnemic.projections.retrieval.packing import Packed
+from mnemic.projections.retrieval.ranking import rank
+from mnemic.projections.retrieval.suggestions import suggest
+from mnemic.projections.view import View, as_of
+
+
+def answered(
+    space: CommandExecutor, models: Models, request: Request, command_id: str | None
+) -> RecallResult | None:
+    """Return the earlier answer to *request* under this id, if there is one.
+
+    Raises:
+        CommandIdReused: The id was used for another request.
+        FrameUnknown, SpaceErased: The request cannot be answered.
+    """
+    with space.state_lock:
+        space.catch_up()
+        repeated = space.remembered(_command(request, command_id))
+        if repeated is not None:
+            before = _answered_before(space, models, decision_id(repeated.last))
+            return _as_recorded(space, request, repeated.last, before)
+        space.check_not_erased()
+        space.state.timeline.policy.frame(request.frame)
+        return None
+
+
+def recall(
+    space: CommandExecutor,
+    models: Models,
+    request: Request,
+    *,
+    record: bool,
+    command_id: str | None,
+) -> RecallResult:
+    """Answer *request* on the live state, and record the decision if requested.
+
+    Raises:
+        EmbedderMismatch: The space holds vectors of another embedder, or has been moved to one.
+    """
+    with space.state_lock:
+        space.catch_up()
+        adopted = space.live().embedder
+    vector = question_vector(adopted, request, models)
+    while True:
+        with space.state_lock:
+            if adopted is not None:
+                check_embedder(space.live().embedder, adopted)
+            try:
+                found = _found(space, models, request, vector)
+                if not record:
+                    return suggested(found.view, request, found.packed.result)
+            except StoreBusy:
+                # Some vectors in remote storage may have been erased by another writer, whose
+                # event is in the log by now.
+                if not space.catch_up():
+                    raise
+                continue
+        try:
+            return _recorded(space, models, found, command_id)
+        except _SessionEnded:
+            request = evolve(request, session=space.session)
+
+
+@frozen(kw_only=True, eq=False)
+class _Found:
+    """An answer, and everything that it was computed from."""
+
+    request: Request
+    vector: Vector | None
+    moment: Instant
+    view: View
+    packed: Packed
+
+
+def _found(
+    space: CommandExecutor, models: Models, request: Request, vector: Vector | None
+) -> _Found:
+    """Return the answer to *request* at this moment; the state lock is held."""
+    moment = space.moment()
+    view = space.live(moment)
+    if vector is not None and space.graphs is not None:
+        request = evolve(request, near=space.graphs.near())
+    if nano(request.explore):
+        request = _explored(space, view, request, vector=vector, models=models)
+    packed = answer(view, request, vector, models)
+    return _Found(request=request, vector=vector, moment=moment, view=view, packed=packed)
+
+
+def _recorded(
+    space: CommandExecutor, models: Models, found: _Found, command_id: str | None
+) -> RecallResult:
+    """Record an answer, and return it as recorded.
+
+    Raises:
+        _SessionEnded: Nothing was written.
+    """
+    request, view, packed = found.request, found.view, found.packed
+    recipe = decision_records.recipe_name(models)
+    event = _event(request, found.vector, packed, found.moment, recipe=recipe)
+    if view.embedder is not None:
+        event = evolve(event, embedder_id=view.embedder.id)
+    returned = [row.block for row in packed.answer.rows]
+
+    def decide(head: View, at: Instant) -> DecisionResult:
+        # The answer is recorded as it was found; its effects are decided on the current head.
+        if space.session != request.session:
+            raise _SessionEnded  # the log would record it in the wrong session
+        effects = decide_effects(head, returned, space.session, at)
+        return DecisionResult(
+            (evolve(event, **asdict(effects, recurse=False)),), extra=packed.result
+        )
+
+    def again(row: CommandRow) -> Outcome:
+        before = _answered_before(space, models, decision_id(row.last))
+        return Outcome(before, row.first, row.last, ())
+
+    outcome = space.execute(_command(request, command_id), decide, again=again)
+    result = packing.decided(outcome.extra, decision_id(outcome.last))
+    with space.state_lock:
+        return _as_recorded(space, request, outcome.last, result)
+
+
+class _SessionEnded(Exception):
+    """The session of a request ended before it was recorded. Never leaves this module."""
+
+
+def _explored(
+    space: CommandExecutor, view: View, request: Request, *, vector: Vector | None, models: Models
+) -> Request:
+    """Return *request* with a random draw for the last place of its answer."""
+    asked = inquiry(view, request, vector, models.recipe)
+    room = limits(request, asked.frame, models)
+    ranking = rank(view, asked)
+    heading = judged(view.policy, asked.recipe, ranking).heading
+    line = packing.lines(view, asked.recipe)
+    pool = packing.contenders(view.policy, ranking, evolve(room, heading=heading), line)
+    if not pool:
+        return request
+    random_bytes = space.entropy.token(exploring.DRAW)
+    return evolve(request, explored=exploring.drawn(random_bytes, nano(request.explore), len(pool)))
+
+
+def suggested(view: View, request: Request, result: RecallResult) -> RecallResult:
+    """Return *result* with the connections that *view* suggests, if the request wants them."""
+    if not request.suggest:
+        return result
+    numbers = (view.number(block) for block in result.block_ids)
+    returned = [number for number in numbers if number is not None]
+    return evolve(result, suggested_connections=suggest(view, returned))
+
+
+def _as_recorded(
+    space: CommandExecutor, request: Request, version: int, result: RecallResult
+) -> RecallResult:
+    """Return *result* with the suggestions of the state after its record at *version*."""
+    if not request.suggest:
+        return result
+    _, event = decision_records.decision(space, decision_id(version))
+    if space.state.version == version:
+        view = space.live(Instant(event.read_us, event.asked_us))
+    else:
+        view = as_of(space.state, version, active_us=event.read_us, instant_us=event.asked_us)
+    return suggested(view, request, result)
+
+
+def _answered_before(
+    space: CommandExecutor, models: Models, identifier: DecisionId
+) -> RecallResult:
+    recorded, event = decision_records.decision(space, identifier)
+    request, vector = (
+        decision_records.request_of(recorded, event),
+        decision_records.vector_of(event),
+    )
+    packed = answer(
+        decision_records.view_of(space, event),
+        request,
+        vector,
+        decision_records.as_then(event, models),
+    )
+    return packing.decided(packed.result, identifier)
+
+
+def _command(request: Request, command_id: str | None) -> Command:
+    arguments: dict[str, Any] = {
+        "query": request.query,
+        # Before there was a default frame, this was the one: older command ids stay valid.
+        "frame": "attention" if request.frame is None else request.frame,
+        "top_k": request.top_k,
+        "token_budget": request.token_budget,
+        "where": dict(request.where or {}),
+    }
+    if request.explore:
+        arguments["explore"] = request.explore  # omitted if 0, so that older command ids stay valid
+    if request.min_probability is not None:
+        arguments["min_probability"] = request.min_probability
+    if request.asked_by is not None:
+        arguments["asked_by"] = request.asked_by
+    return Command("recall", arguments, command_id)
+
+
+def _event(
+    request: Request, vector: Vector | None, packed: Packed, moment: Instant, *, recipe: str
+) -> RecallRecorded:
+    where = None
+    if request.where:
+        where = json.dumps(dict(request.where), sort_keys=True)
+    return RecallRecorded(
+        asked=Question(query=request.query, where=where, asked_by=request.asked_by),
+        vector=None if vector is None else Embedding(packed=pack(vector)),
+        answer=packed.answer,
+        digest=packed.result.digest,
+        policy_id=packed.result.policy_id,
+        recipe=recipe,
+        read_version=packed.result.version,
+        read_us=moment.active_us,
+        asked_us=moment.recorded_us,
+        frame=packed.result.frame,
+        top_k=request.top_k,
+        token_budget=request.token_budget,
+        min_probability=-1 if request.min_probability is None else nano(request.min_probability),
+        answerable=packed.judgment.answerable,
+        verdict=packed.judgment.verdict,
+        propensity=exploring.propensity(packed.explored),
+        explored=packed.explored,
+        retriever=packed.result.retriever,
+        near=packed.near or (),
+        statistics=packed.statistics,
+    )

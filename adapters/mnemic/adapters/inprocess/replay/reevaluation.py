@@ -1,0 +1,252 @@
+"""Re-evaluation of past decisions, many at a time, each from the state that it read.
+
+The shared engine of ``replay_all``, ``what_if`` and ``backtest``. The answer to a decision is what
+``recall_request.answer`` gives on its view, row for row; batching only saves time.
+
+``rerun`` answers one decision and defines the semantics. ``reruns`` gives the same answers and
+reads the vectors once for many questions; each view is derived from the previous one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from itertools import islice
+from typing import Final
+
+import numpy as np
+from attrs import evolve, frozen
+
+from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.engine.opening import Models
+from mnemic.adapters.inprocess.recall import decision_records
+from mnemic.adapters.inprocess.recall.recall_request import inquiry, limits
+from mnemic.kernel.errors import FrameUnknown, RecipeRetired, StoreBusy
+from mnemic.kernel.events import Answer, Event, RecallRecorded, Recorded
+from mnemic.kernel.model.identity import DecisionId, decision_id
+from mnemic.kernel.model.vectors import Vector
+from mnemic.kernel.policy import Policy
+from mnemic.projections.retrieval import packing
+from mnemic.projections.retrieval.abstention import Judgment
+from mnemic.projections.retrieval.ranking import rank
+from mnemic.projections.view import Products, View
+
+GROUP_SIZE: Final = 64
+"""Decisions whose questions are multiplied at once: 26 MB of products over 100,000 blocks."""
+GAP_MAX: Final = 32
+"""Largest gap, in versions, between two decisions that are read in one pass over the log."""
+
+
+@frozen(kw_only=True)
+class Decision:
+    """A recorded recall, read back."""
+
+    recorded: Recorded
+    event: RecallRecorded
+
+    @property
+    def id(self) -> DecisionId:
+        """``d`` and its version."""
+        return decision_id(self.recorded.version)
+
+
+@frozen(kw_only=True, eq=False)
+class Rerun:
+    """A decision with its new answers."""
+
+    decision: Decision
+    view: View
+    """The state it read, under its own policy."""
+    answers: tuple[Answer | None, ...]
+    """One per requested policy; None where that policy has no frame of this name. A question in the
+    default frame is asked in that of the policy instead."""
+    judgments: tuple[Judgment | None, ...] = ()
+    """For each answer, whether memory answers the question."""
+    obstacle: str | None = None
+    """Why it cannot be answered again: ``sealed`` or ``recipe-retired``."""
+
+
+# --- reading --------------------------------------------------------------------------------
+
+
+def versions(
+    space: CommandExecutor, kind: type[Event], *, after: int = -1, upto: int | None = None
+) -> list[int]:
+    """Return the versions in (after, upto] of the events of one kind."""
+    timeline = space.state.timeline
+    first = min(max(after, -1), timeline.version) + 1  # numpy knows no more than 64 bits
+    last = timeline.version if upto is None else min(upto, timeline.version)
+    wanted = timeline.kinds.known(kind.__name__)
+    found = np.flatnonzero(timeline.kind.values[first : max(last + 1, first)] == wanted)
+    of_kind: list[int] = (found + first).tolist()
+    return of_kind
+
+
+def decision_versions(
+    space: CommandExecutor, *, after: int = -1, upto: int | None = None
+) -> list[int]:
+    """Return the versions in (after, upto] at which a recall was recorded."""
+    return versions(space, RecallRecorded, after=after, upto=upto)
+
+
+def decisions(space: CommandExecutor, versions: Sequence[int]) -> Iterator[Decision]:
+    """Yield the recorded recalls at ascending *versions*; events in between are not decoded.
+
+    Only the log is read, so the state lock is not needed.
+
+    Raises:
+        LogCorrupt: At the first of them that cannot be read.
+    """
+    for versions_read in _log_ranges(versions):
+        wanted = set(versions_read)
+        for record, payloads in space.log.read(versions_read[0] - 1, versions_read[-1]):
+            if record.version in wanted:
+                recorded = space.codec.decode(record, payloads)
+                if isinstance(recorded.event, RecallRecorded):
+                    yield Decision(recorded=recorded, event=recorded.event)
+
+
+def _log_ranges(versions: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Yield *versions* in groups without large gaps."""
+    start = 0
+    for place in range(1, len(versions) + 1):
+        if place == len(versions) or versions[place] - versions[place - 1] > GAP_MAX:
+            yield versions[start:place]
+            start = place
+
+
+# --- answering ------------------------------------------------------------------------------
+
+
+def reruns(
+    space: CommandExecutor,
+    models: Models,
+    asked: Iterable[Decision],
+    policies: Sequence[Policy | None],
+) -> Iterator[Rerun]:
+    """Yield each decision answered again under each of *policies*; None is its own.
+
+    The space has to be caught up. Its state lock is held while one decision is computed, and
+    released in between. Decisions in the order of the log are the quickest.
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="mnemic-products") as ahead:
+        for together, products in _multiplied_ahead(space, asked, ahead):
+            for decision in together:
+                with space.state_lock:
+                    try:
+                        found = rerun(space, models, decision, policies, products=products.result())
+                    except StoreBusy:
+                        # Vectors in remote storage were erased meanwhile, by an event in the log.
+                        if not space.catch_up():
+                            raise
+                        found = rerun(space, models, decision, policies)
+                yield found
+
+
+def _multiplied_ahead(
+    space: CommandExecutor, asked: Iterable[Decision], ahead: Executor
+) -> Iterator[tuple[Sequence[Decision], Future[Products | None]]]:
+    """Yield decisions in groups, with the future products of their questions and the vectors.
+
+    The next group's products are computed while the current one's decisions are answered. They are
+    exact, and of vectors that never change, so the time of the computation does not matter.
+    """
+    source = iter(asked)
+
+    def following() -> tuple[Sequence[Decision], Future[Products | None]]:
+        together = list(islice(source, GROUP_SIZE))
+        with space.state_lock:
+            return together, ahead.submit(_multiplication(space, together))
+
+    upcoming = following()
+    while upcoming[0]:
+        current, upcoming = upcoming, following()
+        yield current
+
+
+def rerun(
+    space: CommandExecutor,
+    models: Models,
+    decision: Decision,
+    policies: Sequence[Policy | None],
+    *,
+    products: Products | None = None,
+) -> Rerun:
+    """Return one decision answered again under each of *policies*; None is its own.
+
+    Args:
+        space: The space of the decision.
+        models: The models, with the host's token counter.
+        decision: The decision.
+        policies: The policies.
+        products: Products of its question with the vectors, if already computed.
+    """
+    event = decision.event
+    view = decision_records.view_of(space, event)
+    try:
+        models = decision_records.as_then(event, models)
+    except RecipeRetired:
+        return Rerun(decision=decision, view=view, answers=(), obstacle="recipe-retired")
+    if decision_records.is_sealed(view, event):
+        return Rerun(decision=decision, view=view, answers=(), obstacle="sealed")
+    quick = view if products is None else view.multiplied(products)
+    if decision_records.erased_since(view):
+        own = _answer(quick, models, decision, None)
+        if own is None or own[0].rows != event.answer.rows:
+            return Rerun(decision=decision, view=view, answers=(), obstacle="sealed")
+    found = [_answer(quick, models, decision, policy) for policy in policies]
+    return Rerun(
+        decision=decision,
+        view=view,
+        answers=tuple(None if each is None else each[0] for each in found),
+        judgments=tuple(None if each is None else each[1] for each in found),
+    )
+
+
+def _answer(
+    view: View, models: Models, decision: Decision, policy: Policy | None
+) -> tuple[Answer, Judgment] | None:
+    event = decision.event
+    under = view if policy is None else view.under(policy)
+    request = decision_records.request_of(decision.recorded, event)
+    if policy is not None:
+        request = decision_records.under_another(request)
+    if event.frame == view.policy.default_frame and not under.policy.has_frame(event.frame):
+        request = evolve(request, frame=None)  # the default frame of either
+    try:
+        asked = inquiry(under, request, decision_records.vector_of(event), models.recipe)
+    except FrameUnknown:
+        return None
+    room = limits(request, asked.frame, models)
+    return packing.select(under, asked, rank(under, asked), room)
+
+
+def _multiplication(
+    space: CommandExecutor, together: Sequence[Decision]
+) -> Callable[[], Products | None]:
+    """Return a function that multiplies the questions of *together* with the vectors.
+
+    The vectors are those of the latest decision's state; questions of another embedder are left
+    out. The returned function does not need the state lock.
+    """
+    if not together:
+        return lambda: None
+    latest = max(together, key=lambda decision: decision.event.read_version)
+    view = decision_records.view_of(space, latest.event)
+    index, rows = view.index, view.vector_rows()
+    fitting: dict[bytes, Vector] = {}
+    for decision in together:
+        vector = decision_records.vector_of(decision.event)
+        if vector is not None and vector.size == index.dimension:
+            fitting[vector.tobytes()] = vector
+    if not fitting or not rows:
+        return lambda: None
+
+    def multiply() -> Products | None:
+        try:
+            dots = index.products(list(fitting.values()), rows)
+        except StoreBusy:
+            return None  # vectors in remote storage were erased meanwhile
+        return Products(view.embedder, dict(zip(fitting, dots, strict=True)))
+
+    return multiply

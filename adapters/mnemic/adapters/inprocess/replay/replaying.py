@@ -1,0 +1,305 @@
+"""replay and replay_all: past decisions computed again from the state they read, and compared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from attrs import evolve
+
+from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.engine.opening import Models
+from mnemic.adapters.inprocess.recall import decision_records
+from mnemic.adapters.inprocess.recall.recall_request import answer
+from mnemic.adapters.inprocess.replay.reevaluation import (
+    Decision,
+    Rerun,
+    decision_versions,
+    decisions,
+    reruns,
+)
+from mnemic.kernel.errors import FieldRefused, FrameUnknown
+from mnemic.kernel.events import SIGNALS, Answer, AnswerRow, RecallRecorded
+from mnemic.kernel.model.identity import BlockId, short
+from mnemic.kernel.results import (
+    NAMED_MAX,
+    Difference,
+    ReplayResult,
+    ReplaySummary,
+    SuspectCount,
+    unit,
+)
+from mnemic.kernel.scoring import probability
+from mnemic.kernel.scoring.signals import composite
+from mnemic.projections.retrieval import packing, recipes
+from mnemic.projections.retrieval.abstention import Judgment
+from mnemic.projections.retrieval.ranking import digest
+from mnemic.projections.state.state import FOLD_VERSION
+from mnemic.projections.view import View
+
+Progress = Callable[[int, int], None]
+"""Called with the number of decisions done and the total."""
+
+DAMAGED = "the stored signals, scores and digest do not agree with each other: run verify()"
+REPORTED_MAX = 10
+"""Differing decisions that are reported block by block."""
+
+
+def replay(space: CommandExecutor, models: Models, identifier: str) -> ReplayResult:
+    """Compute a past decision again from the state it read, and compare.
+
+    Raises:
+        DecisionNotFound: No recorded recall has this id.
+        RecipeRetired: It was made by a recipe that this release no longer carries.
+    """
+    with space.state_lock:
+        space.catch_up()
+        recorded, event = decision_records.decision(space, identifier)
+        return _replayed(space, models, Decision(recorded=recorded, event=event))
+
+
+def replay_all(
+    space: CommandExecutor,
+    models: Models,
+    *,
+    after: int | None = None,
+    upto: int | None = None,
+    progress: Progress | None = None,
+) -> ReplaySummary:
+    """Compute every decision with version in (after, upto] again, and count the outcomes.
+
+    Raises:
+        FieldRefused: A version is not a whole number.
+        LogCorrupt: At the first decision that cannot be read.
+    """
+    with space.state_lock:
+        space.catch_up()
+        first = -1 if after is None else _version("after", after)
+        last = space.state.version if upto is None else _version("upto", upto)
+        versions = decision_versions(space, after=first, upto=last)
+    outcomes: Counter[str] = Counter()
+    suspects: Counter[str] = Counter()
+    reported: list[ReplayResult] = []
+    for done, (outcome, found) in enumerate(_outcomes(space, models, versions), start=1):
+        outcomes[outcome] += 1
+        if found is not None:
+            suspects[str(found.suspect)] += 1
+            reported += [evolve(found, recall=None)][: REPORTED_MAX - len(reported)]
+        if progress is not None:
+            progress(done, len(versions))
+    return ReplaySummary(
+        decisions=outcomes.total(),
+        reproduced=outcomes["reproduced"],
+        differs=outcomes["differs"],
+        sealed=outcomes["sealed"],
+        retired=outcomes["recipe-retired"],
+        first_version=versions[0] if versions else None,
+        last_version=versions[-1] if versions else None,
+        suspects=tuple(
+            SuspectCount(suspect=suspect, decisions=count)
+            for suspect, count in sorted(suspects.items(), key=lambda each: (-each[1], each[0]))
+        ),
+        differences=tuple(reported),
+    )
+
+
+def _outcomes(
+    space: CommandExecutor, models: Models, versions: Sequence[int]
+) -> Iterator[tuple[str, ReplayResult | None]]:
+    """Yield the outcome of each decision, and its replay where it differs from the record."""
+    for rerun in reruns(space, models, decisions(space, versions), (None,)):
+        decision = rerun.decision
+        if rerun.obstacle is not None:
+            yield rerun.obstacle, None
+        elif decision.event.explored is None and _is_same(rerun):
+            yield "reproduced", None
+        else:
+            # Compared in full, including the random draw.
+            with space.state_lock:
+                found = _replayed(space, models, decision)
+            yield found.outcome, found if found.outcome == "differs" else None
+
+
+def _is_same(rerun: Rerun) -> bool:
+    event, found, judgment = rerun.decision.event, rerun.answers[0], rerun.judgments[0]
+    return (
+        found is not None
+        and found.rows == event.answer.rows
+        and judgment == Judgment(event.answerable, event.verdict)
+        and packing.digest_of(rerun.view, found) == event.digest
+    )
+
+
+def _replayed(space: CommandExecutor, models: Models, decision: Decision) -> ReplayResult:
+    """Compute a decision again and compare everything.
+
+    Raises:
+        RecipeRetired: It was made by a recipe that this release no longer carries.
+    """
+    recorded, event = decision.recorded, decision.event
+    models = decision_records.as_then(event, models)
+    view = decision_records.view_of(space, event)
+    recombines = _recombines(view, event)
+    found = ReplayResult(
+        decision_id=decision.id,
+        outcome="sealed",
+        version=event.read_version,
+        hour=view.point.hour,
+        recorded_digest=event.digest,
+        replayed_digest=None,
+        recombines=recombines,
+        cause="the stored signals add up" if recombines else DAMAGED,
+    )
+    if decision_records.is_sealed(view, event):
+        gone = [view.id(number) for number in decision_records.missing(view, event)]
+        return evolve(found, cause=_sealed(gone, recombines=recombines))
+    request, vector = (
+        decision_records.request_of(recorded, event),
+        decision_records.vector_of(event),
+    )
+    try:
+        packed = answer(view, request, vector, models)
+    except FrameUnknown:
+        return _differing(found, view, event)
+    differences = _differences(view, event.answer, packed.answer)
+    same = not differences and packed.result.digest == event.digest
+    same &= packed.explored == event.explored
+    same &= packed.judgment == Judgment(event.answerable, event.verdict)
+    if not same and decision_records.erased_since(view):
+        # The text of an archived block may still count, by the tags that its successor took over,
+        # and that of a candidate that was not listed.
+        gone = [view.id(number) for number in decision_records.erased_since(view)]
+        return evolve(found, cause=_sealed(gone, recombines=recombines))
+    found = evolve(
+        found,
+        outcome="reproduced",
+        cause=None,
+        replayed_digest=packed.result.digest,
+        differences=differences,
+        recall=packing.decided(packed.result, found.decision_id),
+    )
+    return found if same else _differing(found, view, event)
+
+
+def _sealed(gone: Sequence[str], *, recombines: bool) -> str:
+    """Return why a decision cannot be computed again, and what can be said of its record."""
+    listed = ", ".join(short(each) for each in gone[:NAMED_MAX])
+    more = f" and {len(gone) - NAMED_MAX} more" if len(gone) > NAMED_MAX else ""
+    why = f"it depended on text erased since: {listed}{more}" if gone else "it was erased itself"
+    return f"{why}; {'the stored signals add up' if recombines else DAMAGED}"
+
+
+# --- causes ---------------------------------------------------------------------------------
+
+
+def _differing(found: ReplayResult, view: View, event: RecallRecorded) -> ReplayResult:
+    suspect, cause = _suspicion(view, event, recombines=found.recombines)
+    return evolve(found, outcome="differs", suspect=suspect, cause=cause)
+
+
+def _suspicion(view: View, event: RecallRecorded, *, recombines: bool) -> tuple[str, str]:
+    """Return the likely cause of a difference from the record, and the evidence for it."""
+    if view.policy.id != event.policy_id:
+        return (
+            "policy",
+            f"it was made under policy {event.policy_id}, the view has {view.policy.id}",
+        )
+    embedder = "" if view.embedder is None else view.embedder.id
+    if event.embedder_id and event.embedder_id != embedder:
+        return (
+            "embedder",
+            f"its vectors were of embedder {event.embedder_id}, the view has {embedder or 'none'}",
+        )
+    if not recombines:
+        return "record", DAMAGED
+    reading = f"this release's fold (version {FOLD_VERSION}) or its recipe {event.recipe}"
+    cause = (
+        f"the record is consistent, so the state it read is computed differently today: by "
+        f"{reading}, or by a log that was overwritten"
+    )
+    return "state", cause
+
+
+def _recombines(view: View, event: RecallRecorded) -> bool:
+    """Return whether the stored signals and the frame give the stored scores and digest."""
+    rows = event.answer.rows
+    if any(not 0 <= row.block < len(view.state.catalogue.ids) for row in rows):
+        return False
+    if digest([(view.id(row.block), row.score) for row in rows]) != event.digest:
+        return False
+    asked = rows[0].signals[0] >= 0 if rows else True
+    try:
+        weights = view.policy.frame(event.frame).weights(asked=asked)
+    except FrameUnknown:
+        return False
+    return all(
+        composite(weights, [max(0, value) for value in row.signals[: len(SIGNALS)]]) == row.score
+        for row in rows
+    ) and _probabilities_recombine(view, event, asked=asked)
+
+
+def _probabilities_recombine(view: View, event: RecallRecorded, *, asked: bool) -> bool:
+    """Return whether the stored parts give the stored probabilities, where there are any."""
+    recipe = recipes.recipe(event.recipe.partition("+")[0])
+    if not recipe.graded or not asked or not event.answer.rows:
+        return True
+    rows = np.array([row.signals[len(SIGNALS) :] for row in event.answer.rows], dtype=np.int64)
+    if rows.shape[1] != len(recipe.parts):
+        return False
+    parts = dict(zip(recipe.parts, rows.T, strict=True))
+    evidence = [parts[name] for name in probability.PARTS]
+    found = probability.probabilities(view.policy, evidence)
+    return bool((found == parts["probability"]).all())
+
+
+# --- differences ----------------------------------------------------------------------------
+
+
+def _differences(view: View, recorded: Answer, replayed: Answer) -> tuple[Difference, ...]:
+    """Return the differing blocks of two answers, in the order of the replay, then the record."""
+    was, now = _ranked(recorded), _ranked(replayed)
+    found = []
+    for number in dict.fromkeys((*now, *was)):
+        before, after = was.get(number), now.get(number)
+        if before == after:
+            continue
+        found.append(
+            Difference(
+                block_id=_id(view, number),
+                change=_change(before, after),
+                recorded_rank=None if before is None else before[0],
+                recorded_score=None if before is None else unit(before[1].score),
+                replayed_rank=None if after is None else after[0],
+                replayed_score=None if after is None else unit(after[1].score),
+            )
+        )
+    return tuple(found)
+
+
+Ranked = tuple[int, AnswerRow]
+"""A place in an answer, from 1, and its row."""
+
+
+def _ranked(answered: Answer) -> dict[int, Ranked]:
+    return {row.block: (rank, row) for rank, row in enumerate(answered.rows, start=1)}
+
+
+def _change(before: Ranked | None, after: Ranked | None) -> str:
+    if before is None or after is None:
+        return "entered" if before is None else "left"
+    if before[0] != after[0]:
+        return "moved"
+    return "score" if before[1].score != after[1].score else "signals"
+
+
+def _id(view: View, number: int) -> BlockId:
+    """Return the id of a block; a forged record may name one that never existed."""
+    ids = view.state.catalogue.ids
+    return ids[number] if 0 <= number < len(ids) else BlockId(f"no block {number}")
+
+
+def _version(name: str, given: object) -> int:
+    if not isinstance(given, int) or isinstance(given, bool):
+        raise FieldRefused(f"{name} must be a version, got {given!r}", field=name)
+    return given

@@ -1,0 +1,85 @@
+"""Points of the past written as one argument, as in ``diff`` and on command lines."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import TypeAlias
+
+from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.recall import decision_records
+from mnemic.kernel.errors import FieldRefused, PointOutOfRange
+from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
+from mnemic.kernel.timestamps import instant
+from mnemic.projections.view import View, as_of
+
+Point: TypeAlias = int | str | datetime
+"""A version (``120``), active hours (``"12.5h"``), a decision (``"d45"``), a wall-clock instant
+(ISO 8601, or a datetime), or ``"now"``."""
+
+NOW = "now"
+_VERSION = re.compile(r"[0-9]{1,15}")
+_HOURS = re.compile(r"([0-9]{1,9}(?:\.[0-9]+)?)\s*h")
+_DECISION = re.compile(r"d[0-9]+")
+
+
+def view_of_point(space: CommandExecutor, now: View, name: str, point: object) -> View:
+    """Return the view at a point.
+
+    Args:
+        space: The space.
+        now: The current view: the meaning of ``"now"``, and the latest point that may be named.
+        name: The name of the argument.
+        point: See ``Point``.
+
+    Raises:
+        FieldRefused: It is not a point.
+        PointOutOfRange, DecisionNotFound: There is no such point up to *now*.
+    """
+    found = _view(space, now, name, point)
+    if found.point.version > now.point.version:
+        head = now.point.version
+        raise PointOutOfRange(
+            f"there is no event at {name} {point} yet; the view is at version {head}",
+            point=name,
+            asked=str(point),
+            head=head,
+        )
+    return found
+
+
+def _view(space: CommandExecutor, now: View, name: str, point: object) -> View:
+    timeline, state = space.state.timeline, space.state
+    word = point.strip() if isinstance(point, str) else ""
+    if _DECISION.fullmatch(word):
+        return decision_records.view_before(space, now, word)
+    hours, active_us, instant_us = _HOURS.fullmatch(word), None, None
+    if word == NOW:
+        version, active_us = now.point.version, now.point.active_us
+        instant_us = now.point.instant_us
+    elif hours is not None:
+        active_us = round(float(hours[1]) * MICROS_PER_HOUR)
+        version = min(timeline.version_at_hour(active_us), now.point.version)
+    elif type(point) is int:
+        version = timeline.checked_version(point)
+    elif _VERSION.fullmatch(word):
+        version = timeline.checked_version(int(word))
+    elif isinstance(point, str | datetime):
+        version = timeline.version_at_instant(_instant_us(name, point))
+    else:
+        raise FieldRefused(f"{name} must be a point of the past, got {point!r:.80}", field=name)
+    return as_of(state, version, active_us=active_us, instant_us=instant_us)
+
+
+def _instant_us(name: str, point: str | datetime) -> int:
+    try:
+        found = instant(name, point)
+    except FieldRefused as error:
+        raise FieldRefused(
+            error.message,
+            recovery='Name a version (120), active hours ("12.5h"), a decision ("d45"), an instant '
+            '(ISO 8601) or "now".',
+            field=name,
+        ) from None
+    assert found is not None  # noqa: S101 - there is something to read
+    return found

@@ -1,0 +1,215 @@
+"""``SyncView``: the memory as it was, with every query and nothing that writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from mnemic.adapters.inprocess.argument_limits import checks_arguments
+from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.engine.opening import Models
+from mnemic.adapters.inprocess.queries import Queries
+from mnemic.adapters.inprocess.recall import decision_records, recalling
+from mnemic.adapters.inprocess.recall.recall_request import (
+    Request,
+    answer,
+    asker,
+    question_vector,
+    within_scope,
+)
+from mnemic.adapters.inprocess.recall.references import (
+    Asked,
+    checked_depth,
+    checked_request,
+    reference,
+)
+from mnemic.kernel.errors import FieldRefused, PointOutOfRange
+from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
+from mnemic.kernel.results import DeepReference, RecallResult
+from mnemic.kernel.scope import checked_scope
+from mnemic.kernel.timestamps import instant
+from mnemic.projections.references.evidence import DEPTH
+from mnemic.projections.view import View, as_of
+
+HOURS_MAX = 1e9
+"""More active hours than any log will see; keeps microseconds within 64 bits."""
+
+
+@checks_arguments
+class SyncView(Queries):
+    """A read-only view at one point. It stays exact whatever is written later."""
+
+    def __init__(
+        self,
+        space: CommandExecutor,
+        models: Models,
+        view: View,
+        scope: Mapping[str, str] | None = None,
+    ) -> None:
+        self._space = space
+        self._scope = checked_scope(scope)
+        self._models = models
+        self._fixed = view
+
+    def _view(self) -> View:
+        with self._space.state_lock:
+            if not self._space.is_closed:
+                self._space.catch_up()  # others may have erased words that this view shows
+            if self._fixed.state is not self._space.state:
+                # The log was replayed after an erasure: the text is gone from every view.
+                point = self._fixed.point
+                self._fixed = as_of(
+                    self._space.state,
+                    point.version,
+                    active_us=point.active_us,
+                    instant_us=point.instant_us,
+                )
+            return self._fixed
+
+    @property
+    def version(self) -> int:
+        """The version of the log that the view shows."""
+        return self._fixed.point.version
+
+    @property
+    def hour(self) -> float:
+        """The active hours decay is evaluated at."""
+        return self._fixed.point.hour
+
+    def recall(
+        self,
+        query: str | None = None,
+        *,
+        frame: str | None = None,
+        top_k: int | None = None,
+        token_budget: int | None = None,
+        where: Mapping[str, Any] | None = None,
+        scope: Mapping[str, str] | None = None,
+        asked_by: str | None = None,
+        min_probability: float | None = None,
+        suggest: bool = False,
+    ) -> RecallResult:
+        """Return what a recall would have returned here; nothing is recorded.
+
+        Raises:
+            FrameUnknown, FieldRefused, EmbedderMismatch, VectorRefused: See each.
+        """
+        scope = {**self._scope, **checked_scope(scope)}
+        request = Request(
+            query=query,
+            frame=frame,
+            top_k=top_k,
+            token_budget=token_budget,
+            where=within_scope(where, scope),
+            asked_by=asker(asked_by, scope),
+            min_probability=min_probability,
+            suggest=suggest,
+        ).checked()
+        vector = question_vector(self._view().embedder, request, self._models)
+        with self._space.state_lock:
+            view = self._view()
+            found = answer(view, request, vector, self._models)
+            return recalling.suggested(view, request, found.result)
+
+    def deep_reference(self, query: str, *, depth: int = DEPTH) -> DeepReference:
+        """Return what memory held about a question here, without an analyst; nothing is recorded.
+
+        Raises:
+            FieldRefused, EmbedderMismatch, VectorRefused: See each.
+        """
+        request, depth = checked_request(query, self._scope), checked_depth(depth)
+        adopted = self._view().embedder
+        asked = Asked(
+            query=query,
+            depth=depth,
+            request=request,
+            adopted=adopted,
+            vector=question_vector(adopted, request, self._models),
+            models=self._models,
+        )
+        with self._space.state_lock:
+            return reference(self._view(), asked)
+
+
+def known_at(view: SyncView, version: int, now: str | datetime | None = None) -> SyncView:
+    """Return the view of the same hour as it was when the log ended at *version*.
+
+    More events may be appended in the same hour. An interface that keeps no views names hour and
+    version, so that a view stays exact whatever is written later.
+
+    Args:
+        view: A view at an hour.
+        version: Later events are left out.
+        now: Evaluate ages at this instant instead of the point's own.
+
+    Raises:
+        FieldRefused, PointOutOfRange: The log has no such version.
+    """
+    space = view._space  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    with space.state_lock:
+        point = view._view().point  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        known = space.state.timeline.checked_version(_whole(version))
+        fixed = as_of(
+            space.state,
+            min(known, point.version),
+            active_us=point.active_us,
+            instant_us=instant("now", now),
+        )
+    return SyncView(space, view._models, fixed, view._scope)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+
+
+def view_at(
+    space: CommandExecutor,
+    *,
+    hour: float | None,
+    version: int | None,
+    at: str | datetime | None,
+    decision: str | None,
+    now: str | datetime | None,
+) -> View:
+    """Return the view at the one point that was named.
+
+    Raises:
+        FieldRefused: None or several were named, or one cannot be read.
+        PointOutOfRange, DecisionNotFound: There is no such point.
+    """
+    if sum(point is not None for point in (hour, version, at, decision)) != 1:
+        raise FieldRefused(
+            "name one point of the past",
+            recovery="Give exactly one of hour, version, at and decision.",
+        )
+    now_us = instant("now", now)
+    with space.state_lock:
+        if decision is not None:
+            return decision_records.view_of(
+                space, decision_records.decision(space, decision)[1], now_us
+            )
+        active_us = None
+        if hour is not None:
+            active_us = _active_us(hour)
+            found = space.state.timeline.version_at_hour(active_us)
+        elif version is not None:
+            found = space.state.timeline.checked_version(_whole(version))
+        else:
+            found = space.state.timeline.version_at_instant(_required(at))
+        return as_of(space.state, found, active_us=active_us, instant_us=now_us)
+
+
+def _active_us(hour: object) -> int:
+    ok = isinstance(hour, int | float) and not isinstance(hour, bool)
+    if not ok or not 0.0 <= hour <= HOURS_MAX:  # type: ignore[operator]
+        raise PointOutOfRange(f"hour must be from 0, got {hour!r}", point="hour")
+    return round(hour * MICROS_PER_HOUR)  # type: ignore[operator]
+
+
+def _whole(version: object) -> int:
+    if not isinstance(version, int) or isinstance(version, bool):
+        raise FieldRefused(f"version must be a whole number, got {version!r}", field="version")
+    return version
+
+
+def _required(at: str | datetime | None) -> int:
+    found = instant("at", at)
+    assert found is not None  # noqa: S101 - at is the one point that was named
+    return found

@@ -1,0 +1,131 @@
+"""Erasure in one encrypted log, from intention to the last key, across crashes.
+
+An erasure happens under one write lock in three steps: intend, append, destroy. A process that dies
+in between leaves an intention. The next writer of that log, or of a copy that has the record,
+destroys the keys; if no log ever gets the record, the intention remains and does no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from typing import Final
+
+from mnemic.adapters.stores.encrypted.cipher import CHECKPOINTS
+from mnemic.adapters.stores.encrypted.erasures import Account
+from mnemic.adapters.stores.encrypted.keys import KeyTable
+from mnemic.adapters.stores.logs import chain
+from mnemic.kernel.errors import CommandIdReused, FieldRefused, MnemicError, VersionConflict
+from mnemic.kernel.ports import Head, Log, Record
+
+REFUSALS: Final = (VersionConflict, CommandIdReused, FieldRefused)
+"""Errors that prove that nothing was appended. After any other error it may have been."""
+
+
+class Eraser:
+    """Destroys the keys of what one log erases.
+
+    Args:
+        log: The encrypted log, as the inner store holds it.
+        keys: The table of keys.
+    """
+
+    def __init__(self, log: Log, keys: KeyTable) -> None:
+        self.log = log
+        self.keys = keys
+        self.pending: set[int] = set()
+        """Erasures that are recorded in the log but whose keys could not be destroyed yet."""
+        self.is_unsure = False
+        """Whether one may be recorded although its append failed: the answer was lost."""
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """The names of files that may still hold keys of erased content."""
+        return (self.keys.path.name,) if self.pending else self.keys.left
+
+    def erase(
+        self,
+        space: int | None,
+        blocks: Sequence[str] | None,
+        records: Sequence[Record],
+        append: Callable[[], Head],
+    ) -> Head:
+        """Append the records of an erasure, and destroy the keys. The write lock is held.
+
+        Args:
+            space: Number of the space; None: nothing was ever encrypted.
+            blocks: What is erased; None: the whole space.
+            records: The events of the erasure.
+            append: Appends them, and erases the rows.
+        """
+        number = None
+        if space is not None:
+            number = self.keys.intend(space, _doomed(blocks), _after(self.log.head(), records))
+        try:
+            head = append()
+        except REFUSALS:
+            if number is not None:
+                with suppress(MnemicError):
+                    self.keys.forget(number)
+            raise
+        except BaseException:
+            self.is_unsure = True
+            raise
+        if number is not None:
+            self.pending.add(number)
+            self.settle_pending(space)
+        return head
+
+    def erase_again(self, space: int | None, blocks: Sequence[str] | None) -> None:
+        """Destroy the keys of what the log has erased already. The write lock is held.
+
+        Raises:
+            StoreFailed, StoreFull, ViewReadOnly: The keys cannot be written.
+        """
+        owners = None if blocks is None else frozenset(blocks)
+        if space is not None and self.keys.serve(space, owners):
+            head = self.log.head()
+            account = Account(head.version, head.digest)
+            self.keys.fulfil(self.keys.intend(space, _doomed(blocks), account))
+
+    def settle_pending(self, space: int | None) -> None:
+        """Destroy the keys of what is erased. A failure is retried with every append."""
+        if self.is_unsure:
+            with suppress(MnemicError):
+                self.settle(space)
+                self.is_unsure = False
+        for number in tuple(self.pending):
+            with suppress(MnemicError):  # the erasure is in the log; ``left`` reports these keys
+                self.keys.fulfil(number)
+                self.pending.discard(number)
+
+    def settle(self, space: int | None) -> None:
+        """Complete erasures intended by processes that died. Does nothing when reading only.
+
+        An intention that this log does not record is left alone: another process may be about to
+        append its record, or has appended it to the log that this one is a copy of.
+        """
+        if self.keys.read_only or space is None:
+            return
+        for erasure in self.keys.intentions(space):
+            if self.tells_of(erasure.accounts):
+                self.keys.fulfil(erasure.number)
+
+    def tells_of(self, accounts: Collection[Account]) -> bool:
+        """Return whether the event of one of *accounts* is in the log."""
+        return any(self.log.digest_at(each.version) == each.digest for each in accounts)
+
+
+def _doomed(blocks: Sequence[str] | None) -> frozenset[str] | None:
+    """Return the owners whose keys go: the blocks, and that of every checkpoint; None: all."""
+    if blocks is None:
+        return None
+    return frozenset((*blocks, CHECKPOINTS))
+
+
+def _after(head: Head, records: Sequence[Record]) -> Account:
+    """Return where the log ends after the append."""
+    version, digest = head.version, head.digest
+    for record in records:
+        version, digest = record.version, chain.digest(digest, *record)
+    return Account(version, digest)

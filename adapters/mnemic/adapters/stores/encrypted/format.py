@@ -1,0 +1,74 @@
+"""The format of a file of keys: its tables, and how it is recognised."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from mnemic.kernel.errors import NotAStore, StoreTooNew
+
+APPLICATION_ID = int.from_bytes(b"mnky", "big")
+FORMAT_VERSION = 1
+
+STATEMENTS = (
+    "PRAGMA journal_mode = WAL",  # stays with the file
+    """CREATE TABLE spaces (
+        id INTEGER PRIMARY KEY,
+        name TEXT NOT NULL,
+        genesis BLOB NOT NULL)""",
+    """CREATE TABLE secrets (
+        id INTEGER PRIMARY KEY,
+        secret BLOB NOT NULL)""",
+    """CREATE TABLE keys (
+        id INTEGER PRIMARY KEY,
+        name BLOB NOT NULL UNIQUE,
+        space INTEGER NOT NULL,
+        owner TEXT NOT NULL)""",
+    "CREATE INDEX keys_of_owners ON keys (space, owner)",
+    """CREATE TABLE erasures (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        space INTEGER NOT NULL,
+        is_whole INTEGER NOT NULL,
+        done INTEGER NOT NULL)""",  # as the how-manieth of all; 0: not yet
+    "CREATE INDEX erasures_by_end ON erasures (done)",
+    """CREATE TABLE doomed (
+        key INTEGER NOT NULL,
+        erasure INTEGER NOT NULL,
+        PRIMARY KEY (key, erasure)) WITHOUT ROWID""",
+    "CREATE INDEX doomed_of_erasures ON doomed (erasure)",
+    """CREATE TABLE accounts (
+        erasure INTEGER NOT NULL,
+        version INTEGER NOT NULL,
+        digest BLOB NOT NULL)""",
+    "CREATE INDEX accounts_of_erasures ON accounts (erasure)",
+    f"PRAGMA application_id = {APPLICATION_ID}",
+    f"PRAGMA user_version = {FORMAT_VERSION}",
+)
+"""Statements that initialise an empty file; all but the first work in memory too."""
+
+
+def not_ours(path: Path) -> NotAStore:
+    """Return the error for a file of another program."""
+    return NotAStore(
+        f"{path} is no file of keys",
+        recovery="Name the file of keys, or one that does not exist yet.",
+        path=str(path),
+    )
+
+
+def check_format(c: sqlite3.Cursor, path: Path) -> None:
+    """Refuse a file of another program, or of another release.
+
+    Raises:
+        NotAStore, StoreTooNew: See each.
+    """
+    application: int = c.execute("PRAGMA application_id").fetchone()[0]
+    version: int = c.execute("PRAGMA user_version").fetchone()[0]
+    if application != APPLICATION_ID or version < 1:
+        raise not_ours(path)
+    if version > FORMAT_VERSION:
+        raise StoreTooNew(
+            f"{path} has format {version}; this release knows formats up to {FORMAT_VERSION}",
+            path=str(path),
+            format=version,
+        )

@@ -1,0 +1,359 @@
+"""Log of one encrypted space: a wrapper around any other log, and a table of keys.
+
+Rules of this module:
+
+1. Records pass unchanged: they hold no text, and their chain is over stored bytes. Payloads are
+   encrypted on their way in and decrypted on their way out; no other code sees them encrypted.
+2. A payload that belongs only to an event is encrypted with the key of the space, all others with
+   those of their owners.
+3. An erasure happens under one write lock; see ``erasing``.
+4. A row whose key is destroyed is treated as absent, whatever a backup contains. Where the log does
+   not record that, ``erasure_overlay`` adds the events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
+from threading import get_ident
+from typing import TYPE_CHECKING, cast
+
+from mnemic.adapters.codec.sealing import is_event
+from mnemic.adapters.stores.encrypted import cipher
+from mnemic.adapters.stores.encrypted.cipher import (
+    CHECKPOINTS,
+    THE_SPACE,
+    Key,
+    owners_of,
+)
+from mnemic.adapters.stores.encrypted.decryption import Unlocker
+from mnemic.adapters.stores.encrypted.erasing import REFUSALS, Eraser
+from mnemic.adapters.stores.encrypted.keys import KeyTable
+from mnemic.adapters.stores.encrypted.vault import Vault
+from mnemic.adapters.stores.logs import chain
+from mnemic.kernel.errors import FieldRefused, KeysMissing, LogCorrupt, NotEncrypted
+from mnemic.kernel.ports import CommandRow, Head, Log, PayloadRow, Record
+
+if TYPE_CHECKING:
+    from mnemic.adapters.stores.encrypted.erasures import Account
+    from mnemic.kernel.ports import ChangeNotifier, TryWriteLock
+
+
+class EncryptedLog:
+    """One space of an encrypted store."""
+
+    def __init__(self, inner: Log, keys: KeyTable) -> None:
+        self.inner = inner
+        self.keys = keys
+        self._holder: int | None = None
+        """The thread that holds the write lock."""
+        self._eraser = Eraser(inner, keys)
+        self.space = identified(self.inner, self.keys)
+        """Its number in the table of keys; None: it has none there yet."""
+
+    @property
+    def name(self) -> str:
+        """The space's name."""
+        return self.inner.name
+
+    def head(self) -> Head:
+        """Return where the log ends now."""
+        return self.inner.head()
+
+    def digest_at(self, version: int) -> bytes | None:
+        """Return the chain digest of the record at *version*, from its stored bytes."""
+        return self.inner.digest_at(version)
+
+    def command(self, command_id: str) -> CommandRow | None:
+        """Return the remembered command with this id."""
+        return self.inner.command(command_id)
+
+    @property
+    def hear(self) -> Callable[[Callable[[], None]], Callable[[], None]]:
+        """The inner log's subscription to changes; see ``mnemic.kernel.ports.ChangeNotifier``.
+
+        Raises:
+            AttributeError: It offers none.
+        """
+        return cast("ChangeNotifier", self.inner).hear
+
+    @property
+    def wait(self) -> Callable[[int, float], bool]:
+        """The inner log's wait for changes; see ``mnemic.kernel.ports.ChangeNotifier``.
+
+        Raises:
+            AttributeError: It offers none.
+        """
+        return cast("ChangeNotifier", self.inner).wait
+
+    def check(self) -> None:
+        """Let the inner store check what no chain covers, if it can.
+
+        Raises:
+            LogCorrupt: It is not what was written.
+        """
+        check: Callable[[], None] | None = getattr(self.inner, "check", None)
+        if check is not None:
+            check()
+
+    @property
+    def vault(self) -> Vault:
+        """What encrypts the checkpoints of this space."""
+        return Vault(
+            lambda: self.keys.keys(self._number(), {CHECKPOINTS})[CHECKPOINTS],
+            self._existing,
+            lambda: self.keys.newest(self._number()),
+        )
+
+    def _existing(self, name: bytes) -> Key | None:
+        """Return the key called *name* as stored now; None: it is destroyed."""
+        self.keys.refresh(None)
+        found = self.keys.find((name,))
+        return None if found is None else found[0]
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """The names of files that may still hold keys of erased content."""
+        return self._eraser.left
+
+    def close(self) -> None:
+        """Release the log."""
+        self.inner.close()
+
+    # --- reading --------------------------------------------------------------------------------
+
+    def read(
+        self, after: int = -1, upto: int | None = None
+    ) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
+        """Yield records with version in (after, upto] in order, each with its payloads by slot.
+
+        Raises:
+            LogCorrupt: With the fact ``version``; every sound record before it has been yielded.
+            KeysMissing: The table of keys is older than a payload.
+        """
+        if self.space is None:
+            self.space = identified(self.inner, self.keys)
+        self.keys.refresh(self.space)
+        unlocker = Unlocker(self.keys, self.space)
+        for record, rows in self.inner.read(after, upto):
+            found = map(unlocker.unlocked, rows)
+            yield record, tuple([row for row in found if row is not None])
+
+    # --- writing --------------------------------------------------------------------------------
+
+    @contextmanager
+    def write_lock(self) -> Generator[None]:
+        """Hold the write lock, fairly among processes. Not re-entrant."""
+        with self.inner.write_lock(), self._held():
+            yield
+
+    @property
+    def try_write_lock(self) -> Callable[[], AbstractContextManager[bool]]:
+        """The inner log's write lock without waiting; see ``mnemic.kernel.ports.TryWriteLock``.
+
+        Raises:
+            AttributeError: The inner log does not offer it.
+        """
+        return partial(self._writing_if_free, cast("TryWriteLock", self.inner).try_write_lock)
+
+    @contextmanager
+    def _writing_if_free(
+        self, try_write_lock: Callable[[], AbstractContextManager[bool]]
+    ) -> Generator[bool]:
+        with try_write_lock() as is_ours:
+            if is_ours:
+                with self._held():
+                    yield True
+            else:
+                yield False
+
+    @contextmanager
+    def _held(self) -> Generator[None]:
+        self._holder = get_ident()
+        try:
+            yield
+        finally:
+            self._holder = None
+
+    @contextmanager
+    def _write_lock(self) -> Generator[None]:
+        """Hold the write lock, unless this thread holds it already."""
+        if self._holder == get_ident():
+            yield
+        else:
+            with self.write_lock():
+                yield
+
+    def append(
+        self,
+        records: Sequence[Record],
+        payloads: Sequence[PayloadRow],
+        *,
+        command: CommandRow | None = None,
+        erase: Sequence[str] = (),
+        erase_all: bool = False,
+    ) -> Head:
+        """Write everything, or nothing, and return the new head.
+
+        Raises:
+            VersionConflict: If another writer was first.
+            CommandIdReused: If the command is remembered already.
+            FieldRefused: If the records leave a gap, a payload has no record, or what is to be
+                erased has no key of its own.
+            KeysMissing: A payload is encrypted already.
+            StoreFailed, ViewReadOnly: The keys cannot be written.
+        """
+        if records and records[0].version == 0:
+            return self._begun(records, payloads, command, erase, erase_all=erase_all)
+        if erase or erase_all:
+            blocks = None if erase_all else erase
+            with self._write_lock():
+                return self._erased(records, payloads, command, blocks)
+        self._eraser.settle_pending(self.space)
+        return self.inner.append(records, self._locked(payloads, None), command=command)
+
+    def _begun(
+        self,
+        records: Sequence[Record],
+        payloads: Sequence[PayloadRow],
+        command: CommandRow | None,
+        erase: Sequence[str],
+        *,
+        erase_all: bool,
+    ) -> Head:
+        """Append the first records: they create a space with keys of its own."""
+        genesis = chain.digest(chain.EMPTY.digest, *records[0])
+        begun = self.keys.begin(self.name, genesis)
+        try:
+            rows = self._locked(payloads, begun)
+            head = self.inner.append(
+                records, rows, command=command, erase=erase, erase_all=erase_all
+            )
+        except REFUSALS:  # after any other error the append may have succeeded
+            self.keys.discard(begun)
+            raise
+        self.space = begun
+        return head
+
+    def _locked(self, payloads: Sequence[PayloadRow], space: int | None) -> list[PayloadRow]:
+        """Return *payloads* encrypted for storage. New owners are given keys.
+
+        Args:
+            payloads: Of one append.
+            space: The space whose keys are used; None: this one.
+        """
+        if not payloads:
+            return []
+        if space is None:
+            space = self._number()
+        if any(cipher.is_locked(row.key) for row in payloads):
+            raise KeysMissing(
+                f"what comes to space {self.name!r} is encrypted with other keys already",
+                recovery="Open what it comes from with its keys.",
+                space=self.name,
+            )
+        owned = [owners_of(row) for row in payloads]
+        keys = self.keys.keys(space, {owner for owners in owned for owner in owners})
+        return [
+            cipher.locked(row, [keys[owner] for owner in owners])
+            for row, owners in zip(payloads, owned, strict=True)
+        ]
+
+    def _number(self) -> int:
+        """Return the number of this space, whose log has a first event."""
+        if self.space is None:
+            self.space = identified(self.inner, self.keys)
+        if self.space is None:
+            self.space = self.keys.take_up(self.name, self.inner.digest_at(0) or b"")
+        return self.space
+
+    # --- erasing --------------------------------------------------------------------------------
+
+    def _erased(
+        self,
+        records: Sequence[Record],
+        payloads: Sequence[PayloadRow],
+        command: CommandRow | None,
+        blocks: Sequence[str] | None,
+    ) -> Head:
+        """Append the erasure of *blocks*; None: of everything. The write lock is held."""
+        require_own_keys(blocks or ())
+        rows = self._locked(payloads, None)
+
+        def append() -> Head:
+            return self.inner.append(
+                records, rows, command=command, erase=blocks or (), erase_all=blocks is None
+            )
+
+        return self._eraser.erase(self.space, blocks, records, append)
+
+    def erased_before(self, erase: Sequence[str], *, erase_all: bool) -> None:
+        """Destroy keys of what this log has erased already, which an older copy of it still has.
+
+        The write lock is held.
+
+        Raises:
+            StoreFailed, StoreFull, ViewReadOnly: The keys cannot be written.
+        """
+        self._eraser.erase_again(self.space, None if erase_all else erase)
+
+    def settle(self) -> None:
+        """Complete erasures intended by processes that died. Does nothing when reading only."""
+        self._eraser.settle(self.space)
+
+    def tells_of(self, accounts: Collection[Account]) -> bool:
+        """Return whether the event of one of *accounts* is in this log."""
+        return self._eraser.tells_of(accounts)
+
+
+def identified(log: Log, keys: KeyTable) -> int | None:
+    """Return the number of the space whose keys a log's rows name; None: nothing is encrypted.
+
+    A label can be forged by anyone who may write the store. So the row has to decrypt with the keys
+    that it names, and they have to be of a space that began with the same event: otherwise new text
+    would be encrypted with keys of another space, and an erasure would leave those of this one.
+
+    Args:
+        log: Of the space, as the inner store holds it.
+        keys: The table to look in.
+
+    Raises:
+        KeysMissing, NotEncrypted: See ``EncryptedStore.log``.
+    """
+    genesis = log.digest_at(0)
+    if genesis is None:
+        return None
+    begun = keys.space_begun(log.name, genesis)
+    with suppress(LogCorrupt):  # the next reader reports how far it is readable
+        # The first event of a space has its salt, which only the erasure of everything removes.
+        row = _first_row(log, upto=0)
+        if row is None and begun is None:
+            row = _first_row(log, upto=None)
+        if row is None:
+            return begun
+        if not cipher.is_locked(row.key) and begun is None:
+            raise NotEncrypted(f"the text of space {log.name!r} is not encrypted", space=log.name)
+        with suppress(cipher.Damaged):
+            names = cipher.names(row)
+            found = keys.find(names)
+            if found is not None:
+                cipher.unlocked(row, cipher.opened_by(found))  # a label has no other check
+            locked = keys.space_with(names[0], genesis)
+            return begun if locked is None else locked
+    return begun
+
+
+def _first_row(log: Log, *, upto: int | None) -> PayloadRow | None:
+    return next((rows[0] for _, rows in log.read(-1, upto) if rows), None)
+
+
+def require_own_keys(owners: Collection[str]) -> None:
+    """Refuse to erase what is erased only with its space: it has no key of its own."""
+    for owner in owners:
+        if owner == THE_SPACE or is_event(owner):
+            raise FieldRefused(
+                f"what belongs to event {owner!r} alone has no key of its own",
+                recovery="Erase a block, or the whole space.",
+                field="erase",
+            )

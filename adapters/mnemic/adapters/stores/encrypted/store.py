@@ -1,0 +1,136 @@
+"""Encrypted store: a wrapper around any other store, and a table of keys.
+
+The log of each space encrypts and decrypts its text: see ``log``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+
+from mnemic.adapters.stores.encrypted import cipher
+from mnemic.adapters.stores.encrypted.erasure_overlay import ErasureOverlayLog
+from mnemic.adapters.stores.encrypted.keys import KeyTable
+from mnemic.adapters.stores.encrypted.log import EncryptedLog
+from mnemic.adapters.stores.logs import chain
+from mnemic.adapters.stores.logs.staged_spaces import staged_spaces_of
+from mnemic.adapters.transfer.copies.copying import CopyContext
+from mnemic.kernel.ports import Log, PayloadRow, Store
+
+
+class EncryptedStore:
+    """An encrypted store of many spaces. Closing it closes both parts.
+
+    Args:
+        inner: Holds the logs and the encrypted text.
+        keys: The table of keys.
+    """
+
+    is_encrypted = True
+    """Checked by components that would keep text elsewhere."""
+
+    def __init__(self, inner: Store, keys: KeyTable) -> None:
+        self.inner = inner
+        self.keys = keys
+        self._logs: dict[str, EncryptedLog] = {}
+        self._opening = Lock()
+
+    @property
+    def path(self) -> Path:
+        """The file of the inner store.
+
+        Raises:
+            AttributeError: It has none.
+        """
+        path: Path = self.inner.path  # type: ignore[attr-defined]
+        return path
+
+    @property
+    def probe(self) -> Callable[[], None]:
+        """The inner store's check of whether it can be reached.
+
+        Raises:
+            AttributeError: It has none.
+        """
+        probe: Callable[[], None] = self.inner.probe  # type: ignore[attr-defined]
+        return probe
+
+    @property
+    def unfinished(self) -> Callable[[], tuple[str, ...]]:
+        """The inner store's listing of spaces whose creation has not finished.
+
+        Raises:
+            AttributeError: It has none.
+        """
+        unfinished: Callable[[], tuple[str, ...]] = self.inner.unfinished  # type: ignore[attr-defined]
+        return unfinished
+
+    def spaces(self) -> tuple[str, ...]:
+        """Return the names of all spaces, sorted."""
+        return self.inner.spaces()
+
+    def log(self, space: str, *, create: bool = True) -> EncryptedLog:
+        """Return the log of *space*, the same object on every call.
+
+        Raises:
+            PointOutOfRange: If the space does not exist and may not be made.
+            KeysMissing: The keys are not those of this space.
+            NotEncrypted: Its text is not encrypted.
+        """
+        with self._opening:
+            if space not in self._logs:
+                log = EncryptedLog(self.inner.log(space, create=create), self.keys)
+                log.settle()
+                self._logs[space] = log
+            return self._logs[space]
+
+    def accounted(
+        self, space: str, copy_context: CopyContext, *, read_only: bool
+    ) -> ErasureOverlayLog:
+        """Return the log of *space* with an event for every erasure that its keys know of.
+
+        Args:
+            space: Its name. It is made if it does not exist, unless *read_only*.
+            copy_context: Actor and clock of those events.
+            read_only: Whether they are shown to this reader alone, and nothing is written.
+
+        Raises:
+            PointOutOfRange, KeysMissing, NotEncrypted: See ``log``.
+        """
+        log = self.log(space, create=not read_only)
+        return ErasureOverlayLog(log, None if read_only else copy_context)
+
+    def unlocked(self, row: PayloadRow) -> PayloadRow | None:
+        """Return one row of the inner store decrypted; None: its key is destroyed.
+
+        Raises:
+            LogCorrupt: It is not what was written.
+            KeysMissing: Its keys are in another table.
+        """
+        if not cipher.is_locked(row.key):
+            return row  # of an unencrypted store; otherwise its MAC will not match
+        try:
+            keys = self.keys.find(cipher.names(row))
+            return None if keys is None else cipher.unlocked(row, cipher.opened_by(keys))
+        except cipher.Damaged as error:
+            raise chain.damage(row.version, reason=str(error)) from error
+
+    @contextmanager
+    def draft(self, space: str) -> Generator[Log]:
+        """Open the log of a space that stays hidden until the ``with`` block has succeeded.
+
+        Raises:
+            SpaceExists: The space has events, or was made meanwhile.
+            VersionConflict: Another process has begun to make it since.
+        """
+        with staged_spaces_of(self.inner)(space) as inner:
+            yield EncryptedLog(inner, self.keys)
+
+    def close(self) -> None:
+        """Close the store and the table of keys. Closing twice is fine."""
+        try:
+            self.inner.close()
+        finally:
+            self.keys.close()

@@ -1,0 +1,107 @@
+"""Preparing one append: checked against the head, chained to it, with all that a store writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import frozen
+from eventsourcing.persistence import StoredEvent
+
+from mnemic.adapters.stores.logs import chain
+from mnemic.kernel.errors import FieldRefused, VersionConflict
+from mnemic.kernel.ports import CommandRow, Head, PayloadRow, Record
+
+
+@frozen(kw_only=True)
+class Entry:
+    """What one transaction writes, all of it or nothing."""
+
+    before: Head
+    """Where the log must end for this entry to fit."""
+    after: Head
+    stored: tuple[StoredEvent, ...]
+    payloads: tuple[PayloadRow, ...]
+    command: CommandRow | None
+    erase: tuple[str, ...]
+    """Owners whose payloads are deleted, those of this entry included."""
+    erase_all: bool
+    """Whether all payloads of the space are deleted."""
+
+
+def staged(
+    originator: str,
+    before: Head,
+    records: Sequence[Record],
+    *,
+    payloads: Sequence[PayloadRow],
+    command: CommandRow | None,
+    erase: Sequence[str],
+    erase_all: bool,
+) -> Entry:
+    """Return the entry that appends *records* after *before*.
+
+    Args:
+        originator: The library's name for the stream; it is not hashed.
+        before: Where the writer last saw the log end.
+        records: What to add, in order.
+        payloads: Of these records.
+        command: The command that these records answer.
+        erase: Owners whose payloads are deleted.
+        erase_all: Whether all payloads are deleted.
+
+    Raises:
+        VersionConflict: If the log has already passed the first record.
+        FieldRefused: If the records leave a gap, or two payloads share a version and slot.
+    """
+    version, link = before.version, before.digest
+    stored: list[StoredEvent] = []
+    for record in records:
+        version += 1
+        if record.version != version:
+            raise _misfit(record.version, version, is_first=not stored)
+        stored.append(StoredEvent(originator, version, record.topic, link + record.body))
+        link = chain.digest(link, version, record.topic, record.body)
+    _require_places(payloads, first=before.version + 1, last=version)
+    return Entry(
+        before=before,
+        after=Head(version, link),
+        stored=tuple(stored),
+        payloads=tuple(payloads),
+        command=command,
+        erase=tuple(erase),
+        erase_all=erase_all,
+    )
+
+
+def moved(expected: int, found: int | None) -> VersionConflict:
+    """Return the error for a log that ends at *found* where *expected* was to be written."""
+    return VersionConflict(
+        f"version {expected} was to be written, but the log ends at {found}",
+        expected=expected,
+        found=found,
+    )
+
+
+def _misfit(version: int, expected: int, *, is_first: bool) -> VersionConflict | FieldRefused:
+    if is_first and version < expected:
+        return moved(version, expected - 1)
+    return FieldRefused(
+        f"record {version} would leave a gap: the next version is {expected}",
+        field="records",
+        version=version,
+        expected=expected,
+    )
+
+
+def _require_places(payloads: Sequence[PayloadRow], *, first: int, last: int) -> None:
+    """Refuse a payload of another append, and two payloads in one slot."""
+    taken: set[tuple[int, int]] = set()
+    for payload in payloads:
+        place = (payload.version, payload.slot)
+        if not first <= payload.version <= last or place in taken:
+            raise FieldRefused(
+                f"payload {payload.id!r} has no place of its own at version {payload.version}, "
+                f"slot {payload.slot}",
+                field="payloads",
+            )
+        taken.add(place)

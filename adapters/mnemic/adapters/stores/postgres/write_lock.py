@@ -1,0 +1,164 @@
+"""FIFO lock for the writers of one log in PostgreSQL.
+
+It is an advisory lock of the database, named by schema and space, that a session holds. The server
+hands it on in the order of requests, and releases it when its holder is killed or cut off. Like the
+lock of a file it orders writers and nothing more: an append without it is as safe.
+
+Taking it costs one round trip to the server, and releasing it another, which also notifies waiting
+readers of what was written. A notification within the append's own transaction would be no more
+reliable, and cost more: PostgreSQL lets only one transaction that notifies commit at a time, in the
+whole server, its wait for the disk included. (Eight writers of eight spaces: 400 commits a second
+so, 1,400 to 2,900 this way.)
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager, suppress
+from threading import Lock
+
+import psycopg
+
+from mnemic.adapters.stores.logs.write_lock import PATIENCE_S
+from mnemic.adapters.stores.postgres.connections import (
+    LOCK_TIMEOUT_S,
+    Attempts,
+    Datastore,
+    Lost,
+)
+from mnemic.adapters.stores.postgres.timeouts import PatientConnection
+from mnemic.kernel.errors import StoreBusy
+
+LOG = logging.getLogger("mnemic.stores")
+
+_TRY = b"SELECT pg_try_advisory_lock(%b)"
+"""Fails also while another session waits for the lock."""
+_LOCK = b"SELECT pg_advisory_lock(%b)"
+_UNLOCK = b"SELECT pg_advisory_unlock(%b)"
+_UNLOCK_AND_TELL = b"SELECT pg_advisory_unlock(%b), pg_notify(%b, %b)"
+_TELL = b"SELECT pg_notify(%b, %b)"
+
+
+class WriteLock:
+    """One writer at a time, among the threads of this process and among all processes.
+
+    Args:
+        datastore: Whose connections hold the lock.
+        key: The lock's number.
+        channel: Channel of the notifications of what was written.
+    """
+
+    def __init__(self, datastore: Datastore, *, key: int, channel: str) -> None:
+        self._datastore = datastore
+        self._key = key
+        self._channel = channel
+        self._threads = Lock()
+        self._news: str | None = None
+        self.is_taken = False
+        """Whether a thread of this process holds the lock."""
+
+    @contextmanager
+    def write_lock(self) -> Generator[None]:
+        """Hold the write lock. Not re-entrant.
+
+        All other statements of this thread to the store go over the connection that holds it.
+
+        Raises:
+            StoreBusy: If another thread holds it for too long.
+            Lost: If the server keeps hanging up.
+            psycopg.Error: If the server refuses, or another session holds it for too long.
+        """
+        if not self._threads.acquire(timeout=PATIENCE_S):
+            shown = self._datastore.address.shown
+            raise StoreBusy(f"another thread has held {shown} for too long", path=shown)
+        try:
+            with ExitStack() as stack:
+                connection, _ = self._asked(stack, is_patient=True)
+                with self._held(connection):
+                    yield
+        finally:
+            self._threads.release()
+
+    @contextmanager
+    def try_write_lock(self) -> Generator[bool]:
+        """Hold the write lock if it is free; yield whether it is held.
+
+        Raises:
+            Lost, psycopg.Error: As ``write_lock``.
+        """
+        if not self._threads.acquire(blocking=False):
+            yield False
+            return
+        try:
+            with ExitStack() as stack:
+                connection, is_ours = self._asked(stack, is_patient=False)
+                if is_ours:
+                    stack.enter_context(self._held(connection))
+                yield is_ours
+        finally:
+            self._threads.release()
+
+    def tell(self, news: str) -> None:
+        """Notify waiting readers of what was written, when the lock is released.
+
+        They may not rely on it: what is written counts, whether this succeeds or not.
+        """
+        if self.is_taken:
+            self._news = news
+        else:
+            with suppress(Lost, psycopg.Error):
+                self._datastore.once(_TELL, (self._channel, news))
+
+    def _asked(self, stack: ExitStack, *, is_patient: bool) -> tuple[PatientConnection, bool]:
+        """Return a connection that requested the lock, and whether it holds it."""
+        attempts = Attempts()
+        while True:
+            try:
+                return self._asked_once(stack, is_patient=is_patient)
+            except Lost as error:
+                if attempts.are_over(error):
+                    raise
+
+    def _asked_once(self, stack: ExitStack, *, is_patient: bool) -> tuple[PatientConnection, bool]:
+        connection = stack.enter_context(self._datastore.pinned())
+        try:
+            is_ours = self._datastore.once(_TRY, (self._key,)) == [(True,)]
+            if is_patient and not is_ours:  # tried first: a server that hangs is no contention
+                # A wait receives nothing; the server itself ends one that takes too long.
+                self._datastore.once(_LOCK, (self._key,), more_s=LOCK_TIMEOUT_S)
+                is_ours = True
+        except BaseException:  # an interrupt may come at the moment at which it is ours
+            connection.close()
+            raise
+        return connection, is_ours
+
+    @contextmanager
+    def _held(self, connection: PatientConnection) -> Generator[None]:
+        self.is_taken = True
+        try:
+            yield
+        finally:
+            self.is_taken = False
+            self._give_back(connection)
+
+    def _give_back(self, connection: PatientConnection) -> None:
+        news, self._news = self._news, None
+        if connection.closed:
+            return  # the lock is released with the connection
+        try:
+            if news is None:
+                rows = self._datastore.once(_UNLOCK, (self._key,))
+            else:
+                rows = self._datastore.once(_UNLOCK_AND_TELL, (self._key, self._channel, news))
+            if not rows[0][0]:
+                LOG.warning(
+                    "%s: this session did not hold the write lock any more; a connection pooler "
+                    "must pool sessions, not transactions",
+                    self._datastore.address.shown,
+                )
+        except (Lost, psycopg.Error):
+            connection.close()
+        except BaseException:
+            connection.close()
+            raise

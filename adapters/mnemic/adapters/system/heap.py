@@ -1,0 +1,54 @@
+"""The heap: pauses the collector during a replay, and returns free memory to the system."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from functools import cache
+
+FEW = 50_000
+"""Objects that are traversed in some milliseconds."""
+
+
+def give_back() -> None:
+    """Return free memory between live objects to the system, where the C library can.
+
+    glibc keeps up to 64 MB of it for later once larger things have come and gone. Python releases
+    the GIL meanwhile: some milliseconds.
+    """
+    trim = _trim()
+    if trim is not None:
+        trim(0)
+
+
+@cache
+def _trim() -> Callable[[int], int] | None:
+    if sys.platform != "linux":
+        return None
+    trim: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    return trim
+
+
+@contextmanager
+def collector_at_rest() -> Generator[None]:
+    """Pause the collector: a replay makes many objects that stay, and traversing them costs 40 %.
+
+    Afterwards they are moved to the oldest generation (freezing and unfreezing joins the lists
+    without traversing them), or else the very next allocation would traverse them all as new. A
+    host that has frozen objects of its own keeps them frozen. Few objects are not moved: the oldest
+    generation is hardly ever traversed, and a process that opens and closes small memories all day
+    would leave them there.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if gc.get_count()[0] > FEW and gc.get_freeze_count() == 0:
+            gc.freeze()
+            gc.unfreeze()
+        if enabled:
+            gc.enable()

@@ -1,0 +1,281 @@
+"""Backing up a store into one file while others write; checking and restoring such a file.
+
+Rules of this module:
+
+1. A backup is an ordinary store in one file, with its manifest next to it. Both appear complete,
+   the manifest first, and never overwrite anything.
+2. Of each space it holds a sound prefix, read from the first event to the last before the manifest
+   states its digest. Text that is erased by then is not in it.
+3. Tokens, keys, checkpoints and graphs are not in it: the first two are secrets of the host, and
+   the others can be made again.
+4. A restored store is checked against the manifest before it appears.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterable
+from contextlib import closing
+from datetime import UTC, datetime
+from importlib.metadata import version as release_of
+from pathlib import Path
+
+from attrs import evolve
+
+from mnemic.adapters.codec import Codec
+from mnemic.adapters.files import atomic_files, temporary_folders
+from mnemic.adapters.stores.opening import Address, is_file, open_store, opened
+from mnemic.adapters.stores.sqlite import SQLiteStore
+from mnemic.adapters.stores.sqlite.copies import close_up, copy_out
+from mnemic.adapters.system.clocks import SystemClock
+from mnemic.adapters.system.entropy import SystemEntropy
+from mnemic.adapters.system.folders import PRIVATE
+from mnemic.adapters.transfer.catch_up import caught_up
+from mnemic.adapters.transfer.copies.copying import Progress, Sealed, none_sealed
+from mnemic.adapters.transfer.copies.verification import Tally, walked
+from mnemic.adapters.transfer.destination import (
+    STORE,
+    as_kept,
+    keep,
+    shown,
+)
+from mnemic.adapters.transfer.inventory import (
+    Inventory,
+    document,
+    inventory_of,
+    inventory_path,
+)
+from mnemic.adapters.transfer.migration import migrate
+from mnemic.adapters.transfer.results import BackupResult, RestoreResult, SpaceKept
+from mnemic.kernel.errors import BackupDamaged, Corrupt, FieldRefused
+from mnemic.kernel.ports import Clock, Head, Store
+
+MICROSECONDS = 1_000_000
+
+
+def backup(
+    source: Address | Store,
+    to: str | Path,
+    *,
+    clock: Clock | None = None,
+    sealed: Sealed = none_sealed,
+    progress: Progress | None = None,
+) -> BackupResult:
+    """Write a store into one new file, with a manifest next to it, while others go on writing.
+
+    Of every space it holds at least what the log held when the copy caught up with it. When text is
+    erased after that, erase it in the backup too, or delete the backup.
+
+    Args:
+        source: A store, or its address. It is read only. What is encrypted stays encrypted.
+        to: A file that does not exist; the manifest is put next to it. Only their owner may read
+            them.
+        clock: Dates the backup; None: the system's.
+        sealed: Which payloads are copied unread: see ``copying.Sealed``.
+        progress: Called now and then with the number of events read and the total.
+
+    Raises:
+        FieldRefused: One of the files exists, or *to* is no path.
+        LogCorrupt: The source is damaged; salvage it first.
+        NotAStore, StoreTooNew, StoreFull, StoreFailed: See each.
+    """
+    path = _checked_path(to)
+    beside = inventory_path(path)
+    for each in (path, beside):
+        atomic_files.checked_new(each)
+    now_us = (clock or SystemClock()).now_us()
+    with (
+        atomic_files.named(path),
+        opened(source, read_only=True) as given,
+        temporary_folders.aside(path) as folder,
+    ):
+        origin = as_kept(given)
+        draft = folder / STORE
+        if isinstance(origin, SQLiteStore):
+            copy_out(origin, draft)
+        with closing(open_store(draft, synchronous="normal")) as copy:
+            spaces = _caught_up(origin, copy, sealed, progress)
+        close_up(draft)
+        draft.chmod(PRIVATE)
+        made = Inventory(
+            at=datetime.fromtimestamp(now_us / MICROSECONDS, UTC).isoformat(),
+            release=release_of("mnemic"),
+            bytes=draft.stat().st_size,
+            sha256=_sum(draft),
+            spaces=spaces,
+        )
+        _write(folder / beside.name, document(made))
+        atomic_files.settle_all([draft, folder / beside.name], [path, beside])
+    return BackupResult(
+        path=str(path),
+        manifest_path=str(beside),
+        at=made.at,
+        bytes=made.bytes,
+        sha256=made.sha256,
+        spaces=spaces,
+    )
+
+
+def _checked_path(to: str | Path) -> Path:
+    if not isinstance(to, str | Path) or not is_file(to):
+        raise FieldRefused(
+            f"a backup goes into a file, not to {shown(to)!r:.100}",
+            recovery="Name a file that does not exist; `mnemic migrate` copies into other stores.",
+            field="to",
+        )
+    return Path(to)
+
+
+def _caught_up(
+    origin: Store, copy: Store, sealed: Sealed, progress: Progress | None
+) -> tuple[SpaceKept, ...]:
+    """Copy what is missing, the erasures made meanwhile included, and verify all of it."""
+    codec, kept = Codec(SystemEntropy()), list[SpaceKept]()
+    logs = [origin.log(name, create=False) for name in origin.spaces()]
+    tally = Tally(progress, total=sum(log.head().version + 1 for log in logs))
+    for log in logs:
+        head = caught_up(log, copy, codec, sealed=sealed)
+        walk = walked(copy.log(log.name), head.version, codec, sealed=sealed, tally=tally)
+        kept.append(_kept(log.name, head, walk.payloads))
+    tally.show()
+    return tuple(kept)
+
+
+def _kept(space: str, head: Head, payloads: int) -> SpaceKept:
+    return SpaceKept(space=space, version=head.version, chain=head.digest.hex(), payloads=payloads)
+
+
+# --- restoring ------------------------------------------------------------------------------
+
+
+def check(
+    backup: str | Path, *, sealed: Sealed = none_sealed, progress: Progress | None = None
+) -> RestoreResult:
+    """Check a backup against its manifest: bytes, chains, events, payloads. Nothing is written.
+
+    Args:
+        backup: The file; its manifest is next to it.
+        sealed: Which payloads cannot be read, and are only counted.
+        progress: Called now and then with the number of events read and the total.
+
+    Raises:
+        BackupDamaged: It is not what was written.
+        StoreTooNew, StoreFailed: It cannot be read.
+    """
+    path = Path(backup)
+    made = inventory_of(path)
+    with atomic_files.named(path):
+        _check_sum(path, path.stat().st_size, _sum(path), made)
+    _check_store(path, made, sealed=sealed, progress=progress)
+    return _result(path, None, made)
+
+
+def restore(
+    backup: str | Path,
+    to: Address | Store,
+    *,
+    sealed: Sealed = none_sealed,
+    progress: Progress | None = None,
+) -> RestoreResult:
+    """Restore a store from a backup, once everything in it has been checked.
+
+    Args:
+        backup: The file; its manifest is next to it.
+        to: A file that does not exist, or another store, which must have none of the backup's
+            spaces, or a prefix of them. A file is copied byte for byte and appears once checked.
+        sealed: Which payloads cannot be read, and are only counted.
+        progress: Called now and then with the number of events read and the total.
+
+    Raises:
+        BackupDamaged: It is not what was written.
+        FieldRefused: The file exists.
+        SpaceExists: The store has another space of one of the names, or one that went on.
+        NotAStore, StoreTooNew, StoreFull, StoreFailed: See each.
+    """
+    path = Path(backup)
+    if not isinstance(to, str | Path) or not is_file(to):
+        checked = check(path, sealed=sealed, progress=progress)
+        migrate(path, to, sealed=sealed)
+        return evolve(checked, into=shown(to))
+    target = Path(to)
+    atomic_files.checked_new(target)
+    made = inventory_of(path)
+    with atomic_files.named(target), temporary_folders.aside(target) as folder:
+        draft = folder / STORE
+        _check_sum(path, *_copied(path, draft), made)
+        _check_store(draft, made, sealed=sealed, progress=progress)
+        keep(draft)
+        try:
+            atomic_files.settle(draft, target)
+        except FileExistsError as error:
+            raise atomic_files.exists(target) from error
+    return _result(path, str(target), made)
+
+
+def _check_sum(path: Path, size: int, digest: str, made: Inventory) -> None:
+    if (size, digest) != (made.bytes, made.sha256):
+        raise BackupDamaged(
+            f"{path} is not the file that its manifest vouches for: {size} bytes of digest "
+            f"{digest[:16]}, not {made.bytes} of {made.sha256[:16]}",
+            path=str(path),
+        )
+
+
+def _check_store(path: Path, made: Inventory, *, sealed: Sealed, progress: Progress | None) -> None:
+    """Verify every space of a backup, and compare it with the manifest.
+
+    Raises:
+        BackupDamaged: Something is damaged, missing, or unexpected.
+    """
+    tally = Tally(progress, total=sum(each.version + 1 for each in made.spaces))
+    try:
+        with closing(open_store(path, read_only=True)) as store:
+            found = tuple(_walked_all(store, sealed, tally))
+    except Corrupt as error:
+        raise BackupDamaged(f"{path}: {error.message}", path=str(path)) from error
+    tally.show()
+    for said, is_so in zip(made.spaces, found, strict=False):
+        if said != is_so:
+            raise BackupDamaged(
+                f"{path}: the manifest says {said}, the file {is_so}", path=str(path)
+            )
+    if len(made.spaces) != len(found):
+        raise BackupDamaged(f"{path} has other spaces than its manifest says", path=str(path))
+
+
+def _walked_all(store: Store, sealed: Sealed, tally: Tally) -> Iterable[SpaceKept]:
+    codec = Codec(SystemEntropy())
+    for name in store.spaces():
+        log = store.log(name, create=False)
+        head = log.head()
+        walk = walked(log, head.version, codec, sealed=sealed, tally=tally)
+        yield _kept(name, head, walk.payloads)
+
+
+def _copied(path: Path, draft: Path) -> tuple[int, str]:
+    """Copy a file; return the length and the digest of what was written."""
+    _write(draft, b"")
+    with path.open("rb") as source, draft.open("wb") as out:
+        shutil.copyfileobj(source, out, 2**20)
+    return draft.stat().st_size, _sum(draft)
+
+
+def _sum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a new file that only its owner may read, durably."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _result(path: Path, into: str | None, made: Inventory) -> RestoreResult:
+    return RestoreResult(
+        backup=str(path), into=into, at=made.at, release=made.release, spaces=made.spaces
+    )

@@ -1,0 +1,3 @@
+"""Copying a log byte for byte, and verifying the copy."""
+
+from __future__ import annotations

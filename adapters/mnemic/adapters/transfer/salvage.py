@@ -1,0 +1,313 @@
+"""Saving what can be read of a damaged store into a new and sound one.
+
+Rules of this module:
+
+1. The damaged store is only read, and the new one is another file.
+2. Of each space the longest prefix is kept that passes all checks to its end: every record by the
+   chain, every event by the codec, every payload by its MAC.
+3. A payload that is damaged or missing, though no erasure that can be read accounts for it, costs
+   its block and no more: the copy records that the block is erased, so that it verifies. Where the
+   event names no block that could be erased for it (a query, a note between two blocks, the salt),
+   the copy ends before the event, unless the caller asks to keep what follows and have the gap.
+4. What is lost is reported, and never guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+
+from mnemic.adapters.codec import Codec
+from mnemic.adapters.files import atomic_files, temporary_folders
+from mnemic.adapters.stores.opening import Address, is_file, open_store, opened
+from mnemic.adapters.stores.sqlite import SQLiteStore
+from mnemic.adapters.stores.sqlite.damaged_heads import remains
+from mnemic.adapters.system.clocks import SystemClock
+from mnemic.adapters.system.entropy import SystemEntropy
+from mnemic.adapters.transfer.copies.copying import (
+    CopyContext,
+    Progress,
+    Sealed,
+    TransferRecord,
+    erase_again,
+    erase_all_again,
+    fill,
+    none_sealed,
+)
+from mnemic.adapters.transfer.copies.verification import Tally, walked
+from mnemic.adapters.transfer.destination import (
+    STORE,
+    as_kept,
+    check_apart,
+    keep,
+    shown,
+)
+from mnemic.adapters.transfer.lost_payloads import LostPayloads
+from mnemic.adapters.transfer.results import SalvageResult, SpaceSalvaged
+from mnemic.kernel.errors import FieldRefused, LogCorrupt, MnemicError, SpaceExists, StoreTooNew
+from mnemic.kernel.events import Recorded
+from mnemic.kernel.ports import Clock, CommandRow, Entropy, Log, PayloadRow, Record, Store
+from mnemic.projections.state.event_validation import REPLAY_ERRORS, applied_singly
+from mnemic.projections.state.replay import rebuild
+from mnemic.projections.state.state import State
+
+Unlock = Callable[[PayloadRow], PayloadRow | None]
+"""Returns a payload as the codec wrote it; None: its key is destroyed, and it is copied unread."""
+
+ACTOR = "salvage"
+"""Actor of the events in the copy that erase blocks which lost their text."""
+
+
+def salvage(
+    damaged: Address | Store,
+    to: str | Path,
+    *,
+    gaps: bool = False,
+    keys: Path | None = None,
+    clock: Clock | None = None,
+    entropy: Entropy | None = None,
+    sealed: Sealed = none_sealed,
+    progress: Progress | None = None,
+) -> SalvageResult:
+    """Write a new store with the longest sound prefix of every space of a damaged one.
+
+    Args:
+        damaged: A store, or its address. It is read only.
+        to: A file that does not exist.
+        gaps: Keep also what follows a lost payload for which no block can be erased; then
+            ``verify`` reports the gap permanently, and the copy cannot be migrated.
+        keys: Keys of a store that is named by its address. They show which text is damaged; the
+            copy is encrypted with the same.
+        clock: Stamps the events that are added to the copies; None: the system's.
+        entropy: None: the system's.
+        sealed: Which payloads are copied unread: see ``copying.Sealed``.
+        progress: Called now and then with the number of events processed and the total.
+
+    Raises:
+        FieldRefused: The file exists, or *to* is no path.
+        KeysMissing: It is encrypted, and the keys were not given, or are others.
+        NotAStore, StoreTooNew, LogCorrupt: The store cannot even be opened to read.
+        StoreFull, StoreFailed: The file cannot be written.
+    """
+    if not isinstance(to, str | Path) or not is_file(to):
+        raise FieldRefused(f"not a file: {to!r:.100}", field="to")
+    check_apart(damaged, to)
+    path = Path(to)
+    atomic_files.checked_new(path)
+    copy_context = CopyContext(
+        clock=clock or SystemClock(), entropy=entropy or SystemEntropy(), actor=ACTOR
+    )
+    with (
+        atomic_files.named(path),
+        opened(damaged, read_only=True, keys=keys) as store,
+        temporary_folders.aside(path) as folder,
+    ):
+        kept, unlock = as_kept(store), unlocking(store)
+        draft = folder / STORE
+        with closing(open_store(draft, synchronous="normal")) as copy:
+            logs = [kept.log(name, create=False) for name in kept.spaces()]
+            tally = Tally(progress, total=2 * sum(map(_length, logs)))
+            saved = tuple(
+                _Salvage(
+                    log,
+                    store=kept,
+                    copy_context=copy_context,
+                    unlock=unlock,
+                    sealed=sealed,
+                    tally=tally,
+                ).into(copy.log(log.name), gaps=gaps)
+                for log in logs
+            )
+            tally.show()
+        keep(draft)
+        try:
+            atomic_files.settle(draft, path)
+        except FileExistsError as error:
+            raise SpaceExists(f"{path} was made meanwhile", path=str(path)) from error
+        problem = _lost_besides(kept)
+    return SalvageResult(damaged=shown(damaged), into=str(path), spaces=saved, problem=problem)
+
+
+def _lost_besides(store: Store) -> str | None:
+    """Return which spaces a store is known to have had, and has no trace of."""
+    try:
+        if isinstance(store, SQLiteStore):
+            store.check_spaces()
+    except LogCorrupt as error:
+        return error.message
+    return None
+
+
+def unlocking(store: Store) -> Unlock:
+    """Return what decrypts the payloads of a store, as far as keys were given."""
+    if not getattr(store, "is_encrypted", False):
+        return lambda row: row
+    from mnemic.adapters.stores.encrypted.store import EncryptedStore
+
+    assert isinstance(store, EncryptedStore)  # noqa: S101 - who else says so?
+    return store.unlocked
+
+
+def _length(log: Log) -> int:
+    """Return how many events a log has, as far as is known."""
+    try:
+        return log.head().version + 1
+    except LogCorrupt:
+        return 0
+
+
+class _Salvage:
+    """One space of a damaged store."""
+
+    def __init__(
+        self,
+        log: Log,
+        *,
+        store: Store,
+        copy_context: CopyContext,
+        unlock: Unlock,
+        sealed: Sealed,
+        tally: Tally,
+    ) -> None:
+        self._log = log
+        self._store = store
+        self._copy_context = copy_context
+        self._unlock = unlock
+        self._sealed = sealed
+        self._tally = tally
+        self._codec = Codec(copy_context.entropy)
+        self._losses = LostPayloads()
+        self._problem: str | None = None
+        """Why nothing can be read after what was."""
+        self._acknowledged = -1
+        """The last version that is known to be missing at the end."""
+        self._commands_lost = 0
+        self._last: Recorded | None = None
+        """The last event that was copied."""
+
+    def into(self, copy: Log, *, gaps: bool) -> SpaceSalvaged:
+        """Write what can be kept into an empty log, and return a description of it."""
+        read = self._look()
+        sensible = self._sensible(read)
+        verdict = self._losses.verdict(sensible, gaps=gaps)
+        head = fill(copy, self._transfer_records(verdict.kept), total=verdict.kept + 1)
+        if self._last is not None and verdict.erase_all:
+            erase_all_again(copy, self._last, self._copy_context)
+        elif self._last is not None:
+            erase_again(copy, verdict.erase, self._last, self._copy_context)
+        if not verdict.gaps:
+            walked(copy, copy.head().version, self._codec, sealed=self._sealed)
+        if verdict.kept < sensible:
+            self._problem = (
+                f"version {verdict.kept + 1} lost a payload that no block can bear; "
+                "what follows can be kept with its gap"
+            )
+        return SpaceSalvaged(
+            space=copy.name,
+            version=head.version,
+            chain=head.digest.hex(),
+            lost=max(read, _length(self._log) - 1, self._acknowledged) - verdict.kept,
+            problem=self._problem,
+            payloads=sum(len(rows) for _, rows in copy.read()),
+            payloads_lost=verdict.lost,
+            erased=verdict.erase,
+            commands_lost=self._commands_lost,
+        )
+
+    def _look(self) -> int:
+        """Find out how far the log can be read, and what is missing on the way."""
+        kept = -1
+        try:
+            for record, rows in self._remains():
+                recorded, sound = self._sound(record, rows)
+                slots = {row.slot for row in sound}
+                self._losses.see(record, recorded, slots, self._codec)
+                kept = record.version
+                self._tally.add()
+        except (LogCorrupt, StoreTooNew) as error:
+            self._problem = error.message
+            self._acknowledged = int(str(error.facts.get("acknowledged", -1)))
+        return kept
+
+    def _sensible(self, read: int) -> int:
+        """Return the last version that a memory could be opened with."""
+        try:
+            rebuild(State(), self._recorded(read)).settle()
+        except REPLAY_ERRORS:
+            for settling in (False, True):
+                _, version = applied_singly(self._recorded(read), settling=settling)
+                if version is not None:
+                    self._problem = f"the event at version {version} says what cannot be"
+                    return version - 1
+        return read
+
+    def _recorded(self, upto: int) -> Iterator[Recorded]:
+        for record, rows in islice(self._remains(), upto + 1):
+            yield self._sound(record, rows)[0]
+
+    def _remains(self) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
+        if isinstance(self._store, SQLiteStore):
+            return remains(self._store, self._log.name)
+        return self._log.read()
+
+    def _sound(
+        self, record: Record, rows: Sequence[PayloadRow]
+    ) -> tuple[Recorded, tuple[PayloadRow, ...]]:
+        """Return an event, and those of its payloads that match it.
+
+        Raises:
+            LogCorrupt, StoreTooNew: The event itself cannot be read.
+        """
+        bad: list[PayloadRow] = []
+        opened: list[tuple[PayloadRow, PayloadRow]] = []
+        for row in rows:
+            if not self._sealed(row.owners):
+                try:
+                    unlocked = self._unlock(row)
+                except LogCorrupt:
+                    bad.append(row)
+                else:
+                    opened += [] if unlocked is None else [(row, unlocked)]
+        try:
+            recorded = self._codec.decode(record, [unlocked for _, unlocked in opened])
+        except LogCorrupt:
+            bad += [row for row, unlocked in opened if not self._fits(record, unlocked)]
+            sound = [unlocked for row, unlocked in opened if row not in bad]
+            recorded = self._codec.decode(record, sound)
+        return recorded, tuple(row for row in rows if row not in bad)
+
+    def _fits(self, record: Record, row: PayloadRow) -> bool:
+        try:
+            self._codec.decode(record, [row])
+        except LogCorrupt:
+            return False
+        return True
+
+    def _transfer_records(self, upto: int) -> Iterator[TransferRecord]:
+        before = ""
+        for record, rows in self._remains() if upto >= 0 else ():
+            recorded, sound = self._sound(record, rows)
+            command = None
+            if recorded.command_id != before:
+                command = self._command(recorded.command_id, record.version)
+            before, self._last = recorded.command_id, recorded
+            if command is not None and command.last > upto:
+                command = None
+            yield TransferRecord(record=record, recorded=recorded, payloads=sound, command=command)
+            self._tally.add()
+            if record.version == upto:
+                return
+
+    def _command(self, command_id: str, version: int) -> CommandRow | None:
+        """Return the remembered command that begins at *version*, if it can be read."""
+        try:
+            found = self._log.command(command_id)
+        except MnemicError:
+            self._commands_lost += 1
+            return None
+        if found is not None and (found.first != version or type(found.last) is not int):
+            self._commands_lost += 1
+            return None
+        return found

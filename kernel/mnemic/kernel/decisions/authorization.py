@@ -1,0 +1,115 @@
+"""Authorization by trust zone: a writer may change blocks of its own zone and of lower zones.
+
+Rules of this module:
+
+1. Zones are ordered by the ceilings of the current policy. A writer without a zone may change all
+   blocks.
+2. A writer learns blocks in its own zone at most. A source of a higher zone is treated as of the
+   writer's zone; an explicit request for a higher zone is refused.
+3. A writer cannot change the state, text or value of a block of a higher zone: revise, forget,
+   erase, rezone, reactivate or score it. It may assert or remove an edge if at least one end is not
+   higher.
+4. It may label a composition, or retract a label, if no member is higher.
+5. It cannot assign a zone that the policy does not name, except its own: a later policy may name
+   that zone and trust it.
+6. Operations on the whole space (its policy, its embedder, a revert, its erasure) are reserved for
+   writers of the highest zone.
+
+Source: DOMAIN section 8 (trust zones); Biba (1977): what is low does not write what is high.
+"""
+
+from __future__ import annotations
+
+from mnemic.kernel.errors import Forbidden
+from mnemic.kernel.events import BlocksComposed
+from mnemic.kernel.model.blocks import BlockFacts
+from mnemic.kernel.numeric.arithmetic import NANO
+from mnemic.kernel.policy import Policy
+from mnemic.kernel.reading import EdgeReading, Reading
+
+
+def lesson_zone(reading: EdgeReading, source: str, asked: str | None) -> str:
+    """Return the zone of a newly learned block.
+
+    Args:
+        reading: The state, with its policy and the writer's zone.
+        source: The source of the block.
+        asked: The zone that the writer requests, if any.
+
+    Raises:
+        Forbidden: The writer requests a higher zone than its own.
+    """
+    if asked is not None:
+        check_zone(reading, asked)
+        return asked
+    zone = reading.policy.zone(source)
+    own = reading.highest
+    return zone if own is None or within(reading.policy, zone, own) else own
+
+
+def check_zone(reading: EdgeReading, zone: str) -> None:
+    """Check that the writer may assign *zone*.
+
+    Raises:
+        Forbidden: The zone is higher than the writer's, or could become so under a later policy.
+    """
+    own = reading.highest
+    if own is None or zone == own:
+        return
+    if not within(reading.policy, zone, own):
+        raise _forbidden(f"zone {zone!r:.100} is above {own!r}", own)
+    if zone not in dict(reading.policy.zone_ceilings):
+        raise _forbidden(f"the policy names no zone {zone!r:.100}", own)
+
+
+def check_reach(reading: EdgeReading, *ends: BlockFacts) -> None:
+    """Check that at least one of *ends* is not above the writer's zone.
+
+    Raises:
+        Forbidden: All of them are above it.
+    """
+    if not any(reaches(reading, facts) for facts in ends):
+        named = " and ".join(f"{facts.id} ({facts.zone})" for facts in ends)
+        raise _forbidden(f"{named}: above the zone {reading.highest!r}", str(reading.highest))
+
+
+def check_members(reading: Reading, composition: BlocksComposed) -> None:
+    """Check that no member of *composition* is above the writer's zone.
+
+    Raises:
+        Forbidden: A member is above it.
+    """
+    for member in composition.members:
+        number = reading.number(member.block_id)
+        if number is not None:
+            check_reach(reading, reading.facts(number))
+
+
+def reaches(reading: EdgeReading, facts: BlockFacts) -> bool:
+    """Whether the writer may change a block."""
+    return reading.highest is None or within(reading.policy, facts.zone, reading.highest)
+
+
+def check_whole(reading: EdgeReading, operation: str) -> None:
+    """Check that the writer may perform an operation that changes the whole space.
+
+    Raises:
+        Forbidden: The writer's zone is not fully trusted.
+    """
+    own = reading.highest
+    if own is not None and reading.policy.ceiling(own) < NANO:
+        raise _forbidden(f"{operation} is not for writers of the zone {own!r}", own)
+
+
+def within(policy: Policy, zone: str, highest: str) -> bool:
+    """Whether *zone* is not higher than *highest*."""
+    return policy.ceiling(zone) <= policy.ceiling(highest)
+
+
+def _forbidden(message: str, zone: str) -> Forbidden:
+    return Forbidden(
+        message,
+        recovery="Leave this to a writer of a higher zone, or learn it in your own zone; "
+        "`mnemic token create` without --zone makes a token that is not bound to one.",
+        zone=zone,
+    )

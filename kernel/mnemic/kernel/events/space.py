@@ -1,0 +1,59 @@
+"""Events of a space as a whole: its policy, its embedder, its sessions."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from mnemic.kernel.model.identity import PolicyId, SessionId, digest
+from mnemic.kernel.model.texts import Erased, Salt
+
+
+@frozen(kw_only=True)
+class SpaceOpened:
+    """The first event of every log. Its nonce makes the hash chain of every space unique."""
+
+    nonce: str
+    """32 random hex characters."""
+    salt: Salt | Erased
+
+
+@frozen(kw_only=True)
+class PolicyAdopted:
+    policy_id: PolicyId
+    body: str
+    """The policy's canonical JSON, as adopted; its digest is the id."""
+
+
+@frozen(kw_only=True)
+class EmbedderIdentity:
+    """Identity of the model that made a vector. Two identities never share a space's index."""
+
+    name: str
+    dimension: int
+    weights: str = ""
+    """Digest of the weights, 16 hex characters, or empty where the model has none."""
+
+    @property
+    def id(self) -> str:
+        """Digest of the three fields, 16 hex characters."""
+        return digest(f"{self.name}\n{self.dimension}\n{self.weights}".encode())
+
+
+@frozen(kw_only=True)
+class EmbedderAdopted:
+    embedder: EmbedderIdentity
+
+
+@frozen(kw_only=True)
+class SpaceErased:
+    """Every payload of the space is destroyed with this event."""
+
+
+@frozen(kw_only=True)
+class SessionStarted:
+    session_id: SessionId
+
+
+@frozen(kw_only=True)
+class SessionEnded:
+    session_id: SessionId

@@ -1,0 +1,70 @@
+"""A block as decisions and queries see it: its status, its facts, and all blocks as columns."""
+
+from __future__ import annotations
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.vectors import Vector
+
+Ints = NDArray[np.int64]
+
+INBOX, ACTIVE, ARCHIVED = range(3)
+STATUSES = ("inbox", "active", "archived")
+
+
+@frozen
+class BlockFacts:
+    """One block as a decision sees it. Rates, evidence and confidence in nano-units."""
+
+    number: int
+    id: BlockId
+    status: int
+    category: str
+    tags: tuple[str, ...]
+    source: str
+    zone: str
+    confidence: int
+    tier_rate: int
+    rate: int
+    reinforced_us: int
+    alpha: int
+    beta: int
+    retrievals: int
+    expires_us: int | None
+    """Wall clock, microseconds since the epoch."""
+    said_us: int | None = None
+    """When it was last said; None: unknown. Wall clock."""
+
+
+@frozen(eq=False)
+class BlockColumns:
+    """The active blocks as arrays, one entry each, by rising number."""
+
+    numbers: Ints
+    reinforced_us: Ints
+    reinforcements: Ints
+    rate: Ints
+    tier_rate: Ints
+    alpha: Ints
+    beta: Ints
+    confidence: Ints
+    retrievals: Ints
+    expires_us: Ints
+    """``scoring.UNKNOWN`` where a block does not expire."""
+    constitutional: NDArray[np.bool_]
+    """Whether the block is protected from archiving, by tag and zone."""
+    ceiling: Ints
+    """Score ceiling of the block's zone."""
+
+
+@frozen(eq=False)
+class Fresh:
+    """A block that is about to be promoted, with its vector and the tags it will have."""
+
+    number: int
+    vector: Vector
+    category: str
+    tags: tuple[str, ...]

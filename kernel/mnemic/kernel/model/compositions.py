@@ -1,0 +1,47 @@
+"""Vocabulary of the composition ledger: roles, labels, and which pairs leave the frontier.
+
+Source: DOMAIN section 8, reference composed-graph 1.1 and 1.2; specs/ledger.toml.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from attrs import frozen
+
+from mnemic.kernel.model.identity import CompositionId
+
+ROLES: Final = ("primary", "supporting", "contradicting", "superseded", "related")
+"""Roles that a block can have in a composition."""
+
+CONSUMES: Final = ("all", "primary_only", "none")
+"""Which pairs of a composition count as composed: all, those with a primary member, or none."""
+
+LABELS: Final = (
+    "helpful",
+    "dead_end",
+    "submitted",
+    "accepted",
+    "rejected",
+    "duplicate_risk",
+    "needs_poc",
+    "bad_severity",
+    "user_promoted",
+    "user_demoted",
+    "closed_by_scope",
+    "closed_by_duplicate",
+    "closed_by_false_assumption",
+    "closed_by_user",
+    "expired_lane",
+)
+"""Outcomes that a composition can be labelled with, in the order in which clients list them."""
+
+
+@frozen
+class LabelFacts:
+    """One label of a composition as a decision sees it."""
+
+    composition_id: CompositionId
+    label: str
+    counts: bool
+    """False if the label was retracted."""

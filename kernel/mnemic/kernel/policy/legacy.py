@@ -1,0 +1,19 @@
+"""Values of fields that were added to the policy later, for policies adopted before. Frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+LEGACY: Mapping[str, Any] = MappingProxyType(
+    {
+        "zone_places": (),
+        "zone_discounted": (),
+        "privilege_from": 0.0,
+        "zones_apart": False,
+        "default_frame": "attention",
+    }
+)
+"""Values for policies older than these fields: all zones are treated alike, and a recall that names
+no frame has the only default there was."""

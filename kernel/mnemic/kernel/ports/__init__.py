@@ -1,0 +1,44 @@
+"""The ports: interfaces to the outside world that the kernel needs.
+
+Every port is small, and each has a contract test in ``mnemic.specs.contracts`` or in the tests
+that a host can run against its own adapter.
+"""
+
+from __future__ import annotations
+
+from mnemic.kernel.ports.capabilities import ChangeNotifier, StagingStore, TryWriteLock
+from mnemic.kernel.ports.clock import Clock, Entropy
+from mnemic.kernel.ports.models import Analysis, Analyst, Embedder, Judge, Passage, TokenCounter
+from mnemic.kernel.ports.store import (
+    GENESIS_DIGEST,
+    CommandRow,
+    Head,
+    Log,
+    PayloadRow,
+    Record,
+    Store,
+)
+from mnemic.kernel.ports.vectors import NearestRows, RemoteRows
+
+__all__ = [
+    "GENESIS_DIGEST",
+    "Analysis",
+    "Analyst",
+    "ChangeNotifier",
+    "Clock",
+    "CommandRow",
+    "Embedder",
+    "Entropy",
+    "Head",
+    "Judge",
+    "Log",
+    "NearestRows",
+    "Passage",
+    "PayloadRow",
+    "Record",
+    "RemoteRows",
+    "StagingStore",
+    "Store",
+    "TokenCounter",
+    "TryWriteLock",
+]

@@ -1,0 +1,58 @@
+"""Ports for optional capabilities of a store or a log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Protocol, runtime_checkable
+
+from mnemic.kernel.ports.store import Log, Store
+
+
+class TryWriteLock(Protocol):
+    """Optional capability of a log: acquire the write lock without waiting."""
+
+    def try_write_lock(self) -> AbstractContextManager[bool]:
+        """Acquire the write lock if it is free and has no waiters; yield whether it is held.
+
+        Never blocks. Not re-entrant.
+        """
+        ...
+
+
+class ChangeNotifier(Protocol):
+    """Optional capability of a log: notification of appends by any process."""
+
+    def wait(self, after: int, timeout_s: float) -> bool:
+        """Wait until the log extends beyond version *after*; return False on timeout.
+
+        Even if a notification is lost, an append is noticed within seconds.
+        """
+        ...
+
+    def hear(self, tell: Callable[[], None]) -> Callable[[], None]:
+        """Call *tell*, on another thread, whenever the log may have changed.
+
+        Notifications can be lost: a caller that must not miss an append also polls.
+
+        Returns:
+            A function that ends the subscription. Calling it twice is allowed.
+        """
+        ...
+
+
+@runtime_checkable
+class StagingStore(Store, Protocol):
+    """Optional capability of a store: create a space atomically, in any number of appends."""
+
+    def draft(self, space: str) -> AbstractContextManager[Log]:
+        """Give the log of a space that becomes visible when the ``with`` block ends normally.
+
+        If the block raises, nothing is left. What a killed process has left stays invisible, and
+        is removed when a space of that name is created.
+
+        Raises:
+            SpaceExists: The space has events, or was created in the meantime.
+            VersionConflict: Another writer has begun to create it in the meantime.
+        """
+        ...

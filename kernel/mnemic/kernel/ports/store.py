@@ -1,0 +1,155 @@
+"""Ports for a store and for the log of one space, in bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import NamedTuple, Protocol
+
+from attrs import frozen
+
+GENESIS_DIGEST = bytes(32)
+"""Digest that the first record of a log names as its predecessor."""
+
+
+class Record(NamedTuple):
+    """One stored event, the unit that the hash chain covers."""
+
+    version: int
+    """Contiguous from 0 within one space."""
+    topic: str
+    """Stable, versioned wire name, such as ``block-learned.1``."""
+    body: bytes
+
+
+class PayloadRow(NamedTuple):
+    """One erasable payload, stored separately from the events of the log.
+
+    The event holds *id* and a MAC over the bytes; the key is stored here and dies with the row.
+    """
+
+    version: int
+    """Version of the event that names it."""
+    slot: int
+    """Index among the payloads of that event, from 0."""
+    id: str
+    key: bytes
+    owners: tuple[str, ...]
+    """Ids of the one or two owners whose erasure destroys this payload."""
+    data: bytes
+
+
+@frozen
+class Head:
+    """The end of a log: its last version and chain digest."""
+
+    version: int
+    """-1 for an empty log."""
+    digest: bytes
+    """Chain digest of the last record; ``GENESIS_DIGEST`` for an empty log."""
+
+
+@frozen
+class CommandRow:
+    """A stored command: its id, the digest of its request, and the events that it wrote."""
+
+    id: str
+    request: bytes
+    """Digest of the request, keyed with those of the payloads that it wrote, if any."""
+    first: int
+    last: int
+    """Versions of the first and last event written."""
+
+
+class Log(Protocol):
+    """The one stream of one space. All methods are synchronous and thread-compatible."""
+
+    @property
+    def name(self) -> str:
+        """The space's name."""
+        ...
+
+    def head(self) -> Head:
+        """Return the current end of the log, other writers' events included."""
+        ...
+
+    def read(
+        self, after: int = -1, upto: int | None = None
+    ) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
+        """Yield records with version in (after, upto] in order, each with its payloads by slot.
+
+        The chain is verified while reading.
+
+        Raises:
+            LogCorrupt: With the fact ``version`` at the first record that does not fit; all
+                records before it have been yielded.
+        """
+        ...
+
+    def digest_at(self, version: int) -> bytes | None:
+        """Return the chain digest of the record at *version*, computed from its stored bytes.
+
+        It is what that record's successor must name as its predecessor. A store that keeps the
+        predecessor's digest with each record needs one lookup for a log of any length; in that
+        case the result does not verify the records before.
+
+        Returns:
+            None if the log has no such record, or cannot read it.
+        """
+        ...
+
+    def write_lock(self) -> AbstractContextManager[None]:
+        """Hold the write lock, granted fairly among processes. Not re-entrant."""
+        ...
+
+    def append(
+        self,
+        records: Sequence[Record],
+        payloads: Sequence[PayloadRow],
+        *,
+        command: CommandRow | None = None,
+        erase: Sequence[str] = (),
+        erase_all: bool = False,
+    ) -> Head:
+        """Write everything in one transaction, or nothing, and return the new head.
+
+        Args:
+            records: Versions contiguous from ``head().version + 1``.
+            payloads: Of these records.
+            command: Stored in the same transaction.
+            erase: Owners whose payloads are destroyed in the same transaction.
+            erase_all: Destroy every payload of the space instead, the new ones included.
+
+        Raises:
+            VersionConflict: Another writer appended first; nothing was written.
+            StoreFull, StoreBusy, StoreFailed: Nothing was written.
+        """
+        ...
+
+    def command(self, command_id: str) -> CommandRow | None:
+        """Return the stored command with this id, or None."""
+        ...
+
+    def close(self) -> None:
+        """Release files and connections. Closing twice is allowed."""
+        ...
+
+
+class Store(Protocol):
+    """Holds many spaces."""
+
+    def spaces(self) -> tuple[str, ...]:
+        """Return the names of all spaces, sorted."""
+        ...
+
+    def log(self, space: str, *, create: bool = True) -> Log:
+        """Return the log of *space*.
+
+        Raises:
+            PointOutOfRange: If the space does not exist and *create* is false.
+        """
+        ...
+
+    def close(self) -> None:
+        """Close every log and connection."""
+        ...

@@ -1,0 +1,151 @@
+"""Score signals: the edge score, the five signals of seed 001, and their composite.
+
+All values are nano-units. Each formula exists in a scalar and an array version; the two agree to
+the last unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.kernel.numeric.arithmetic import (
+    MICROS_PER_DAY,
+    MICROS_PER_HOUR,
+    NANO,
+    exp_each,
+    ln_each,
+    nano,
+    nano_each,
+    nearness,
+    share,
+    share_each,
+    weighted,
+    weighted_each,
+)
+from mnemic.kernel.policy import EDGE_WEIGHTS, Policy
+
+Ints = NDArray[np.int64]
+SHARED_MAX = 9 * 10**15
+"""Largest evidence for which shares are computed on arrays: nine million outcomes of one block."""
+UNKNOWN = np.iinfo(np.int64).min
+"""Value of an unknown time in an array of times."""
+
+
+def jaccard(tags_a: Collection[str], tags_b: Collection[str]) -> int:
+    """Return |a ∩ b| / |a ∪ b| in nano-units; 0 when both are empty."""
+    first, second = set(tags_a), set(tags_b)
+    return share(len(first & second), len(first | second))
+
+
+def edge_score(
+    cosine: int,
+    tags_a: Collection[str],
+    tags_b: Collection[str],
+    *,
+    same_category: bool,
+    delta_us: int,
+    policy: Policy,
+) -> int:
+    """Return the score of a similarity edge between two blocks.
+
+    Args:
+        cosine: Nano-units, [-1, 1].
+        tags_a: Tags of one block.
+        tags_b: Tags of the other.
+        same_category: Whether their categories are equal.
+        delta_us: Active time between their last reinforcements, either sign.
+        policy: The policy that defines the weights, the cosine guard and sigma.
+
+    Returns:
+        Nano-units, [0, 1]; 0 if the cosine is below the guard.
+
+    Source: seed 000 section 2, DOMAIN section 4; specs/edges.toml.
+    """
+    if cosine < nano(policy.cosine_guard):
+        return 0
+    signals = (
+        max(0, cosine),
+        jaccard(tags_a, tags_b),
+        NANO if same_category else nano(policy.cross_category),
+        nearness(delta_us, round(policy.temporal_sigma_hours * MICROS_PER_HOUR)),
+    )
+    # Weights that sum to 1 may exceed it by a few nano-units once each is rounded.
+    return min(NANO, weighted([nano(getattr(policy, name)) for name in EDGE_WEIGHTS], signals))
+
+
+def age_recencies(created_us: Ints, now_us: int, policy: Policy) -> Ints:
+    """Return exp(-rate · age in days) of many blocks; ``UNKNOWN`` reads as the neutral value.
+
+    A time in the future counts as age 0.
+
+    Source: seed 001, DOMAIN section 6; specs/scoring.toml.
+    """
+    unknown = created_us == UNKNOWN
+    age_us = np.maximum(0, now_us - np.where(unknown, now_us, created_us))
+    days = age_us / MICROS_PER_DAY
+    fresh = nano_each(exp_each(-policy.recency_rate_days * days))
+    return np.where(unknown, nano(policy.recency_unknown), fresh)
+
+
+def age_recency(created_us: int | None, now_us: int, policy: Policy) -> int:
+    """Return ``age_recencies`` of one block."""
+    created = np.array([UNKNOWN if created_us is None else created_us], dtype=np.int64)
+    return int(age_recencies(created, now_us, policy)[0])
+
+
+def usefulness(alpha: Ints, beta: Ints) -> Ints:
+    """Return the mean of the Beta posterior, alpha / (alpha + beta)."""
+    whole = alpha + beta
+    if (whole > SHARED_MAX).any():
+        exact = [share(part, of) for part, of in np.column_stack((alpha, whole)).tolist()]
+        return np.array(exact, dtype=np.int64)
+    return share_each(alpha, whole)
+
+
+def frequency(retrievals: Ints, policy: Policy) -> Ints:
+    """Return min(retrievals / cap, 1)."""
+    cap = max(1, policy.frequency_cap)
+    return share_each(np.minimum(retrievals, cap), np.full_like(retrievals, cap))
+
+
+def reinforcement(counts: Ints) -> Ints:
+    """Return ln(1 + count) / ln(1 + greatest count), over the given blocks; 0 when all are 0.
+
+    Source: reference elfmem 2.3; specs/scoring.toml.
+    """
+    if counts.size == 0 or int(counts.max()) == 0:
+        return np.zeros_like(counts)
+    logs = ln_each(1.0 + counts.astype(np.float64))
+    return nano_each(logs / logs.max())
+
+
+def centrality(degrees: Ints) -> Ints:
+    """Return each weighted degree over the greatest one; 0 when all are 0.
+
+    Source: reference elfmem 2.4, without the cold-start floor.
+    """
+    if degrees.size == 0 or int(degrees.max()) == 0:
+        return np.zeros_like(degrees)
+    return share_each(degrees, np.full_like(degrees, degrees.max()))
+
+
+def edge_pull(weights: Ints, counts: Ints, policy: Policy) -> Ints:
+    """Return what each edge adds to the degree of its ends: weight + bonus · ln(1 + count)."""
+    bonus, most = policy.centrality_count_bonus, int(counts.max(initial=0))
+    if most < counts.size:  # few different counts, each of them worked out once
+        every = np.arange(1.0, most + 2)
+        return weights + nano_each(bonus * ln_each(every))[counts]
+    return weights + nano_each(bonus * ln_each(1.0 + counts.astype(np.float64)))
+
+
+def composite(weights: Sequence[int], signals: Sequence[int]) -> int:
+    """Return the weighted sum of one block's signals."""
+    return weighted(weights, signals)
+
+
+def composites(weights: Sequence[int], signals: Sequence[Ints]) -> Ints:
+    """Return ``composite`` of many blocks; one array per signal."""
+    return weighted_each(weights, signals)

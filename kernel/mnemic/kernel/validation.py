@@ -1,0 +1,116 @@
+"""Validation of arguments: texts, tags, names, metadata and fractions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from mnemic.kernel.errors import ContentEmpty, ContentTooLong, FieldRefused, TagsRefused
+from mnemic.kernel.numeric.arithmetic import nano
+from mnemic.kernel.policy import Policy
+
+NAME_LENGTH_MAX = 200
+"""Characters of a category, source, zone, author or thread."""
+
+
+def checked_content(content: object, policy: Policy) -> str:
+    """Return *content* if it is text within the limits.
+
+    Raises:
+        ContentEmpty, ContentTooLong, FieldRefused: See each.
+    """
+    if not isinstance(content, str):
+        raise FieldRefused(f"content must be text, got {type(content).__name__}", field="content")
+    if not content.strip():
+        raise ContentEmpty(f"content is empty: {content!r}")
+    if len(content) > policy.content_length_max:
+        raise ContentTooLong(
+            f"content has {len(content)} characters, the limit is {policy.content_length_max}",
+            length=len(content),
+            limit=policy.content_length_max,
+        )
+    check_encodable("content", content)
+    return content
+
+
+def check_encodable(name: str, text: str) -> None:
+    """Refuse lone surrogates: they cannot be stored as UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise FieldRefused(f"{name} is not valid text: {error}", field=name) from error
+
+
+def checked_tags(tags: Iterable[str], policy: Policy) -> tuple[str, ...]:
+    """Return *tags* stripped, sorted and without repetition.
+
+    Raises:
+        TagsRefused, FieldRefused: Too many, too long, empty, or not text.
+    """
+    # An interface may pass on any value that it received, so the annotation guarantees nothing.
+    given: object = tags
+    if given == ():
+        return ()
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise TagsRefused(f"tags must be a list of texts, got {given!r}")
+    kept = set()
+    for tag in tags:
+        if not isinstance(tag, str) or not tag.strip():
+            raise TagsRefused(f"a tag must be text that is not empty, got {tag!r}")
+        if len(tag.strip()) > policy.tag_length_max:
+            raise TagsRefused(f"a tag has {len(tag.strip())} characters: {tag[:40]!r}…")
+        check_encodable("tag", tag)
+        kept.add(tag.strip())
+    if len(kept) > policy.tags_max:
+        raise TagsRefused(f"{len(kept)} tags, the limit is {policy.tags_max}", count=len(kept))
+    return tuple(sorted(kept))
+
+
+def checked_name(name: str, value: object) -> str:
+    """Return a short name, such as a category or a source, stripped.
+
+    Raises:
+        FieldRefused: It is not text, empty, too long, or not storable.
+    """
+    if not isinstance(value, str) or not (stripped := value.strip()):
+        raise FieldRefused(f"{name} must be text that is not empty, got {value!r}", field=name)
+    if len(stripped) > NAME_LENGTH_MAX:
+        raise FieldRefused(f"{name} is longer than {NAME_LENGTH_MAX} characters", field=name)
+    check_encodable(name, value)
+    return stripped
+
+
+def checked_metadata(metadata: Mapping[str, Any] | None, policy: Policy) -> str | None:
+    """Return the canonical JSON of a small object."""
+    if metadata is None:
+        return None
+    if not isinstance(metadata, Mapping):
+        raise FieldRefused(f"metadata must be an object, got {metadata!r}", field="metadata")
+    try:
+        body = json.dumps(
+            dict(metadata),
+            sort_keys=True,
+            separators=(",", ":"),
+            allow_nan=False,
+            ensure_ascii=False,
+        )
+        size = len(body.encode())
+    except (TypeError, ValueError, RecursionError) as error:
+        raise FieldRefused(f"metadata is not plain JSON: {error}", field="metadata") from error
+    if size > policy.metadata_bytes_max:
+        raise FieldRefused(
+            f"metadata has {size} bytes, the limit is {policy.metadata_bytes_max}", field="metadata"
+        )
+    return body
+
+
+def unit_interval(name: str, value: object) -> int:
+    """Return a number in [0, 1] as nano-units.
+
+    Raises:
+        FieldRefused: It is not a number, NaN, or out of range.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
+        raise FieldRefused(f"{name} must be a number from 0 to 1, got {value!r}", field=name)
+    return nano(float(value))

@@ -1,1 +1,0 @@
-"""Batches: many events folded at once, into what they would make one by one."""

@@ -1,0 +1,345 @@
+"""The catalogue: every block that was ever learned, and its state at every version.
+
+Blocks are numbered in the order of their first learning. The texts of blocks are in ``texts``,
+one entry per time a block was learned; everything that is counted or compared is in columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.kernel.decisions.supersession import inherited
+from mnemic.kernel.events import (
+    BlockLearned,
+    BlockRestated,
+    Promotion,
+    Recorded,
+    Supersession,
+)
+from mnemic.kernel.model.blocks import ACTIVE, ARCHIVED, INBOX
+from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.texts import BlockText, Erased
+from mnemic.kernel.numeric.retention import GOOD
+from mnemic.kernel.policy import Policy
+from mnemic.kernel.scoring.signals import UNKNOWN
+from mnemic.projections.blocks.retrieval_counts import RetrievalCounts
+from mnemic.projections.blocks.review_history import ReviewHistory
+from mnemic.projections.storage.array_bundle import (
+    ArrayBundle,
+    nested,
+    numbered,
+    packed,
+    unpacked,
+    unpacked_ids,
+    within,
+)
+from mnemic.projections.storage.columns import GrowableArray, Interner, VersionedTable
+from mnemic.projections.storage.payloads import Payloads
+
+REASONS = ("", "decayed", "superseded", "expired", "forgotten", "erased")
+
+NO_TAGS: tuple[str, ...] = ()
+ONCE_MORE: Mapping[str, int] = MappingProxyType({"reinforcements": 1})
+_NAMES = ("categories", "sources", "zones", "sessions")
+QUESTIONS_MAX = 64
+"""Number of tag queries whose results are cached, the most recent ones."""
+
+
+_LIFE: Mapping[str, type[np.generic]] = {
+    "status": np.int8,
+    "reason": np.int8,
+    "successor": np.int32,
+    "text": np.int32,
+    "tags": np.int32,
+    "vector": np.int32,
+    "category": np.int32,
+    "source": np.int32,
+    "zone": np.int32,
+    "session": np.int32,
+    "learned": np.int32,
+    "said": np.int32,
+    "confidence": np.int64,
+    "created_us": np.int64,
+    "expires_us": np.int64,
+    "tier_rate": np.int64,
+}
+_STRENGTH: Mapping[str, type[np.generic]] = {
+    "reinforced_us": np.int64,
+    "reinforcements": np.int32,
+    "rate": np.int64,
+}
+_EVIDENCE: Mapping[str, type[np.generic]] = {"alpha": np.int64, "beta": np.int64}
+_USES: Mapping[str, type[np.generic]] = {"retrievals": np.int32}
+
+
+class Catalogue:
+    """Blocks as numbered keys of four tables of row versions."""
+
+    def __init__(self) -> None:
+        self.ids: list[BlockId] = []
+        self.numbers: dict[BlockId, int] = {}
+        self.texts: Payloads[BlockText] = Payloads(BlockText)
+        """One per learning; its position is the document number of the lexicon too."""
+        self.categories = Interner()
+        self.sources = Interner()
+        self.zones = Interner()
+        self._sets_with: dict[tuple[str, ...], GrowableArray] = {}
+        self.sessions = Interner("")
+        self.waiting: dict[int, None] = {}
+        """The inbox at the head, oldest first."""
+        self.life = VersionedTable(**_LIFE)
+        self.strength = VersionedTable(**_STRENGTH)
+        self.evidence = VersionedTable(**_EVIDENCE)
+        """Outcomes alone: the prior belongs to the policy in force at the view."""
+        self.uses = VersionedTable(**_USES)
+        self.returns = RetrievalCounts()
+        self.reviews = ReviewHistory()
+        self._unread = {"tag_sets": packed([NO_TAGS]), "summaries": packed([])}
+        """Frozen parts that are decoded on demand."""
+
+    def frozen(self) -> ArrayBundle:
+        """Return all blocks and their states."""
+        return {
+            "ids": packed(self.ids),
+            "tag_sets": packed(self.tag_sets),
+            "summaries": packed(list(self.summaries.items())),
+            "waiting": np.fromiter(self.waiting, dtype=np.int32, count=len(self.waiting)),
+            **{name: packed(getattr(self, name).words) for name in _NAMES},
+            **nested(
+                texts=self.texts.frozen(),
+                life=self.life.frozen(),
+                strength=self.strength.frozen(),
+                evidence=self.evidence.frozen(),
+                uses=self.uses.frozen(),
+                returns=self.returns.frozen(),
+                reviews=self.reviews.frozen(),
+            ),
+        }
+
+    @classmethod
+    def thawed(cls, parts: Mapping[str, NDArray[Any]]) -> Catalogue:
+        """Return the catalogue that was frozen."""
+        catalogue = cls()
+        catalogue.ids = unpacked_ids(parts["ids"])
+        catalogue.numbers = numbered(catalogue.ids)
+        catalogue.texts = Payloads.thawed(within(parts, "texts"), BlockText)
+        catalogue.waiting = dict.fromkeys(parts["waiting"].tolist())
+        catalogue._unread = {name: parts[name] for name in catalogue._unread}
+        for name in _NAMES:
+            setattr(catalogue, name, Interner.thawed(unpacked(parts[name])))
+        catalogue.life = VersionedTable.thawed(within(parts, "life"), _LIFE)
+        catalogue.strength = VersionedTable.thawed(within(parts, "strength"), _STRENGTH)
+        catalogue.evidence = VersionedTable.thawed(within(parts, "evidence"), _EVIDENCE)
+        catalogue.uses = VersionedTable.thawed(within(parts, "uses"), _USES)
+        catalogue.returns = RetrievalCounts.thawed(within(parts, "returns"))
+        catalogue.reviews = ReviewHistory.thawed(within(parts, "reviews"))
+        return catalogue
+
+    def over(self, **tables: Any) -> Catalogue:
+        """Return a catalogue that shares everything with this one except some of its tables."""
+        for made_when_asked in ("tag_sets", "_tag_set_numbers", "summaries"):
+            getattr(self, made_when_asked)  # otherwise each of the two would compute its own
+        other = copy(self)
+        vars(other).update(tables)
+        return other
+
+    @cached_property
+    def tag_sets(self) -> list[tuple[str, ...]]:
+        """Sets of tags by number, each sorted."""
+        return [tuple(tags) for tags in unpacked(self._unread["tag_sets"])]
+
+    @cached_property
+    def _tag_set_numbers(self) -> dict[tuple[str, ...], int]:
+        return {tags: number for number, tags in enumerate(self.tag_sets)}
+
+    @cached_property
+    def summaries(self) -> dict[int, list[tuple[int, str | None]]]:
+        """By text: versions, and the analyst's summary from each on; None for none."""
+        return {
+            text: [(since, words) for since, words in steps]
+            for text, steps in unpacked(self._unread["summaries"])
+        }
+
+    def tag_set(self, tags: tuple[str, ...]) -> int:
+        """Return the number of a sorted set of tags."""
+        number = self._tag_set_numbers.get(tags)
+        if number is None:
+            number = self._tag_set_numbers[tags] = len(self.tag_sets)
+            self.tag_sets.append(tags)
+        return number
+
+    def sets_with(self, wanted: tuple[str, ...]) -> NDArray[np.bool_]:
+        """Return, by tag set number, whether a set has a wanted tag or one below a ``prefix/``.
+
+        Cached per query and extended as sets are added: sets never change.
+        """
+        known = self._sets_with.pop(wanted, None)
+        answers = GrowableArray(np.bool_) if known is None else known
+        for tags in self.tag_sets[len(answers) :]:
+            answers.append(any(_wants(wanted, tag) for tag in tags))
+        self._sets_with[wanted] = answers
+        if len(self._sets_with) > QUESTIONS_MAX:
+            del self._sets_with[next(iter(self._sets_with))]
+        return answers.values
+
+    def tags(self, number: int) -> tuple[str, ...]:
+        """Return the tags of a block at the head, sorted."""
+        return self.tag_sets[self.life.value(number, "tags")]
+
+    def summary(self, text: int, version: int) -> str | None:
+        """Return the summary of a text at *version*."""
+        for since, words in reversed(self.summaries.get(text, ())):
+            if since <= version:
+                return words
+        return None
+
+    # --- what events do ---------------------------------------------------------------------
+
+    def summarise(self, text: int, version: int, words: str | None) -> None:
+        """Set the summary of a text from *version* on."""
+        self.summaries.setdefault(text, []).append((version, words))
+
+    def learn(self, event: BlockLearned, at: Recorded) -> int:
+        """Add a block to the inbox and return its number."""
+        version, session = at.version, at.session_id or ""
+        number = self.numbers.get(event.block_id)
+        if number is None:
+            number = self.numbers[event.block_id] = len(self.ids)
+            self.ids.append(event.block_id)
+            self.strength.put(number, version, (0, 0, 0))
+            self.evidence.put(number, version, (0, 0))
+            self.uses.put(number, version, (0,))
+        text = len(self.texts)
+        self.texts.append(event.text)
+        tags = NO_TAGS if isinstance(event.text, Erased) else event.text.tags
+        self.life.put(
+            number,
+            version,
+            (
+                INBOX,
+                0,
+                -1,
+                text,
+                self.tag_set(tags),
+                -1,
+                self.categories.number(event.category),
+                self.sources.number(event.source),
+                self.zones.number(event.zone),
+                self.sessions.number(session),
+                version,
+                version,
+                event.confidence,
+                created_us(event, at),
+                UNKNOWN if event.expires_at_us is None else event.expires_at_us,
+                0,
+            ),
+        )
+        self.waiting[number] = None
+        return number
+
+    def restate(self, event: BlockRestated, at: Recorded) -> None:
+        """Set when a block was last said."""
+        values = {"said": at.version}
+        if not event.undated:
+            values["created_us"] = at.recorded_us if event.said_us is None else event.said_us
+        self.life.change(self.numbers[event.block_id], at.version, **values)
+
+    def promote(self, promotion: Promotion, version: int, active_us: int, *, vector: int) -> int:
+        """Make a block active, reinforced once at this hour, and return its number."""
+        number = self.numbers[promotion.block_id]
+        tags = self.tags(number)
+        if promotion.analysis is not None and not isinstance(promotion.analysis, Erased):
+            tags = tuple(sorted({*tags, *promotion.analysis.tags}))
+            if promotion.analysis.summary is not None:
+                text = self.life.value(number, "text")
+                self.summarise(text, version, promotion.analysis.summary)
+        self.life.change(
+            number,
+            version,
+            status=ACTIVE,
+            tags=self.tag_set(tags),
+            vector=vector,
+            tier_rate=promotion.rate,
+        )
+        self.waiting.pop(number, None)
+        self.strength.change(
+            number, version, ONCE_MORE, reinforced_us=active_us, rate=promotion.rate
+        )
+        self.reviews.note(number, version, active_us, GOOD)
+        return number
+
+    def supersede(self, event: Supersession, version: int, policy: Policy) -> None:
+        """Archive the old block; its tags, evidence and retrievals are transferred to the new one.
+
+        Evidence moves and is not copied: if the old text comes back and supersedes the new one in
+        turn, the evidence must not be counted twice.
+        """
+        old, new = self.numbers[event.old], self.numbers[event.new]
+        values = {"tags": self.tag_set(inherited(self.tags(new), self.tags(old), policy))}
+        if event.rate is not None:
+            values["tier_rate"] = event.rate
+            self.strength.change(new, version, rate=event.rate)
+        self.life.change(new, version, **values)
+        self.archive(old, version, "superseded", successor=new)
+        for block, sign in ((old, -1), (new, 1)):
+            self.score(block, version, sign * event.alpha, sign * event.beta)
+            if event.retrievals:
+                self.retrieve(block, version, sign * event.retrievals)
+
+    def archive(
+        self, number: int, version: int, reason: str, *, successor: int | None = None
+    ) -> None:
+        """Archive a block; without *successor* it keeps the one it may have."""
+        values = {} if successor is None else {"successor": successor}
+        self.life.change(number, version, status=ARCHIVED, reason=REASONS.index(reason), **values)
+        self.waiting.pop(number, None)
+
+    def queue_again(self) -> None:
+        """Rebuild the inbox in the order of learning, after blocks were restored."""
+        waiting = np.flatnonzero(self.life.column("status")[self.life.head] == INBOX)
+        learned = self.life.column("learned")[self.life.head[waiting]]
+        self.waiting = dict.fromkeys(waiting[np.argsort(learned, kind="stable")].tolist())
+
+    def rezone(self, number: int, version: int, zone: str, rate: int | None) -> None:
+        """Move a block to a zone, where it decays at *rate*; None: as before."""
+        values = {"zone": self.zones.number(zone)}
+        if rate is not None:
+            values["tier_rate"] = rate
+            self.strength.change(number, version, rate=rate)
+        self.life.change(number, version, **values)
+
+    def revector(self, number: int, version: int, vector: int) -> None:
+        """Set the vector of a block for a newly adopted embedder."""
+        self.life.change(number, version, vector=vector)
+
+    def reinforce(self, number: int, version: int, active_us: int) -> None:
+        self.strength.change(number, version, ONCE_MORE, reinforced_us=active_us)
+
+    def penalise(self, number: int, version: int, rate: int) -> None:
+        self.strength.change(number, version, rate=rate)
+
+    def score(self, number: int, version: int, alpha: int, beta: int) -> None:
+        """Add outcome evidence, nano-units."""
+        if alpha or beta:
+            self.evidence.add(number, version, (alpha, beta))
+
+    def retrieve(self, number: int, version: int, times: int = 1) -> None:
+        self.uses.add(number, version, (times,))
+
+
+def _wants(wanted: tuple[str, ...], tag: str) -> bool:
+    return any(tag == want or (want.endswith("/") and tag.startswith(want)) for want in wanted)
+
+
+def created_us(event: BlockLearned, at: Recorded) -> int:
+    """Return when a block was created, or ``UNKNOWN``."""
+    if event.undated:
+        return UNKNOWN
+    return at.recorded_us if event.created_at_us is None else event.created_at_us

@@ -1,0 +1,3 @@
+"""The edge graph: one edge per pair of blocks, at every version."""
+
+from __future__ import annotations

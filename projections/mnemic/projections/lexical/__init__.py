@@ -1,0 +1,3 @@
+"""Full-text statistics: terms, postings and BM25."""
+
+from __future__ import annotations

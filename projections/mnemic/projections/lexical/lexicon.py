@@ -1,0 +1,450 @@
+"""The lexicon: a BM25 index of texts, with match strengths as a share of the maximum.
+
+1. A document is a text, numbered by the order in which it was added. Its text never changes.
+2. A search sees the documents under its mask and nothing else: their number, their average length,
+   and how many of them hold a term are counted at that time. A search as of an earlier hour is
+   therefore a search in the lexicon of that hour, bit for bit.
+3. Texts queue until the first search or checkpoint. Opening a log in order to write analyses
+   nothing.
+4. A document's match is a sum of integers (units of 2**-30), so the order in which terms, postings
+   or documents are added does not matter.
+
+For each term of the query that a document holds, with the live documents' count N and mean
+length, the term's document frequency df, its count tf in the document and the document's length:
+
+    idf   = ln(1 + (N - df + 1/2) / (df + 1/2))
+    match = idf * (K1 + 1) * tf / (tf + K1 * (1 - B + B * length / mean length))
+
+A term's match stays below idf * (K1 + 1) however often the document repeats it. The sum of these
+bounds, over all terms of the query including those that no document holds, is the maximum that a
+document can reach. Strength is the match as a share of that: it is comparable across
+queries and does not depend on the other candidates.
+
+Source: Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), with the idf of
+Lucene, which stays above 0 for a term that most documents hold.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.kernel.model.texts import BlockText
+from mnemic.kernel.numeric.arithmetic import NANO, Integers, ln, share
+from mnemic.projections.lexical import analysis
+from mnemic.projections.lexical.postings import (
+    NONE,
+    Mask,
+    Postings,
+    Stock,
+)
+from mnemic.projections.lexical.term_counts import (
+    GRID,
+    K1,
+    WHOLE,
+    TermCounts,
+)
+from mnemic.projections.storage.array_bundle import (
+    ArrayBundle,
+    nested,
+    packed,
+    unpacked,
+    within,
+)
+from mnemic.projections.storage.columns import GrowableArray
+from mnemic.projections.storage.payloads import Payloads
+
+RARITY_DAMPING: Final = 3
+"""Number of terms added to the length of a text, so that short texts are damped."""
+HALF: Final = NANO // 2
+LATE_MAX: Final = 1024
+"""Minimum number of queued texts for rebuilding the stock instead of extending postings."""
+LATE_SHARE: Final = 4
+"""Queued texts as a share of the others (one in this many) from which the stock is rebuilt."""
+
+
+class Queue:
+    """Texts waiting for analysis, in order."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._texts: list[str | None] = []
+
+    def append(self, text: str | None) -> None:
+        """Append *text*."""
+        self._texts.append(text)
+
+    def __len__(self) -> int:
+        """Return the number of waiting texts."""
+        return len(self._texts)
+
+    def __iter__(self) -> Iterator[str | None]:
+        """Yield all, oldest first."""
+        return iter(self._texts)
+
+    def clear(self) -> None:
+        """Remove all."""
+        self._texts = []
+
+
+class Owed(Queue):
+    """A queue that refers to texts stored elsewhere, because a long log brings very many.
+
+    Args:
+        kept: Where each text is stored before it is queued here, by document number.
+    """
+
+    def __init__(self, kept: Payloads[BlockText]) -> None:
+        """Start with an empty queue."""
+        self._kept = kept
+        self._count = 0
+
+    def append(self, text: str | None) -> None:  # noqa: ARG002 - it is stored already
+        """Queue the next stored text."""
+        self._count += 1
+
+    def __len__(self) -> int:
+        """Return the number of waiting texts."""
+        return self._count
+
+    def __iter__(self) -> Iterator[str | None]:
+        """Yield all, oldest first."""
+        for text in self._kept.since(len(self._kept) - self._count):
+            yield text.content if isinstance(text, BlockText) else None
+
+    def clear(self) -> None:
+        """Remove all."""
+        self._count = 0
+
+
+class Lexicon:
+    """An inverted index over texts, added one by one and searched under a mask.
+
+    Before sharing one between threads, call `settle`, which writes: until the next `add`,
+    searches only read.
+    """
+
+    def __init__(
+        self, analyser: str = analysis.ANALYSER, *, texts: Payloads[BlockText] | None = None
+    ) -> None:
+        """Start empty.
+
+        Args:
+            analyser: Name of the recipe from text to terms, for documents and queries alike.
+            texts: Existing storage of the texts that are added here, by document number.
+        Raises:
+            RecipeRetired: This release has no such recipe.
+        """
+        self.analyser = analyser
+        self._analyse = analysis.analyser(analyser)
+        self._queue = Queue() if texts is None else Owed(texts)
+        """Texts not analysed yet. Of the others only the terms are kept."""
+        self._lengths: Integers = np.zeros(0, dtype=np.int64)
+        """Terms in each analysed document."""
+        self._postings: dict[str, Postings] = {}
+        """Postings of the terms that grew, or were looked up, since the stock was built."""
+        self._stock = Stock()
+        self._stocked = 0
+        """Number of documents in the stock."""
+        self._rarity = GrowableArray(np.int64)
+        self._recorded: dict[int, int] = {}
+        """Rarities that were recorded, of documents not analysed yet."""
+        self._trusted: tuple[int, Integers] | None = None
+        """The trust asked for last, and the rarities by it of the documents known then."""
+        self._incidences: tuple[Integers, Integers] | None = None
+        self._mask: tuple[Mask, int, int] | None = None
+        """The mask of the last search, how many documents it selects, and the sum of their lengths.
+        """
+
+    def frozen(self) -> ArrayBundle:
+        """Return everything as arrays, after analysing the queue."""
+        return nested(
+            recipe={"analyser": packed(self.analyser)},
+            stock=self._whole().frozen(),
+            documents={
+                "lengths": self._lengths.astype(np.int32),
+                "rarity": self._rarity.values.astype(np.int32),
+            },
+        )
+
+    @classmethod
+    def thawed(
+        cls, parts: Mapping[str, NDArray[Any]], texts: Payloads[BlockText] | None = None
+    ) -> Lexicon:
+        """Return the lexicon that was frozen.
+
+        Args:
+            parts: From ``frozen``.
+            texts: As for a new one.
+        Raises:
+            RecipeRetired: This release does not have its analyser.
+        """
+        lexicon = cls(unpacked(parts["recipe/analyser"]), texts=texts)
+        documents = within(parts, "documents")
+        lexicon._stock = Stock.thawed(within(parts, "stock"))
+        lexicon._lengths = documents["lengths"].astype(np.int64)
+        lexicon._stocked = len(lexicon._lengths)
+        lexicon._rarity = GrowableArray.thawed(documents["rarity"].astype(np.int64))
+        return lexicon
+
+    def __len__(self) -> int:
+        """Return how many documents were added, erased ones included."""
+        return self._lengths.size + len(self._queue)
+
+    def add(self, text: str | None) -> int:
+        """Queue *text* and return its document number; None represents an erased text."""
+        self._queue.append(text)
+        return len(self) - 1
+
+    def record_rarity(self, document: int, rarity: int) -> None:
+        """Use a rarity that was computed before texts were erased, in place of one computed now."""
+        if document >= self._lengths.size:
+            self._recorded[document] = rarity
+        elif int(self._rarity.values[document]) != rarity:  # only if texts were erased since
+            self._rarity = self._rarity.replaced(document, rarity)
+            self._trusted = None
+
+    def settle(self) -> None:
+        """Analyse the queue. Every search does so first."""
+        if not self._queue:
+            return
+        self._incidences = None
+        if len(self._queue) > max(self._lengths.size // LATE_SHARE, LATE_MAX):
+            self._restock()
+        else:
+            self._extend()
+        self._queue.clear()
+
+    def _restock(self) -> None:
+        """Rebuild the stock from everything, because many texts are queued."""
+        first = self._lengths.size
+        fresh, lengths = self._settled().restocking(), array("i")
+        for document, text in enumerate(self._queue, start=first):
+            terms = self._analyse(text) if text is not None else []
+            lengths.append(len(terms))
+            self._rarity.append(self._recalled(document, fresh.add(Counter(terms))))
+        self._stock, self._postings = fresh.done(first), {}
+        self._lengths = np.concatenate((self._lengths, np.array(lengths, dtype=np.int64)))
+        self._stocked = self._lengths.size
+
+    def _extend(self) -> None:
+        """Extend the postings of each term."""
+        fresh: defaultdict[str, list[int]] = defaultdict(list)
+        lengths: list[int] = []
+        for document, text in enumerate(self._queue, start=self._lengths.size):
+            terms = self._analyse(text) if text is not None else []
+            lengths.append(len(terms))
+            counts = Counter(terms)
+            held = [self._of(term).size + len(fresh[term]) // 2 for term in counts]
+            self._rarity.append(self._recalled(document, held))
+            for term, count in counts.items():
+                fresh[term] += (document, count)
+        for term, pairs in fresh.items():
+            known = self._of(term)
+            if known is NONE:
+                known = self._postings[term] = Postings()
+            known.extend(pairs)
+        self._lengths = np.concatenate((self._lengths, np.array(lengths, dtype=np.int64)))
+
+    def _recalled(self, document: int, held: Sequence[int]) -> int:
+        """Return the rarity of a document: as recorded, or computed."""
+        recorded = self._recorded.pop(document, None)
+        return _rarity(document, held) if recorded is None else recorded
+
+    def _of(self, term: str) -> Postings:
+        """Return the postings of *term*, without the queue."""
+        found = self._postings.get(term)
+        if found is not None or term not in self._stock:
+            return found or NONE
+        # Two threads may ask at once; the first copy stays, since it may have grown already.
+        return self._postings.setdefault(term, Postings(*self._stock.of(term)))
+
+    def _whole(self) -> Stock:
+        """Return the postings of everything that was added, terms in the order of first use."""
+        self.settle()
+        return self._settled()
+
+    def _settled(self) -> Stock:
+        """Return the postings of everything that was analysed."""
+        if self._stocked == self._lengths.size:
+            return self._stock
+        return self._stock.grown(self._postings)
+
+    @property
+    def rarity(self) -> Integers:
+        """How unusual the words of each document were when it was added, nano-units in [0, 1].
+
+        With k documents before it, U distinct terms, and for each of them the number df of those
+        documents that hold it:
+
+            rarity = sum of ln((k + 1) / (df + 1/2)) / ((U + 3) * ln(2k + 2))
+
+        The sum is that of the inverse frequencies, the divisor the maximum for U + 3 terms never
+        used before; so one rare word alone does not make a text unusual. It is fixed when
+        a document is added, and later ones do not change it: a view of the past reads the same.
+        """
+        self.settle()
+        return self._rarity.values
+
+    def trusted_rarity(self, trust: int) -> Integers:
+        """Return the rarity of each document, trusted as far as there was something to compare.
+
+        While few texts are known, every word is new and rarity is no more than length. So with k
+        documents before it:
+
+            rarity' = 1/2 + (rarity - 1/2) * k / (k + trust)
+
+        in whole nano-units, rounded down. A text without terms stays at 0. Like ``rarity`` it is
+        fixed when a document is added.
+
+        Args:
+            trust: Number of documents at which a rarity counts half; 0: rarity itself.
+        """
+        rarity = self.rarity
+        if not trust:
+            return rarity
+        if self._trusted is None or self._trusted[0] != trust:
+            self._trusted = trust, rarity[:0]
+        known = self._trusted[1]
+        if len(known) < len(rarity):
+            before = np.arange(len(known), len(rarity), dtype=np.int64)
+            fresh = trusted(rarity[len(known) :], before, trust)
+            known = np.concatenate((known, fresh))
+            self._trusted = trust, known
+        return known
+
+    def incidences(self) -> tuple[Integers, Integers]:
+        """Return which document holds which term, as two columns: documents, and terms by number.
+
+        Terms are numbered in the order of their first use. Kept until a document is added.
+        """
+        self.settle()
+        if self._incidences is None:
+            stock = self._whole()
+            terms = np.repeat(np.arange(len(stock.holders)), stock.holders)
+            self._incidences = stock.documents.astype(np.int64), terms
+        return self._incidences
+
+    def terms(self, query: str) -> list[str]:
+        """Return the terms of *query*, each once, in order."""
+        return list(dict.fromkeys(self._analyse(query)))
+
+    def counts(
+        self, terms: Sequence[str], alive: Mask, *, recorded: Sequence[int] = ()
+    ) -> TermCounts:
+        """Return how often each of *terms* occurs in each document, excluding dead ones.
+
+        Args:
+            terms: As ``terms`` returns them.
+            alive: As for `search`; it is not written to afterwards.
+            recorded: The statistics of an earlier count of the same terms, to be used in place of
+                those of what is left.
+        Raises:
+            ValueError: *alive* is longer than the documents added.
+        """
+        if alive.size > len(self):
+            raise ValueError(f"a mask of {alive.size} for {len(self)} documents")
+        self.settle()
+        found = [self._of(term).under(alive) for term in terms]
+        statistics = tuple(recorded) or (
+            *self._under(alive),
+            *(documents.size for documents, _ in found),
+        )
+        live, total, *sizes = statistics
+        return TermCounts(
+            documents=tuple(documents for documents, _ in found),
+            counts=tuple(counts * WHOLE for _, counts in found),
+            bounds=tuple(_inverse_frequency(live, size) * (K1 + 1.0) for size in sizes),
+            lengths=self._lengths,
+            mean_length=total / max(live, 1) or 1.0,
+            statistics=statistics,
+        )
+
+    def _under(self, alive: Mask) -> tuple[int, int]:
+        """Return how many documents are alive, and the sum of their lengths.
+
+        The result for the last array is cached; the array must not be written to in between.
+        """
+        known = self._mask
+        if known is None or known[0] is not alive:
+            live = int(np.count_nonzero(alive))
+            total = int(self._lengths[: alive.size][alive].sum())
+            known = self._mask = alive, live, total
+        return known[1:]
+
+    def search(self, query: str, alive: Mask) -> tuple[Integers, Integers]:
+        """Return the live documents that hold a term of *query*, and how strongly each matches.
+
+        Args:
+            query: Any text; repeating a word in it changes nothing.
+            alive: One truth value per document. It may be shorter than the documents added:
+                those beyond it are not alive.
+        Returns:
+            Document numbers, ascending, and strengths in nano-units. Range: [0, NANO].
+        Raises:
+            ValueError: *alive* is longer than the documents added.
+        """
+        found = self.counts(self.terms(query), alive)
+        held = np.zeros(alive.size, dtype=np.bool_)
+        for documents in found.documents:
+            held[documents] = True
+        matching = np.flatnonzero(held)
+        return matching, found.strengths(matching)
+
+    def strengths(self, query: str, alive: Mask, documents: Integers) -> Integers:
+        """Return how strongly each of *documents* matches, in the order given.
+
+        Args:
+            query: As for `search`.
+            alive: As for `search`.
+            documents: Document numbers, >= 0.
+        Returns:
+            Strengths in nano-units; 0 for a document that holds no term or is not alive.
+        """
+        inside = documents < alive.size
+        found: Integers = np.zeros(documents.shape, dtype=np.int64)
+        found[inside] = self.counts(self.terms(query), alive).strengths(documents[inside])
+        return found
+
+
+def trusted(rarity: Integers, before: Integers, trust: int) -> Integers:
+    """Return rarities drawn towards 1/2; see ``Lexicon.trusted_rarity``.
+
+    Args:
+        rarity: Nano-units, [0, 1].
+        before: Number of documents before each.
+        trust: As there.
+    """
+    if not trust:
+        return rarity
+    drawn = HALF + (rarity - HALF) * before // (before + trust)
+    return np.where(rarity > 0, drawn, 0)
+
+
+def _rarity(before: int, held: Sequence[int]) -> int:
+    """Return how unusual a text is; see ``Lexicon.rarity``.
+
+    Args:
+        before: Number of documents before it.
+        held: For each of its distinct terms, how many of those hold it.
+    """
+    if not held:
+        return 0
+    total = len(held) * _on_grid(before + 1.0) - sum(_on_grid(count + 0.5) for count in held)
+    return share(total, (len(held) + RARITY_DAMPING) * _on_grid(2.0 * before + 2.0))
+
+
+@lru_cache(maxsize=1 << 16)
+def _on_grid(number: float) -> int:
+    """Return ln(number) in grid units: an integer, so that sums do not depend on the order."""
+    return round(ln(number) * GRID)
+
+
+def _inverse_frequency(live: int, frequency: int) -> float:
+    return ln(1.0 + (live - frequency + 0.5) / (frequency + 0.5))

@@ -1,0 +1,122 @@
+"""Statements: which documents may say the same as a text, found by hash.
+
+Rules of this module:
+
+1. A document is a text, by its number in the lexicon. Its two keys never change: that of the whole
+   text and that of its first sentence.
+2. A text may restate a document that has its key, or whose first sentence is one of its own.
+   Whether it does is decided on the texts, by ``mnemic.kernel.statements``.
+3. Nothing is computed before the first query. Opening a log in order to write costs nothing here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.kernel.model.texts import BlockText
+from mnemic.kernel.numeric.arithmetic import Integers
+from mnemic.kernel.statements import Statement
+from mnemic.projections.storage.array_bundle import ArrayBundle
+from mnemic.projections.storage.columns import GrowableArray
+from mnemic.projections.storage.payloads import Payloads
+
+UNSORTED_MAX: Final = 4096
+"""Documents that are compared one by one before all are sorted again."""
+NO_KEY: Final = 0
+"""Key of an erased text, and of one without words."""
+
+
+class Statements:
+    """The keys of every document.
+
+    Args:
+        texts: Where each text is stored, by document number.
+    """
+
+    def __init__(self, texts: Payloads[BlockText]) -> None:
+        self._texts = texts
+        self._whole = GrowableArray(np.int64)
+        self._first = GrowableArray(np.int64)
+        self._sorted: tuple[_Sorted, _Sorted] = (_Sorted.of(), _Sorted.of())
+
+    def frozen(self) -> ArrayBundle:
+        """Return everything as arrays, after processing new documents."""
+        self.settle()
+        return {"whole": self._whole.values.copy(), "first": self._first.values.copy()}
+
+    @classmethod
+    def thawed(cls, parts: Mapping[str, NDArray[Any]], texts: Payloads[BlockText]) -> Statements:
+        """Return the statements that were frozen.
+
+        Args:
+            parts: From ``frozen``.
+            texts: As for new ones.
+        """
+        statements = cls(texts)
+        statements._whole = GrowableArray.thawed(parts["whole"])
+        statements._first = GrowableArray.thawed(parts["first"])
+        return statements
+
+    def settle(self) -> None:
+        """Process the documents added since. Every query does so first."""
+        for text in self._texts.since(len(self._whole)):
+            said = Statement.of(text.content if isinstance(text, BlockText) else "")
+            self._whole.append(said.key)
+            self._first.append(said.sentence_keys[0] if said.spelled else NO_KEY)
+
+    def restated(self, said: Sequence[Statement]) -> list[list[int]]:
+        """Return, for each statement, the documents that it may restate, ascending."""
+        if not any(each.spelled for each in said):
+            return [[] for _ in said]
+        self.settle()
+        whole, first = self._sorted = (
+            self._sorted[0].grown(self._whole.values),
+            self._sorted[1].grown(self._first.values),
+        )
+        return [sorted({*whole.find([each.key]), *first.find(each.sentence_keys)}) for each in said]
+
+
+class _Sorted:
+    """Documents by key: most of them sorted, the latest not yet.
+
+    Args:
+        keys: Keys by document.
+        order: Documents that are sorted, by rising key.
+    """
+
+    def __init__(self, keys: Integers, order: Integers) -> None:
+        self._keys = keys
+        self._order = order
+        self._in_order = keys[order]
+
+    @classmethod
+    def of(cls) -> _Sorted:
+        """Return one without documents."""
+        nothing: Integers = np.zeros(0, dtype=np.int64)
+        return cls(nothing, nothing)
+
+    def grown(self, keys: Integers) -> _Sorted:
+        """Return it with all of *keys*, sorted again if many are new."""
+        if len(keys) - len(self._order) > max(UNSORTED_MAX, len(self._order) // 4):
+            return _Sorted(keys, keys.argsort(kind="stable"))
+        self._keys = keys
+        return self
+
+    def find(self, wanted: Sequence[int]) -> list[int]:
+        """Return the documents with one of the *wanted* keys."""
+        real = np.array([key for key in wanted if key != NO_KEY], dtype=np.int64)
+        if not len(real):
+            return []
+        found: list[int] = []
+        starts = np.searchsorted(self._in_order, real, side="left").tolist()
+        ends = np.searchsorted(self._in_order, real, side="right").tolist()
+        for start, end in zip(starts, ends, strict=True):
+            found += self._order[start:end].tolist()
+        late = self._keys[len(self._order) :]
+        if len(late):
+            found += (np.flatnonzero(np.isin(late, real)) + len(self._order)).tolist()
+        return found

@@ -1,0 +1,3 @@
+"""Recall: filters, ranking, signals, expansion, budget and packing."""
+
+from __future__ import annotations

@@ -1,0 +1,508 @@
+"""Packing a ranking into an answer: what fits, what is dropped and why, and the rendered text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
+from itertools import islice, takewhile
+
+import numpy as np
+from attrs import evolve, frozen
+
+from mnemic.kernel.decisions import exploring
+from mnemic.kernel.decisions.restatement import CONTRADICTS, SUPERSEDING
+from mnemic.kernel.events import SIGNALS, Answer, AnswerRow, Exploration
+from mnemic.kernel.model import identity
+from mnemic.kernel.model.blocks import ACTIVE, ARCHIVED
+from mnemic.kernel.model.edges import EdgeFacts
+from mnemic.kernel.model.identity import BlockId, DecisionId
+from mnemic.kernel.model.texts import BlockText
+from mnemic.kernel.numeric.arithmetic import NANO, product
+from mnemic.kernel.policy import Frame, Policy
+from mnemic.kernel.ports import TokenCounter
+from mnemic.kernel.results import (
+    ContradictedPair,
+    Contribution,
+    Dropped,
+    RecallResult,
+    Replacement,
+    ScoredBlock,
+    unit,
+)
+from mnemic.kernel.roles import role_of
+from mnemic.kernel.scoring.probability import NO
+from mnemic.kernel.scoring.signals import UNKNOWN
+from mnemic.kernel.statements import relation
+from mnemic.kernel.timestamps import iso
+from mnemic.projections.retrieval.abstention import (
+    HEADINGS,
+    NOTHING,
+    Judgment,
+    doubtful,
+    judged,
+)
+from mnemic.projections.retrieval.budget import Budget
+from mnemic.projections.retrieval.filters import Where, eligible, obstacle
+from mnemic.projections.retrieval.ranking import Inquiry, Ranking, digest
+from mnemic.projections.retrieval.recipes import Recipe
+from mnemic.projections.view import View
+from mnemic.projections.view.block_results import block_result
+
+COUNTER_HEADING = "But mind:"
+
+Line = Callable[[int], str]
+"""From the number of a block to the line that cites it."""
+
+Replaced = dict[int, list[int]]
+"""The predecessors of each chosen block, in the order of the chosen."""
+
+Disputes = dict[int, list[EdgeFacts]]
+"""The contradictions of each chosen block, in the order of the chosen."""
+
+
+@frozen(kw_only=True)
+class Limits:
+    """Limits on the size of an answer."""
+
+    top_k: int | None
+    """None: the policy's, or the number of guaranteed blocks if that is larger."""
+    token_budget: int
+    counter: TokenCounter
+    heading: str = HEADINGS[""]
+    """First line of the text."""
+    explored: Exploration | None = None
+    """The random choice for the last place; it is applied wherever the pool is large enough."""
+    floor: int = 0
+    """The frame's floor of probability, nano-units."""
+    min_probability: int | None = None
+    """The caller's, which takes its place; None: there is none."""
+
+    def most(self, policy: Policy, guaranteed: int) -> int:
+        """Return how many blocks may be included, given the number of guaranteed ones."""
+        return max(policy.top_k, guaranteed) if self.top_k is None else self.top_k
+
+
+@frozen(kw_only=True)
+class Packed:
+    """An answer and everything that its record and its readers need."""
+
+    answer: Answer
+    result: RecallResult
+    """Without its decision id, which is added with the record."""
+    judgment: Judgment
+    """Whether memory answers the question."""
+    explored: Exploration | None = None
+    """The random choice among the blocks eligible for the last place."""
+    near: tuple[int, ...] | None = None
+    """Blocks found by an approximate search; None: the search was exact."""
+    statistics: tuple[tuple[int, ...], ...] = ()
+    """Word statistics of the question, as recorded; none unless the recipe records them."""
+
+
+def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Packed:
+    """Return the answer of *ranking* within *limits*.
+
+    Guaranteed blocks go first, then the others by score, each if it still fits the budget.
+    """
+    line = lines(view, inquiry.recipe)
+    judgment = judged(view.policy, inquiry.recipe, ranking)
+    limits = evolve(limits, heading=judgment.heading)
+    explored, by_chance = _settled(view, ranking, limits, line)
+    places, dropped = _choose(view, ranking, limits, line)
+    answer = _answer(view, ranking, places)
+    chosen = answer.rows
+    replaced = {row.block: view.predecessors(row.block) for row in chosen}
+    disputes = {row.block: view.related(row.block, CONTRADICTS) for row in chosen}
+    counter = _counterpoints(view, disputes)
+    if counter and (ranking.shares == NANO).any():
+        counter = _within_shares(view, counter, limits.most(view.policy, len(ranking.guaranteed)))
+    against = [line(number) for number in counter if number not in disputes]
+    against += _disputed(view, disputes)
+    text = _text([line(row.block) for row in chosen], against, limits)
+    if not text and judgment.verdict and limits.counter.count(NOTHING) <= limits.token_budget:
+        text = NOTHING
+    tokens = [limits.counter.count(line(row.block)) for row in chosen]
+    blocks = map(partial(_scored, view, inquiry), chosen, tokens)
+    result = RecallResult(
+        query=inquiry.query,
+        frame=inquiry.frame.name,
+        blocks=tuple(
+            evolve(each, was_explored=each.id == by_chance, doubtful=judgment.verdict == NO)
+            if by_chance is not None or judgment.verdict == NO
+            else each
+            for each in blocks
+        ),
+        dropped=(*dropped, *_never_scored(view, inquiry, replaced)),
+        counterpoints=tuple(block_result(view, number) for number in counter),
+        text=text,
+        tokens=limits.counter.count(text),
+        token_budget=limits.token_budget,
+        decision_id=None,
+        version=view.point.version,
+        hour=view.point.hour,
+        digest=digest_of(view, answer),
+        policy_id=view.policy.id,
+        retriever="exact" if ranking.near is None else "ann",
+        answerable=_optional(judgment.answerable),
+        verdict=judgment.verdict,
+        superseded=tuple(_replaced(view, replaced)),
+        contradictions=tuple(_contradictions(view, disputes)),
+        waiting=len(view.inbox()),
+        propensity=unit(exploring.propensity(explored)),
+    )
+    return Packed(
+        answer=answer,
+        result=result,
+        judgment=judgment,
+        explored=explored,
+        near=ranking.near,
+        statistics=ranking.statistics if inquiry.recipe.graded else (),
+    )
+
+
+def select(
+    view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits
+) -> tuple[Answer, Judgment]:
+    """Return what ``pack`` would record, without the rendered text."""
+    judgment = judged(view.policy, inquiry.recipe, ranking)
+    limits = evolve(limits, heading=judgment.heading)
+    places, _ = _choose(view, ranking, limits, lines(view, inquiry.recipe))
+    return _answer(view, ranking, places), judgment
+
+
+def _answer(view: View, ranking: Ranking, places: list[int]) -> Answer:
+    kept = set(places)
+    rest = (place for place in range(len(ranking)) if place not in kept)
+    return Answer(
+        rows=tuple(ranking.row(place) for place in places),
+        runners_up=tuple(map(ranking.runner_up, islice(rest, view.policy.runners_up))),
+    )
+
+
+def digest_of(view: View, answer: Answer) -> str:
+    """Return the digest of an ordered answer with its scores, 16 hex characters."""
+    return digest([(view.id(row.block), row.score) for row in answer.rows])
+
+
+def decided(result: RecallResult, decision: DecisionId) -> RecallResult:
+    """Return *result* with the id of its record."""
+    return evolve(result, decision_id=decision)
+
+
+def choices(
+    policy: Policy, ranking: Ranking, limits: Limits, line: Line
+) -> Iterator[tuple[int, str | None]]:
+    """Yield every place in the order of admission, and what excludes it; None: it is included.
+
+    Reasons are ``min_probability``: it hardly bears on the question, ``top_k``, ``token_budget``,
+    ``zone_full``: its zone has used up its share, and ``explored``: its place was given to another
+    block at random.
+    """
+    in_turn = _in_turn(policy, ranking, limits, line)
+    if limits.explored is None or limits.explored.drawn == 0:
+        return in_turn
+    pool = contenders(policy, ranking, limits, line)
+    if limits.explored.drawn >= len(pool):
+        return in_turn
+    decided = {pool[0]: "explored", pool[limits.explored.drawn]: None}
+    return ((place, decided.get(place, reason)) for place, reason in in_turn)
+
+
+def _in_turn(
+    policy: Policy, ranking: Ranking, limits: Limits, line: Line
+) -> Iterator[tuple[int, str | None]]:
+    """Yield what ``choices`` does without exploration."""
+    room = _budget(policy, ranking, limits, line)
+    doubts = _doubts(ranking, limits)
+    for place in ranking.order():
+        reason = "min_probability" if place in doubts else room.obstacle(place)
+        if reason is None:
+            room.take(place)
+        yield place, reason
+
+
+def _doubts(ranking: Ranking, limits: Limits) -> frozenset[int]:
+    """Return the places of blocks below the floor of probability."""
+    found = doubtful(ranking, floor=limits.floor, min_probability=limits.min_probability)
+    return frozenset() if found is None else frozenset(np.flatnonzero(found).tolist())
+
+
+def _budget(policy: Policy, ranking: Ranking, limits: Limits, line: Line) -> Budget:
+    return Budget(
+        ranking,
+        places=limits.most(policy, len(ranking.guaranteed)),
+        tokens=limits.token_budget - limits.counter.count(limits.heading + "\n"),
+        cost=lambda number: limits.counter.count(line(number) + "\n"),
+    )
+
+
+def contenders(policy: Policy, ranking: Ranking, limits: Limits, line: Line) -> list[int]:
+    """Return the candidates for the last place of an answer: the next block, then its runners-up.
+
+    Runners-up are those of the next ``runners_up`` places that would fit instead of it. A
+    guaranteed block is never replaced: if only such blocks are included, there is no choice.
+
+    Source: specs/reference/recall.py, "expected_choice".
+    """
+    open_places = takewhile(
+        lambda each: each[1] != "top_k", _in_turn(policy, ranking, limits, line)
+    )
+    chosen = [place for place, reason in open_places if reason is None]
+    if not chosen or int(ranking.numbers[chosen[-1]]) in ranking.guaranteed:
+        return []
+
+    *before, last = chosen
+    room = _budget(policy, ranking, limits, line)
+    for place in before:
+        room.take(place)
+    order = ranking.order()
+    behind = order.index(last) + 1
+    doubts = _doubts(ranking, limits)
+    following = (place for place in order[behind:] if place not in doubts)
+    nearest = islice(following, policy.runners_up)
+    return [last, *(place for place in nearest if room.obstacle(place) is None)]
+
+
+def _settled(
+    view: View, ranking: Ranking, limits: Limits, line: Line
+) -> tuple[Exploration | None, BlockId | None]:
+    """Return the random choice among the candidates for the last place, and the block chosen."""
+    pool = [] if limits.explored is None else contenders(view.policy, ranking, limits, line)
+    if limits.explored is None or not pool:
+        return None, None
+    explored = exploring.among(limits.explored, len(pool))
+    if explored.drawn == 0:
+        return explored, None
+    return explored, view.id(int(ranking.numbers[pool[explored.drawn]]))
+
+
+def _choose(
+    view: View, ranking: Ranking, limits: Limits, line: Line
+) -> tuple[list[int], list[Dropped]]:
+    """Return the places of the included blocks, best first, and the runners-up."""
+    chosen: list[int] = []
+    dropped: list[Dropped] = []
+    for place, reason in choices(view.policy, ranking, limits, line):
+        if reason is None:
+            chosen.append(place)
+            continue
+        if len(dropped) == view.policy.runners_up:
+            if reason == "top_k":
+                break
+            continue  # top_k is reached, but not the budget: a shorter text may still fit
+        block = view.id(int(ranking.numbers[place]))
+        dropped.append(Dropped(id=block, score=unit(int(ranking.scores[place])), reason=reason))
+    return sorted(chosen), dropped
+
+
+def _never_scored(view: View, inquiry: Inquiry, replaced: Replaced) -> Iterator[Dropped]:
+    """Yield unscored blocks of interest: predecessors, and guaranteed blocks a filter excluded."""
+    for number, predecessors in replaced.items():
+        for old in predecessors:
+            if view.status(old) == ARCHIVED:
+                yield Dropped(id=view.id(old), reason="superseded", superseded_by=view.id(number))
+    always = inquiry.frame.always_tags
+    if always and inquiry.eligibility.where != Where():
+        pool = eligible(view, evolve(inquiry.eligibility, where=Where()))
+        promised = pool[view.promised(pool, always)]
+        for number in promised.tolist():
+            if obstacle(view, inquiry.eligibility, number) is not None:
+                yield Dropped(id=view.id(number), reason="filter")
+
+
+def _replaced(view: View, replaced: Replaced) -> Iterator[Replacement]:
+    """Yield what the chosen blocks took the place of."""
+    for block, predecessors in replaced.items():
+        for number in predecessors:
+            old, new, why = view.text(number), view.text(block), "revised"
+            if isinstance(old, BlockText) and isinstance(new, BlockText):
+                why = relation(old.content, new.content) or why
+            yield Replacement(
+                old=view.id(number),
+                new=view.id(block),
+                why=why if why in SUPERSEDING else "revised",
+            )
+
+
+def _contradictions(view: View, disputes: Disputes) -> Iterator[ContradictedPair]:
+    """Yield the contradictions of chosen blocks with unexpired ones, each pair once."""
+    seen: set[tuple[int, int]] = set()
+    for number, edges in disputes.items():
+        for other in _live_ends(view, number, edges):
+            pair = np.array([number, other], dtype=np.int64)
+            older, newer = pair[view.said_order(pair).argsort(kind="stable")].tolist()
+            if (older, newer) not in seen:
+                seen.add((older, newer))
+                yield ContradictedPair(older=view.id(older), newer=view.id(newer))
+
+
+def _counterpoints(view: View, disputes: Disputes) -> list[int]:
+    """Return unexpired blocks that contradict a chosen one, in the order of the chosen."""
+    others = (edge.other(number) for number, edges in disputes.items() for edge in edges)
+    return [other for other in dict.fromkeys(others) if _is_live(view, other)]
+
+
+def _within_shares(view: View, numbers: list[int], places: int) -> list[int]:
+    """Return *numbers* with those of zones that exceed their share of *places* moved to the end."""
+    shares = view.shares(np.array(numbers, dtype=np.int64)).tolist()
+    found = [number for number, share in zip(numbers, shares, strict=True) if share == NANO]
+    free = len(found)
+    for number, share in zip(numbers, shares, strict=True):
+        if share < NANO and (len(found) - free + 1) * NANO <= share * places:
+            found.append(number)
+    return found
+
+
+def _is_live(view: View, number: int) -> bool:
+    facts = view.facts(number)
+    expired = facts.expires_us is not None and facts.expires_us <= view.point.instant_us
+    return facts.status == ACTIVE and not expired
+
+
+def _text(chosen: list[str], against: list[str], limits: Limits) -> str:
+    """Return the prompt-ready text within the budget: chosen blocks, then counterpoints."""
+    lines = [limits.heading, *chosen] if chosen else []
+    for line in [COUNTER_HEADING, *against] if against else []:
+        if limits.counter.count("\n".join([*lines, line])) > limits.token_budget:
+            break
+        lines.append(line)
+    if lines and lines[-1] == COUNTER_HEADING:
+        lines.pop()
+    return "\n".join(lines)
+
+
+def _disputed(view: View, disputes: Disputes) -> list[str]:
+    """Return a line for each pair of chosen blocks that contradict each other."""
+    found = [
+        (edge.source, edge.target)
+        for number in sorted(disputes)
+        for edge in disputes[number]
+        if edge.source == number and edge.target in disputes
+    ]
+    return [
+        f"[{identity.short(view.id(source))}] contradicts [{identity.short(view.id(target))}]"
+        for source, target in found
+    ]
+
+
+def lines(view: View, recipe: Recipe) -> Line:
+    """Return a function that cites blocks of *view*, caching each block's line."""
+    if recipe.graded and len(view.contradictions()):
+        return cache(partial(_marked, view))
+    return cache(partial(_line, view, with_role=recipe.graded))
+
+
+def _marked(view: View, number: int) -> str:
+    """Return the line of a block, marked if a newer one contradicts it."""
+    line = _line(view, number, with_role=True)
+    others = _live_ends(view, number, view.related(number, CONTRADICTS))
+    if not others:
+        return line
+    both = np.array([number, *others], dtype=np.int64)
+    said, ceilings = view.said_order(both).tolist(), view.ceilings(both).tolist()
+    newer = [
+        other
+        for other, when, ceiling in zip(others, said[1:], ceilings[1:], strict=True)
+        if when > said[0] and ceiling >= ceilings[0]
+    ]
+    if not newer:
+        return line
+    against = ", ".join(f"[{identity.short(view.id(other))}]" for other in newer)
+    return f"{line} (earlier; contradicted by {against})"
+
+
+def _live_ends(view: View, number: int, edges: Sequence[EdgeFacts]) -> list[int]:
+    """Return the unexpired blocks at the other ends of *edges* of a block."""
+    return [other for edge in edges if _is_live(view, other := edge.other(number))]
+
+
+def _line(view: View, number: int, *, with_role: bool = False) -> str:
+    """Return one cited line: short id, words, author, or if requested the role, and date."""
+    text = view.text(number)
+    content = text.content if isinstance(text, BlockText) else "[erased]"
+    author = text.author if isinstance(text, BlockText) else None
+    if with_role and author is None and isinstance(text, BlockText):
+        author = role_of(None, text.metadata)
+    created = view.life.get("created_us", number)
+    when = None if created == UNKNOWN else iso(created)[:10]
+    about = ", ".join(part for part in (author, when) if part)
+    cited = f"[{identity.short(view.id(number))}] {' '.join(content.split())}"
+    return f"{cited} ({about})" if about else cited
+
+
+def _scored(view: View, inquiry: Inquiry, row: AnswerRow, tokens: int) -> ScoredBlock:
+    text = view.text(row.block)
+    created = view.life.get("created_us", row.block)
+    value = dict(zip((*SIGNALS, *inquiry.recipe.parts), row.signals, strict=True))
+    return ScoredBlock(
+        id=view.id(row.block),
+        content=text.content if isinstance(text, BlockText) else "[erased]",
+        category=view.category(row.block),
+        tags=view.tags(row.block),
+        author=text.author if isinstance(text, BlockText) else None,
+        thread=text.thread if isinstance(text, BlockText) else None,
+        created_at=None if created == UNKNOWN else iso(created),
+        zone=view.zone(row.block),
+        composite_score=unit(row.score),
+        relevance_score=unit(max(0, value["relevance"])),
+        recency_score=unit(value["recency"]),
+        usefulness_score=unit(value["usefulness"]),
+        confidence_score=unit(value["confidence"]),
+        frequency_score=unit(value["frequency"]),
+        centrality_score=_optional(value["centrality"]),
+        reinforcement_score=_optional(value["reinforcement"]),
+        lexical_score=unit(max(0, value["lexical"])),
+        cosine_score=unit(max(0, value["cosine"])),
+        probability=_optional(value.get("probability", -1)),
+        contributions=contributions(
+            SIGNALS, inquiry.frame.weights(asked=inquiry.query is not None), row.signals
+        ),
+        relevance_parts=relevance_parts(view.policy, inquiry.recipe, row),
+        was_expanded=row.via >= 0,
+        expanded_via=view.id(row.via) if row.via >= 0 else None,
+        tokens=tokens,
+    )
+
+
+def contributions(
+    names: Sequence[str], weights: Sequence[int], values: Sequence[int]
+) -> tuple[Contribution, ...]:
+    """Return what each of *names* contributes: its value, its weight and their product.
+
+    Args:
+        names: Signals or parts.
+        weights: Nano-units; entries with weight 0 are left out.
+        values: Nano-units, at least as many as names.
+    """
+    return tuple(
+        Contribution(
+            signal=name,
+            value=value / NANO,
+            weight=weight / NANO,
+            contribution=product(weight, value) / NANO,
+        )
+        for name, weight, value in zip(names, weights, values, strict=False)
+        if weight
+    )
+
+
+def relevance_parts(policy: Policy, recipe: Recipe, row: AnswerRow) -> tuple[Contribution, ...]:
+    """Return the parts of a block's match strength; empty without a question."""
+    values = row.signals[len(SIGNALS) :]
+    if not values or values[0] < 0:
+        return ()
+    return contributions(recipe.parts, recipe.weights(policy), values)
+
+
+def _optional(value: int) -> float | None:
+    return None if value < 0 else unit(value)
+
+
+def contested(view: View, frame: Frame, answer: Answer) -> int | None:
+    """Return the block whose place exploration may give away: the last that is not guaranteed."""
+    numbers = np.array([row.block for row in answer.rows], dtype=np.int64)
+    if not len(numbers):
+        return None
+    guaranteed = view.promised(numbers, frame.always_tags)
+    open_places = numbers[~guaranteed]
+    return int(open_places[-1]) if len(open_places) else None

@@ -1,0 +1,295 @@
+"""Ranking: which blocks a recall returns, why, and in which order.
+
+The steps of a recall: eligible blocks → match strength of each → candidates → one hop of the graph
+→ signals → composite score → order. All of it is a function of a view, so the same question on the
+same view always gives the same answer, live and from the past.
+
+Blocks of zones that may take only a share of an answer must not influence how the others rank: many
+good matches make every other match look weak, many occurrences make words common. So if there are
+such blocks, the others are also ranked without them. The ranking of all decides which places go to
+either group; within the unlimited group, its own ranking decides which block takes a place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+import numpy as np
+from attrs import evolve, frozen
+from numpy.typing import NDArray
+
+from mnemic.kernel.events import SIGNALS, AnswerRow, RunnerUp
+from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.vectors import Vector
+from mnemic.kernel.numeric.arithmetic import NANO
+from mnemic.kernel.policy import Frame
+from mnemic.kernel.scoring.probability import PARTS as EVIDENCE
+from mnemic.kernel.scoring.signals import composites
+from mnemic.projections.retrieval.approximate_search import Near
+from mnemic.projections.retrieval.expansion import expand
+from mnemic.projections.retrieval.filters import Eligibility, eligible
+from mnemic.projections.retrieval.recipes import Match, Recipe
+from mnemic.projections.retrieval.signals import signals
+from mnemic.projections.storage.order import Ids, ranked, ranked_within
+from mnemic.projections.view import View
+
+Ints = NDArray[np.int64]
+
+NOT_COMPUTED = -1
+
+
+@frozen(kw_only=True, eq=False)
+class Inquiry:
+    """A question, validated and embedded."""
+
+    query: str | None
+    vector: Vector | None
+    eligibility: Eligibility
+    recipe: Recipe
+    near: Near | None = None
+    """The approximate search to use; None: the search is exact."""
+    asked_by: str | None = None
+    """Name or role of the one who asks; None: it is not known."""
+    statistics: tuple[tuple[int, ...], ...] = ()
+    """Word statistics of the question, if it is answered again; see ``RecallRecorded``."""
+
+    @property
+    def frame(self) -> Frame:
+        """The frame of the question."""
+        return self.eligibility.frame
+
+
+@frozen(kw_only=True, eq=False)
+class Ranking:
+    """Every block that was scored, best first; ties by strength if the recipe says so, then id."""
+
+    numbers: Ints
+    scores: Ints
+    table: Ints
+    """One row per block, one column per signal and part, nano-units; -1 where not computed."""
+    via: dict[int, int]
+    """By block: the block whose edge brought it in."""
+    guaranteed: frozenset[int]
+    """Numbers of blocks that the frame always includes."""
+    match: Match | None
+    """Match strengths of the blocks considered; None without a question."""
+    shares: Ints
+    """Share of an answer that the zone of each block may take. Nano-units."""
+    turns: Ints
+    """Places in the order of admission, the guaranteed ones aside: by score, unless some blocks
+    were ranked separately."""
+    apart: Match | None = None
+    """The match of the blocks that were ranked separately; None: none were."""
+    probabilities: Ints | None = None
+    """Probability that each block bears on the question, nano-units; None: not computed."""
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def row(self, place: int) -> AnswerRow:
+        """Return the block at *place*, from 0."""
+        number = int(self.numbers[place])
+        return AnswerRow(
+            number,
+            int(self.scores[place]),
+            tuple(self.table[place].tolist()),
+            self.via.get(number, -1),
+        )
+
+    def evidence(self, recipe: Recipe, places: Ints | slice = slice(None)) -> Ints:
+        """Return the parts that make a probability, shape (parts, places), nano-units."""
+        at = [len(SIGNALS) + recipe.parts.index(name) for name in EVIDENCE]
+        return self.table[places].T[at]
+
+    def runner_up(self, place: int) -> RunnerUp:
+        """Return the block at *place*, from 0, in the short form used for dropped blocks."""
+        return RunnerUp(int(self.numbers[place]), int(self.scores[place]))
+
+    @property
+    def near(self) -> tuple[int, ...] | None:
+        """Blocks found by an approximate search; None: the search was exact."""
+        if self.match is None or self.match.near is None:
+            return None
+        return tuple(self.match.near.tolist())
+
+    @property
+    def statistics(self) -> tuple[tuple[int, ...], ...]:
+        """Word statistics of the question, see ``RecallRecorded``."""
+        matches = (self.match, self.apart)
+        return tuple(each.statistics for each in matches if each is not None)
+
+    def matched(self, view: View, number: int) -> Match | None:
+        """Return the match in which a block was compared; None without a question."""
+        limited = view.policy.places(view.zone(number)) < NANO
+        return self.match if limited or self.apart is None else self.apart
+
+    def order(self) -> list[int]:
+        """Return the places in the order of admission: the guaranteed ones go first."""
+        if not self.guaranteed:
+            in_turn: list[int] = self.turns.tolist()
+            return in_turn
+        first = np.isin(self.numbers, list(self.guaranteed))
+        turns = self.turns[~first[self.turns]]
+        return [*np.flatnonzero(first).tolist(), *turns.tolist()]
+
+    def place(self, number: int) -> int | None:
+        """Return the place of a block, from 0; None if it was not scored."""
+        found = np.flatnonzero(self.numbers == number)
+        return int(found[0]) if len(found) else None
+
+
+def rank(view: View, inquiry: Inquiry) -> Ranking:
+    """Return every scored block of *view* for *inquiry*.
+
+    Source: DOMAIN section 6.
+    """
+    found = _all_ranked(view.knowing(inquiry.statistics), inquiry)
+    if found.match is None or not inquiry.recipe.graded:
+        return found
+    column = len(SIGNALS) + inquiry.recipe.parts.index("probability")
+    return evolve(found, probabilities=found.table[:, column])
+
+
+def _all_ranked(view: View, inquiry: Inquiry) -> Ranking:
+    apart = view.unlimited()
+    everything = _ranked(view, inquiry)
+    if apart is None:
+        return everything
+    # The approximate search covers all blocks; for a subset, every vector is looked at.
+    apart = apart.knowing(inquiry.statistics[1:])
+    return _merged(view, inquiry, everything, _ranked(apart, evolve(inquiry, near=None)))
+
+
+def _ranked(view: View, inquiry: Inquiry) -> Ranking:
+    """Return every scored block, ranked among all that are active."""
+    pool = eligible(view, inquiry.eligibility)
+    guaranteed = pool[:0]
+    if inquiry.frame.always_tags:
+        guaranteed = pool[view.promised(pool, inquiry.frame.always_tags)]
+    match, via, numbers = None, {}, pool
+    if inquiry.query is not None:
+        match = inquiry.recipe.match(
+            view,
+            inquiry.query,
+            inquiry.vector,
+            pool,
+            near=inquiry.near,
+            asked_by=inquiry.asked_by,
+        )
+        seeds = view.union(match.candidates(view), guaranteed)
+        via = expand(view, seeds, pool)
+        numbers = view.union(seeds, np.array(list(via), dtype=np.int64))
+        match = match.over(numbers)
+    scores, table = _scored(view, inquiry, match, numbers)
+    order = best_first(
+        view.state.catalogue.ids, numbers, scores, _strengths(inquiry, match, numbers)
+    )
+    return Ranking(
+        numbers=numbers[order],
+        scores=scores[order],
+        table=table[order],
+        via=via,
+        guaranteed=frozenset(guaranteed.tolist()),
+        match=match,
+        shares=view.shares(numbers[order]),
+        turns=np.arange(len(numbers)),
+    )
+
+
+def _strengths(inquiry: Inquiry, match: Match | None, numbers: Ints) -> Ints | None:
+    """Return the strengths that decide between equal scores; None: only ids do."""
+    if match is None or not inquiry.recipe.graded:
+        return None
+    return match.strength[match.places(numbers)]
+
+
+def best_first(ids: Ids, numbers: Ints, scores: Ints, strengths: Ints | None) -> Ints:
+    """Return positions, best score first; ties by strength, then by id.
+
+    Args:
+        ids: Public ids by number.
+        numbers: The blocks.
+        scores: Score of each.
+        strengths: Strength of each; None: ids alone decide.
+    """
+    if not len(numbers):
+        return numbers
+    order = ranked(scores, numbers, ids, k=len(numbers))
+    ordered = scores[order]
+    if strengths is None or not (ordered[1:] == ordered[:-1]).any():
+        return order
+    groups = np.unique(-scores, return_inverse=True)[1]
+    return ranked_within(groups, strengths, numbers, ids, k=len(numbers))
+
+
+def _merged(view: View, inquiry: Inquiry, everything: Ranking, apart: Ranking) -> Ranking:
+    """Return *apart* merged with those of *everything* that may take only a share of an answer."""
+    limited = everything.shares < NANO
+    numbers = np.concatenate((apart.numbers, everything.numbers[limited]))
+    scores = np.concatenate((apart.scores, everything.scores[limited]))
+    own = [
+        _strengths(inquiry, ranking.match, kept)
+        for ranking, kept in ((apart, apart.numbers), (everything, everything.numbers[limited]))
+    ]
+    strengths = [each for each in own if each is not None]
+    ids, joined = view.state.catalogue.ids, np.concatenate(strengths) if strengths else None
+    order = best_first(ids, numbers, scores, joined)
+    merged = numbers[order]
+    places = {number: place for place, number in enumerate(merged.tolist())}
+    others = {*numbers.tolist()} - {*apart.numbers.tolist()}
+    brought = {number: seed for number, seed in everything.via.items() if number in others}
+    turns = [places[number] for number in _in_turn(everything, apart)]
+    return Ranking(
+        numbers=merged,
+        scores=scores[order],
+        table=np.concatenate((apart.table, everything.table[limited]))[order],
+        via=apart.via | brought,
+        guaranteed=everything.guaranteed,
+        match=everything.match,
+        shares=view.shares(merged),
+        turns=np.array(turns, dtype=np.int64),
+        apart=apart.match,
+    )
+
+
+def _in_turn(everything: Ranking, apart: Ranking) -> Iterator[int]:
+    """Yield blocks that are not guaranteed in the order of *everything*.
+
+    Each place of a block that was ranked separately goes to the next best of these by their own
+    ranking.
+    """
+    first = everything.guaranteed
+    own = (number for number in apart.numbers.tolist() if number not in first)
+    for number, share in zip(everything.numbers.tolist(), everything.shares.tolist(), strict=True):
+        if number in first:
+            continue
+        following = number if share < NANO else next(own, None)
+        if following is not None:
+            yield following
+    yield from own
+
+
+def digest(ids_and_scores: list[tuple[BlockId, int]]) -> str:
+    """Return the digest of an ordered answer, 16 hex characters."""
+    lines = "".join(f"{block} {score}\n" for block, score in ids_and_scores)
+    return hashlib.sha256(lines.encode()).hexdigest()[:16]
+
+
+def _scored(view: View, inquiry: Inquiry, match: Match | None, numbers: Ints) -> tuple[Ints, Ints]:
+    """Return the score of each block, and its signals and parts as a row of a table."""
+    parts = [np.full_like(numbers, NOT_COMPUTED)] * len(inquiry.recipe.parts)
+    relevance = None
+    if match is not None:
+        places = match.places(numbers)
+        parts = list(match.rows(places))
+        relevance = match.relevance(places)
+    fresh = None
+    if match is not None and inquiry.frame.recency_clock == view.policy.relevance_recency_clock:
+        fresh = dict(zip(inquiry.recipe.parts, parts, strict=True)).get("freshness")
+    values = signals(view, inquiry.frame, numbers, relevance, known_recency=fresh)
+    weights = inquiry.frame.weights(asked=match is not None)
+    used = [np.zeros_like(numbers) if value is None else value for value in values]
+    missing = np.full_like(numbers, NOT_COMPUTED)
+    stored = [missing if value is None else value for value in values]
+    return composites(weights, used), np.array([*stored, *parts]).T

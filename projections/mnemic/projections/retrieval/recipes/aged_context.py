@@ -1,0 +1,214 @@
+"""Recipe ``recall-3``: ``recall-2`` with age inside relevance, and probabilities. Frozen.
+
+It differs from ``recall-2`` (``context``) in these parts:
+
+``lexical``  counts the words of neighbours less in a long text: of more than 24 terms, by
+             24 / length. A long text answers for itself, a short one is understood by what is
+             around it.
+``rarity``   is drawn towards 1/2 while few texts are known (``Lexicon.trusted_rarity``): a first
+             text is not unusual because every word is new. A successor has at least the rarity of
+             what it superseded, since its words were said before by its predecessor only.
+``freshness``  Recency: decay since the last reinforcement, in active hours, or by age in days
+             (policy), whatever the clock of the frame. Its small weight is added to the strength,
+             so that age decides between matches of about equal strength and never buries a better
+             one: outside the curve any weight does.
+``asker``    1 for what the one who asks said, where the question is in the first person, and for
+             what the other side said, where it is in the second person alone (``kernel.pronouns``).
+             The asker is known by name, else it is the role ``user``; names of roles are
+             not names of authors. Its weight is added to the strength too.
+``raised``   What the newer of two contradicting blocks gains. Weight 1. If every term of the
+             question that the older one holds is held by the newer too, the question cannot tell
+             them apart, and the newer is stronger than the older by at least a nano-unit; unless it
+             is of a lower zone.
+
+and three that have no weight in the strength (``probability``):
+
+``own``      Share of the question's terms, weighted by their rarity among the active texts, that
+             the text holds itself, without its neighbours.
+``missed``   1 where the question names an author and the text is not theirs.
+``probability``  That the block bears on the question.
+
+Near-duplicates do not correct each other any more. Blocks of equal score are ordered by strength,
+then by id.
+
+Source: docs/adr/0041, docs/adr/0042; measured with benchmarks/retrieval.py and
+benchmarks/abstention.py.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import ClassVar, Final
+
+import numpy as np
+from attrs import Factory, field, frozen
+
+from mnemic.kernel.model.vectors import Vector
+from mnemic.kernel.numeric.arithmetic import NANO, nano
+from mnemic.kernel.policy import Policy
+from mnemic.kernel.scoring import probability
+from mnemic.projections.blocks.threads import Threads
+from mnemic.projections.retrieval.approximate_search import Near
+from mnemic.projections.retrieval.recency import recency, rough_recency
+from mnemic.projections.retrieval.recipes import exact_scoring, question
+from mnemic.projections.retrieval.recipes.asker import Side, asked_side
+from mnemic.projections.retrieval.recipes.exact_scoring import Adjustment
+from mnemic.projections.retrieval.recipes.match import Ints, Match
+from mnemic.projections.retrieval.recipes.question import Asked, Floats
+from mnemic.projections.state.active_blocks import Bools
+from mnemic.projections.storage.array_bundle import Lazy
+from mnemic.projections.storage.sorted_arrays import places
+from mnemic.projections.view import View
+
+NAME: Final = "recall-3"
+PARTS: Final = (*question.PARTS, "freshness", "asker", "raised", "own", "missed", "probability")
+SEARCHES: Final = ("lexical", "cosine", "strength")
+
+FULL_LENGTH: Final = 24
+"""Terms of a text from which on the words of its neighbours count less.
+
+Measured between 16 and 32: no difference on dialogues, and on conversations with an assistant
+recall@10 is 2 points higher than without it.
+"""
+
+
+def weights(policy: Policy) -> tuple[int, ...]:
+    """Return the weight of each part, nano-units."""
+    return (*_weights(policy), NANO, 0, 0, 0)
+
+
+def _weights(policy: Policy) -> tuple[int, ...]:
+    """Return the weights of the parts that evidence, age and the asker make."""
+    added = nano(policy.relevance_recency), nano(policy.relevance_asker)
+    return (*question.weights(policy), *added)
+
+
+def match(
+    view: View,
+    query: str,
+    vector: Vector | None,
+    pool: Ints,
+    *,
+    near: Near | None = None,
+    asked_by: str | None = None,
+) -> Match:
+    """Return the match of the blocks of *pool*, restricted to possible candidates."""
+    side = asked_side(view.state.sequence, query, asked_by)
+    asked = AgedAsked.of(view, query, vector, pool, side=side)
+    return exact_scoring.match(asked, RAISED, near=near, grade=partial(_graded, asked))
+
+
+def _rarities(asked: AgedAsked) -> Lazy[Ints]:
+    return Lazy(lambda: inherited_rarity(asked.view))
+
+
+@frozen(kw_only=True, eq=False)
+class AgedAsked(Asked):
+    """A question to a view in which age counts."""
+
+    full_length: ClassVar[int | None] = FULL_LENGTH
+
+    side: Side | None = None
+    """Whose texts the question means by its pronouns; None: of neither side."""
+    rarities: Lazy[Ints] = field(init=False, default=Factory(_rarities, takes_self=True))
+    """By document."""
+
+    @classmethod
+    def authors_named(cls, sequence: Threads, alive: Bools, asked: list[str]) -> list[int]:
+        """Return the authors that a question names; a role is not a name."""
+        named = super().authors_named(sequence, alive, asked)
+        return [author for author in named if sequence.is_person(author)]
+
+    def parts(self, numbers: Ints) -> tuple[Ints, ...]:
+        """Return each part of the match of some eligible blocks."""
+        clock = self.view.policy.relevance_recency_clock
+        fresh = recency(self.view, clock, numbers)
+        return (*super().parts(numbers), fresh, self._meant(self.view.documents(numbers)[1]))
+
+    def _meant(self, documents: Ints) -> Ints:
+        """Return ``NANO`` for documents of the side that the question means, else 0."""
+        if self.side is None:
+            return np.zeros(len(documents), dtype=np.int64)
+        return np.where(self.side.spoke(self.view.state.sequence, documents), NANO, 0)
+
+    @property
+    def weights(self) -> tuple[int, ...]:
+        """Weight of each part, nano-units."""
+        return _weights(self.view.policy)
+
+    def rarity(self, documents: Ints) -> Ints:
+        """Return how unusual the words of each document were when it was learned."""
+        return self.rarities.value.take(documents)
+
+    def rough_bonus(self, numbers: Ints) -> Floats | None:
+        """Return what recency and the asker add to the strength of each block, approximately."""
+        policy, bonus = self.view.policy, None
+        if nano(policy.relevance_recency):
+            bonus = rough_recency(self.view, policy.relevance_recency_clock, numbers)
+            bonus *= np.float32(policy.relevance_recency)
+        if self.side is not None and nano(policy.relevance_asker):
+            meant = self._meant(self.view.documents(numbers)[1]) > 0
+            added: Floats = meant * np.float32(policy.relevance_asker)
+            bonus = added if bonus is None else bonus + added
+        return bonus
+
+
+def inherited_rarity(view: View) -> Ints:
+    """Return the trusted rarity by document, that of a successor at least its predecessors'.
+
+    Documents of blocks that were not known at the view's version are not to be looked up.
+    """
+    rarity = view.state.lexicon.trusted_rarity(view.policy.rarity_trust)
+    old, new = view.successions()
+    if not len(old):
+        return rarity
+    rarity = rarity.copy()
+    order = np.argsort(old)
+    old, new = old[order], new[order]
+    given, taking = view.life.column("text", old), view.life.column("text", new)
+    step = places(old, new)
+    # Each round doubles the distance along a chain of successors, so few are needed.
+    for _ in range(len(old).bit_length()):
+        np.maximum.at(rarity, taking, rarity[given])
+        going = step >= 0
+        if not going.any():
+            break
+        taking = np.where(going, taking[step], taking)
+        step = np.where(going, step[step], step)
+    return rarity
+
+
+def _raised(asked: Asked, numbers: Ints, pairs: Ints, strength: Ints) -> Ints:
+    """Return the strengths, with the newer of contradicting blocks above the older.
+
+    Only where the newer holds each term of the question that the older holds, and is of no lower
+    zone.
+    """
+    if not len(pairs):
+        return strength
+    view = asked.view
+    said = view.said_order(pairs.ravel()).reshape(-1, 2)
+    older, newer, said_older, said_newer = exact_scoring.in_order(numbers, pairs, said)
+    held = asked.counts.held(view.documents(numbers)[1])
+    lacking = (held[:, older] & ~held[:, newer]).any(axis=0)
+    ceilings = view.ceilings(numbers)
+    # The oldest first, so that the newest of several ends up above all.
+    order = np.lexsort((said_older, said_newer))
+    allowed = ~lacking & (ceilings[newer] >= ceilings[older])
+    order = order[allowed[order]]
+    raised = strength.copy()
+    for old, new in zip(older[order].tolist(), newer[order].tolist(), strict=True):
+        raised[new] = max(raised[new], raised[old] + 1)
+    return raised
+
+
+RAISED: Final = Adjustment(pairs=View.contradictions, strengths=_raised, raises=True)
+
+
+def _graded(asked: Asked, numbers: Ints, parts: tuple[Ints, ...]) -> tuple[Ints, ...]:
+    """Return the parts of some scored blocks that do not count in the strength."""
+    documents = asked.view.documents(numbers)[1]
+    own = asked.counts.coverage(documents)
+    missed = NANO - parts[2] if asked.names_author else np.zeros_like(own)
+    evidence = (*parts[: len(question.PARTS)], own, missed)
+    return own, missed, probability.probabilities(asked.view.policy, evidence)

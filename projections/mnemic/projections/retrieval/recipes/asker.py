@@ -1,0 +1,57 @@
+"""Who asks: the side of a conversation that a question means by its pronouns."""
+
+from __future__ import annotations
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from mnemic.kernel.pronouns import person
+from mnemic.kernel.roles import COUNTERPARTS, ROLES, role_named
+from mnemic.projections.blocks.threads import NOBODY, Threads
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@frozen(kw_only=True)
+class Side:
+    """One side of a conversation."""
+
+    role: int
+    """Its role, as a place in ``ROLES``."""
+    author: int = NOBODY
+    """The number of its author; ``NOBODY``: it has no texts under a name."""
+    is_named: bool = False
+    """Whether the one meant has a name. Then what others said in the same role is not theirs."""
+
+    def spoke(self, sequence: Threads, documents: Ints) -> Bools:
+        """Return which of *documents* this side said."""
+        author = sequence.author[documents]
+        found: Bools = sequence.role[documents] == self.role
+        if self.is_named:
+            found &= ~sequence.has_name(author)
+        if self.author != NOBODY:
+            found |= author == self.author
+        return found
+
+
+def asked_side(sequence: Threads, question: str, asked_by: str | None) -> Side | None:
+    """Return the side that a question means by its pronouns; None: neither.
+
+    Args:
+        sequence: Authors and roles of the texts.
+        question: The question.
+        asked_by: Name or role of the one who asks; None: a user without a name.
+    """
+    meant = person(question)
+    if meant is None:
+        return None
+    own = role_named(asked_by)
+    role = own or "user"
+    if meant == "second":
+        other = COUNTERPARTS.get(role)
+        return None if other is None else Side(role=ROLES.index(other))
+    if asked_by is None or own is not None:
+        return Side(role=ROLES.index(role))
+    return Side(role=ROLES.index(role), author=sequence.author_called(asked_by), is_named=True)

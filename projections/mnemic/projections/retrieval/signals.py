@@ -1,0 +1,94 @@
+"""Signals: the values a frame weighs, block by block, in nano-units."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.kernel.events import SIGNALS
+from mnemic.kernel.model.blocks import ACTIVE
+from mnemic.kernel.numeric.arithmetic import product_each
+from mnemic.kernel.policy import Frame
+from mnemic.kernel.scoring.signals import (
+    centrality,
+    edge_pull,
+    frequency,
+    reinforcement,
+    usefulness,
+)
+from mnemic.projections.retrieval.recency import recency
+from mnemic.projections.storage.sorted_arrays import places
+from mnemic.projections.view import View
+
+Ints = NDArray[np.int64]
+
+FEW = 32
+"""Up to one in this many of all blocks, edges are found block by block."""
+
+
+def signals(
+    view: View,
+    frame: Frame,
+    numbers: Ints,
+    relevance: Ints | None,
+    *,
+    known_recency: Ints | None = None,
+) -> tuple[Ints | None, ...]:
+    """Return one array per name in ``SIGNALS``; None where the frame does not weigh it.
+
+    Args:
+        view: The view to read.
+        frame: The weights.
+        numbers: The blocks.
+        relevance: Relevance of each block; None without a question.
+        known_recency: Recency of each block by the clock of the frame, if it is computed already.
+    """
+    policy = view.policy
+    found: dict[str, Ints | None] = {
+        "relevance": relevance,
+        "recency": recency(view, frame.recency_clock, numbers)
+        if known_recency is None
+        else known_recency,
+        "usefulness": usefulness(
+            policy.prior + view.evidence.column("alpha", numbers),
+            policy.prior + view.evidence.column("beta", numbers),
+        ),
+        "confidence": view.life.column("confidence", numbers),
+        "frequency": frequency(view.uses.column("retrievals", numbers), policy),
+        "centrality": _centrality(view, numbers) if frame.centrality else None,
+        "reinforcement": None,
+    }
+    if frame.reinforcement:
+        found["reinforcement"] = reinforcement(view.strength.column("reinforcements", numbers))
+    _discount(found, view, numbers)
+    return tuple(found[name] for name in SIGNALS)
+
+
+def _discount(found: dict[str, Ints | None], view: View, numbers: Ints) -> None:
+    """Limit signals that a writer can inflate by the trust in a block's zone."""
+    ceilings = view.ceilings(numbers)
+    for name in view.policy.zone_discounted:
+        value = found[name]
+        if value is not None:
+            found[name] = product_each(value, ceilings)
+
+
+def _centrality(view: View, numbers: Ints) -> Ints:
+    """Return each block's weighted degree over the greatest among *numbers*, which are ascending.
+
+    An edge does not count until both of its ends are active.
+    """
+    graph, few = view.state.graph, FEW * len(numbers) <= len(view.with_status(ACTIVE))
+    pairs = view.pairs_at(numbers) if few else view.pairs()
+    low, high = graph.low[pairs].astype(np.int64), graph.high[pairs].astype(np.int64)
+    active = view.are_active(low) & view.are_active(high)
+    pairs, low, high = pairs[active], low[active], high[active]
+    pull = edge_pull(
+        view.edge_rows.column("weight", pairs), view.edge_rows.column("count", pairs), view.policy
+    )
+    total = np.zeros(len(numbers), dtype=np.int64)
+    for ends in (low, high):
+        at = places(numbers, ends)
+        # Integers far below 2**53, whose sums a float holds exactly.
+        total += np.bincount(at[at >= 0], pull[at >= 0], len(numbers)).astype(np.int64)
+    return centrality(total)

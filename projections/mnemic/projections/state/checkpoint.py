@@ -1,0 +1,103 @@
+"""Checkpoints: a whole state as arrays, and a state rebuilt from them.
+
+This module is pure: from a state to its parts and back. Files, digests and the question whether
+a checkpoint belongs to a log are matters of ``mnemic.adapters.checkpoints``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.kernel.events import EmbedderIdentity
+from mnemic.projections.blocks.catalogue import Catalogue
+from mnemic.projections.blocks.threads import Threads
+from mnemic.projections.graph.graph import Graph
+from mnemic.projections.ledger.ledger import Ledger
+from mnemic.projections.lexical.lexicon import Lexicon
+from mnemic.projections.lexical.statements import Statements
+from mnemic.projections.state.state import RemoteRowsOf, State
+from mnemic.projections.storage.array_bundle import (
+    ArrayBundle,
+    nested,
+    packed,
+    unpacked,
+    within,
+)
+from mnemic.projections.timeline.timeline import Timeline
+from mnemic.projections.vectors.index import VectorIndex
+
+
+def freeze(state: State) -> ArrayBundle:
+    """Return a state at its head as arrays that no later event changes."""
+    identities = list(state.indexes)
+    staged = [
+        [identities.index(identity), list(rows.items())]
+        for identity, rows in state.staged_vectors.items()
+    ]
+    return nested(
+        timeline=state.timeline.frozen(),
+        catalogue=state.catalogue.frozen(),
+        graph=state.graph.frozen(),
+        ledger=state.ledger.frozen(),
+        lexicon=state.lexicon.frozen(),
+        statements=state.statements.frozen(),
+        sequence=state.sequence.frozen(),
+        indexes={
+            "embedders": packed([[each.name, each.dimension, each.weights] for each in identities]),
+            "staged": packed(staged),
+            **nested(
+                **{str(at): index.frozen() for at, index in enumerate(state.indexes.values())}
+            ),
+        },
+    )
+
+
+def thaw(parts: Mapping[str, NDArray[Any]], remote_rows_of: RemoteRowsOf | None = None) -> State:
+    """Return the state that was passed to ``freeze``.
+
+    Args:
+        parts: Parts of a state.
+        remote_rows_of: Returns the storage of its vectors; None: they are among the parts.
+
+    Raises:
+        KeyError, ValueError, TypeError, IndexError: They are not the parts of a state of this
+            ``FOLD_VERSION``, or its vectors are stored elsewhere. The caller has to make sure
+            of that, and of every byte.
+    """
+    state = State(remote_rows_of)
+    state.timeline = Timeline.thawed(within(parts, "timeline"))
+    state.catalogue = Catalogue.thawed(within(parts, "catalogue"))
+    state.graph = Graph.thawed(within(parts, "graph"))
+    state.ledger = Ledger.thawed(within(parts, "ledger"))
+    state.lexicon = Lexicon.thawed(within(parts, "lexicon"), state.catalogue.texts)
+    state.statements = Statements.thawed(within(parts, "statements"), state.catalogue.texts)
+    state.sequence = Threads.thawed(within(parts, "sequence"), state.catalogue)
+    indexes = within(parts, "indexes")
+    identities = [
+        EmbedderIdentity(name=name, dimension=dimension, weights=weights)
+        for name, dimension, weights in unpacked(indexes["embedders"])
+    ]
+    state.indexes = {
+        identity: VectorIndex.thawed(
+            within(indexes, str(at)), None if remote_rows_of is None else remote_rows_of(identity)
+        )
+        for at, identity in enumerate(identities)
+    }
+    state.staged_vectors = {identities[at]: dict(rows) for at, rows in unpacked(indexes["staged"])}
+    return state
+
+
+def digest(parts: Mapping[str, NDArray[Any]]) -> str:
+    """Return the digest of a state: SHA-256 over its parts, each with name, type and shape."""
+    found = hashlib.sha256()
+    for name in sorted(parts):
+        part = parts[name]
+        # A newline ends the header, and the header gives the number of bytes that follow.
+        found.update(f"{name} {part.dtype.str} {part.shape}\n".encode())
+        found.update(np.ascontiguousarray(part).reshape(-1).data)
+    return found.hexdigest()

@@ -1,0 +1,50 @@
+"""Validation of events that are readable but inconsistent, such as links to unknown blocks.
+
+A hash chain proves that nothing was changed, not that it makes sense. Replay trusts its input
+and checks nothing twice; if it fails, the event that caused it is searched for here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mnemic.kernel.errors import Refused
+from mnemic.kernel.events import Recorded
+from mnemic.projections.state.apply import apply
+from mnemic.projections.state.state import RemoteRowsOf, State
+
+REPLAY_ERRORS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    Refused,
+    TypeError,
+    ValueError,
+)
+"""Exceptions that replay raises on such an event."""
+
+
+def applied_singly(
+    events: Iterable[Recorded],
+    *,
+    settling: bool = False,
+    remote_rows_of: RemoteRowsOf | None = None,
+) -> tuple[State, int | None]:
+    """Apply event by event, and return the state and the version that failed, if any.
+
+    Args:
+        events: From the first on.
+        settling: Whether numbers that fit no column are detected, too; this takes longer.
+        remote_rows_of: Returns the storage of the vectors; None: they are held in this state.
+    """
+    state, version = State(remote_rows_of), -1
+    try:
+        for recorded in events:
+            version = recorded.version
+            apply(state, recorded)
+            if settling:
+                state.settle()
+    except REPLAY_ERRORS:
+        return state, version
+    return state, None

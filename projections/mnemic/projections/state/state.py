@@ -1,0 +1,105 @@
+"""The state of one space: all projections at one version.
+
+``State`` holds the tables. It is advanced by one writer at a time (``apply``, ``replay``) and never
+handed out; readers take a ``View`` of it at a version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from mnemic.kernel.errors import VectorRefused
+from mnemic.kernel.events import EmbedderIdentity
+from mnemic.kernel.model.texts import Embedding, Erased
+from mnemic.kernel.model.vectors import DIMENSION_MAX, unpack
+from mnemic.kernel.ports import RemoteRows
+from mnemic.projections.blocks.catalogue import Catalogue
+from mnemic.projections.blocks.threads import Threads
+from mnemic.projections.graph.graph import Graph
+from mnemic.projections.ledger.ledger import Ledger
+from mnemic.projections.lexical.content_terms import Terms
+from mnemic.projections.lexical.lexicon import Lexicon
+from mnemic.projections.lexical.statements import Statements
+from mnemic.projections.state.snapshots import SnapshotCache
+from mnemic.projections.timeline.timeline import Timeline
+from mnemic.projections.vectors.index import VectorIndex
+from mnemic.projections.vectors.mapped_rows import RemoteRowSource
+
+FOLD_VERSION = 2
+"""Incremented when the same log yields a different state; replays name it as a cause."""
+
+
+RemoteRowsOf: TypeAlias = Callable[[EmbedderIdentity], RemoteRows]
+"""Returns the storage of the vectors of an embedder."""
+
+
+class State:
+    """All projections at the last applied version.
+
+    Args:
+        remote_rows_of: Returns the storage of the vectors; None: they are held in this state.
+    """
+
+    def __init__(self, remote_rows_of: RemoteRowsOf | None = None) -> None:
+        self._remote_rows_of = remote_rows_of
+        self.catalogue = Catalogue()
+        self.graph = Graph()
+        self.timeline = Timeline()
+        self.ledger = Ledger()
+        self.lexicon = Lexicon(texts=self.catalogue.texts)
+        self.statements = Statements(self.catalogue.texts)
+        self.sequence = Threads(self.catalogue)
+        self.terms = Terms()
+        self.indexes: dict[EmbedderIdentity, VectorIndex] = {}
+        self.staged_vectors: dict[EmbedderIdentity, dict[int, int]] = {}
+        """Rows of a re-embedding in progress, by block."""
+        self.past = SnapshotCache()
+        """Snapshots of recently requested versions; not part of the replayed state."""
+
+    @property
+    def version(self) -> int:
+        """The last version applied, -1 before the first."""
+        return self.timeline.version
+
+    def settle(self) -> None:
+        """Release what only a long replay needs. The answers to queries do not change.
+
+        Raises:
+            OverflowError: A number of the log does not fit its column.
+        """
+        self.graph.settle()
+        catalogue = self.catalogue
+        tables = (catalogue.life, catalogue.strength, catalogue.evidence, catalogue.uses)
+        for table in (*tables, self.graph.rows):
+            table.settle()
+
+    def index_of(self, embedder: EmbedderIdentity) -> VectorIndex:
+        """Return the vectors of *embedder*; an empty index at first."""
+        found = self.indexes.get(embedder)
+        if found is None:
+            remote_rows_of = self._remote_rows_of
+            found = VectorIndex(
+                None if remote_rows_of is None else RemoteRowSource(remote_rows_of(embedder))
+            )
+            self.indexes[embedder] = found
+        return found
+
+    def add_vector(
+        self, number: int, vector: Embedding | Erased, *, embedder: EmbedderIdentity | None = None
+    ) -> int:
+        """Append the vector of a block and return its row.
+
+        An erased one leaves a row of zeros behind, whose cosine to everything is 0.
+        """
+        identity = embedder if embedder is not None else self.timeline.embedder
+        assert identity is not None, "a vector comes after its embedder was adopted"  # noqa: S101
+        if isinstance(vector, Erased):
+            if not 0 < identity.dimension <= DIMENSION_MAX:
+                raise VectorRefused(f"no vector has {identity.dimension} dimensions")
+            return self.index_of(identity).append(
+                number, np.zeros(identity.dimension, dtype=np.int16)
+            )
+        return self.index_of(identity).append(number, unpack(vector.packed))

@@ -1,0 +1,3 @@
+"""Append-only data structures with history, shared by all projections."""
+
+from __future__ import annotations

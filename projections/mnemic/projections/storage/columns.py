@@ -1,0 +1,483 @@
+"""Versioned tables: append-only row versions of keyed facts, stored by column.
+
+Rules of this module:
+
+1. A change closes the current row and appends another; no value is ever overwritten. So the
+   state at version v is the rows with ``since <= v < until``, found by a mask, without a replay.
+2. Keys are small integers assigned in order, so "the row of a key" is one array.
+3. Growing copies into a larger array and leaves the old one unchanged: readers that still hold it
+   keep reading correct values. ``until`` is the only cell written after its row; it
+   changes from "never" to a version later than any view that can hold the array. So it is the
+   only column that is copied where a table is frozen or thawed.
+4. Replay writes row by row, a query reads column by column. So rows are buffered in a list, which
+   costs a replay next to nothing, and move into the arrays together: at the next read, or when
+   many are buffered. Rows of a batch arrive as columns and are written to the arrays directly.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mnemic.projections.storage.array_bundle import (
+    ArrayBundle,
+    nested,
+    numbered,
+    within,
+)
+from mnemic.projections.storage.grouped_writes import GroupedWrites
+from mnemic.projections.storage.mapped_arrays import zeros
+
+NEVER = np.iinfo(np.int32).max
+"""``until`` of a row that is still current."""
+
+Rows = NDArray[np.int32]
+FIRST_CAPACITY = 64
+BUFFERED_MAX = 4096
+"""Number of rows buffered before they move into the arrays without a read."""
+NOTHING_MORE: Mapping[str, int] = MappingProxyType({})
+
+
+def grown(array: NDArray[Any], length: int, *, fill: int = 0) -> NDArray[Any]:
+    """Return *array* if it holds *length* values, else a larger copy."""
+    if length <= len(array):
+        return array
+    larger = zeros((max(length, 2 * len(array)),), array.dtype)
+    larger[: len(array)] = array
+    if fill:
+        larger[len(array) :] = fill
+    return larger
+
+
+class GrowableArray:
+    """One growing array."""
+
+    def __init__(self, dtype: type[np.generic]) -> None:
+        self._array: NDArray[Any] = np.zeros(FIRST_CAPACITY, dtype=dtype)
+        self._settled = 0
+        self._buffered: list[int] = []
+
+    @classmethod
+    def thawed(cls, values: NDArray[Any]) -> GrowableArray:
+        """Return a growable array that starts with *values*, which are never written to."""
+        series = cls(values.dtype.type)
+        series._array, series._settled = values, len(values)
+        return series
+
+    def replaced(self, place: int, value: int) -> GrowableArray:
+        """Return a copy with another value at one place."""
+        values = self.values.copy()
+        values[place] = value
+        return GrowableArray.thawed(values)
+
+    def append(self, value: int) -> None:
+        self._buffered.append(value)
+        if len(self._buffered) == BUFFERED_MAX:
+            self._settle()
+
+    def __len__(self) -> int:
+        return self._settled + len(self._buffered)
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """Return everything appended; the array is shared, do not write to it."""
+        self._settle()
+        return self._array[: self._settled]
+
+    def _settle(self) -> None:
+        if self._buffered:
+            length = len(self)
+            self._array = grown(self._array, length)
+            self._array[self._settled : length] = self._buffered
+            self._settled = length
+            self._buffered = []
+
+
+Trail: TypeAlias = list[tuple[int, Any]]
+"""Versions, ascending, and the value valid from each on; None for no value."""
+
+
+def step(trail: Trail, version: int, value: Any) -> None:
+    """Append *value*, valid from *version* on, to a trail; an unchanged value adds no step."""
+    if trail and trail[-1][0] == version:
+        trail.pop()
+    before = trail[-1][1] if trail else None
+    if value != before:
+        trail.append((version, value))
+
+
+class VersionedTable:
+    """Row versions of one kind of fact, keyed by whole numbers from 0."""
+
+    def __init__(self, **columns: type[np.generic]) -> None:
+        self._columns = {name: np.zeros(FIRST_CAPACITY, dtype) for name, dtype in columns.items()}
+        self._place = {name: place for place, name in enumerate(columns)}
+        self._key: Rows = np.zeros(FIRST_CAPACITY, dtype=np.int32)
+        self._since: Rows = np.zeros(FIRST_CAPACITY, dtype=np.int32)
+        self._until: Rows = np.full(FIRST_CAPACITY, NEVER, dtype=np.int32)
+        self._head: Rows = np.full(FIRST_CAPACITY, -1, dtype=np.int32)
+        self._settled = 0
+        self._rows = array("i")
+        """The current row of every key, -1 where there is none. Not a list: half a million objects
+        would take ten times the memory, and time in the garbage collector."""
+        self._buffered: list[tuple[int, ...]] = []
+        """Rows not yet in the arrays, as (key, since, *values)."""
+        self._closed: list[tuple[int, int]] = []
+        """Rows closed since the arrays were written, and the versions of closing."""
+        self._ended: tuple[Rows, Rows] | None = None
+        """Cached result of ``_endings``, until more rows are closed."""
+
+    def settle(self) -> None:
+        """Move the buffered rows into the arrays.
+
+        Raises:
+            OverflowError: A number does not fit its column.
+        """
+        self._settle()
+
+    def frozen(self) -> ArrayBundle:
+        """Return all row versions."""
+        self._settle()
+        rows = slice(self._settled)
+        return {
+            "key": self._key[rows],
+            "since": self._since[rows],
+            "until": self._until[rows].copy(),
+            **nested(columns={name: column[rows] for name, column in self._columns.items()}),
+        }
+
+    @classmethod
+    def thawed(
+        cls, parts: Mapping[str, NDArray[Any]], columns: Mapping[str, type[np.generic]]
+    ) -> VersionedTable:
+        """Return the table that was frozen, given its *columns*."""
+        table, values = cls(**columns), within(parts, "columns")
+        table._columns = {name: values[name] for name in columns}
+        table._key, table._since = parts["key"], parts["since"]
+        table._until = parts["until"].copy()
+        table._settled = len(table._key)
+        current = np.flatnonzero(table._until == NEVER)
+        table._head = np.full(int(table._key.max(initial=-1)) + 1, -1, dtype=np.int32)
+        table._head[table._key[current]] = current
+        table._rows = array("i", table._head.tobytes())
+        return table
+
+    # --- writing, row by row ----------------------------------------------------------------
+
+    def row(self, key: int) -> int:
+        """Return the current row of *key*, or -1."""
+        return self._rows[key] if key < len(self._rows) else -1
+
+    def put(self, key: int, version: int, values: tuple[int, ...]) -> None:
+        """Make *values*, one per column, the current row of *key* from *version* on."""
+        rows, buffered = self._rows, self._buffered
+        if key >= len(rows):
+            rows.extend([-1] * (key + 1 - len(rows)))
+        current = rows[key]
+        if current >= 0:
+            self._closed.append((current, version))
+        rows[key] = self._settled + len(buffered)
+        buffered.append((key, version, *values))
+        if len(buffered) == BUFFERED_MAX:
+            self._settle()
+
+    def change(
+        self, key: int, version: int, more: Mapping[str, int] = NOTHING_MORE, /, **values: int
+    ) -> None:
+        """Append a copy of the current row of *key* with some values replaced or added to.
+
+        Args:
+            key: A key with a current row.
+            version: From when on.
+            more: Amounts to add, by column.
+            values: New values, by column.
+        """
+        kept = list(self.values(key))
+        for name, value in values.items():
+            kept[self._place[name]] = value
+        for name, value in more.items():
+            kept[self._place[name]] += value
+        self.put(key, version, tuple(kept))
+
+    def add(self, key: int, version: int, more: tuple[int, ...]) -> None:
+        """Append a copy of the current row of *key* with *more* added to its values."""
+        self.put(key, version, tuple(map(sum, zip(self.values(key), more, strict=True))))
+
+    def close(self, key: int, version: int) -> None:
+        """Close the current row of *key*, if any, from *version* on."""
+        current = self.row(key)
+        if current >= 0:
+            self._closed.append((current, version))
+            self._rows[key] = -1
+
+    def values(self, key: int) -> tuple[int, ...]:
+        """Return the current values of *key*."""
+        row = self._rows[key]
+        if row >= self._settled:
+            return self._buffered[row - self._settled][2:]
+        return tuple(int(column[row]) for column in self._columns.values())
+
+    def value(self, key: int, name: str) -> int:
+        """Return one of the current values of *key*."""
+        row = self._rows[key]
+        if row >= self._settled:
+            return self._buffered[row - self._settled][2 + self._place[name]]
+        return int(self._columns[name][row])
+
+    # --- writing, many rows at once ---------------------------------------------------------
+
+    def extend(
+        self,
+        runs: GroupedWrites,
+        since: NDArray[np.int64],
+        values: Iterable[NDArray[np.int64]],
+        *,
+        puts_row: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Do what ``put`` and ``close`` do, for all writes of a batch.
+
+        Args:
+            runs: The writes, grouped by key.
+            since: The version of each write, ascending.
+            values: An array of values for each column of the table; ignored for closing writes.
+            puts_row: Which writes put a row; None: all. The others close the current row.
+        """
+        self._settle()
+        first, ends = self._settled, runs.following(since, int(NEVER))
+        puts = slice(None) if puts_row is None else np.flatnonzero(puts_row)
+        last = first + len(since[puts])
+        rows = np.full(len(runs), -1, dtype=np.int64)
+        rows[puts] = np.arange(first, last)
+        before = self.rows_of(runs.keys)
+        current = before >= 0
+        self._until[before[current]] = since[runs.firsts[current]]
+        columns = (runs.written, since, ends, *values)
+        self._append(first, last, [column[puts] for column in columns])
+        keys = int(runs.keys[-1]) + 1
+        if keys > len(self._rows):
+            self._rows.extend([-1] * (keys - len(self._rows)))
+        self._head = grown(self._head, len(self._rows), fill=-1)
+        self._head[runs.keys] = rows[runs.lasts]
+        np.frombuffer(self._rows, dtype=np.int32)[runs.keys] = rows[runs.lasts]
+        self._ended = None
+
+    def _append(self, first: int, last: int, columns: Iterable[ArrayLike]) -> None:
+        """Append the rows from *first* up to but not including *last*.
+
+        Args:
+            first: Number of rows so far.
+            last: Number of rows afterwards.
+            columns: Keys, versions from and until, and the values; or one number for all rows.
+        """
+        if first == last:
+            return  # thawed columns may be read-only, so even an empty write is avoided
+        self._key, self._since = grown(self._key, last), grown(self._since, last)
+        self._until = grown(self._until, last, fill=int(NEVER))
+        for name, column in self._columns.items():
+            self._columns[name] = grown(column, last)
+        tables = (self._key, self._since, self._until, *self._columns.values())
+        for table, given in zip(tables, columns, strict=True):
+            table[first:last] = given
+            # numpy truncates values of an array that do not fit; from other sequences it raises.
+            if isinstance(given, np.ndarray) and not np.array_equal(table[first:last], given):
+                raise OverflowError(f"a column of {table.dtype} cannot hold {given.max()}")
+        self._settled = last
+
+    def rows_of(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the current row of each of *keys*, -1 where there is none."""
+        head = self.head
+        known = keys < len(head)
+        rows = np.full(len(keys), -1, dtype=np.int64)
+        rows[known] = head[keys[known]]
+        return rows
+
+    def values_of(self, name: str, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the values of some rows in one column, 0 where a row is -1."""
+        found = np.zeros(len(rows), dtype=np.int64)
+        some = np.flatnonzero(rows >= 0)
+        found[some] = self.column(name)[rows[some]]
+        return found
+
+    # --- reading, column by column ----------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns, in order."""
+        return tuple(self._columns)
+
+    @property
+    def count(self) -> int:
+        """Number of row versions."""
+        return self._settled + len(self._buffered)
+
+    @property
+    def head(self) -> Rows:
+        """The current row of every key, -1 where there is none. It is updated by every change."""
+        self._settle()
+        return self._head[: len(self._rows)]
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return all row versions of one column, to be indexed by rows."""
+        self._settle()
+        return self._columns[name]
+
+    def keys(self, first: int) -> Rows:
+        """Return the keys of the rows from row *first* on."""
+        self._settle()
+        return self._key[first : self._settled]
+
+    def rows_at(self, version: int, keys: int) -> Rows:
+        """Return the row of each of the first *keys* keys at *version*, -1 where there was none.
+
+        Equals ``head`` of a table that was replayed up to *version* and no further.
+        """
+        self._settle()
+        since = self._since[: self._settled]
+        count = int(since.searchsorted(np.int32(version), side="right"))
+        rows = np.nonzero(self._until[:count] > version)[0]
+        current = np.full(keys, -1, dtype=np.int32)
+        current[self._key[rows]] = rows
+        return current
+
+    def moved(self, current: Rows, before: int, version: int, keys: int) -> Rows:
+        """Return ``rows_at(version, keys)``, derived from the rows of an earlier version.
+
+        Args:
+            current: Result of ``rows_at`` or ``moved`` for *before*; it is not modified.
+            before: At most *version*.
+            version: As for ``rows_at``.
+            keys: As for ``rows_at``.
+        Returns:
+            *current* itself, if nothing has changed in between.
+        """
+        self._settle()
+        since = self._since[: self._settled]
+        between = np.array((before, version), dtype=np.int32)
+        first, last = since.searchsorted(between, side="right")
+        ended, ends = self._endings()
+        gone = ended[slice(*ends.searchsorted(between, side="right"))]
+        fresh = first + np.flatnonzero(self._until[first:last] > version)
+        if len(current) == keys and not len(gone) and not len(fresh):
+            return current
+        moved = np.empty(keys, dtype=np.int32)
+        moved[: len(current)] = current
+        moved[len(current) :] = -1
+        moved[self._key[gone]] = -1
+        moved[self._key[fresh]] = fresh
+        return moved
+
+    def _endings(self) -> tuple[Rows, Rows]:
+        """Return the closed rows, in the order of their closing versions, and these versions."""
+        if self._ended is None:
+            until = self._until[: self._settled]
+            rows = np.flatnonzero(until != NEVER).astype(np.int32)
+            rows = rows[np.argsort(until[rows], kind="stable")]
+            self._ended = rows, until[rows]
+        return self._ended
+
+    def changed(self, first: int, last: int) -> list[int]:
+        """Return the keys with a row opened or closed from version *first* to *last*, ascending."""
+        self._settle()
+        since, until = self._since[: self._settled], self._until[: self._settled]
+        rows = ((first <= since) & (since <= last)) | ((first <= until) & (until <= last))
+        keys: list[int] = np.unique(self._key[: self._settled][rows]).tolist()
+        return keys
+
+    def trails(
+        self, keys: Iterable[int], version: int, seen: Callable[[tuple[int, ...]], Any]
+    ) -> dict[int, Trail]:
+        """Return, by key, the history of values up to *version*.
+
+        Args:
+            keys: The keys to include.
+            version: Later changes are ignored.
+            seen: Maps the values of a row to the part of interest; a step that leaves it unchanged
+                is left out.
+        """
+        found: dict[int, Trail] = {key: [] for key in keys}
+        if not found:
+            return found
+        self._settle()
+        among = np.zeros(len(self._rows), dtype=np.bool_)
+        among[list(found)] = True
+        rows = np.nonzero(among[self._key[: self._settled]])[0]
+        for row in rows[self._since[rows] <= version].tolist():
+            since, until = int(self._since[row]), int(self._until[row])
+            if since == until:
+                continue  # replaced within the same version, so never visible
+            trail = found[int(self._key[row])]
+            step(trail, since, seen(self.row_values(row)))
+            if until <= version:
+                step(trail, until, None)
+        return found
+
+    def place(self, name: str) -> int:
+        """Return the position of a column among the values of a row."""
+        return self._place[name]
+
+    def row_values(self, row: int) -> tuple[int, ...]:
+        """Return the values of a row version, whether closed or not."""
+        self._settle()
+        return tuple(int(column[row]) for column in self._columns.values())
+
+    def touched(self, key: int) -> NDArray[np.int32]:
+        """Return the versions at which *key* changed, in order, closings included."""
+        self._settle()
+        rows = np.nonzero(self._key[: self._settled] == key)[0]
+        moments = np.concatenate([self._since[rows], self._until[rows]])
+        return np.unique(moments[moments != NEVER])
+
+    def _settle(self) -> None:
+        """Move the buffered rows into the arrays."""
+        if self._buffered:
+            first, last = self._settled, self._settled + len(self._buffered)
+            key, since, *values = zip(*self._buffered, strict=True)
+            self._append(first, last, (key, since, NEVER, *values))
+            self._buffered = []
+            self._head = grown(self._head, len(self._rows), fill=-1)
+            self._head[self._key[first:last]] = np.arange(first, last)  # the last row of a key wins
+        if self._closed:
+            rows, versions = np.array(self._closed, dtype=np.int32).T
+            self._until[rows] = versions
+            keys = self._key[rows]
+            self._head[keys[self._head[keys] == rows]] = -1
+            self._closed = []
+            self._ended = None
+
+
+class Interner:
+    """Numbers for words, in the order of their first use."""
+
+    def __init__(self, *first: str) -> None:
+        self.words: list[str] = []
+        self._numbers: dict[str, int] = {}
+        for word in first:
+            self.number(word)
+
+    @classmethod
+    def thawed(cls, words: Iterable[str]) -> Interner:
+        """Return an interner that numbers *words*, which are distinct, in order."""
+        names = cls()
+        names.words = list(words)
+        names._numbers = numbered(names.words)
+        return names
+
+    def number(self, word: str) -> int:
+        """Return the number of *word*, assigning the next one at its first use."""
+        number = self._numbers.get(word)
+        if number is None:
+            number = self._numbers[word] = len(self.words)
+            self.words.append(word)
+        return number
+
+    def known(self, word: str) -> int:
+        """Return the number of *word*, or -1."""
+        return self._numbers.get(word, -1)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.words)

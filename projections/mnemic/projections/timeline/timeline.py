@@ -1,0 +1,278 @@
+"""The timeline: when each version was recorded, and the settings in force at it.
+
+Version, active hour and wall clock of every event, so that any way to name a point of the past
+resolves to a version; and the few settings of which one is in force at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.kernel.clock import ActiveClock
+from mnemic.kernel.errors import PointOutOfRange
+from mnemic.kernel.events import EmbedderIdentity, Recorded, SessionEnded, SessionStarted
+from mnemic.kernel.model.identity import SessionId
+from mnemic.kernel.policy import DEFAULT, Policy
+from mnemic.projections.storage.array_bundle import (
+    ArrayBundle,
+    nested,
+    packed,
+    unpacked,
+    within,
+)
+from mnemic.projections.storage.columns import GrowableArray, Interner
+from mnemic.projections.storage.event_columns import EventColumns
+from mnemic.projections.storage.versioned_maps import Coding, VersionedMap
+
+_POLICIES: Coding[Policy] = Coding(
+    lambda key, policy: (key, policy.body), lambda plain: (plain[0], Policy.parse(plain[1]))
+)
+_EMBEDDERS: Coding[EmbedderIdentity] = Coding(
+    lambda key, embedder: (key, embedder.name, embedder.dimension, embedder.weights),
+    lambda plain: (
+        plain[0],
+        EmbedderIdentity(name=plain[1], dimension=plain[2], weights=plain[3]),
+    ),
+)
+_MOMENT: Mapping[str, type[np.generic]] = {
+    "active_us": np.int64,
+    "recorded_us": np.int64,
+    "kind": np.int16,
+    "session": np.int32,
+}
+_ACTIVE_US, _RECORDED_US = attrgetter("active_us"), attrgetter("recorded_us")
+_EVENT, _SESSION = attrgetter("event"), attrgetter("session_id")
+_OF_SESSIONS = frozenset((SessionStarted, SessionEnded))
+
+
+class Timeline:
+    """Time and settings of every version of the log."""
+
+    def __init__(self) -> None:
+        self._moments = EventColumns(**_MOMENT)
+        """By version."""
+        self.kinds = Interner()
+        self._kind_numbers: dict[type, int] = {}
+        self.session_ids = Interner("")
+        self.clock = ActiveClock()
+        self.policies: VersionedMap[Policy] = VersionedMap(_POLICIES)
+        self.embedders: VersionedMap[EmbedderIdentity] = VersionedMap(_EMBEDDERS)
+        self.sessions: VersionedMap[int] = VersionedMap()
+        """Open sessions and the versions at which they started."""
+        self.latest_session: VersionedMap[SessionId] = VersionedMap()
+        self.curated_us: VersionedMap[int] = VersionedMap()
+        """Active time of the last sweep."""
+        self.salt: bytes | None = None
+        self.erased_blocks: dict[int, int] = {}
+        """By block number: the version that erased it."""
+        self.erased_context: dict[int, frozenset[int] | None] = {}
+        """By number of an erased block: those that its texts were the context of; None: unknown."""
+        self.space_erased: int | None = None
+        """The version that erased the whole space."""
+
+    def frozen(self) -> ArrayBundle:
+        """Return everything as arrays."""
+        facts = {
+            "kinds": self.kinds.words,
+            "session_ids": self.session_ids.words,
+            "active_us": self.clock.active_us,
+            "counted_us": self.clock.counted_us,
+            "last_us": list(self.clock.last_us.items()),
+            "salt": None if self.salt is None else self.salt.hex(),
+            "erased_blocks": list(self.erased_blocks.items()),
+            "erased_context": [
+                [block, None if near is None else sorted(near)]
+                for block, near in self.erased_context.items()
+            ],
+            "space_erased": self.space_erased,
+        }
+        return {
+            "active_us": self.active_us.values,
+            "recorded_us": self.recorded_us.values,
+            "kind": self.kind.values,
+            "session": self.session.values,
+            "facts": packed(facts),
+            **nested(
+                policies=self.policies.frozen(),
+                embedders=self.embedders.frozen(),
+                sessions=self.sessions.frozen(),
+                latest_session=self.latest_session.frozen(),
+                curated_us=self.curated_us.frozen(),
+            ),
+        }
+
+    @classmethod
+    def thawed(cls, parts: Mapping[str, NDArray[Any]]) -> Timeline:
+        """Return the timeline that was frozen."""
+        timeline, facts = cls(), unpacked(parts["facts"])
+        timeline._moments = EventColumns.thawed(parts, _MOMENT)
+        timeline.kinds = Interner.thawed(facts["kinds"])
+        timeline.session_ids = Interner.thawed(facts["session_ids"])
+        timeline.clock = ActiveClock(
+            active_us=facts["active_us"],
+            counted_us=facts["counted_us"],
+            last_us=dict(facts["last_us"]),
+        )
+        timeline.policies = VersionedMap.thawed(within(parts, "policies"), _POLICIES)
+        timeline.embedders = VersionedMap.thawed(within(parts, "embedders"), _EMBEDDERS)
+        timeline.sessions = VersionedMap.thawed(within(parts, "sessions"))
+        timeline.latest_session = VersionedMap.thawed(within(parts, "latest_session"))
+        timeline.curated_us = VersionedMap.thawed(within(parts, "curated_us"))
+        timeline.salt = None if facts["salt"] is None else bytes.fromhex(facts["salt"])
+        timeline.erased_blocks = dict(facts["erased_blocks"])
+        timeline.erased_context = {
+            block: None if near is None else frozenset(near)
+            for block, near in facts["erased_context"]
+        }
+        timeline.space_erased = facts["space_erased"]
+        return timeline
+
+    @property
+    def version(self) -> int:
+        """The last version that was applied, -1 before the first."""
+        return len(self._moments) - 1
+
+    @property
+    def active_us(self) -> GrowableArray:
+        """By version: the active time."""
+        return self._column("active_us")
+
+    @property
+    def recorded_us(self) -> GrowableArray:
+        """By version: the wall clock."""
+        return self._column("recorded_us")
+
+    @property
+    def kind(self) -> GrowableArray:
+        """By version: the number of the kind of event."""
+        return self._column("kind")
+
+    @property
+    def session(self) -> GrowableArray:
+        """By version: the number of the session of the event, 0 outside of one."""
+        return self._column("session")
+
+    def _column(self, name: str) -> GrowableArray:
+        return GrowableArray.thawed(self._moments.column(name))
+
+    @property
+    def policy(self) -> Policy:
+        """The policy in force at the head."""
+        return self.policies.current.get("policy", DEFAULT)
+
+    @property
+    def embedder(self) -> EmbedderIdentity | None:
+        """The embedder in force at the head; None before the first promotion."""
+        return self.embedders.current.get("embedder")
+
+    def record(self, recorded: Recorded) -> None:
+        """Add the envelope of the next event."""
+        clock, session = self.clock, recorded.session_id
+        active_us, recorded_us = recorded.active_us, recorded.recorded_us
+        # The recorded value counts, so that replaying old bytes can never disagree with them.
+        clock.active_us = active_us
+        if session is not None:
+            clock.credit(session, recorded_us, gap_us=self.policy.gap_us)
+        kind = type(recorded.event)
+        number = self._kind_numbers.get(kind)
+        if number is None:
+            number = self._kind_numbers[kind] = self.kinds.number(kind.__name__)
+        within = self.session_ids.number(session or "")
+        self._moments.append((active_us, recorded_us, number, within))
+
+    def record_each(self, events: Sequence[Recorded]) -> None:
+        """Add the envelopes of the next events, and the sessions they start or end.
+
+        Args:
+            events: At least one, and none that adopts a policy.
+        """
+        kinds = list(map(type, map(_EVENT, events)))
+        sessions = list(map(_SESSION, events))
+        recorded_us = list(map(_RECORDED_US, events))
+        active_us = list(map(_ACTIVE_US, events))
+        first = 0
+        for place in [place for place, kind in enumerate(kinds) if kind in _OF_SESSIONS]:
+            stretch = slice(first, place + 1)
+            self.clock.credit_each(
+                sessions[stretch], recorded_us[stretch], gap_us=self.policy.gap_us
+            )
+            self._note_session(events[place])
+            first = place + 1
+        self.clock.credit_each(sessions[first:], recorded_us[first:], gap_us=self.policy.gap_us)
+        self.clock.active_us = active_us[-1]
+        for kind in dict.fromkeys(kinds):
+            if kind not in self._kind_numbers:
+                self._kind_numbers[kind] = self.kinds.number(kind.__name__)
+        within = {each: self.session_ids.number(each or "") for each in dict.fromkeys(sessions)}
+        kind_numbers = map(self._kind_numbers.__getitem__, kinds)
+        session_numbers = map(within.__getitem__, sessions)
+        columns = (active_us, recorded_us, kind_numbers, session_numbers)
+        self._moments.extend([np.fromiter(each, np.int64, len(events)) for each in columns])
+
+    def _note_session(self, recorded: Recorded) -> None:
+        """Record that a session started or ended."""
+        event = recorded.event
+        if isinstance(event, SessionStarted):
+            self.start_session(event.session_id, recorded.version, recorded.recorded_us)
+        elif isinstance(event, SessionEnded):
+            self.end_session(event.session_id, recorded.version)
+
+    def start_session(self, session: SessionId, version: int, recorded_us: int) -> None:
+        self.clock.start(session, recorded_us)
+        self.sessions.put(session, version, version)
+        self.latest_session.put("session", version, session)
+
+    def end_session(self, session: SessionId, version: int) -> None:
+        self.clock.end(session)
+        self.sessions.drop(session, version)
+
+    # --- points of the past -----------------------------------------------------------------
+
+    def version_at_hour(self, active_us: int) -> int:
+        """Return the last version whose active time is at most *active_us*.
+
+        Raises:
+            PointOutOfRange: It is before the first event, or the log is empty.
+        """
+        found = int(np.searchsorted(self.active_us.values, active_us, side="right")) - 1
+        return self._checked(found, "hour", active_us)
+
+    def version_at_instant(self, recorded_us: int) -> int:
+        """Return the last version that was recorded at or before *recorded_us*.
+
+        Raises:
+            PointOutOfRange: There is none.
+        """
+        found = np.nonzero(self.recorded_us.values <= recorded_us)[0]
+        if not found.size:
+            raise PointOutOfRange(
+                "no event was recorded at or before that instant; the log ends at version "
+                f"{self.version}",
+                point="at",
+                asked=recorded_us,
+                head=self.version,
+            )
+        return int(found[-1])
+
+    def checked_version(self, version: int) -> int:
+        """Return *version* if the log has it.
+
+        Raises:
+            PointOutOfRange: It does not.
+        """
+        return self._checked(version if version <= self.version else -1, "version", version)
+
+    def _checked(self, version: int, kind: str, asked: int) -> int:
+        if version < 0:
+            raise PointOutOfRange(
+                f"there is no event at {kind} {asked}; the log ends at version {self.version}",
+                point=kind,
+                asked=asked,
+                head=self.version,
+            )
+        return version

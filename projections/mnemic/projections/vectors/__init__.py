@@ -1,0 +1,3 @@
+"""The vector index: quantised vectors and exact search."""
+
+from __future__ import annotations

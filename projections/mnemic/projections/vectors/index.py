@@ -1,0 +1,420 @@
+"""The vector index: an append-only matrix of quantised vectors and exact search in it.
+
+A row is one vector of one block, in the order of learning, and is never changed or removed: the
+rows that are alive as of some point are given by the caller. Components are integers held as
+float32, whose products BLAS forms exactly (see `mnemic.kernel.model.vectors`). So each cosine here
+is the same to the last bit however it is computed: over the whole matrix or a few gathered rows, in
+chunks of any size, on any BLAS kernel, with any number of threads. Speed alone chooses the way.
+Rough cosines are the exception: they only select the rows whose exact cosine is computed.
+
+This module stores the owning block and the length of each vector. The vectors themselves are in
+``rows``, a ``RowSource``: local or remote (see ``mnemic.projections.vectors.row_source``).
+
+Arrays handed out are read-only views of a prefix. Appending writes behind every such prefix, or
+into a larger copy, so a view taken earlier keeps its contents.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.kernel.errors import VectorRefused
+from mnemic.kernel.model import vectors
+from mnemic.kernel.model.vectors import Vector
+from mnemic.kernel.numeric.arithmetic import Integers
+from mnemic.kernel.ports import RemoteRows
+from mnemic.projections.storage.array_bundle import ArrayBundle
+from mnemic.projections.storage.order import Ids, ranked
+from mnemic.projections.vectors.local_rows import LocalRows
+from mnemic.projections.vectors.mapped_rows import RemoteRowSource, marks_of
+from mnemic.projections.vectors.nearby_pairs import Matrix, Pairs, reaching
+from mnemic.projections.vectors.row_source import RowSource, with_room
+
+_ROWS_FIRST: Final = 64
+_QUERIES_AT_ONCE: Final = 256
+_VECTORS_AT_ONCE: Final = 256
+ROUGH: Final = 1e-6
+"""Maximum error of a rough cosine: four roundings of a float32 are less than a third of it."""
+
+
+class VectorIndex:
+    """Vectors of blocks in the order of appending.
+
+    Args:
+        holding: Storage of the vectors; None: an index in memory.
+    """
+
+    def __init__(self, holding: RowSource | None = None) -> None:
+        """Start empty; the first vector sets the dimension."""
+        self._held: RowSource = LocalRows() if holding is None else holding
+        self._rows = 0
+        self._dimension = 0
+        self._squared_norms: Integers = np.empty(0, dtype=np.int64)
+        self._inverse_lengths: Matrix = np.empty(0, dtype=np.float32)
+        self._block_of: Integers = np.empty(0, dtype=np.int64)
+
+    # --- freezing ----------------------------------------------------------------------------
+
+    def frozen(self) -> ArrayBundle:
+        """Return everything as arrays."""
+        rows = self._rows
+        return {
+            **self._held.frozen(rows),
+            "squared_norms": self._squared_norms[:rows].astype(np.int32),
+            "block_of": self._block_of[:rows].astype(np.int32),
+        }
+
+    @classmethod
+    def thawed(
+        cls, parts: Mapping[str, NDArray[Any]], far: RemoteRows | None = None
+    ) -> VectorIndex:
+        """Return the index that was frozen.
+
+        Args:
+            parts: Result of ``frozen``.
+            far: Storage of the vectors; None: they are among the parts.
+
+        Raises:
+            ValueError: The vectors are in neither.
+        """
+        rows = len(parts["block_of"])
+        if not rows:
+            return cls(None if far is None else RemoteRowSource(far))
+        room = rows + rows // 4 + _ROWS_FIRST
+        index = cls()
+        index._held, index._dimension = _thawed(parts, far, room)
+        index._rows = rows
+        index._squared_norms = with_room(parts["squared_norms"], room, np.int64)
+        index._inverse_lengths = _inverse(index._squared_norms)
+        index._block_of = with_room(parts["block_of"], room, np.int64)
+        return index
+
+    # --- growth ------------------------------------------------------------------------------
+
+    def append(self, block: int, vector: Vector) -> int:
+        """Add a vector of the block with ordinal *block* and return its row.
+
+        Raises:
+            VectorRefused: Its size differs from the rows before it, or it is longer than
+                `mnemic.kernel.model.vectors.quantise` makes any.
+        """
+        if self._rows == 0:
+            self._allocate(_ROWS_FIRST, vector.size)
+        self._check_size(vector)
+        squared_norm = vectors.squared_norm(vector)
+        if squared_norm > vectors.SQUARED_NORM_MAX:
+            raise VectorRefused(
+                f"a vector of squared length {squared_norm} would not multiply exactly",
+                recovery="Pass the vector through quantise() first.",
+                squared_norm=squared_norm,
+            )
+        if self._rows == len(self._block_of):
+            self._allocate(2 * self._rows, self.dimension)
+        row = self._rows
+        self._held.write(row, vector[None])
+        self._squared_norms[row] = squared_norm
+        self._inverse_lengths[row] = 1.0 / math.sqrt(max(1, squared_norm))
+        self._block_of[row] = block
+        self._rows = row + 1
+        return row
+
+    def extend(self, blocks: Sequence[int], packed: Sequence[bytes]) -> None:
+        """Do ``append`` many times.
+
+        Args:
+            blocks: Ordinals of the owning blocks.
+            packed: A vector each, as `mnemic.kernel.model.vectors.pack` makes them.
+
+        Raises:
+            VectorRefused: As ``append``; the vectors before it have been appended.
+        """
+        stored = vectors.unpack_each(packed)
+        if stored is None:
+            self._append_each(blocks, packed)
+            return
+        if self._rows == 0:
+            self._allocate(max(len(stored), _ROWS_FIRST), stored.shape[1])
+        norms = vectors.squared_norms(stored)
+        if stored.shape[1] != self._dimension or norms.max() > vectors.SQUARED_NORM_MAX:
+            self._append_each(blocks, packed)
+            return
+        first, last = self._rows, self._rows + len(blocks)
+        if last > len(self._block_of):
+            self._allocate(max(last, 2 * first), self.dimension)
+        self._held.write(first, stored)
+        self._squared_norms[first:last] = norms
+        self._inverse_lengths[first:last] = _inverse(norms)
+        self._block_of[first:last] = blocks
+        self._rows = last
+
+    def _append_each(self, blocks: Sequence[int], packed: Sequence[bytes]) -> None:
+        """Append vectors one by one, because one of them may have to be refused."""
+        for block, each in zip(blocks, packed, strict=True):
+            self.append(block, vectors.unpack(each))
+
+    def _allocate(self, capacity: int, dimension: int) -> None:
+        """Move to arrays for *capacity* rows; views of the old ones stay valid."""
+        rows = self._rows
+        self._held.make_room(rows, capacity, dimension)
+        self._dimension = dimension
+        self._squared_norms = with_room(self._squared_norms[:rows], capacity, np.int64)
+        self._inverse_lengths = with_room(self._inverse_lengths[:rows], capacity, np.float32)
+        self._block_of = with_room(self._block_of[:rows], capacity, np.int64)
+
+    # --- content -----------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> int:
+        """Number of rows appended so far."""
+        return self._rows
+
+    @property
+    def dimension(self) -> int:
+        """Components per vector; 0 before the first one."""
+        return self._dimension if self._rows else 0
+
+    @property
+    def block_of(self) -> Integers:
+        """Ordinal of the owning block per row."""
+        block_of = self._block_of[: self._rows]
+        block_of.flags.writeable = False
+        return block_of
+
+    @property
+    def squared_norms(self) -> Integers:
+        """Exact squared length per row."""
+        squared_norms = self._squared_norms[: self._rows]
+        squared_norms.flags.writeable = False
+        return squared_norms
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the vectors are not stored in this process."""
+        return isinstance(self._held, RemoteRowSource)
+
+    @property
+    def remote_count(self) -> int | None:
+        """Number of vectors that the remote storage should hold; None: they are local."""
+        held = self._held
+        return held.remote_count(self._rows) if isinstance(held, RemoteRowSource) else None
+
+    def vector(self, row: int) -> Vector:
+        """Return the vector in *row*.
+
+        Raises:
+            IndexError: There is no such row.
+        """
+        return self.vectors([row])[0]
+
+    def vectors(self, rows: Sequence[int] | Integers) -> list[Vector]:
+        """Return the vectors in *rows*, in their order.
+
+        Raises:
+            IndexError: A row does not exist.
+        """
+        wanted = np.array(rows, dtype=np.int64)
+        self._check_rows(wanted, self._rows)
+        found: list[Vector] = []
+        for start in range(0, len(wanted), _VECTORS_AT_ONCE):
+            some = self._held.some(wanted[start : start + _VECTORS_AT_ONCE])
+            found.extend(some.astype(np.int16))
+        return found
+
+    def stretch(self, first: int, end: int) -> Matrix:
+        """Return the rows from *first* up to but not including *end*, without a copy; immutable.
+
+        Raises:
+            IndexError: One of them does not exist.
+        """
+        if not 0 <= first <= end <= self._rows:
+            raise IndexError(f"rows {first} to {end} of an index with {self._rows}")
+        return self._held.stretch(first, end)
+
+    # --- search ------------------------------------------------------------------------------
+
+    def products(self, queries: Sequence[Vector], rows: int) -> Matrix:
+        """Return the product of each query with each of the first *rows* rows.
+
+        Many queries at once read the matrix once. Products are exact, so the results are the same
+        as for one query at a time.
+
+        Args:
+            queries: Quantised vectors of this index's dimension, at least one.
+            rows: At most the number of rows.
+        Returns:
+            Integers, shape (queries, rows).
+        """
+        for query in queries:
+            self._check_size(query)
+        return self._held.products(np.stack(queries).astype(np.float32), rows)
+
+    def cosines(
+        self, query: Vector, rows: Integers | None = None, *, products: Matrix | None = None
+    ) -> Integers:
+        """Return the cosine of *query* with each of *rows*, in their order.
+
+        Args:
+            query: A quantised vector of this index's dimension.
+            rows: Row numbers in any order; None means all rows.
+            products: Products of *query* with the first rows, if already computed.
+        Returns:
+            Nano-units in [-NANO, NANO].
+        Raises:
+            VectorRefused: The query has another dimension.
+            IndexError: A row does not exist.
+        """
+        extent = self._rows  # read once: an append in the meantime adds nothing to this answer
+        if rows is not None:
+            self._check_rows(rows, extent)
+        if extent == 0:
+            return np.empty(0, dtype=np.int64)
+        self._check_size(query)
+        if products is None or rows is None or rows.max(initial=-1) >= len(products):
+            dots = self._held.dots(query.astype(np.float32), rows, extent)
+        else:
+            dots = products[rows]
+        norms = self._squared_norms[:extent] if rows is None else self._squared_norms[rows]
+        return vectors.cosine_each(dots, vectors.squared_norm(query), norms)
+
+    def cosines_between(self, rows: Integers, others: Integers) -> Integers:
+        """Return the cosine of each of *rows* with the one of *others* at the same position.
+
+        Raises:
+            IndexError: A row does not exist.
+        """
+        extent = self._rows
+        self._check_rows(rows, extent)
+        self._check_rows(others, extent)
+        dots = np.empty(len(rows), dtype=np.float32)
+        width = max(1, self._held.chunk_components // max(1, self.dimension))
+        for start in range(0, len(rows), width):
+            part = slice(start, start + width)
+            one, other = self._held.some(rows[part]), self._held.some(others[part])
+            np.vecdot(one, other, out=dots[part])
+        norms = self._squared_norms
+        return vectors.cosine_each(dots, norms[rows], norms[others])
+
+    def rough_cosines(
+        self, query: Vector, rows: Integers, *, products: Matrix | None = None
+    ) -> Matrix:
+        """Return what ``cosines`` does, as approximate fractions.
+
+        Selecting the best of many does not need exact values: this takes half of the bytes, and a
+        third of the steps.
+
+        Returns:
+            At most ``ROUGH`` away from the cosine; above 0 exactly where the cosine is.
+        """
+        extent = self._rows
+        self._check_rows(rows, extent)
+        if extent == 0:
+            return np.empty(0, dtype=np.float32)
+        self._check_size(query)
+        scale = np.float32(1.0 / np.sqrt(max(1.0, float(vectors.squared_norm(query)))))
+        if products is None or rows.max(initial=-1) >= len(products):
+            dots = self._held.rough_dots(query.astype(np.float32), rows, extent)
+        else:
+            dots = products[rows]
+        dots *= scale
+        dots *= self._inverse_lengths[rows]
+        return dots
+
+    def top(
+        self, query: Vector, rows: Integers | None, k: int, *, ids: Ids
+    ) -> tuple[Integers, Integers]:
+        """Return the *k* rows nearest to *query* and their cosines, best first.
+
+        Args:
+            query: A quantised vector of this index's dimension.
+            rows: The rows that are alive, at most one per block; None means all.
+            k: How many at most, >= 1.
+            ids: Public ids by block ordinal. Equal cosines are ordered by them.
+        """
+        if k < 1:
+            raise ValueError(f"top {k}: pass at least 1")
+        cosines = self.cosines(query, rows)
+        chosen = np.arange(len(cosines), dtype=np.int64) if rows is None else rows
+        order = ranked(cosines, self._block_of[chosen], ids, k=k)
+        return chosen[order], cosines[order]
+
+    def pairs(self, queries: Sequence[Vector], rows: Integers, *, floor: int) -> Iterator[Pairs]:
+        """Yield every pair of a query and one of *rows* with a cosine of at least *floor*.
+
+        A matrix product in blocks: memory stays bounded whatever the number of rows and
+        queries. Pairs come in no guaranteed order, but each exactly once.
+
+        Args:
+            queries: Quantised vectors of this index's dimension.
+            rows: Row numbers, without repetition.
+            floor: Lowest cosine of interest in nano-units, >= 0.
+        """
+        if floor < 0:
+            raise ValueError(f"floor {floor}: pass at least 0")
+        extent = self._rows
+        self._check_rows(rows, extent)
+        for query in queries:
+            self._check_size(query)
+        if len(rows) == 0:
+            return
+        alive = np.zeros(extent, dtype=np.bool_)
+        alive[rows] = True
+        squared_norms = self._squared_norms[:extent]
+        for start in range(0, len(queries), _QUERIES_AT_ONCE):
+            batch = queries[start : start + _QUERIES_AT_ONCE]
+            norms = np.array([vectors.squared_norm(query) for query in batch], dtype=np.int64)
+            for found in reaching(
+                self._held.chunks(np.stack(batch).astype(np.float32), alive),
+                norms=norms,
+                squared_norms=squared_norms,
+                alive=alive,
+                floor=floor,
+            ):
+                yield Pairs(queries=found.queries + start, rows=found.rows, cosines=found.cosines)
+
+    # --- checks ------------------------------------------------------------------------------
+
+    def _check_size(self, vector: Vector) -> None:
+        dimension = self._dimension
+        if vector.shape != (dimension,) or vector.dtype != np.int16:
+            raise VectorRefused(
+                f"this index holds int16 vectors of size {dimension}, "
+                f"got {vector.dtype} of shape {vector.shape}",
+                dimension=dimension,
+                shape=vector.shape,
+            )
+
+    @staticmethod
+    def _check_rows(rows: Integers, extent: int) -> None:
+        # Negative rows would silently count from the end, and gathering clips.
+        if len(rows) and (rows.min() < 0 or rows.max() >= extent):
+            raise IndexError(f"rows {rows.min()} to {rows.max()} of an index with {extent}")
+
+
+def _inverse(squared_norms: Integers) -> Matrix:
+    """Return the inverse of each length, where a length counts as at least 1."""
+    return (1.0 / np.sqrt(np.maximum(squared_norms, 1))).astype(np.float32)
+
+
+def _thawed(
+    parts: Mapping[str, NDArray[Any]], far: RemoteRows | None, room: int
+) -> tuple[RowSource, int]:
+    """Return the row source of a thawed index, and the dimension.
+
+    Raises:
+        ValueError: The vectors are stored elsewhere, and no storage is given.
+    """
+    stored = parts.get("vectors")
+    if far is None:
+        if stored is None:
+            raise ValueError("its vectors are stored elsewhere")
+        return LocalRows.thawed(stored, room), stored.shape[1]
+    if stored is None:
+        dimension = int(parts["dimension"][0])
+        return RemoteRowSource.thawed(far, parts["marks"], dimension, room), dimension
+    # A rare case (the checkpoint was written with local vectors), so it may be slow.
+    return RemoteRowSource.thawed(far, marks_of(stored), stored.shape[1], room), stored.shape[1]

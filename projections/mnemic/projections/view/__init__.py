@@ -1,0 +1,8 @@
+"""Views: everything one can ask of a space, as it was at one point of its log."""
+
+from __future__ import annotations
+
+from mnemic.projections.view.point import Point, Products
+from mnemic.projections.view.view import View, as_of, live
+
+__all__ = ["Point", "Products", "View", "as_of", "live"]

@@ -1,0 +1,351 @@
+"""The base of a view: its point, the settings in force, and the blocks at that point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from attrs import define
+from numpy.typing import NDArray
+
+from mnemic.kernel.errors import SpaceErased
+from mnemic.kernel.events import EmbedderIdentity
+from mnemic.kernel.model.blocks import ACTIVE, INBOX, BlockColumns, BlockFacts
+from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.texts import BlockText, Erased
+from mnemic.kernel.model.vectors import Vector
+from mnemic.kernel.numeric.arithmetic import NANO, nano
+from mnemic.kernel.policy import CONSTITUTIONAL, DEFAULT, Policy
+from mnemic.kernel.scoring.signals import UNKNOWN
+from mnemic.projections.state.active_blocks import ActiveBlocks
+from mnemic.projections.state.snapshots import VersionSnapshot
+from mnemic.projections.state.state import State
+from mnemic.projections.storage.sorted_arrays import among, places
+from mnemic.projections.storage.versioned_maps import VersionedMap
+from mnemic.projections.vectors.neighbour_cache import NeighbourCache
+from mnemic.projections.view.point import Point, Products
+
+Ints = NDArray[np.int64]
+
+
+@define(eq=False)
+class Nearness:
+    """Cache of the last rough cosines, shared by views of the same point."""
+
+    last: tuple[bytes, Ints, NDArray[np.float32]] | None = None
+    """The query vector, the block numbers, ascending, and a fraction for each."""
+
+    def of(self, vector: Vector, numbers: Ints) -> NDArray[np.float32] | None:
+        """Return the fractions of some blocks, if they are all cached."""
+        last = self.last
+        if last is None or last[0] != vector.tobytes():
+            return None
+        at = places(last[1], numbers)
+        return None if at.min(initial=0) < 0 else last[2][at]
+
+
+class BlockView:
+    """The blocks of a space at a point, and the tables that the queries of a view read."""
+
+    def __init__(self, state: State, point: Point, *, live: bool) -> None:
+        existing = VersionSnapshot(state, None) if live else state.past.at(state, point.version)
+        self.state = state
+        """The state behind the view."""
+        self._snapshot = existing
+        self.block_count = existing.blocks
+        """How many numbers of blocks are in use; in a view of the past some are of later blocks."""
+        self.pair_count = existing.pairs
+        self.point = point
+        self.live = live
+        self.life = existing.life
+        self.strength = existing.strength
+        self.evidence = existing.evidence
+        self.uses = existing.uses
+        self.edge_rows = existing.edge_rows
+        self.products: Products | None = None
+        """Precomputed products of upcoming questions, if any."""
+        self.met: NeighbourCache | None = None
+        """Precomputed neighbours of vectors about to be queried, if any."""
+        self.statistics: tuple[tuple[int, ...], ...] = ()
+        """Recorded word statistics of a question that is answered again."""
+        self.highest: str | None = None
+        """The zone of the caller issuing a command from this view; None: no restriction."""
+        self._alone: ActiveBlocks | None = None
+        """The active blocks, if the view is restricted to a subset."""
+        self.nearness: Nearness | None = None
+        """Shared with a view of a subset: cosines to a question are the same in both."""
+        self.policy: Policy = self._in_force("policies", "policy") or DEFAULT
+        self.embedder: EmbedderIdentity | None = self._in_force("embedders", "embedder")
+
+    def under(self, policy: Policy) -> Self:
+        """Return this view with another policy: the same facts, evaluated differently.
+
+        It answers what another policy would have computed at this point, not what the memory
+        would have become under it.
+        """
+        other = copy(self)
+        other.policy = policy
+        return other
+
+    def _in_force(self, name: str, key: str) -> Any:
+        return self.mapping(getattr(self.state.timeline, name)).get(key)
+
+    def mapping(self, ledgered: VersionedMap[Any]) -> dict[Any, Any]:
+        """Return the content of a versioned map at this point."""
+        return self._snapshot.mapping(ledgered)
+
+    @property
+    def salt(self) -> bytes:
+        """The key of block ids.
+
+        Raises:
+            SpaceErased: It was erased with everything else.
+        """
+        if self.state.timeline.salt is None:
+            raise SpaceErased("the space was erased")
+        return self.state.timeline.salt
+
+    @property
+    def curated_us(self) -> int | None:
+        """Active time of the last sweep; None before the first."""
+        found: int | None = self.mapping(self.state.timeline.curated_us).get("sweep")
+        return found
+
+    def number(self, block_id: object) -> int | None:
+        """Return the number of a block known at this version; None for any other value."""
+        if not isinstance(block_id, str):
+            return None
+        number = self.state.catalogue.numbers.get(BlockId(block_id))
+        return number if number is not None and self.life.has(number) else None
+
+    def id(self, number: int) -> BlockId:
+        """Return the id of a block."""
+        return self.state.catalogue.ids[number]
+
+    def status(self, number: int) -> int:
+        """Return INBOX, ACTIVE or ARCHIVED."""
+        return self.life.get("status", number)
+
+    def tags(self, number: int) -> tuple[str, ...]:
+        """Return the tags of a block, sorted."""
+        return self.state.catalogue.tag_sets[self.life.get("tags", number)]
+
+    def category(self, number: int) -> str:
+        """Return the category of a block."""
+        return self.state.catalogue.categories.words[self.life.get("category", number)]
+
+    def zone(self, number: int) -> str:
+        """Return the trust zone of a block."""
+        return self.state.catalogue.zones.words[self.life.get("zone", number)]
+
+    def ceilings(self, numbers: Ints) -> Ints:
+        """Return the score ceiling of each block, nano-units."""
+        return self._by_zone(self.policy.ceiling)[self.life.column("zone", numbers)]
+
+    def shares(self, numbers: Ints) -> Ints:
+        """Return the share of an answer that blocks of the zone of each may take, nano-units."""
+        return self._by_zone(self.policy.places)[self.life.column("zone", numbers)]
+
+    def privileged(self, numbers: Ints) -> NDArray[np.bool_]:
+        """Return which blocks have the privileges their tags grant."""
+        return self.ceilings(numbers) >= nano(self.policy.privilege_from)
+
+    def unlimited(self) -> Self | None:
+        """Return this view as though only blocks that may take every place were active.
+
+        The two views share what they compute for the same vector.
+
+        Returns:
+            None if all active blocks may, or none.
+        """
+        zones, most = self.state.catalogue.zones.words, self.policy.places
+        if len({most(zone) == NANO for zone in zones}) <= 1:
+            return None
+        numbers = self.with_status(ACTIVE)
+        free = numbers[self.shares(numbers) == NANO]
+        if not 0 < len(free) < len(numbers):
+            return None
+        self.nearness = Nearness()
+        return self.among(free)
+
+    def _by_zone(self, number_of: Callable[[str], int]) -> Ints:
+        words = self.state.catalogue.zones.words
+        return np.array([number_of(word) for word in words] or [0], dtype=np.int64)
+
+    def promised(self, numbers: Ints, tags: Sequence[str]) -> NDArray[np.bool_]:
+        """Return which blocks are guaranteed a place by one of *tags*."""
+        found = self.tagged(self.life.column("tags", numbers), tags)
+        return found & self.privileged(numbers) if found.any() else found
+
+    def text(self, number: int) -> BlockText | Erased:
+        """Return the text of a block, or that it was erased."""
+        return self.state.catalogue.texts[self.life.get("text", number)]
+
+    def facts(self, number: int) -> BlockFacts:
+        """Return the facts about a block that decisions use."""
+        expires = self.life.get("expires_us", number)
+        said = self.life.get("created_us", number)
+        return BlockFacts(
+            number=number,
+            id=self.id(number),
+            status=self.status(number),
+            category=self.category(number),
+            tags=self.tags(number),
+            source=self.state.catalogue.sources.words[self.life.get("source", number)],
+            zone=self.zone(number),
+            confidence=self.life.get("confidence", number),
+            tier_rate=self.life.get("tier_rate", number),
+            rate=self.strength.get("rate", number),
+            reinforced_us=self.strength.get("reinforced_us", number),
+            alpha=self.policy.prior + self.evidence.get("alpha", number),
+            beta=self.policy.prior + self.evidence.get("beta", number),
+            retrievals=self.uses.get("retrievals", number),
+            expires_us=None if expires == UNKNOWN else expires,
+            said_us=None if said == UNKNOWN else said,
+        )
+
+    def known(self) -> Ints:
+        """Return the numbers of every block learned by now, ascending."""
+        return np.flatnonzero(self.life.rows[: self.block_count] >= 0)
+
+    @property
+    def learned_count(self) -> int:
+        """How many blocks were learned by now, archived ones included."""
+        return self._learned_count
+
+    @cached_property
+    def _learned_count(self) -> int:
+        return int(np.count_nonzero(self.life.rows[: self.block_count] >= 0))
+
+    @property
+    def present(self) -> ActiveBlocks:
+        """The active blocks, with the columns that are read for all of them."""
+        return self._snapshot.present() if self._alone is None else self._alone
+
+    def among(self, numbers: Ints) -> Self:
+        """Return this view as though no other blocks were active than *numbers*, ascending.
+
+        For recalls only; rarity is unaffected, because it was fixed when a text was added.
+        """
+        other = copy(self)
+        other._alone = self.present.among(self.life, numbers)  # noqa: SLF001 - one of our own
+        return other
+
+    def with_status(self, status: int) -> Ints:
+        """Return the numbers of the blocks with *status*, ascending; not to be written to."""
+        if status == ACTIVE:
+            return self.present.numbers
+        known = self.known()
+        found: Ints = known[self.life.column("status", known) == status]
+        return found
+
+    def are_active(self, numbers: Ints) -> NDArray[np.bool_]:
+        """Return which of *numbers* are active, within the scope of this view."""
+        if self._alone is not None:
+            return among(self._alone.numbers, numbers)
+        active: NDArray[np.bool_] = self.life.column("status", numbers) == ACTIVE
+        return active
+
+    def mask(self, numbers: Ints) -> NDArray[np.bool_]:
+        """Return, by block number, which blocks are among *numbers*."""
+        among = np.zeros(self.block_count, dtype=np.bool_)
+        among[numbers] = True
+        return among
+
+    @staticmethod
+    def union(*groups: Ints) -> Ints:
+        """Return the numbers of the blocks that are in any of *groups*, ascending."""
+        found = np.concatenate(groups)
+        found.sort()
+        first = np.ones(len(found), dtype=np.bool_)
+        np.not_equal(found[1:], found[:-1], out=first[1:])
+        return found[first]
+
+    def documents(self, numbers: Ints) -> tuple[NDArray[np.bool_], Ints]:
+        """Return which documents of the lexicon belong to active blocks, and those of *numbers*."""
+        present = self.present
+        if numbers is present.numbers:
+            return present.alive, present.texts.astype(np.int64)
+        return present.alive, self.life.column("text", numbers)
+
+    def speakers(self) -> NDArray[np.int32]:
+        """Return, by document, the block that has this text, for every document there ever was."""
+        return self.state.past.speakers(self.state.catalogue.life)
+
+    def vectors_of(self, numbers: Ints) -> Ints:
+        """Return the row of the index that holds the vector of each of *numbers*."""
+        present = self.present
+        if numbers is present.numbers:
+            return present.vectors.astype(np.int64)
+        return self.life.column("vector", numbers)
+
+    def predecessors(self, number: int) -> list[int]:
+        """Return the blocks that a block succeeds, ascending."""
+        ever = self.state.past.predecessors(self.state.catalogue.life, number)
+        return [
+            old for old in ever if self.life.has(old) and self.life.get("successor", old) == number
+        ]
+
+    def successions(self) -> tuple[Ints, Ints]:
+        """Return every block that is superseded, and its successor."""
+        old, new = self.state.past.successions(self.state.catalogue.life)
+        if not len(old):
+            return old, new
+        existing = old < self.block_count
+        old, new = old[existing], new[existing]
+        existing = self.life.rows[old] >= 0
+        old, new = old[existing], new[existing]
+        holds = self.life.column("successor", old) == new
+        return old[holds], new[holds]
+
+    def said_order(self, numbers: Ints) -> Ints:
+        """Return the rank of each block by when it was last said: the order of what contradicts.
+
+        By date, that of its event if it is undated; ties by version. A block has one rank.
+        """
+        said = self.life.column("said", numbers)
+        dates = self.life.column("created_us", numbers)
+        dates = np.where(dates == UNKNOWN, self.state.timeline.recorded_us.values[said], dates)
+        order = np.lexsort((said, dates))
+        dates, said = dates[order], said[order]
+        rises = (dates[1:] != dates[:-1]) | (said[1:] != said[:-1])
+        ranks = np.zeros(len(numbers), dtype=np.int64)
+        ranks[order[1:]] = np.cumsum(rises)
+        return ranks
+
+    def inbox(self) -> list[int]:
+        """Return the numbers of the blocks in the inbox, oldest first."""
+        if self.live:
+            return list(self.state.catalogue.waiting)
+        waiting = self.with_status(INBOX)
+        order = np.argsort(self.life.column("learned", waiting), kind="stable")
+        numbers: list[int] = waiting[order].tolist()
+        return numbers
+
+    def active(self) -> BlockColumns:
+        """Return the active blocks as columns."""
+        numbers = self.with_status(ACTIVE)
+        return BlockColumns(
+            numbers=numbers,
+            reinforced_us=self.strength.column("reinforced_us", numbers),
+            reinforcements=self.strength.column("reinforcements", numbers),
+            rate=self.strength.column("rate", numbers),
+            tier_rate=self.life.column("tier_rate", numbers),
+            alpha=self.policy.prior + self.evidence.column("alpha", numbers),
+            beta=self.policy.prior + self.evidence.column("beta", numbers),
+            confidence=self.life.column("confidence", numbers),
+            retrievals=self.uses.column("retrievals", numbers),
+            expires_us=self.life.column("expires_us", numbers),
+            constitutional=self.promised(numbers, (CONSTITUTIONAL,)),
+            ceiling=self.ceilings(numbers),
+        )
+
+    def tagged(self, tag_sets: Ints, wanted: Sequence[str]) -> NDArray[np.bool_]:
+        """Return which tag sets have a wanted tag, or one that starts with a wanted ``prefix/``."""
+        if not wanted:
+            return np.zeros(len(tag_sets), dtype=np.bool_)
+        found: NDArray[np.bool_] = self.state.catalogue.sets_with(tuple(wanted))[tag_sets]
+        return found

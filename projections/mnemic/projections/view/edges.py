@@ -1,0 +1,127 @@
+"""Queries over the edges at a view's point."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.kernel.model.edges import NO_ANCHOR, EdgeColumns, EdgeFacts
+from mnemic.kernel.model.texts import Erased
+from mnemic.projections.graph.graph import key
+from mnemic.projections.view.block_view import BlockView
+
+Ints = NDArray[np.int64]
+NO_ENDS: Ints = np.zeros((0, 2), dtype=np.int64)
+
+
+def edge(at: BlockView, a: int, b: int) -> EdgeFacts | None:
+    """Return the edge between two blocks, if there is one."""
+    pair = at.state.graph.pairs.get(key(a, b))
+    return None if pair is None else _edge(at, pair)
+
+
+def is_linked(at: BlockView, a: int, b: int) -> bool:
+    """Whether there is an edge between two blocks; cheaper than ``edge``."""
+    pair = at.state.graph.pairs.get(key(a, b))
+    return pair is not None and at.edge_rows.has(pair)
+
+
+def _edge(at: BlockView, pair: int) -> EdgeFacts | None:
+    if not at.edge_rows.has(pair):
+        return None
+    graph, row = at.state.graph, at.edge_rows
+    source = row.get("source", pair)
+    low, high = int(graph.low[pair]), int(graph.high[pair])
+    anchor = row.get("anchor_us", pair)
+    return EdgeFacts(
+        source,
+        high if source == low else low,
+        graph.relations.words[row.get("relation", pair)],
+        graph.origins.words[row.get("origin", pair)],
+        row.get("weight", pair),
+        None if anchor == NO_ANCHOR else anchor,
+        row.get("count", pair),
+    )
+
+
+def note(at: BlockView, a: int, b: int) -> str | None:
+    """Return the note on the edge between two blocks, unless there is none or it is erased."""
+    number = at.edge_rows.get("note", at.state.graph.pairs[key(a, b)])
+    if number < 0:
+        return None
+    note = at.state.graph.notes[number]
+    return None if isinstance(note, Erased) else note.text
+
+
+def edges_of(at: BlockView, number: int) -> list[EdgeFacts]:
+    """Return the edges of a block in the order in which its pairs were first linked."""
+    found = (_edge(at, pair) for pair in at.state.graph.incident[number])
+    return [edge for edge in found if edge is not None]
+
+
+def related(at: BlockView, number: int, relation: str) -> list[EdgeFacts]:
+    """Return the edges of a block with *relation*, in the order of ``edges_of``."""
+    graph, rows = at.state.graph, at.edge_rows
+    wanted = graph.relations.known(relation)
+    if wanted < 0:
+        return []
+    found = (
+        _edge(at, pair)
+        for pair in graph.incident[number]
+        if rows.has(pair) and rows.get("relation", pair) == wanted
+    )
+    return [edge for edge in found if edge is not None]
+
+
+def contradictions(at: BlockView) -> Ints:
+    """Return the two blocks of every edge of contradiction, shape (edges, 2)."""
+    graph = at.state.graph
+    wanted = graph.relations.known("contradicts")
+    if wanted < 0:
+        return NO_ENDS
+    found = at.state.past.disputed(graph.rows, wanted)
+    if not len(found):
+        return NO_ENDS
+    rows = at.edge_rows.rows
+    found = found[found < min(at.pair_count, len(rows))]
+    found = found[rows[found] >= 0]
+    found = found[at.edge_rows.column("relation", found) == wanted]
+    return np.stack((graph.low[found], graph.high[found]), axis=1).astype(np.int64)
+
+
+def degree(at: BlockView, number: int) -> int:
+    """Return how many edges a block has."""
+    if at.live:
+        return int(at.state.graph.degrees[number])
+    return sum(at.edge_rows.has(pair) for pair in at.state.graph.incident[number])
+
+
+def pairs(at: BlockView) -> Ints:
+    """Return the numbers of the pairs with an edge, ascending."""
+    return np.flatnonzero(at.edge_rows.rows[: at.pair_count] >= 0)
+
+
+def pairs_at(at: BlockView, numbers: Ints) -> Ints:
+    """Return the numbers of the pairs with an edge at any of *numbers*, ascending."""
+    rows, found = at.edge_rows.rows, at.state.graph.incident.of(numbers)
+    # Each pair once, even if both of its blocks are among them.
+    found = np.concatenate((found[:1], found[1:][found[1:] != found[:-1]]))
+    found = found[found < len(rows)]
+    return found[rows[found] >= 0]
+
+
+def standing(at: BlockView) -> EdgeColumns:
+    """Return all edges as columns."""
+    found, graph = pairs(at), at.state.graph
+    low = graph.low[found].astype(np.int64)
+    high = graph.high[found].astype(np.int64)
+    return EdgeColumns(
+        low=low,
+        high=high,
+        weight=at.edge_rows.column("weight", found),
+        count=at.edge_rows.column("count", found),
+        anchor_us=at.edge_rows.column("anchor_us", found),
+        agent=at.edge_rows.column("origin", found) == graph.origins.known("agent"),
+        tier_low=at.life.column("tier_rate", low),
+        tier_high=at.life.column("tier_rate", high),
+    )

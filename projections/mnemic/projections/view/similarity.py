@@ -1,0 +1,146 @@
+"""Queries over vectors: similarity among the active blocks of a view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.kernel.model.blocks import ACTIVE, INBOX, Fresh
+from mnemic.kernel.model.vectors import Vector
+from mnemic.kernel.numeric.arithmetic import nano
+from mnemic.kernel.timestamps import Instant
+from mnemic.projections.storage.sorted_arrays import places
+from mnemic.projections.vectors.index import VectorIndex
+from mnemic.projections.vectors.neighbour_cache import NeighbourCache
+from mnemic.projections.vectors.overlay import Overlay
+from mnemic.projections.view import linking
+from mnemic.projections.view.block_view import BlockView
+from mnemic.projections.view.linking import Column, LinkRule, near_matches
+
+Ints = NDArray[np.int64]
+
+
+def index_in_force(at: BlockView) -> VectorIndex:
+    """Return the vectors of the embedder in force; empty before the first promotion."""
+    if at.embedder is None:
+        return VectorIndex()
+    return at.state.indexes.get(at.embedder, VectorIndex())
+
+
+def meeting(at: BlockView, vectors: Sequence[Vector]) -> Callable[[], NeighbourCache]:
+    """Return a search for all neighbours of *vectors*, to be run outside of any lock.
+
+    A promotion asks which blocks are near to each vector and then what each may be linked with;
+    this way every vector is read once. The search reads only immutable data.
+    """
+    index, policy = index_in_force(at), at.policy
+    rows = at.vectors_of(at.with_status(ACTIVE))
+    lowest = policy.cosine_guard, policy.near_duplicate_noted, policy.contradiction_cosine
+    floor = nano(min(lowest))
+    return lambda: NeighbourCache(index, vectors, rows, floor=floor)
+
+
+def _neighbourhood(at: BlockView) -> VectorIndex | NeighbourCache:
+    """Return the index, or the precomputed pairs if they apply to it."""
+    index, met = index_in_force(at), at.met
+    # The index was replaced by an erasure, or a change of embedders.
+    return met if met is not None and met.index is index else index
+
+
+def cosines(at: BlockView, vector: Vector, numbers: Ints) -> Ints:
+    """Return the cosine of *vector* with that of each of the active blocks *numbers*."""
+    rows = at.vectors_of(numbers)
+    return index_in_force(at).cosines(vector, rows, products=_products_of(at, vector))
+
+
+def rough_cosines(at: BlockView, vector: Vector, numbers: Ints) -> NDArray[np.float32]:
+    """Return what ``cosines`` does, as an approximate fraction that is computed faster.
+
+    Args:
+        at: The view.
+        vector: The query vector.
+        numbers: Numbers of active blocks, ascending.
+
+    Returns:
+        At most ``index.ROUGH`` away; above 0 exactly where the cosine is. The caller owns it.
+    """
+    nearness = at.nearness
+    known = None if nearness is None else nearness.of(vector, numbers)
+    if known is not None:
+        return known
+    rows = at.vectors_of(numbers)
+    found = index_in_force(at).rough_cosines(vector, rows, products=_products_of(at, vector))
+    if nearness is not None:
+        nearness.last = vector.tobytes(), numbers, found.copy()
+    return found
+
+
+def _products_of(at: BlockView, vector: Vector) -> NDArray[np.float32] | None:
+    products = at.products
+    if products is None or products.embedder != at.embedder:
+        return None
+    return products.of.get(vector.tobytes())
+
+
+def near(
+    at: BlockView, vectors: Sequence[Vector], categories: Sequence[str], floor: int, *, most: int
+) -> list[list[tuple[int, int]]]:
+    """Return, for each vector, the *most* best active blocks at or above *floor*."""
+    exempt = frozenset(at.policy.near_duplicate_exempt)
+    asking = [place for place, name in enumerate(categories) if name not in exempt]
+    matches: list[list[tuple[int, int]]] = [[] for _ in vectors]
+    rows = at.vectors_of(at.with_status(ACTIVE))
+    if not asking or not len(rows):
+        return matches
+    left_out = [at.state.catalogue.categories.known(name) for name in exempt]
+    found = near_matches(
+        _neighbourhood(at),
+        [vectors[place] for place in asking],
+        rows,
+        counts=lambda near: ~np.isin(at.life.column("category", near), left_out),
+        ids=at.state.catalogue.ids,
+        floor=floor,
+        most=most,
+    )
+    for place, near in zip(asking, found, strict=True):
+        matches[place] = near
+    return matches
+
+
+def link_candidates(
+    at: BlockView, fresh: Sequence[Fresh], gone: Sequence[int], moment: Instant
+) -> list[list[tuple[int, int]]]:
+    """Return, for each fresh block, its best candidates for a similarity edge."""
+    if not at.policy.edge_candidates:
+        return [[] for _ in fresh]
+    numbers = [block.number for block in fresh]
+    new = np.array(numbers, dtype=np.int64)
+    overlay = Overlay(_neighbourhood(at), numbers, [block.vector for block in fresh])
+    rows = dict(zip(numbers, range(overlay.first, overlay.first + len(numbers)), strict=True))
+    now = {each: moment.active_us for each in numbers if at.status(each) == INBOX}
+    tag_sets = at.state.catalogue.tag_sets
+    known = len(tag_sets)
+    own_tags = {number: known + place for place, number in enumerate(numbers)}
+    # An inbox block may still refer to a row: from a promotion that was reverted, with another
+    # embedder. So active blocks are excluded, not rows.
+    present = at.present
+    held = places(present.numbers, np.array([*numbers, *gone], dtype=np.int64))
+    staying = np.delete(present.vectors, held[held >= 0]).astype(np.int64)
+    own = [row for number, row in rows.items() if number not in gone]
+    return linking.link_candidates(
+        overlay,
+        new,
+        np.concatenate((staying, np.array(own, dtype=np.int64))),
+        row_of=Column(at.vectors_of, at.block_count, rows),
+        category_of=Column(partial(at.life.column, "category"), at.block_count),
+        reinforced_us=Column(partial(at.strength.column, "reinforced_us"), at.block_count, now),
+        tag_set_of=Column(partial(at.life.column, "tags"), at.block_count, own_tags),
+        tags_in=lambda number: frozenset(
+            tag_sets[number] if number < known else fresh[number - known].tags
+        ),
+        ids=at.state.catalogue.ids,
+        rule=LinkRule.of(at.policy),
+    )

@@ -1,0 +1,299 @@
+"""A view: every query, evaluated at one point of the log.
+
+A view is a version, an hour and an instant, and for each table the rows valid at that
+version. The live view shares the heads of the tables and is valid until the next event; a view of
+the past finds its rows by a mask and stays valid for ever. Every query runs on either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.kernel.events import BlocksComposed
+from mnemic.kernel.model.blocks import Fresh
+from mnemic.kernel.model.compositions import LabelFacts
+from mnemic.kernel.model.edges import EdgeColumns, EdgeFacts, PendingFacts
+from mnemic.kernel.model.identity import SessionId
+from mnemic.kernel.model.vectors import Vector
+from mnemic.kernel.reading import LogRange
+from mnemic.kernel.statements import Statement
+from mnemic.kernel.timestamps import Instant
+from mnemic.projections.graph.graph import NearDuplicatePair, Pending
+from mnemic.projections.graph.staging import Staged
+from mnemic.projections.ledger.ledger import Composed, Labelled
+from mnemic.projections.state.state import State
+from mnemic.projections.vectors.index import VectorIndex
+from mnemic.projections.vectors.neighbour_cache import NeighbourCache
+from mnemic.projections.view import connections, edges, similarity
+from mnemic.projections.view.block_view import BlockView
+from mnemic.projections.view.log_range import log_range_of
+from mnemic.projections.view.point import Point, Products
+
+Ints = NDArray[np.int64]
+
+
+class View(BlockView):
+    """The read side of a space at a point. Implements ``mnemic.kernel.reading.Reading``."""
+
+    # --- edges --------------------------------------------------------------------------------
+
+    def edge(self, a: int, b: int) -> EdgeFacts | None:
+        """Return the edge between two blocks, if there is one."""
+        return edges.edge(self, a, b)
+
+    def is_linked(self, a: int, b: int) -> bool:
+        """Whether there is an edge between two blocks; cheaper than ``edge``."""
+        return edges.is_linked(self, a, b)
+
+    def note(self, a: int, b: int) -> str | None:
+        """Return the note on the edge between two blocks, unless there is none or it is erased."""
+        return edges.note(self, a, b)
+
+    def edges_of(self, number: int) -> list[EdgeFacts]:
+        """Return the edges of a block in the order in which its pairs were first linked."""
+        return edges.edges_of(self, number)
+
+    def related(self, number: int, relation: str) -> list[EdgeFacts]:
+        """Return the edges of a block with *relation*, in the order of ``edges_of``."""
+        return edges.related(self, number, relation)
+
+    def contradictions(self) -> Ints:
+        """Return the two blocks of every edge of contradiction, shape (edges, 2)."""
+        return edges.contradictions(self)
+
+    def degree(self, number: int) -> int:
+        """Return how many edges a block has."""
+        return edges.degree(self, number)
+
+    def pairs(self) -> Ints:
+        """Return the numbers of the pairs with an edge, ascending."""
+        return edges.pairs(self)
+
+    def pairs_at(self, numbers: Ints) -> Ints:
+        """Return the numbers of the pairs with an edge at any of *numbers*, ascending."""
+        return edges.pairs_at(self, numbers)
+
+    def standing(self) -> EdgeColumns:
+        """Return all edges as columns."""
+        return edges.standing(self)
+
+    # --- pairs that are pending, barred or staged ---------------------------------------------
+
+    def waiting_connections(self) -> list[Pending]:
+        """Return the deferred connections, oldest first."""
+        return connections.waiting_connections(self)
+
+    def pending(self) -> list[PendingFacts]:
+        """Return the deferred connections as decisions see them."""
+        return connections.pending(self)
+
+    def is_pending(self, a: int, b: int) -> bool:
+        """Whether a connection of the two is waiting for room."""
+        return connections.is_pending(self, a, b)
+
+    def is_barred(self, a: int, b: int) -> bool:
+        """Whether the two were disconnected and not connected since."""
+        return connections.is_barred(self, a, b)
+
+    def staged(self) -> dict[tuple[int, int], Staged]:
+        """Return the staged pairs in the order in which they were last staged."""
+        return connections.staged(self)
+
+    def staged_with(self, number: int) -> list[tuple[int, int]]:
+        """Return the staged pairs of a block."""
+        return connections.staged_with(self, number)
+
+    def staged_sessions(self, a: int, b: int) -> tuple[str, ...]:
+        """Return the sessions in which a pair without an edge was returned together."""
+        return connections.staged_sessions(self, a, b)
+
+    def staged_total(self) -> int:
+        """Return how many pairs are staged."""
+        return connections.staged_total(self)
+
+    def staging_order(self) -> Iterator[tuple[tuple[int, int], int]]:
+        """Yield staged pairs with their number of sessions, in the order of eviction."""
+        return connections.staging_order(self)
+
+    def was_refreshed(self, a: int, b: int, session: str) -> bool:
+        """Whether a recall of this session has already refreshed the pair's edge."""
+        return connections.was_refreshed(self, a, b, session)
+
+    def sightings(self) -> list[NearDuplicatePair]:
+        """Return the near-duplicate pairs of which both blocks are still active."""
+        return connections.sightings(self)
+
+    def sighted(self) -> Ints:
+        """Return the blocks of every near-duplicate pair recorded by now, shape (pairs, 2)."""
+        return connections.sighted(self)
+
+    # --- sessions -----------------------------------------------------------------------------
+
+    def returned_by(self, number: int) -> dict[str, int]:
+        """Return by frame, sorted, how often recorded recalls returned a block."""
+        return self.state.catalogue.returns.counts(number, self.point.version)
+
+    def open_sessions(self) -> dict[SessionId, int]:
+        """Return the open sessions and the versions at which they started."""
+        return dict(self.mapping(self.state.timeline.sessions))
+
+    def latest_session(self) -> SessionId | None:
+        """Return the session that was started last."""
+        return self.mapping(self.state.timeline.latest_session).get("session")
+
+    # --- compositions -------------------------------------------------------------------------
+
+    def composition(self, composition_id: object) -> Composed | None:
+        """Return the composition with this id, if it existed at this version."""
+        return self.state.ledger.find(composition_id, self.point.version)
+
+    def compositions(self) -> Iterator[Composed]:
+        """Yield every composition, the latest first."""
+        return self.state.ledger.upto(self.point.version)
+
+    def composed_with(self, number: int) -> list[Composed]:
+        """Return the compositions that a block is a member of, the latest first."""
+        return self.state.ledger.of(number, self.point.version)
+
+    def labels_of(self, composition: Composed) -> list[Labelled]:
+        """Return the labels that count, in the order in which they were set."""
+        return self.state.ledger.labels_of(composition.number, self.point.version)
+
+    def composition_event(self, composition_id: object) -> BlocksComposed | None:
+        """Return the event of the composition with this id, if there is one."""
+        found = self.composition(composition_id)
+        return None if found is None else found.event
+
+    def label(self, label_version: int) -> LabelFacts | None:
+        """Return the label that was set at this version, if one was."""
+        found = self.state.ledger.label_at(label_version, self.point.version)
+        if found is None:
+            return None
+        return LabelFacts(
+            found.event.composition_id, found.event.label, found.counts_at(self.point.version)
+        )
+
+    # --- the past -----------------------------------------------------------------------------
+
+    def stretch(self, first: int, last: int) -> LogRange:
+        """Return what the events from *first* to *last* changed. Range: 1 to the view's version."""
+        before, after = as_of(self.state, first - 1), as_of(self.state, last)
+        return log_range_of(self, before, after)
+
+    # --- vectors ------------------------------------------------------------------------------
+
+    @property
+    def index(self) -> VectorIndex:
+        """The vectors of the embedder in force; empty before the first promotion."""
+        return similarity.index_in_force(self)
+
+    def meeting(self, vectors: Sequence[Vector]) -> Callable[[], NeighbourCache]:
+        """Return a search for all neighbours of *vectors*, to be run outside of any lock.
+
+        A promotion asks which blocks are near to each vector and then what each may be linked with;
+        this way every vector is read once. The search reads only immutable data.
+        """
+        return similarity.meeting(self, vectors)
+
+    def cosines(self, vector: Vector, numbers: Ints) -> Ints:
+        """Return the cosine of *vector* with that of each of the active blocks *numbers*."""
+        return similarity.cosines(self, vector, numbers)
+
+    def rough_cosines(self, vector: Vector, numbers: Ints) -> NDArray[np.float32]:
+        """Return what ``cosines`` does, as an approximate fraction that is computed faster.
+
+        Args:
+            vector: The query vector.
+            numbers: Numbers of active blocks, ascending.
+
+        Returns:
+            At most ``index.ROUGH`` away; above 0 exactly where the cosine is. The caller owns it.
+        """
+        return similarity.rough_cosines(self, vector, numbers)
+
+    def near(
+        self, vectors: Sequence[Vector], categories: Sequence[str], floor: int, *, most: int
+    ) -> list[list[tuple[int, int]]]:
+        """Return, for each vector, the *most* best active blocks at or above *floor*."""
+        return similarity.near(self, vectors, categories, floor, most=most)
+
+    def rarity(self, number: int) -> int:
+        """Return how unusual the words of a block were when it was learned, nano-units."""
+        return int(self.state.lexicon.rarity[self.life.get("text", number)])
+
+    def context(self, number: int) -> list[int]:
+        """Return the blocks near to a block in its conversation, ascending."""
+        speakers, links = self.speakers(), self.state.sequence.links
+        documents = np.flatnonzero(speakers[: len(links)] == number)
+        near = np.unique(links[documents])
+        found: list[int] = np.unique(speakers[near[near >= 0]]).tolist()
+        return [each for each in found if each != number and self.life.has(each)]
+
+    def restated(self, said: Sequence[Statement]) -> list[list[int]]:
+        """Return, for each statement, the active blocks that it may restate, by number."""
+        alive, speakers = self.present.alive, self.speakers()
+        found = self.state.statements.restated(said)
+        return [
+            sorted(int(speakers[each]) for each in documents if each < len(alive) and alive[each])
+            for documents in found
+        ]
+
+    def link_candidates(
+        self, fresh: Sequence[Fresh], gone: Sequence[int], moment: Instant
+    ) -> list[list[tuple[int, int]]]:
+        """Return, for each fresh block, its best candidates for a similarity edge."""
+        return similarity.link_candidates(self, fresh, gone, moment)
+
+    def knowing(self, statistics: tuple[tuple[int, ...], ...]) -> View:
+        """Return this view with recorded word statistics of a question that is answered again."""
+        if statistics == self.statistics:
+            return self
+        other = copy(self)
+        other.statistics = statistics
+        return other
+
+    def multiplied(self, products: Products) -> View:
+        """Return this view with precomputed products."""
+        other = copy(self)
+        other.products = products
+        return other
+
+    def after(self, meeting: NeighbourCache) -> View:
+        """Return this view with a precomputed neighbour cache."""
+        other = copy(self)
+        other.met = meeting
+        return other
+
+    def vector_rows(self) -> int:
+        """Return the length of the prefix of the index that holds every active block's vector."""
+        return int(self.present.vectors.max(initial=-1)) + 1
+
+
+def live(state: State, *, active_us: int, instant_us: int) -> View:
+    """Return the live view, valid until the next event is applied."""
+    return View(state, Point(state.version, active_us, instant_us), live=True)
+
+
+def as_of(
+    state: State, version: int, *, active_us: int | None = None, instant_us: int | None = None
+) -> View:
+    """Return the view at *version*.
+
+    Args:
+        state: A state that has reached *version*.
+        version: A version of the log.
+        active_us: Where decay is evaluated; None: at the hour of that event.
+        instant_us: Where ages are evaluated; None: when that event was recorded.
+
+    Raises:
+        PointOutOfRange: The log has no such version.
+    """
+    timeline = state.timeline
+    timeline.checked_version(version)
+    hour = int(timeline.active_us.values[version]) if active_us is None else active_us
+    wall = int(timeline.recorded_us.values[version]) if instant_us is None else instant_us
+    return View(state, Point(version, hour, wall), live=False)

@@ -1,0 +1,284 @@
+"""Contract of the operations on blocks."""
+# ruff: noqa: PLR2004 - expected values stand as they are
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from mnemic.kernel.errors import MnemicError
+from mnemic.kernel.policy import DEFAULT
+from mnemic.specs.contracts.interface.answers import plain
+from mnemic.specs.contracts.interface.fixtures import (
+    Interface,
+    InterfaceFixture,
+    Wall,
+    learned,
+    needs,
+    version_of,
+)
+from mnemic.specs.contracts.interface.sample_requests import LESSONS, LONG_AGO
+from mnemic.specs.strategies.clocks import HOUR_US
+
+
+class Blocks(InterfaceFixture):
+    """The part of `InterfaceContract` about blocks: learned, promoted, revised, forgotten."""
+
+    def test_a_new_memory_holds_nothing(self, opened: Callable[..., Interface]) -> None:
+        memory = opened()
+        learned(memory, "the first words make the space")
+        status = plain(memory.status())
+        counts = "inbox active archived edges pending_connections near_duplicates decisions".split()
+        assert [status[name] for name in counts] == [1, 0, 0, 0, 0, 0, 0]
+        assert (status["space"], status["policy"]) == ("default", "mnemic-1")
+
+    def test_learn_returns_the_id_and_the_version(self, memory: Interface) -> None:
+        content = LESSONS["gate"]
+        first = plain(memory.learn(content))
+        assert len(first["block_id"]) == 16
+        assert first == {**first, "action": "created", "version": version_of(memory)}
+        again = plain(memory.learn(f"  {content} "))
+        assert again == {**first, "action": "restated", "version": first["version"] + 1}
+        assert version_of(memory) == again["version"]
+        old = plain(memory.learn(content, created_at=LONG_AGO))
+        assert old == {**first, "action": "duplicate"}
+        assert version_of(memory) == again["version"]
+
+    @needs("block", "clock", "as_of")
+    def test_what_is_said_again_is_dated_by_its_last_saying(
+        self, memory: Interface, wall: Wall
+    ) -> None:
+        said = []
+        for content in ("The pump is running.", "The pump is stopped.", "The pump is running."):
+            said.append(plain(memory.learn(content)))
+            wall.us += HOUR_US
+        running, stopped, again = said
+        assert [each["action"] for each in said] == ["created", "created", "restated"]
+        assert again["block_id"] == running["block_id"]
+        block, other = (plain(memory.block(each["block_id"])) for each in (running, stopped))
+        assert (block["learned_version"], block["said_version"]) == (
+            running["version"],
+            again["version"],
+        )
+        assert block["created_at"] > other["created_at"]
+        before = memory.as_of(version=again["version"] - 1)
+        then = plain(before.block(running["block_id"]))
+        assert then["created_at"] < other["created_at"]
+        assert then["said_version"] == running["version"]
+
+    @needs("learn.scope", "recall.scope", "learn_many", "as_of")
+    def test_what_two_users_say_belongs_to_each_of_them(self, memory: Interface) -> None:
+        said = "I am vegetarian."
+        ann, bob = {"user": "ann"}, {"user": "bob"}
+        one = plain(memory.learn(said, scope=ann, created_at=LONG_AGO))
+        (two,) = plain(memory.learn_many([{"content": said, "scope": bob}]))["results"]
+        assert (one["action"], two["action"]) == ("created", "created")
+        assert plain(memory.block(two["block_id"]))["metadata"] == bob
+        for scope, mine in ((ann, one), (bob, two)):
+            answer = plain(memory.recall("vegetarian", scope=scope))
+            assert answer["block_ids"] == [mine["block_id"]]
+            past = memory.as_of(version=version_of(memory))
+            found = plain(past.recall("vegetarian", scope=scope))["block_ids"]
+            assert found == [mine["block_id"]]
+        everything = plain(memory.recall("vegetarian", record=False))["block_ids"]
+        assert {*everything} == {one["block_id"], two["block_id"]}
+        refusals: tuple[Callable[[], object], ...] = (
+            lambda: memory.learn("I eat fish.", scope=ann, metadata={"user": "bob"}),
+            lambda: memory.recall("fish", scope=ann, where={"metadata": {"user": "bob"}}),
+            lambda: memory.learn("I eat fish.", scope={"colour": "red"}),
+        )
+        for refuse in refusals:
+            with pytest.raises(MnemicError) as refused:
+                refuse()
+            assert (refused.value.code, bool(refused.value.recovery)) == ("field-refused", True)
+
+    @needs("block")
+    def test_a_block_has_the_learned_fields(self, memory: Interface) -> None:
+        given = {
+            "tags": ["gate", "self/value"],
+            "category": "observation",
+            "source": "web",
+            "author": "Ines",
+            "thread": "rota",
+            "confidence": 0.25,
+            "created_at": LONG_AGO,
+            "zone": "vetted",
+            "metadata": {"lane": 3},
+            "expires_at": "2999-01-01T00:00:00+00:00",
+        }
+        learned_id = plain(memory.learn('🧠 Ünïcode\tand "quotes"', **given))["block_id"]
+        block = plain(memory.block(learned_id))
+        assert {name: block[name] for name in given} == given
+        assert (block["id"], block["content"]) == (learned_id, '🧠 Ünïcode\tand "quotes"')
+        assert (block["status"], block["degree"], block["retrievals"]) == ("inbox", 0, 0)
+
+    @needs("learn_many")
+    def test_lessons_of_a_batch_are_refused_individually(self, memory: Interface) -> None:
+        answer = plain(memory.learn_many([LESSONS["gate"], "", {"content": "x", "colour": "red"}]))
+        assert [each["action"] for each in answer["results"]] == ["created"]
+        assert [(each["position"], each["code"]) for each in answer["refused"]] == [
+            (1, "content-empty"),
+            (2, "field-refused"),
+        ]
+
+    @needs("embedder")
+    def test_consolidate_reports_its_changes(self, memory: Interface) -> None:
+        for content in LESSONS.values():
+            learned(memory, content)
+        expected = {
+            "promoted": 3,
+            "superseded": [],
+            "contradictions": [],
+            "near_duplicates": 0,
+            "edges_created": 1,
+            "analyses_failed": 0,
+            "inbox_remaining": 0,
+            "chunks": 1,
+        }
+        assert plain(memory.consolidate()) == expected
+        assert plain(memory.consolidate()) == {
+            **expected,
+            "promoted": 0,
+            "edges_created": 0,
+            "chunks": 0,
+        }
+
+    def test_a_revision_supersedes_the_block(
+        self, memory: Interface, ids: Mapping[str, str]
+    ) -> None:
+        before = version_of(memory)
+        answer = plain(
+            memory.revise(ids["tea"], "Tomasz prefers black tea to coffee", "he said so")
+        )
+        assert answer == {
+            "block_id": answer["block_id"],
+            "superseded_id": ids["tea"],
+            "edges_moved": 0,
+            "edges_lost": [],
+            "version": before + 1,
+        }
+        old = plain(memory.block(ids["tea"]))
+        assert (old["status"], old["superseded_by"]) == ("archived", answer["block_id"])
+
+    def test_a_forgotten_block_is_archived_once(
+        self, memory: Interface, ids: Mapping[str, str]
+    ) -> None:
+        answers = [plain(memory.forget(ids["tea"], "not ours")) for _ in range(2)]
+        assert answers == [
+            {"block_id": ids["tea"], "action": "archived"},
+            {"block_id": ids["tea"], "action": "already_archived"},
+        ]
+
+    @needs("as_of")
+    def test_erased_texts_are_missing_in_past_views(
+        self, memory: Interface, ids: Mapping[str, str]
+    ) -> None:
+        before = version_of(memory)
+        receipt = plain(memory.erase(ids["tea"]))
+        assert (receipt["block_id"], receipt["version"]) == (ids["tea"], before + 1)
+        assert len(bytes.fromhex(receipt["chain"])) == 32
+        assert plain(memory.erase(ids["tea"])) == receipt
+        for moment in (memory, memory.as_of(version=before)):
+            assert plain(moment.block(ids["tea"]))["content"] is None
+        assert plain(memory.verify())["sound"]
+
+    @needs("blocks")
+    def test_blocks_are_listed_in_pages(self, memory: Interface, ids: Mapping[str, str]) -> None:
+        first = plain(memory.blocks(limit=2))
+        rest = plain(memory.blocks(limit=2, after=first["next_after"]))
+        listed = [block["id"] for block in (*first["items"], *rest["items"])]
+        assert (listed, rest["next_after"]) == ([*ids.values()], None)
+
+    @needs("blocks")
+    def test_blocks_are_filtered_by_their_fields(
+        self, memory: Interface, ids: Mapping[str, str]
+    ) -> None:
+        given: dict[str, Any] = {"author": "Ines", "thread": "rota", "category": "observation"}
+        mine = plain(memory.learn("the lamp is new", tags=["lamp/bulb"], **given))["block_id"]
+        asked = [{name: value} for name, value in given.items()]
+        for one in ({"tag": "lamp/bulb"}, {"tag": "lamp/"}, {"status": "inbox"}, *asked):
+            assert [block["id"] for block in plain(memory.blocks(**one))["items"]] == [mine], one
+        memory.forget(ids["tea"])
+        (gone,) = plain(memory.blocks(status="archived"))["items"]
+        assert (gone["id"], gone["archive_reason"]) == (ids["tea"], "forgotten")
+        assert plain(memory.blocks(author="nobody")) == {"items": [], "next_after": None}
+
+    def test_a_forgotten_block_can_be_learned_again(
+        self, memory: Interface, ids: Mapping[str, str]
+    ) -> None:
+        memory.forget(ids["tea"])
+        again = plain(memory.learn(LESSONS["tea"]))
+        assert (again["block_id"], again["action"]) == (ids["tea"], "reactivated")
+        assert plain(memory.block(ids["tea"]))["status"] == "inbox"
+
+    @needs("rezone")
+    def test_a_block_can_be_rezoned(self, memory: Interface, ids: Mapping[str, str]) -> None:
+        result = {"block_id": ids["tea"], "zone": "quarantined"}
+        rezoned = memory.rezone(ids["tea"], "quarantined", "he made it up")
+        assert plain(rezoned) == {**result, "action": "rezoned"}
+        assert plain(memory.block(ids["tea"]))["zone"] == "quarantined"
+        before = version_of(memory)
+        assert plain(memory.rezone(ids["tea"], "quarantined")) == {**result, "action": "unchanged"}
+        assert version_of(memory) == before
+
+    # --- consolidation --------------------------------------------------------------------------
+
+    def test_the_inbox_is_promoted_first_in_first(self, memory: Interface) -> None:
+        first, second = learned(memory, LESSONS["gate"]), learned(memory, LESSONS["tea"])
+        result = plain(memory.consolidate(limit=1))
+        assert (result["promoted"], result["inbox_remaining"]) == (1, 1)
+        states = [plain(memory.block(block))["status"] for block in (first, second)]
+        assert states == ["active", "inbox"]
+
+    @needs("dream")
+    def test_dream_is_an_alias_of_consolidate(self, memory: Interface) -> None:
+        learned(memory, LESSONS["gate"])
+        result = plain(memory.dream(limit=5, relink=True))
+        assert (result["promoted"], plain(memory.status())["active"]) == (1, 1)
+
+    @needs("adopt_policy")
+    def test_relink_finds_edges_for_blocks_with_few(self, memory: Interface) -> None:
+        learned(memory, LESSONS["gate"])
+        learned(memory, LESSONS["oil"])
+        memory.adopt_policy(evolve(DEFAULT, name="shy", edge_threshold=1.0))
+        assert plain(memory.consolidate())["edges_created"] == 0
+        memory.adopt_policy(DEFAULT)
+        assert plain(memory.consolidate())["edges_created"] == 0
+        assert plain(memory.consolidate(relink=True))["edges_created"] == 1
+
+    @needs("embedder", "near_duplicates")
+    def test_near_duplicates_are_reported(self, memory: Interface) -> None:
+        pair = [
+            plain(memory.learn(f"angle {angle}: a rope", created_at=LONG_AGO))["block_id"]
+            for angle in (0, 400)
+        ]
+        assert plain(memory.consolidate())["near_duplicates"] == 1
+        ((one, two, cosine),) = plain(memory.near_duplicates())
+        assert {one["id"], two["id"]} == {*pair}
+        assert [one, two] == [plain(memory.block(each["id"])) for each in (one, two)]
+        assert cosine == pytest.approx(math.cos(0.4), abs=5e-4)
+
+    @needs("embedder")
+    def test_a_contradiction_is_linked_and_named(self, memory: Interface) -> None:
+        old, new = (learned(memory, f"angle 0: the gate is {state}") for state in ("open", "shut"))
+        result = plain(memory.consolidate())
+        assert result["superseded"] == []
+        assert result["contradictions"] == [{"older": old, "newer": new}]
+        (edge,) = plain(memory.edges(old))
+        assert (edge["source_id"], edge["target_id"]) == (new, old)
+        assert (edge["relation"], edge["origin"]) == ("contradicts", "similarity")
+
+    @needs("embedder")
+    def test_the_same_statement_supersedes_the_older_block(self, memory: Interface) -> None:
+        old = plain(memory.learn("angle 0: a rope", tags=["rope"]))["block_id"]
+        memory.consolidate()
+        new = plain(memory.learn("Angle 0: a rope!"))["block_id"]
+        replaced = {"old": old, "new": new, "why": "same"}
+        assert plain(memory.consolidate())["superseded"] == [replaced]
+        before, after = plain(memory.block(old)), plain(memory.block(new))
+        assert (before["status"], before["superseded_by"]) == ("archived", new)
+        assert (after["status"], after["tags"]) == ("active", ["rope"])

@@ -1,0 +1,289 @@
+"""Match of a block with a question by recipe recall-3 (DOMAIN section 6).
+
+As recall-2, except for age within the strength, trusted and inherited rarity, and contradicting
+blocks; and with the probability that each block bears on the question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from fractions import Fraction
+from itertools import chain
+from math import floor
+from unicodedata import normalize
+
+from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.numeric.arithmetic import NANO, exp, ln, nano
+from mnemic.kernel.policy import Policy
+from mnemic.kernel.pronouns import LANGUAGES
+from mnemic.kernel.roles import role_named
+from mnemic.specs.reference import dates, scoring
+from mnemic.specs.reference.fold import PlainState
+from mnemic.specs.reference.relevance import (
+    GRID,
+    K1,
+    PlainMatch,
+    Question,
+    Values,
+    block_cosine,
+    in_context,
+    lexical,
+    rarities,
+    reference_of,
+    relevance_of,
+    strength_terms,
+)
+from mnemic.specs.reference.threads import Said, everything_said, living
+
+PARTS = (
+    *("lexical", "cosine", "author", "date", "rarity", "freshness", "asker", "raised"),
+    *("own", "missed", "probability"),
+)
+HALF = NANO // 2
+FULL_LENGTH = 24
+"""Terms from which on a text counts the words of its neighbours less."""
+
+EVIDENCE = ("lexical", "cosine", "author", "date", "rarity", "own", "missed")
+"""Parts that make a probability."""
+MILLION = 10**6
+HAN = {"first": ("我", "咱", "俺"), "second": ("你", "您")}
+JAPANESE = {
+    "first": tuple("私 わたし わたくし あたし 僕 ぼく ボク 俺 おれ 我々 我が".split()),
+    "second": tuple("あなた 貴方 君は 君の 君が きみ お前".split()),
+}
+OPPOSITE = {("user", "assistant"), ("assistant", "user")}
+"""Who asks, and whom that one calls "you"."""
+
+
+def aged(state: PlainState, question: Question, pool: list[BlockId]) -> PlainMatch:
+    """Return the match of each block of *pool* with *question*."""
+    policy = state.policy
+    said = everything_said(state, question.analyse)
+    alive = living(state, said)
+    asked = list(dict.fromkeys(question.analyse(question.words)))
+    names = set(chain.from_iterable(names_in(text) for text in alive.values()))
+    about = [term for term in asked if term not in names] or asked
+    words = lexical(about, alive, in_context(said, alive, FULL_LENGTH))
+    unusual = inherited(state, said)
+    named = any(names_in(text) & set(asked) for text in alive.values())
+    meant = person(question.words)
+    parts: dict[str, Values] = {name: {} for name in PARTS}
+    summed: Values = {}
+    answers: set[BlockId] = set()
+    for block in pool:
+        text = alive[block]
+        values = {
+            "lexical": words[block],
+            "cosine": block_cosine(state, question, block),
+            "author": NANO if names_in(text) & set(asked) else 0,
+            "date": dates.closeness(question.words, state.blocks[block].created_at_us),
+            "rarity": unusual[text.number],
+        }
+        if any(value for name, value in values.items() if name != "rarity"):
+            answers.add(block)
+        values["freshness"] = _recency(state, question, block)
+        values["asker"] = NANO if is_meant(text, meant, question.asked_by) else 0
+        summed[block] = strength_of(values, policy)
+        values["own"] = coverage(about, alive, text)
+        values["missed"] = NANO - values["author"] if named else 0
+        values["probability"] = probability_of(values, policy)
+        for name, value in values.items():
+            parts[name][block] = value
+    held = {block: set(about) & set(alive[block].words) for block in pool}
+    strength = raised(state, summed, held)
+    parts["raised"] = {block: strength[block] - summed[block] for block in pool}
+    overall = {block: strength[block] if block in answers else 0 for block in pool}
+    middle = reference_of(strength.values(), policy)
+    return PlainMatch(
+        parts=parts,
+        relevance={block: relevance_of(strength[block], middle, policy) for block in pool},
+        searches=(parts["lexical"], parts["cosine"], overall),
+        strength=strength,
+    )
+
+
+def strength_of(values: Mapping[str, int], policy: Policy) -> int:
+    """Return the weighted sum of the parts that have a weight, recency and asker included."""
+    return scoring.weighted_sum(
+        [
+            *strength_terms(values, policy),
+            (nano(policy.relevance_recency), values.get("freshness", 0)),
+            (nano(policy.relevance_asker), values.get("asker", 0)),
+        ]
+    )
+
+
+def names_in(text: Said) -> frozenset[str]:
+    """Return the terms of the author's name; the name of a role is not one."""
+    return text.names if role_named(text.author) is None else frozenset()
+
+
+def person(question: str) -> str | None:
+    """Return the grammatical person of a question: ``first``, ``second`` or None.
+
+    The tables are those of the kernel; the language is that of most function words.
+    """
+    text = normalize("NFKC", question).lower()
+    signs: Mapping[str, tuple[str, ...]] = HAN
+    if any("\u3040" <= sign <= "\u30ff" for sign in text):
+        signs = JAPANESE
+    for found, pronouns in signs.items():
+        if any(pronoun in text for pronoun in pronouns):
+            return found
+    if signs is JAPANESE:
+        return None
+    apart = "".join(sign if sign.isalnum() and not sign.isdecimal() else " " for sign in text)
+    words = set(apart.split())
+    best, most = LANGUAGES["en"], -1
+    for language in LANGUAGES.values():
+        count = sum(word in language.function_words for word in words)
+        if count > most:
+            best, most = language, count
+    if any(word in best.first for word in words):
+        return "first"
+    return "second" if any(word in best.second for word in words) else None
+
+
+def is_meant(text: Said, meant: str | None, asked_by: str | None) -> bool:
+    """Return whether a question means what *text* says by its pronouns.
+
+    Args:
+        text: The text.
+        meant: Grammatical person of the question, ``first`` or ``second``; None: neither.
+        asked_by: Name or role of the one who asks.
+    """
+    asker = role_named(asked_by) or "user"
+    if meant == "second":
+        return text.role is not None and (asker, text.role) in OPPOSITE
+    if meant is None:
+        return False
+    if asked_by is None or role_named(asked_by) is not None:
+        return text.role == asker
+    has_name = text.author is not None and role_named(text.author) is None
+    return text.author == asked_by if has_name else text.role == asker
+
+
+def _recency(state: PlainState, question: Question, block: BlockId) -> int:
+    facts, policy = state.blocks[block], state.policy
+    if policy.relevance_recency_clock == "active":
+        return scoring.what_is_left(facts.rate, question.active_us - facts.reinforced_us)
+    return scoring.age_recency(facts.created_at_us, question.instant_us, policy)
+
+
+def trusted(rarity: int, before: int, policy: Policy) -> int:
+    """Return a rarity drawn towards 1/2 while few texts were known.
+
+    Args:
+        rarity: As computed; 0 stays 0.
+        before: Number of texts learned before.
+        policy: With the number at which it counts half.
+    """
+    if rarity == 0 or policy.rarity_trust == 0:
+        return rarity
+    return HALF + (rarity - HALF) * before // (before + policy.rarity_trust)
+
+
+def inherited(state: PlainState, said: list[Said]) -> dict[int, int]:
+    """Return the rarity of each text: of a successor, at least that of all before it."""
+    own = [trusted(rarity, place, state.policy) for place, rarity in enumerate(rarities(said))]
+    last = {text.block: text.number for text in said}
+    found = dict(enumerate(own))
+    for block, facts in state.blocks.items():
+        seen = {block}
+        successor = facts.successor
+        while successor is not None and successor not in seen:
+            seen.add(successor)
+            heir = last[successor]
+            found[heir] = max(found[heir], own[last[block]])
+            successor = state.blocks[successor].successor
+    return found
+
+
+def raised(state: PlainState, strengths: Values, held: Mapping[BlockId, Collection[str]]) -> Values:
+    """Return the strengths, with the newer of two contradicting blocks above the older.
+
+    Only where the newer holds each term of the question that the older holds, and is of no lower
+    zone. From the oldest to
+    the newest, so that the newest of several is above all.
+    """
+    found: Values = {}
+    for block in sorted(strengths, key=lambda one: said_when(state, one)):
+        older = [
+            found[other]
+            for other in found
+            if _contradict(state, block, other)
+            and set(held[other]) <= set(held[block])
+            and _ceiling(state, block) >= _ceiling(state, other)
+        ]
+        found[block] = max([strengths[block], *(value + 1 for value in older)])
+    return found
+
+
+def said_when(state: PlainState, block: BlockId) -> tuple[int, int]:
+    """Return when a block was last said: its date, or that of the event, and the version."""
+    facts = state.blocks[block]
+    version, date = facts.said_version, facts.created_at_us
+    return state.log[version].recorded_us if date is None else date, version
+
+
+def _contradict(state: PlainState, a: BlockId, b: BlockId) -> bool:
+    edge = state.edges.get((a, b) if a < b else (b, a))
+    return edge is not None and edge.relation == "contradicts"
+
+
+def _ceiling(state: PlainState, block: BlockId) -> int:
+    return state.policy.ceiling(state.blocks[block].zone)
+
+
+def coverage(asked: Collection[str], alive: Mapping[BlockId, Said], text: Said) -> int:
+    """Return the share of the question's terms that a text holds itself, weighted by idf."""
+    bounds: dict[str, int] = {}
+    for term in asked:
+        holding = sum(term in each.words for each in alive.values())
+        idf = ln(1.0 + (len(alive) - holding + 0.5) / (holding + 0.5))
+        bounds[term] = round(idf * (K1 + 1.0) * GRID)
+    held = sum(bound for term, bound in bounds.items() if term in text.words)
+    return nano(held / max(1, sum(bounds.values())))
+
+
+# --- probability and verdict ------------------------------------------------------------------
+
+
+def log_odds(parts: Mapping[str, int], policy: Policy) -> int:
+    """Return the log-odds that a block with these *parts* bears on the question, nano-units."""
+    total = sum(
+        Fraction(round(getattr(policy, f"probability_{name}") * MILLION), MILLION) * parts[name]
+        for name in EVIDENCE
+    )
+    return floor(total + Fraction(1, 2)) + nano(policy.probability_bias)
+
+
+def probability_of(parts: Mapping[str, int], policy: Policy) -> int:
+    """Return the probability that a block bears on the question, nano-units."""
+    return logistic(log_odds(parts, policy))
+
+
+def answerable(log_odds: Sequence[int], policy: Policy) -> int:
+    """Return the probability that an answer bears on its question, nano-units.
+
+    Args:
+        log_odds: Those of its blocks; none: nothing answers.
+        policy: With slope and bias.
+    """
+    if not log_odds:
+        return 0
+    slope = Fraction(round(policy.answerable_slope * MILLION), MILLION)
+    steps = floor(slope * max(log_odds) + Fraction(1, 2)) + nano(policy.answerable_bias)
+    return logistic(steps)
+
+
+def verdict(value: int, policy: Policy) -> str:
+    """Return what an ``answerable`` means."""
+    if value >= nano(policy.verdict_yes):
+        return "yes"
+    return "weak" if value >= nano(policy.verdict_weak) else "no"
+
+
+def logistic(steps: int) -> int:
+    """Return 1 / (1 + exp(-steps)), both in nano-units."""
+    return nano(1.0 / (1.0 + exp(max(-50.0, min(50.0, -steps / float(NANO))))))

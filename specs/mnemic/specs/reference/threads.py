@@ -1,0 +1,131 @@
+"""Texts in the order of learning, and their neighbours in threads (DOMAIN sections 3 and 6).
+
+A text is what a block was learned as, once: a block that is learned again has a second text, and
+the first one is no longer active.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import attrs
+from attrs import frozen
+
+from mnemic.kernel.events import BlockLearned, BlocksPromoted
+from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.texts import BlockText
+from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
+from mnemic.kernel.roles import role_of
+from mnemic.specs.reference.fold import PlainState
+
+Analyse = Callable[[str], list[str]]
+"""From a text to its terms, in order, repetitions kept."""
+
+PAUSE_US = 3 * MICROS_PER_HOUR
+"""A longer time between two texts of a thread ends a conversation."""
+NAMELESS = ""
+"""The thread of messages without one."""
+
+
+@frozen(kw_only=True)
+class Said:
+    """One text."""
+
+    number: int
+    """Its place in the order of learning."""
+    block: BlockId
+    words: tuple[str, ...]
+    """Terms, repetitions included; none once erased."""
+    author: str | None
+    names: frozenset[str]
+    """The terms of the author's name."""
+    role: str | None
+    """Which side of a conversation it comes from."""
+    thread: str | None
+    """None: it belongs to no thread."""
+    created_us: int | None
+    """When it was first said."""
+    rarity: int | None = None
+    """How unusual its words were, as recorded at its promotion; None: it was not recorded."""
+
+
+def everything_said(state: PlainState, analyse: Analyse) -> list[Said]:
+    """Return every text that was ever learned, in the order of learning."""
+    said: list[Said] = []
+    latest: dict[BlockId, int] = {}
+    for recorded in state.log:
+        event = recorded.event
+        if isinstance(event, BlocksPromoted):
+            for promotion in event.promotions:
+                place = latest[promotion.block_id]
+                if promotion.rarity >= 0:
+                    said[place] = attrs.evolve(said[place], rarity=promotion.rarity)
+        if not isinstance(event, BlockLearned):
+            continue
+        text = event.text if isinstance(event.text, BlockText) else None
+        author = text.author if text else None
+        created_us = event.created_at_us
+        if created_us is None and not event.undated:
+            created_us = recorded.recorded_us
+        latest[event.block_id] = len(said)
+        said.append(
+            Said(
+                number=len(said),
+                block=event.block_id,
+                words=tuple(analyse(text.content)) if text else (),
+                author=author,
+                names=frozenset(analyse(author)) if author else frozenset(),
+                role=role_of(text.author, text.metadata) if text else None,
+                thread=_thread(text, event.category),
+                created_us=created_us,
+            )
+        )
+    return said
+
+
+def _thread(text: BlockText | None, category: str) -> str | None:
+    if text is None:
+        return None
+    if text.thread:
+        return text.thread
+    return NAMELESS if category == "message" else None
+
+
+def living(state: PlainState, said: list[Said]) -> dict[BlockId, Said]:
+    """Return the text of each active block, by number: the one that it was last learned as."""
+    last = {text.block: text for text in said}
+    return {block: last[block] for block in state.with_status("active")}
+
+
+def sittings(said: list[Said]) -> list[list[Said]]:
+    """Return the texts in threads, thread by thread, split where hours lie between them.
+
+    A text of unknown age never splits; the next one is compared with the last that has a date.
+    """
+    threads: dict[str, list[Said]] = {}
+    for text in said:
+        if text.thread is not None:
+            threads.setdefault(text.thread, []).append(text)
+    found: list[list[Said]] = []
+    for thread in threads.values():
+        dated_us: int | None = None
+        found.append([])
+        for text in thread:
+            if text.created_us is not None:
+                if dated_us is not None and abs(text.created_us - dated_us) > PAUSE_US:
+                    found.append([])
+                dated_us = text.created_us
+            found[-1].append(text)
+    return found
+
+
+def neighbours(said: list[Said], reach: int) -> dict[int, list[tuple[int, int]]]:
+    """Return, by text, the others of its conversation within *reach* steps: number and distance."""
+    found: dict[int, list[tuple[int, int]]] = {text.number: [] for text in said}
+    for sitting in sittings(said):
+        for place, text in enumerate(sitting):
+            for other_place, other in enumerate(sitting):
+                steps = abs(place - other_place)
+                if 1 <= steps <= reach:
+                    found[text.number].append((other.number, steps))
+    return found

@@ -1,0 +1,148 @@
+"""import_space: an identical space, or nothing."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.stores.memory import MemoryStore
+from mnemic.adapters.stores.sqlite import SQLiteStore
+from mnemic.adapters.transfer.exports.writer import vectors_path
+from mnemic.kernel.errors import (
+    ExportCorrupt,
+    FieldRefused,
+    SpaceExists,
+    StoreFailed,
+)
+from mnemic.kernel.ports import Store
+from tests.adapters.transfer.conftest import Open
+
+
+def contents(store: Store, space: str = "default") -> list[object]:
+    """Return all records and payloads of a space."""
+    return list(store.log(space, create=False).read())
+
+
+def test_an_export_is_imported_byte_for_byte(
+    exported: Path, memory: SyncMemory, store: MemoryStore
+) -> None:
+    target = MemoryStore()
+    result = SyncMemory.import_space(exported, target)
+    assert contents(target) == contents(store)
+    assert target.log("default").head() == store.log("default").head()
+    with SyncMemory.open(target, read_only=True) as copy:
+        assert copy.verify() == memory.verify()
+        assert copy.log() == memory.log()
+    assert (result.chain, result.payloads) == (memory.verify().head, memory.verify().payloads)
+
+
+@pytest.mark.parametrize("name", ["new.db", "old.db"])
+def test_an_import_may_go_into_a_new_file_or_an_existing_store(
+    exported: Path, store: MemoryStore, opened: Open, name: str
+) -> None:
+    opened(exported.with_name("old.db"), space="another").close()
+    SyncMemory.import_space(exported, exported.with_name(name))
+    with closing(SQLiteStore(exported.with_name(name), read_only=True)) as target:
+        assert contents(target) == contents(store)
+
+
+def test_an_imported_space_has_the_same_decisions(
+    exported: Path, memory: SyncMemory, opened: Open, decisions: list[str]
+) -> None:
+    target = MemoryStore()
+    SyncMemory.import_space(exported, target)
+    copy = opened(target)
+    assert [copy.replay(each) for each in decisions] == [memory.replay(each) for each in decisions]
+    assert [copy.receipt(each) for each in decisions] == [
+        memory.receipt(each) for each in decisions
+    ]
+    assert [copy.replay(each).outcome for each in decisions] == [
+        "reproduced",  # it counts words as it did before the erasure elsewhere
+        "sealed",
+        "reproduced",
+    ]
+
+
+def test_repeated_commands_are_remembered(exported: Path, opened: Open) -> None:
+    target = MemoryStore()
+    SyncMemory.import_space(exported, target)
+    copied = opened(target)
+    head = copied.status().version
+    answer = copied.learn("the harbour gate opens at six", tags=["gate"], command_id="first")
+    many = copied.learn_many(["gulls are loud", "tides turn at noon"], command_id="many")
+    assert (answer.action, len(many.results), copied.status().version) == ("created", 2, head)
+
+
+def test_an_imported_space_continues_as_the_original_would(exported: Path, opened: Open) -> None:
+    target = MemoryStore()
+    SyncMemory.import_space(exported, target, space="elsewhere")
+    copy, original = opened(target, space="elsewhere"), opened()
+    asked = "when does the gate open"
+    assert copy.recall(asked, record=False).digest == original.recall(asked, record=False).digest
+    copy.learn("a new day")
+    assert copy.verify().sound
+    assert original.status().version == copy.status().version - 1
+
+
+def test_blocks_erased_after_the_exported_range_count_as_erased(
+    memory: SyncMemory, tmp_path: Path
+) -> None:
+    (erased,) = [each.version for each in memory.log() if each.kind == "block-erased"]
+    memory.export(tmp_path / "part.ndjson", upto=erased - 1)
+    target = MemoryStore()
+    result = SyncMemory.import_space(tmp_path / "part.ndjson", target)
+    with SyncMemory.open(target, read_only=True) as copy:
+        assert copy.verify().sound
+        assert [str(each.version) for each in copy.log()][-1] == str(erased)
+        assert copy.log()[-1].kind == "block-erased"
+        assert [copy.block(block).content for block in result.erasures] == [None]
+        assert copy.replay(f"d{erased - 1}").outcome == "sealed"
+
+
+def test_a_space_that_has_events_is_not_overwritten(exported: Path, store: MemoryStore) -> None:
+    before = contents(store)
+    with pytest.raises(SpaceExists) as caught:
+        SyncMemory.import_space(exported, store)
+    assert caught.value.facts == {"space": "default", "version": len(before) - 1}
+    assert contents(store) == before
+
+
+def test_an_export_without_text_cannot_be_imported(memory: SyncMemory, tmp_path: Path) -> None:
+    memory.export(tmp_path / "bare.ndjson", words=False)
+    with pytest.raises(FieldRefused, match="without words"):
+        SyncMemory.import_space(tmp_path / "bare.ndjson", tmp_path / "new.db")
+    assert not (tmp_path / "new.db").exists()
+
+
+@pytest.mark.parametrize("into", [3, None, object()])
+def test_an_invalid_target_is_refused(exported: Path, into: object) -> None:
+    with pytest.raises(FieldRefused):
+        SyncMemory.import_space(exported, into)  # type: ignore[arg-type]
+
+
+def test_a_missing_file_is_refused(exported: Path, tmp_path: Path) -> None:
+    with pytest.raises(StoreFailed):
+        SyncMemory.import_space(tmp_path / "nothing.ndjson", MemoryStore())
+    with pytest.raises(StoreFailed):
+        SyncMemory.import_space(exported, tmp_path / "nowhere" / "new.db")
+
+
+def test_progress_counts_both_passes(exported: Path, memory: SyncMemory) -> None:
+    seen: list[tuple[int, int]] = []
+    SyncMemory.import_space(exported, MemoryStore(), progress=lambda *at: seen.append(at))
+    looks = 2 * (memory.status().version + 1)
+    assert seen[-1] == (looks, looks)
+    assert seen == sorted(seen)
+
+
+def test_nothing_is_written_from_a_damaged_export(exported: Path, tmp_path: Path) -> None:
+    vectors_path(exported).write_bytes(vectors_path(exported).read_bytes()[:-1])
+    target = MemoryStore()
+    for into in (target, tmp_path / "new.db"):
+        with pytest.raises(ExportCorrupt):
+            SyncMemory.import_space(exported, into)
+    assert (target.spaces(), (tmp_path / "new.db").exists()) == ((), False)
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []

@@ -1,0 +1,202 @@
+"""Names come from the field's vocabulary: the words that docs/architecture.md replaced stay out."""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.imports import LAYERS, ROOT, modules
+
+# A part of an identifier, and what to say instead.
+REPLACED_PARTS = {
+    "allotment": "budget",
+    "asides": "temporary folders",
+    "breadcrumbs": "recent ids",
+    "crew": "call limiter",
+    "crumbs": "recent ids",
+    "denials": "permissions",
+    "desk": "client session, or dispatcher",
+    "door": "interface",
+    "doors": "interfaces",
+    "doorstep": "fixture",
+    "garbled": "parse errors",
+    "glimpse": "pruning",
+    "guests": "client sessions",
+    "hindsight": "calibration",
+    "judgements": "judgments",
+    "keeper": "checkpoint writer, or graph builder",
+    "nonsense": "event validation",
+    "oaths": "invariants",
+    "parcel": "transfer record",
+    "recast": "log epoch",
+    "retelling": "log epoch",
+    "rivals": "peers",
+    "scrapes": "merged metrics",
+    "seat": "session handle",
+    "seats": "session handles",
+    "shelf": "checkpoint directory",
+    "shortfall": "lost tail",
+    "sidecar": "lock file",
+    "spool": "temporary exports",
+    "untold": "unrecorded erasures",
+    "verb": "operation",
+    "verbs": "operations",
+    "whereabouts": "vector storage",
+}
+# A whole identifier, and what to say instead.
+REPLACED_NAMES = {
+    "Acknowledged": "DurabilityWatermark",
+    "DoorContract": "InterfaceContract",
+    "FarRows": "RemoteRows",
+    "Folded": "LogState",
+    "Gate": "Eligibility",
+    "Hands": "CopyContext",
+    "Held": "LocalRows",
+    "Ledgered": "VersionedMap",
+    "Meeting": "NeighbourCache",
+    "Moment": "LogEntry, or Instant",
+    "Sightings": "DetectedVectors",
+    "Slice": "TableView",
+    "StandIn": "LockWaiter",
+    "Standing": "VersionSnapshot",
+    "Stretch": "LogRange",
+    "ToldLog": "ErasureOverlayLog",
+    "turn_if_free": "try_write_lock",
+}
+# A module, and what to call it instead.
+REPLACED_MODULES = {
+    "admission": "argument_limits",
+    "answering": "packing",
+    "asking": "recall_request",
+    "beside": "service_endpoints",
+    "blobs": "packed_bytes",
+    "board": "shared_counters",
+    "bodies": "event_codec",
+    "caveats": "warnings",
+    "clearance": "authorization",
+    "deliberating": "references",
+    "filing": "multimap",
+    "following": "subscription",
+    "front": "middleware",
+    "items": "batch_items",
+    "likeness": "analogies",
+    "line": "fifo_lock",
+    "looking": "pruning",
+    "losses": "lost_payloads",
+    "meeting": "neighbour_cache",
+    "mixing": "encryption_consistency",
+    "moments": "log_entries",
+    "offers": "tool_listing",
+    "pages": "mapped_arrays",
+    "pairing": "match_by_query",
+    "parts": "array_bundle",
+    "places": "destination",
+    "points": "time_points",
+    "posts": "worker_slots",
+    "present": "active_blocks",
+    "pulses": "heartbeats",
+    "rejections": "negation",
+    "relays": "proxy",
+    "repeats": "idempotency",
+    "rerunning": "reevaluation",
+    "returns": "retrieval_counts",
+    "reviews": "review_history",
+    "room": "degree_cap",
+    "runs": "grouped_writes",
+    "sense": "event_validation",
+    "sequence": "threads",
+    "sightings": "vector_detection",
+    "standing": "snapshots",
+    "succession": "supersession",
+    "supposing": "what_if",
+    "tallying": "backtest_scores",
+    "telling": "erasure_overlay",
+    "unfolding": "batch_connect",
+    "visits": "auth_context",
+    "weighing": "scoring",
+    "where": "filters",
+}
+# A field that clients of ``composed_graph`` know, and files in which the words mean what they say:
+# the grammar of English, and a service desk.
+EXEMPT_NAMES = frozenset({"CLOSED_DOORS", "closedDoors"})
+EXEMPT_FILES = frozenset(
+    {
+        "benchmarks/planted_sets.py",
+        "benchmarks/vocabulary.py",
+        "examples/second_thoughts.py",
+        "projections/mnemic/projections/references/claims.py",
+        "projections/mnemic/projections/references/quantities.py",
+        "projections/mnemic/projections/references/relations.py",
+        "projections/mnemic/projections/references/vocabulary.py",
+        "tests/architecture/test_vocabulary.py",
+    }
+)
+PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+# Tokens take time: most sources do not hold any of the words.
+ANY_WORD = re.compile(f"(?i:{'|'.join(REPLACED_PARTS)})|{'|'.join(REPLACED_NAMES)}")
+
+
+def replaced_in(source: str) -> list[str]:
+    """Return ``line: name (say ...)`` of every replaced word among the identifiers of *source*."""
+    found: list[str] = []
+    if not ANY_WORD.search(source):
+        return found
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type != tokenize.NAME or token.string in EXEMPT_NAMES:
+            continue
+        words = [REPLACED_NAMES.get(token.string)]
+        words += [REPLACED_PARTS.get(part.lower()) for part in PART.findall(token.string)]
+        found += [
+            f"{token.start[0]}: {token.string} (say {word})" for word in words if word is not None
+        ]
+    return found
+
+
+def sources() -> Iterator[Path]:
+    for folder in (*LAYERS, "tests", "benchmarks", "examples"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if path.relative_to(ROOT).as_posix() not in EXEMPT_FILES:
+                yield path
+
+
+def test_no_identifier_is_a_replaced_word() -> None:
+    found = {
+        path.relative_to(ROOT).as_posix(): words
+        for path in sources()
+        if (words := replaced_in(path.read_text(encoding="utf-8")))
+    }
+    assert found == {}
+
+
+def test_no_module_has_a_replaced_name() -> None:
+    found = {
+        name: REPLACED_MODULES[name.rpartition(".")[2]]
+        for name in modules()
+        if name.rpartition(".")[2] in REPLACED_MODULES
+    }
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("class Door: ...", "Door"),
+        ("def by_verb(): ...", "by_verb"),
+        ("SEATS = 3", "SEATS"),
+        ("from a import Folded", "Folded"),
+        ("log.turn_if_free()", "turn_if_free"),
+    ],
+)
+def test_a_replaced_word_is_found(source: str, name: str) -> None:
+    (found,) = replaced_in(source)
+    assert name in found
+
+
+@pytest.mark.parametrize("source", ["closedDoors = 1", "verbose = indoor", "'a door'  # a seat"])
+def test_other_words_pass(source: str) -> None:
+    assert replaced_in(source) == []

@@ -1,0 +1,8 @@
+"""Puts the folder of the benchmarks onto the import path, as they are not a package."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
