@@ -85,6 +85,13 @@ def sentences(*, least: int = 1, most: int = 6) -> st.SearchStrategy[str]:
     return st.lists(st.sampled_from(WORDS), min_size=least, max_size=most).map(" ".join)
 
 
+def essays() -> st.SearchStrategy[str]:
+    """Texts of one passage or several."""
+    ends = st.sampled_from((". ", ".\n", " "))
+    parts = st.lists(sentences(least=5, most=9), min_size=8, max_size=20)
+    return st.builds(lambda end, sentences: end.join(sentences), ends, parts)
+
+
 PROVENANCE = (None, None, None, "vetted", "imported", "untrusted", "elsewhere", "quarantined")
 
 
@@ -94,7 +101,7 @@ def turns() -> st.SearchStrategy[Say]:
     longer = sentences(least=3, most=9)
     return st.builds(
         Say,
-        content=st.one_of(longer, longer, longer, sentences(), st.sampled_from(ODD)),
+        content=st.one_of(longer, longer, longer, sentences(), st.sampled_from(ODD), essays()),
         author=st.sampled_from(AUTHORS),
         thread=st.sampled_from(THREADS),
         category=st.sampled_from(("message", "message", "knowledge", "observation")),

@@ -69,7 +69,7 @@ def test_what_the_asker_said_is_stronger_by_its_weight() -> None:
         talk.say("the pump runs", role=role)
     mine, other = talk.match("when does my pump run?").strength.tolist()
     alike = talk.match("when does the pump run?").strength.tolist()
-    assert mine - other == 60_000_000 + alike[0] - alike[1]
+    assert mine - other == 90_000_000 + alike[0] - alike[1]
 
 
 # --- age --------------------------------------------------------------------------------------

@@ -174,10 +174,10 @@ class Policy:
     relevance_lexical: float = field(default=0.40, validator=unit)
     """Part of the match strength by recipe recall-2; the five sum to 1, see
     ``mnemic.projections.retrieval.recipes.context``."""
-    relevance_cosine: float = field(default=0.17, validator=unit)
+    relevance_cosine: float = field(default=0.20, validator=unit)
     relevance_author: float = field(default=0.12, validator=unit)
     relevance_date: float = field(default=0.16, validator=unit)
-    relevance_rarity: float = field(default=0.15, validator=unit)
+    relevance_rarity: float = field(default=0.12, validator=unit)
     relevance_rank: int = field(default=12, validator=count(low=1))
     """Relevance is 1/2 at the strength of the block at this rank; in a small memory at a tenth of
     its blocks, from the third."""
@@ -190,7 +190,7 @@ class Policy:
     matches of nearly equal strength, and costs no other block more than this."""
     relevance_recency_clock: str = field(default="active", validator=one_of("created", "active"))
     """Clock of that recency, as ``Frame.recency_clock``."""
-    relevance_asker: float = field(default=0.06, validator=unit)
+    relevance_asker: float = field(default=0.09, validator=unit)
     """Added to the strength of what the one who asks said, by recipe recall-3, if the question is
     in the first person; or the other side, if it is in the second."""
     rarity_trust: int = field(default=20, validator=count())

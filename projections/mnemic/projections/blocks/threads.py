@@ -93,7 +93,7 @@ class Threads:
         sequence._author = GrowableArray.thawed(parts["author"])
         sequence._role = GrowableArray.thawed(parts["role"])
         sequence._authors = Interner.thawed(unpacked(parts["authors"]))
-        sequence._links = _widened(links, len(links) + FIRST_CAPACITY)
+        sequence._links = widened(links, len(links) + FIRST_CAPACITY)
         sequence._rows = catalogue.life.count
         sequence._ends = dict(
             zip(unpacked(parts["threads"]), map(_End._make, parts["ends"].tolist()), strict=True)
@@ -168,7 +168,7 @@ class Threads:
         first, texts = len(self._author), self._catalogue.texts
         if first == len(texts):
             return
-        self._links = _widened(self._links, len(texts))
+        self._links = widened(self._links, len(texts))
         created_us, category = self._learned(first)
         message = self._catalogue.categories.known(MESSAGE)
         for document, text in enumerate(texts.since(first), start=first):
@@ -194,13 +194,7 @@ class Threads:
         """Append a document to its thread, linked to the last one if in the same sitting."""
         end = self._ends.get(thread)
         if end is not None and not end.is_long_before(created_us):
-            before = end.document
-            for step in range(STEPS):
-                self._links[document, step] = before
-                self._links[before, STEPS + step] = document
-                before = int(self._links[before, 0])
-                if before == NONE:
-                    break
+            link(self._links, end.document, document)
         dated = created_us if created_us != UNKNOWN or end is None else end.created_us
         self._ends[thread] = _End(document, dated)
 
@@ -219,7 +213,17 @@ class _End(NamedTuple):
         return abs(created_us - self.created_us) > SITTING_GAP_US
 
 
-def _widened(links: Rows, documents: int) -> Rows:
+def link(links: Rows, before: int, document: int) -> None:
+    """Link *document* to the last one of its sitting, *before*, and to those before that."""
+    for step in range(STEPS):
+        links[document, step] = before
+        links[before, STEPS + step] = document
+        before = int(links[before, 0])
+        if before == NONE:
+            break
+
+
+def widened(links: Rows, documents: int) -> Rows:
     """Return *links* if it has capacity for so many documents, else a larger copy."""
     if documents <= len(links):
         return links

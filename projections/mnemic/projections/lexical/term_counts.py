@@ -179,16 +179,19 @@ class TermCounts:
             found[term] = among(holding, documents)
         return found
 
-    def coverage(self, documents: Integers) -> Integers:
-        """Return the share of the question's terms that count in each of *documents*.
+    def coverage(self, held: NDArray[np.bool_]) -> Integers:
+        """Return the share of the question's terms that each of some texts holds.
 
-        Terms are weighted by their inverse document frequency; how often one counts is ignored.
+        Terms are weighted by their inverse document frequency.
+
+        Args:
+            held: Which terms each text holds, shape (terms, texts).
 
         Returns:
             Nano-units in [0, NANO]; 0 for a question without terms.
         """
         bounds = on_grid(np.array(self.bounds, dtype=np.float64))
-        covered = bounds @ self.held(documents)
+        covered = bounds @ held
         return nano_each(covered / max(float(bounds.sum()), 1.0))
 
     def strengths(self, documents: Integers) -> Integers:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.events import EmbedderIdentity
 from mnemic.projections.blocks.catalogue import Catalogue
+from mnemic.projections.blocks.passages import Passages
 from mnemic.projections.blocks.threads import Threads
 from mnemic.projections.graph.graph import Graph
 from mnemic.projections.ledger.ledger import Ledger
@@ -47,6 +48,7 @@ def freeze(state: State) -> ArrayBundle:
         lexicon=state.lexicon.frozen(),
         statements=state.statements.frozen(),
         sequence=state.sequence.frozen(),
+        passages=state.passages.frozen(),
         indexes={
             "embedders": packed([[each.name, each.dimension, each.weights] for each in identities]),
             "staged": packed(staged),
@@ -77,6 +79,9 @@ def thaw(parts: Mapping[str, NDArray[Any]], remote_rows_of: RemoteRowsOf | None 
     state.lexicon = Lexicon.thawed(within(parts, "lexicon"), state.catalogue.texts)
     state.statements = Statements.thawed(within(parts, "statements"), state.catalogue.texts)
     state.sequence = Threads.thawed(within(parts, "sequence"), state.catalogue)
+    state.passages = Passages.thawed(
+        within(parts, "passages"), state.catalogue.texts, state.lexicon, state.sequence
+    )
     indexes = within(parts, "indexes")
     identities = [
         EmbedderIdentity(name=name, dimension=dimension, weights=weights)

@@ -17,6 +17,7 @@ from mnemic.kernel.model.texts import Embedding, Erased
 from mnemic.kernel.model.vectors import DIMENSION_MAX, unpack
 from mnemic.kernel.ports import RemoteRows
 from mnemic.projections.blocks.catalogue import Catalogue
+from mnemic.projections.blocks.passages import Passages
 from mnemic.projections.blocks.threads import Threads
 from mnemic.projections.graph.graph import Graph
 from mnemic.projections.ledger.ledger import Ledger
@@ -52,6 +53,7 @@ class State:
         self.lexicon = Lexicon(texts=self.catalogue.texts)
         self.statements = Statements(self.catalogue.texts)
         self.sequence = Threads(self.catalogue)
+        self.passages = Passages(self.catalogue.texts, self.lexicon, self.sequence)
         self.terms = Terms()
         self.indexes: dict[EmbedderIdentity, VectorIndex] = {}
         self.staged_vectors: dict[EmbedderIdentity, dict[int, int]] = {}

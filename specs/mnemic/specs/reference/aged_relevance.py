@@ -1,7 +1,7 @@
 """Match of a block with a question by recipe recall-3 (DOMAIN section 6).
 
-As recall-2, except for age within the strength, trusted and inherited rarity, and contradicting
-blocks; and with the probability that each block bears on the question.
+As recall-2, except for words searched in passages, age within the strength, trusted and inherited
+rarity, and contradicting blocks; and with the probability that each block bears on the question.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from mnemic.specs.reference.relevance import (
     relevance_of,
     strength_terms,
 )
-from mnemic.specs.reference.threads import Said, everything_said, living
+from mnemic.specs.reference.threads import Said, everything_said, living, passages_said
 
 PARTS = (
     *("lexical", "cosine", "author", "date", "rarity", "freshness", "asker", "raised"),
@@ -41,7 +41,7 @@ PARTS = (
 )
 HALF = NANO // 2
 FULL_LENGTH = 24
-"""Terms from which on a text counts the words of its neighbours less."""
+"""Terms from which on a passage counts the words of its neighbours less."""
 
 EVIDENCE = ("lexical", "cosine", "author", "date", "rarity", "own", "missed")
 """Parts that make a probability."""
@@ -63,7 +63,14 @@ def aged(state: PlainState, question: Question, pool: list[BlockId]) -> PlainMat
     asked = list(dict.fromkeys(question.analyse(question.words)))
     names = set(chain.from_iterable(names_in(text) for text in alive.values()))
     about = [term for term in asked if term not in names] or asked
-    words = lexical(about, alive, in_context(said, alive, FULL_LENGTH))
+    cut = passages_said(said, question.analyse)
+    searched = {part.number: part for text in alive.values() for part in cut[text.number]}
+    counted = in_context(chain.from_iterable(cut.values()), searched.values(), FULL_LENGTH)
+    words = lexical(about, searched, counted)
+    contained = {
+        block: set(chain.from_iterable(part.words for part in cut[text.number]))
+        for block, text in alive.items()
+    }
     unusual = inherited(state, said)
     named = any(names_in(text) & set(asked) for text in alive.values())
     meant = person(question.words)
@@ -73,7 +80,7 @@ def aged(state: PlainState, question: Question, pool: list[BlockId]) -> PlainMat
     for block in pool:
         text = alive[block]
         values = {
-            "lexical": words[block],
+            "lexical": max(words[part.number] for part in cut[text.number]),
             "cosine": block_cosine(state, question, block),
             "author": NANO if names_in(text) & set(asked) else 0,
             "date": dates.closeness(question.words, state.blocks[block].created_at_us),
@@ -84,12 +91,12 @@ def aged(state: PlainState, question: Question, pool: list[BlockId]) -> PlainMat
         values["freshness"] = _recency(state, question, block)
         values["asker"] = NANO if is_meant(text, meant, question.asked_by) else 0
         summed[block] = strength_of(values, policy)
-        values["own"] = coverage(about, alive, text)
+        values["own"] = coverage(about, searched.values(), contained[block])
         values["missed"] = NANO - values["author"] if named else 0
         values["probability"] = probability_of(values, policy)
         for name, value in values.items():
             parts[name][block] = value
-    held = {block: set(about) & set(alive[block].words) for block in pool}
+    held = {block: set(about) & contained[block] for block in pool}
     strength = raised(state, summed, held)
     parts["raised"] = {block: strength[block] - summed[block] for block in pool}
     overall = {block: strength[block] if block in answers else 0 for block in pool}
@@ -235,14 +242,20 @@ def _ceiling(state: PlainState, block: BlockId) -> int:
     return state.policy.ceiling(state.blocks[block].zone)
 
 
-def coverage(asked: Collection[str], alive: Mapping[BlockId, Said], text: Said) -> int:
-    """Return the share of the question's terms that a text holds itself, weighted by idf."""
+def coverage(asked: Collection[str], alive: Collection[Said], words: Collection[str]) -> int:
+    """Return the share of the question's terms that a text holds itself, weighted by idf.
+
+    Args:
+        asked: Terms, each once.
+        alive: The passages of the active blocks.
+        words: The words of the text.
+    """
     bounds: dict[str, int] = {}
     for term in asked:
-        holding = sum(term in each.words for each in alive.values())
+        holding = sum(term in each.words for each in alive)
         idf = ln(1.0 + (len(alive) - holding + 0.5) / (holding + 0.5))
         bounds[term] = round(idf * (K1 + 1.0) * GRID)
-    held = sum(bound for term, bound in bounds.items() if term in text.words)
+    held = sum(bound for term, bound in bounds.items() if term in words)
     return nano(held / max(1, sum(bounds.values())))
 
 

@@ -6,8 +6,9 @@ Every part is computed for one block after the other from the texts themselves.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import chain
+from typing import TypeVar
 
 from attrs import frozen
 
@@ -46,6 +47,7 @@ WEIGHED = CONTEXT_PARTS[:-1]
 LESS = NANO // 1000
 """Distance of the older of two near-duplicates below the newer."""
 
+K = TypeVar("K", bound=Hashable)
 Values = dict[BlockId, int]
 """Nano-units by block."""
 
@@ -111,7 +113,7 @@ def contextual(state: PlainState, question: Question, pool: list[BlockId]) -> Pl
     asked = list(dict.fromkeys(question.analyse(question.words)))
     names = set(chain.from_iterable(text.names for text in alive.values()))
     about = [term for term in asked if term not in names] or asked
-    words = lexical(about, alive, in_context(said, alive))
+    words = lexical(about, alive, in_context(said, alive.values()))
     unusual = rarities(said)
     parts: dict[str, Values] = {name: {} for name in WEIGHED}
     summed: Values = {}
@@ -189,12 +191,12 @@ Counted = Callable[[Said, str], float]
 """How often a term counts in a text."""
 
 
-def lexical(asked: Sequence[str], alive: Mapping[BlockId, Said], counted: Counted) -> Values:
+def lexical(asked: Sequence[str], alive: Mapping[K, Said], counted: Counted) -> dict[K, int]:
     """Return BM25 as a share of the score of a text that matches every term fully.
 
     Args:
         asked: Terms, each once.
-        alive: Texts of the active blocks, to which statistics are limited.
+        alive: Texts of the active blocks, or their passages, to which statistics are limited.
         counted: Count of a term in one of them.
     """
     texts = alive.values()
@@ -204,34 +206,35 @@ def lexical(asked: Sequence[str], alive: Mapping[BlockId, Said], counted: Counte
         holding = sum(term in text.words for text in texts)
         worth[term] = ln(1.0 + (len(texts) - holding + 0.5) / (holding + 0.5)) * (K1 + 1.0)
     reach = sum(round(bound * GRID) for bound in worth.values())
-    found: Values = {}
-    for block, text in alive.items():
+    found: dict[K, int] = {}
+    for key, text in alive.items():
         total = 0
         for term, bound in worth.items():
             count = counted(text, term)
             if count:
                 drag = K1 * ((1.0 - B) + B * (len(text.words) / mean))
                 total += round(bound * count / (count + drag) * GRID)
-        found[block] = nano(total / max(1, reach))
+        found[key] = nano(total / max(1, reach))
     return found
 
 
 def in_context(
-    said: list[Said], alive: Mapping[BlockId, Said], full_length: int | None = None
+    said: Iterable[Said], alive: Iterable[Said], full_length: int | None = None
 ) -> Counted:
     """Return the count function of terms that includes the words of active neighbours.
 
     Args:
-        said: All texts.
+        said: All texts, or their passages, in order.
         alive: Those of active blocks.
         full_length: Terms from which on a text counts its neighbours less; None: never.
     """
-    near = neighbours(said, len(STEPS))
-    lives = {text.number for text in alive.values()}
+    everything = {text.number: text for text in said}
+    near = neighbours([*everything.values()], len(STEPS))
+    lives = {text.number for text in alive}
 
     def counted(text: Said, term: str) -> float:
         received = sum(
-            STEPS[steps - 1] * said[number].words.count(term)
+            STEPS[steps - 1] * everything[number].words.count(term)
             for number, steps in near[text.number]
             if number in lives
         )

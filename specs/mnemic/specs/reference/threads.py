@@ -1,4 +1,4 @@
-"""Texts in the order of learning, and their neighbours in threads (DOMAIN sections 3 and 6).
+"""Texts in the order of learning, their passages and neighbours (DOMAIN sections 3 and 6).
 
 A text is what a block was learned as, once: a block that is learned again has a second text, and
 the first one is no longer active.
@@ -25,6 +25,19 @@ PAUSE_US = 3 * MICROS_PER_HOUR
 """A longer time between two texts of a thread ends a conversation."""
 NAMELESS = ""
 """The thread of messages without one."""
+WORDS = 60
+"""Words of a passage at most."""
+REST = 15
+"""A last passage with fewer is none of its own."""
+CLOSING = "\"')]”’"
+UNSPACED = (
+    ("\u3040", "\u30ff"),
+    ("\u3400", "\u4dbf"),
+    ("\u4e00", "\u9fff"),
+    ("\uf900", "\ufaff"),
+    ("\U00020000", "\U0003134f"),
+)
+"""Scripts without spaces: each sign is a word."""
 
 
 @frozen(kw_only=True)
@@ -45,6 +58,8 @@ class Said:
     """None: it belongs to no thread."""
     created_us: int | None
     """When it was first said."""
+    content: str = ""
+    """The text itself; "" once erased."""
     rarity: int | None = None
     """How unusual its words were, as recorded at its promotion; None: it was not recorded."""
 
@@ -78,6 +93,7 @@ def everything_said(state: PlainState, analyse: Analyse) -> list[Said]:
                 role=role_of(text.author, text.metadata) if text else None,
                 thread=_thread(text, event.category),
                 created_us=created_us,
+                content=text.content if text else "",
             )
         )
     return said
@@ -128,4 +144,71 @@ def neighbours(said: list[Said], reach: int) -> dict[int, list[tuple[int, int]]]
                 steps = abs(place - other_place)
                 if 1 <= steps <= reach:
                     found[text.number].append((other.number, steps))
+    return found
+
+
+# --- passages ----------------------------------------------------------------------------------
+
+
+def cut(text: str) -> list[str]:
+    """Return the passages of a text."""
+    found: list[list[str]] = [[]]
+    for words in _sentences(text):
+        rest = words
+        if found[-1] and len(found[-1]) + len(words) > WORDS:
+            found.append([])
+        while len(rest) > WORDS:
+            found[-1:] = [rest[:WORDS], []]
+            rest = rest[WORDS:]
+        found[-1] += rest
+    if len(found) > 1 and len(found[-1]) < REST:
+        last = found.pop()
+        found[-1] += last
+    return [" ".join(words) for words in found]
+
+
+def _sentences(text: str) -> list[list[str]]:
+    """Return the words of each sentence; some sentences may be empty."""
+    sentences: list[list[str]] = [[]]
+    word = ""
+    for sign in f"{text} ":
+        alone = any(low <= sign <= high for low, high in UNSPACED)
+        if not alone and not sign.isspace():
+            word += sign
+            if sign in "。！？":
+                sentences[-1].append(word)
+                sentences.append([])
+                word = ""
+            continue
+        if word:
+            sentences[-1].append(word)
+        if alone:
+            sentences[-1].append(sign)
+        ends = word.rstrip(CLOSING).endswith((".", "!", "?", "…")) and sign.isspace()
+        if ends or sign == "\n":
+            sentences.append([])
+        word = ""
+    return sentences
+
+
+def passages_said(said: list[Said], analyse: Analyse) -> dict[int, list[Said]]:
+    """Return the passages of each text, by its number.
+
+    A passage is a text with a number of its own; those of one text follow each other, in a thread
+    or without one.
+    """
+    found: dict[int, list[Said]] = {}
+    number = 0
+    for text in said:
+        found[text.number] = []
+        for part in cut(text.content):
+            found[text.number].append(
+                attrs.evolve(
+                    text,
+                    number=number,
+                    words=tuple(analyse(part)),
+                    thread=f"\0{text.number}" if text.thread is None else text.thread,
+                )
+            )
+            number += 1
     return found

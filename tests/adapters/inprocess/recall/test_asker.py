@@ -41,7 +41,7 @@ def test_a_decision_is_replayed_with_its_asker(memory: SyncMemory) -> None:
     answer = memory.recall(WHERE, asked_by="user")
     best = memory.explain(str(answer.decision_id)).blocks[0]
     parts = {part.signal: part.contribution for part in best.relevance_parts}
-    assert (best.block_id, parts["asker"]) == (mine, 0.06)
+    assert (best.block_id, parts["asker"]) == (mine, 0.09)
     replayed = memory.replay(str(answer.decision_id))
     assert (replayed.outcome, replayed.recombines) == ("reproduced", True)
     other = memory.recall(WHERE, asked_by="assistant", record=False)

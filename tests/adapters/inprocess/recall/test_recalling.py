@@ -164,7 +164,7 @@ def test_lexical_search_finds_blocks_that_vectors_miss(opened: Open) -> None:
 def test_equal_scores_are_ordered_by_id(opened: Open) -> None:
     said = {text: axis(0) for text in ["ask", *"abcdefgh"]}
     # The block learned first had rarer words.
-    policy = Policy(relevance_rarity=0.0, relevance_lexical=0.55)
+    policy = Policy(relevance_rarity=0.0, relevance_lexical=0.52)
     memory = opened(embedder=ScriptedEmbedder(said, SIZE), policy=policy)
     blocks = [memory.learn(text, category="message").block_id for text in "abcdefgh"]
     found = memory.recall("ask", frame="attention", top_k=8)

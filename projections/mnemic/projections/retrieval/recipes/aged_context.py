@@ -2,9 +2,11 @@
 
 It differs from ``recall-2`` (``context``) in these parts:
 
-``lexical``  counts the words of neighbours less in a long text: of more than 24 terms, by
-             24 / length. A long text answers for itself, a short one is understood by what is
-             around it.
+``lexical``  that of the best passage of a text. Words are counted in passages
+             (``kernel.passages``), and so are their statistics; neighbours are the passages before
+             and after, of the same text or of those around it. A passage of more than 24 terms
+             counts the words of its neighbours less, by 24 / length: a long one answers for itself,
+             a short one is understood by what is around it.
 ``rarity``   is drawn towards 1/2 while few texts are known (``Lexicon.trusted_rarity``): a first
              text is not unusual because every word is new. A successor has at least the rarity of
              what it superseded, since its words were said before by its predecessor only.
@@ -47,6 +49,7 @@ from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.numeric.arithmetic import NANO, nano
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.scoring import probability
+from mnemic.projections.blocks.passages import Searched
 from mnemic.projections.blocks.threads import Threads
 from mnemic.projections.retrieval.approximate_search import Near
 from mnemic.projections.retrieval.recency import recency, rough_recency
@@ -65,7 +68,7 @@ PARTS: Final = (*question.PARTS, "freshness", "asker", "raised", "own", "missed"
 SEARCHES: Final = ("lexical", "cosine", "strength")
 
 FULL_LENGTH: Final = 24
-"""Terms of a text from which on the words of its neighbours count less.
+"""Terms of a passage from which on the words of its neighbours count less.
 
 Measured between 16 and 32: no difference on dialogues, and on conversations with an assistant
 recall@10 is 2 points higher than without it.
@@ -112,6 +115,11 @@ class AgedAsked(Asked):
     """Whose texts the question means by its pronouns; None: of neither side."""
     rarities: Lazy[Ints] = field(init=False, default=Factory(_rarities, takes_self=True))
     """By document."""
+
+    @classmethod
+    def searched_in(cls, view: View) -> Searched:
+        """Return the texts that words are searched in: passages."""
+        return view.state.passages.under(view.present.alive)
 
     @classmethod
     def authors_named(cls, sequence: Threads, alive: Bools, asked: list[str]) -> list[int]:
@@ -189,7 +197,7 @@ def _raised(asked: Asked, numbers: Ints, pairs: Ints, strength: Ints) -> Ints:
     view = asked.view
     said = view.said_order(pairs.ravel()).reshape(-1, 2)
     older, newer, said_older, said_newer = exact_scoring.in_order(numbers, pairs, said)
-    held = asked.counts.held(view.documents(numbers)[1])
+    held = asked.held(view.documents(numbers)[1])
     lacking = (held[:, older] & ~held[:, newer]).any(axis=0)
     ceilings = view.ceilings(numbers)
     # The oldest first, so that the newest of several ends up above all.
@@ -208,7 +216,7 @@ RAISED: Final = Adjustment(pairs=View.contradictions, strengths=_raised, raises=
 def _graded(asked: Asked, numbers: Ints, parts: tuple[Ints, ...]) -> tuple[Ints, ...]:
     """Return the parts of some scored blocks that do not count in the strength."""
     documents = asked.view.documents(numbers)[1]
-    own = asked.counts.coverage(documents)
+    own = asked.counts.coverage(asked.held(documents))
     missed = NANO - parts[2] if asked.names_author else np.zeros_like(own)
     evidence = (*parts[: len(question.PARTS)], own, missed)
     return own, missed, probability.probabilities(asked.view.policy, evidence)

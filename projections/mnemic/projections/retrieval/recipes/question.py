@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.numeric.arithmetic import NANO, weighted_each
 from mnemic.kernel.policy import Policy
+from mnemic.projections.blocks.passages import Searched
 from mnemic.projections.blocks.threads import Threads
 from mnemic.projections.lexical.term_counts import Matches, TermCounts
 from mnemic.projections.retrieval.recipes import dates
@@ -69,8 +70,10 @@ class Asked:
     vector: Vector | None
     pool: Ints
     """Numbers of the eligible blocks, ascending."""
+    searched: Searched
+    """The texts that its words are searched in, whole or as passages."""
     counts: TermCounts
-    """Counts of its words, in the documents themselves."""
+    """Counts of its words in each of these."""
     authors: tuple[int, ...]
     """The authors it names."""
     dated: bool
@@ -94,19 +97,22 @@ class Asked:
         authors = cls.authors_named(sequence, alive, asked)
         reference, *known = view.statistics[0] if view.statistics else (UNKNOWN_REFERENCE,)
         if known:
-            searched = [size != NAME for size in known[TOTALS:]]
+            kept = [size != NAME for size in known[TOTALS:]]
         else:
             names = frozenset().union(*map(sequence.name_terms, authors))
-            searched = [term not in names for term in asked]
-            searched = searched if any(searched) else [True] * len(asked)
-        about = list(compress(asked, searched))
-        counts = lexicon.counts(about, alive, recorded=[each for each in known if each != NAME])
+            kept = [term not in names for term in asked]
+            kept = kept if any(kept) else [True] * len(asked)
+        about = list(compress(asked, kept))
+        searched = cls.searched_in(view)
+        recorded = [each for each in known if each != NAME]
+        counts = searched.lexicon.counts(about, searched.alive, recorded=recorded)
         sizes = iter(counts.statistics[TOTALS:])
         return cls(
             view=view,
             query=query,
             vector=vector,
             pool=pool,
+            searched=searched,
             counts=counts,
             authors=tuple(authors),
             dated=any(dates.named(query)),
@@ -114,9 +120,15 @@ class Asked:
             **own,
             statistics=(
                 *counts.statistics[:TOTALS],
-                *(next(sizes) if is_searched else NAME for is_searched in searched),
+                *(next(sizes) if is_kept else NAME for is_kept in kept),
             ),
         )
+
+    @classmethod
+    def searched_in(cls, view: View) -> Searched:
+        """Return the texts that words are searched in: whole ones."""
+        state = view.state
+        return Searched(lexicon=state.lexicon, alive=view.present.alive, links=state.sequence.links)
 
     @classmethod
     def authors_named(cls, sequence: Threads, alive: Bools, asked: list[str]) -> list[int]:
@@ -166,14 +178,24 @@ class Asked:
     def _lexical(self, documents: Ints) -> Ints:
         if self.words.made or len(documents) > FEW:
             return self.words.value.of(documents)
-        links = self.view.state.sequence.links
-        near = self.counts.around(documents, links, SPREAD, self.full_length)
-        return near.matches().of(documents)
+        near = self.counts.around(
+            self.searched.of(documents)[0], self.searched.links, SPREAD, self.full_length
+        )
+        return self.searched.best(near.matches()).of(documents)
 
     def in_context(self, counts: TermCounts) -> Matches:
         """Return the match of every document in which some of *counts* count, neighbours added."""
-        links = self.view.state.sequence.links
-        return counts.spread(links, SPREAD, self.full_length).matches()
+        spread = counts.spread(self.searched.links, SPREAD, self.full_length)
+        return self.searched.best(spread.matches())
+
+    def held(self, documents: Ints) -> Bools:
+        """Return which of its words each of *documents* contains, shape (words, documents)."""
+        passages, starts = self.searched.of(documents)
+        held = self.counts.held(passages)
+        if len(passages) == len(documents):
+            return held
+        found: Bools = np.logical_or.reduceat(held, starts, axis=1)
+        return found
 
     def said(self, documents: Ints) -> Ints:
         """Return ``NANO`` for documents by a named author, else 0."""
