@@ -47,7 +47,7 @@ MATTERS = (
     Matter(
         "Through which door do lorries board the Aurora?",
         "Lorries above twelve tonnes board through the stern door, cars through the bow door.",
-        "{} lorries were late to board the Aurora through the rain.",
+        "{} lorries came late to the Aurora through the rain.",
     ),
     Matter(
         "How early must dogs be signed in for the crossing?",

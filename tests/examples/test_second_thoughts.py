@@ -19,16 +19,16 @@ def test_from_the_bad_answer_to_a_better_policy(output: str) -> None:
     places = [
         output.index(sentence)
         for sentence in (
-            "48 questions answered, 12 of them badly.",
+            "48 questions answered, 8 of them badly.",
             "3 dogs on the early crossing, and one must have been sick.",
-            "Receipt for d220 of default: 1 block",
-            "d220 confirmed by the log of default. Replayed: reproduced.",
-            "in d220: top_k.",
+            "Receipt for d216 of default: 1 block",
+            "d216 confirmed by the log of default. Replayed: reproduced.",
+            "in d216: top_k.",
             "The rule was in memory: Dogs must be signed in two hours ahead",
-            "seasoned: d220 with another policy: 1 entered, 1 left, 0 moved;",
+            "seasoned: d216 with another policy: 1 entered, 1 left, 0 moved;",
             "One step, not a life",
             "Adopted: seasoned",
-            "Reproduced d220 as of version 219",
+            "Reproduced d216 as of version 215",
         )
     ]
     assert places == sorted(places)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.kernel.errors import RecipeRetired
-from mnemic.kernel.numeric.arithmetic import NANO, ln, nano
+from mnemic.kernel.numeric.arithmetic import NANO, ln, nano, share
 from mnemic.projections.lexical.analysis import terms
 from mnemic.projections.lexical.lexicon import Lexicon
 from mnemic.projections.lexical.postings import Mask
@@ -264,3 +265,30 @@ def test_incidences_say_which_document_holds_which_term(
             expected.setdefault(term, []).append(document)
     # Terms are numbered in the order of their first use.
     assert groups == dict(enumerate(expected.values()))
+
+
+def test_phrases_need_the_order_of_terms() -> None:
+    lexicon = Lexicon(ordered=False)
+    lexicon.add("bees hum")
+    with pytest.raises(ValueError, match="order"):
+        lexicon.phrases("bees hum")
+
+
+@given(st.lists(st.lists(st.sampled_from("abc"), max_size=6), max_size=8), st.data())
+def test_phrases_are_found_in_whatever_was_added_when(
+    texts: list[list[str]], data: st.DataObject
+) -> None:
+    query = data.draw(st.lists(st.sampled_from("abcd"), max_size=5))
+    words = {"a": "ant", "b": "bee", "c": "cat", "d": "dog"}
+    lexicon = Lexicon()
+    for text in texts:
+        lexicon.add(" ".join(map(words.__getitem__, text)))
+        if data.draw(st.booleans()):
+            lexicon.settle()
+        if data.draw(st.booleans()):
+            lexicon = Lexicon.thawed(lexicon.frozen())
+    pairs = set(pairwise(query))
+    held = [len(pairs & set(pairwise(text))) for text in texts]
+    found = lexicon.phrases(" ".join(map(words.__getitem__, query)))
+    documents = np.arange(len(texts), dtype=np.int64)
+    assert found.of(documents).tolist() == [share(each, len(pairs)) for each in held]

@@ -47,7 +47,7 @@ def test_relevance_is_relative_to_the_strength_of_others(row: Row) -> None:
 
 @pytest.mark.parametrize("row", rows("recall.age"), ids=str)
 def test_age_costs_a_match_little(row: Row) -> None:
-    names = (*question.PARTS, "freshness", "asker")
+    names = (*question.PARTS, "freshness", "asker", "phrase")
     given = [{name: nano(parts.get(name, 0.0)) for name in names} for parts in row.given["parts"]]
     columns = [np.array([parts[name] for parts in given]) for name in names]
     weights = aged_context.weights(row.policy)[: len(names)]
@@ -85,6 +85,17 @@ def test_what_the_side_that_is_meant_said_counts_for_more(row: Row) -> None:
     expected = [bool(each) for each in row.then["asker"]]
     assert talk.part("asker", asked, asked_by=asked_by) == [NANO * each for each in expected]
     assert plain == expected
+
+
+@pytest.mark.parametrize("row", rows("recall.phrase"), ids=str)
+def test_the_wording_of_the_question_counts(row: Row) -> None:
+    asked, texts = row.given["question"], row.given["texts"]
+    talk = Talk()
+    for text in texts:
+        talk.say(text, category="knowledge")
+    expected = [nano(share) for share in row.then["phrase"]]
+    assert talk.part("phrase", asked) == expected
+    assert [aged_relevance.phrase(terms(asked), terms(text)) for text in texts] == expected
 
 
 @pytest.mark.parametrize("row", rows("recall.trusted-rarity"), ids=str)

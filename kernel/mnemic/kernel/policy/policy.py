@@ -193,6 +193,9 @@ class Policy:
     relevance_asker: float = field(default=0.09, validator=unit)
     """Added to the strength of what the one who asks said, by recipe recall-3, if the question is
     in the first person; or the other side, if it is in the second."""
+    relevance_phrase: float = field(default=0.12, validator=unit)
+    """Times the share of the question's wording that a text repeats, it is added to the strength by
+    recipe recall-3."""
     rarity_trust: int = field(default=20, validator=count())
     """Texts known at which a rarity counts half as far from 1/2 as computed, by recipe recall-3; 0:
     it counts as computed."""

@@ -156,7 +156,7 @@ class Passages:
                 self._seen = len(self._known)
                 return
             fresh = self._cut(0)
-            self._lexicon = Lexicon(self._whole.analyser)
+            self._lexicon = Lexicon(self._whole.analyser, ordered=False)
             self._seen = 0
         before = self._threads.links[:, 0]
         self._links = widened(self._links, len(self._lexicon) + sum(map(len, fresh)))

@@ -30,13 +30,14 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.kernel.model.texts import BlockText
-from mnemic.kernel.numeric.arithmetic import NANO, Integers, ln, share
+from mnemic.kernel.numeric.arithmetic import NANO, Integers, ln, share, share_each
 from mnemic.projections.lexical import analysis
 from mnemic.projections.lexical.postings import (
     NONE,
@@ -48,8 +49,10 @@ from mnemic.projections.lexical.term_counts import (
     GRID,
     K1,
     WHOLE,
+    Matches,
     TermCounts,
 )
+from mnemic.projections.lexical.term_order import TermOrder
 from mnemic.projections.storage.array_bundle import (
     ArrayBundle,
     nested,
@@ -59,6 +62,7 @@ from mnemic.projections.storage.array_bundle import (
 )
 from mnemic.projections.storage.columns import GrowableArray
 from mnemic.projections.storage.payloads import Payloads
+from mnemic.projections.storage.sorted_arrays import among
 
 RARITY_DAMPING: Final = 3
 """Number of terms added to the length of a text, so that short texts are damped."""
@@ -131,13 +135,18 @@ class Lexicon:
     """
 
     def __init__(
-        self, analyser: str = analysis.ANALYSER, *, texts: Payloads[BlockText] | None = None
+        self,
+        analyser: str = analysis.ANALYSER,
+        *,
+        texts: Payloads[BlockText] | None = None,
+        ordered: bool = True,
     ) -> None:
         """Start empty.
 
         Args:
             analyser: Name of the recipe from text to terms, for documents and queries alike.
             texts: Existing storage of the texts that are added here, by document number.
+            ordered: Whether to keep the order of the terms, for ``phrases``.
         Raises:
             RecipeRetired: This release has no such recipe.
         """
@@ -145,6 +154,7 @@ class Lexicon:
         self._analyse = analysis.analyser(analyser)
         self._queue = Queue() if texts is None else Owed(texts)
         """Texts not analysed yet. Of the others only the terms are kept."""
+        self._order = TermOrder() if ordered else None
         self._lengths: Integers = np.zeros(0, dtype=np.int64)
         """Terms in each analysed document."""
         self._postings: dict[str, Postings] = {}
@@ -171,6 +181,7 @@ class Lexicon:
                 "lengths": self._lengths.astype(np.int32),
                 "rarity": self._rarity.values.astype(np.int32),
             },
+            order={} if self._order is None else self._order.frozen(),
         )
 
     @classmethod
@@ -185,7 +196,10 @@ class Lexicon:
         Raises:
             RecipeRetired: This release does not have its analyser.
         """
-        lexicon = cls(unpacked(parts["recipe/analyser"]), texts=texts)
+        order = within(parts, "order")
+        lexicon = cls(unpacked(parts["recipe/analyser"]), texts=texts, ordered=bool(order))
+        if order:
+            lexicon._order = TermOrder.thawed(order)
         documents = within(parts, "documents")
         lexicon._stock = Stock.thawed(within(parts, "stock"))
         lexicon._lengths = documents["lengths"].astype(np.int64)
@@ -229,6 +243,7 @@ class Lexicon:
             terms = self._analyse(text) if text is not None else []
             lengths.append(len(terms))
             self._rarity.append(self._recalled(document, fresh.add(Counter(terms))))
+            self._append_order(terms)
         self._stock, self._postings = fresh.done(first), {}
         self._lengths = np.concatenate((self._lengths, np.array(lengths, dtype=np.int64)))
         self._stocked = self._lengths.size
@@ -245,12 +260,17 @@ class Lexicon:
             self._rarity.append(self._recalled(document, held))
             for term, count in counts.items():
                 fresh[term] += (document, count)
+            self._append_order(terms)
         for term, pairs in fresh.items():
             known = self._of(term)
             if known is NONE:
                 known = self._postings[term] = Postings()
             known.extend(pairs)
         self._lengths = np.concatenate((self._lengths, np.array(lengths, dtype=np.int64)))
+
+    def _append_order(self, terms: Sequence[str]) -> None:
+        if self._order is not None:
+            self._order.append(terms)
 
     def _recalled(self, document: int, held: Sequence[int]) -> int:
         """Return the rarity of a document: as recorded, or computed."""
@@ -334,6 +354,28 @@ class Lexicon:
     def terms(self, query: str) -> list[str]:
         """Return the terms of *query*, each once, in order."""
         return list(dict.fromkeys(self._analyse(query)))
+
+    def phrases(self, query: str) -> Matches:
+        """Return how much of the wording of *query* each document repeats, dead ones included.
+
+        That is the share of the pairs of neighbouring terms in the query, each counted once, that
+        are neighbours in the document too, in the same order. Stop words are no terms, so what
+        is left of "signed in at the office" are two neighbours.
+
+        Raises:
+            ValueError: The order of terms is not kept.
+        """
+        if self._order is None:
+            raise ValueError("the order of terms is not kept")
+        self.settle()
+        pairs = list(dict.fromkeys(pairwise(self._analyse(query))))
+        found = [np.zeros(0, dtype=np.int64)]
+        for first, second in pairs:
+            holding = self._of(first).rows[0]
+            both = holding[among(self._of(second).rows[0], holding)]
+            found.append(self._order.side_by_side(first, second, both.astype(np.int64)))
+        documents, held = np.unique(np.concatenate(found), return_counts=True)
+        return Matches(documents, share_each(held, np.full_like(held, len(pairs))))
 
     def counts(
         self, terms: Sequence[str], alive: Mask, *, recorded: Sequence[int] = ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
-from itertools import chain
+from itertools import chain, pairwise
 from math import floor
 from unicodedata import normalize
 
@@ -33,10 +33,12 @@ from mnemic.specs.reference.relevance import (
     relevance_of,
     strength_terms,
 )
+from mnemic.specs.reference.scoring import fraction
 from mnemic.specs.reference.threads import Said, everything_said, living, passages_said
 
 PARTS = (
-    *("lexical", "cosine", "author", "date", "rarity", "freshness", "asker", "raised"),
+    *("lexical", "cosine", "author", "date", "rarity", "freshness", "asker", "phrase"),
+    "raised",
     *("own", "missed", "probability"),
 )
 HALF = NANO // 2
@@ -90,6 +92,7 @@ def aged(state: PlainState, question: Question, pool: list[BlockId]) -> PlainMat
             answers.add(block)
         values["freshness"] = _recency(state, question, block)
         values["asker"] = NANO if is_meant(text, meant, question.asked_by) else 0
+        values["phrase"] = phrase(question.analyse(question.words), text.words)
         summed[block] = strength_of(values, policy)
         values["own"] = coverage(about, searched.values(), contained[block])
         values["missed"] = NANO - values["author"] if named else 0
@@ -110,14 +113,21 @@ def aged(state: PlainState, question: Question, pool: list[BlockId]) -> PlainMat
 
 
 def strength_of(values: Mapping[str, int], policy: Policy) -> int:
-    """Return the weighted sum of the parts that have a weight, recency and asker included."""
+    """Return the weighted sum of the parts that have a weight, the added ones included."""
     return scoring.weighted_sum(
         [
             *strength_terms(values, policy),
             (nano(policy.relevance_recency), values.get("freshness", 0)),
             (nano(policy.relevance_asker), values.get("asker", 0)),
+            (nano(policy.relevance_phrase), values.get("phrase", 0)),
         ]
     )
+
+
+def phrase(asked: Sequence[str], words: Sequence[str]) -> int:
+    """Return the share of the pairs of neighbouring terms in a question that a text has too."""
+    pairs = set(pairwise(asked))
+    return fraction(len(pairs & set(pairwise(words))), len(pairs)) if pairs else 0
 
 
 def names_in(text: Said) -> frozenset[str]:

@@ -18,6 +18,8 @@ It differs from ``recall-2`` (``context``) in these parts:
              what the other side said, where it is in the second person alone (``kernel.pronouns``).
              The asker is known by name, else it is the role ``user``; names of roles are
              not names of authors. Its weight is added to the strength too.
+``phrase``   Share of the pairs of neighbouring terms in the question that are neighbours in the
+             text (``Lexicon.phrases``). Its weight is added to the strength too.
 ``raised``   What the newer of two contradicting blocks gains. Weight 1. If every term of the
              question that the older one holds is held by the newer too, the question cannot tell
              them apart, and the newer is stronger than the older by at least a nano-unit; unless it
@@ -51,6 +53,7 @@ from mnemic.kernel.policy import Policy
 from mnemic.kernel.scoring import probability
 from mnemic.projections.blocks.passages import Searched
 from mnemic.projections.blocks.threads import Threads
+from mnemic.projections.lexical.term_counts import Matches
 from mnemic.projections.retrieval.approximate_search import Near
 from mnemic.projections.retrieval.recency import recency, rough_recency
 from mnemic.projections.retrieval.recipes import exact_scoring, question
@@ -64,7 +67,16 @@ from mnemic.projections.storage.sorted_arrays import places
 from mnemic.projections.view import View
 
 NAME: Final = "recall-3"
-PARTS: Final = (*question.PARTS, "freshness", "asker", "raised", "own", "missed", "probability")
+PARTS: Final = (
+    *question.PARTS,
+    "freshness",
+    "asker",
+    "phrase",
+    "raised",
+    "own",
+    "missed",
+    "probability",
+)
 SEARCHES: Final = ("lexical", "cosine", "strength")
 
 FULL_LENGTH: Final = 24
@@ -81,9 +93,9 @@ def weights(policy: Policy) -> tuple[int, ...]:
 
 
 def _weights(policy: Policy) -> tuple[int, ...]:
-    """Return the weights of the parts that evidence, age and the asker make."""
-    added = nano(policy.relevance_recency), nano(policy.relevance_asker)
-    return (*question.weights(policy), *added)
+    """Return the weights of the parts that evidence, age, the asker and the wording make."""
+    added = policy.relevance_recency, policy.relevance_asker, policy.relevance_phrase
+    return (*question.weights(policy), *map(nano, added))
 
 
 def match(
@@ -105,6 +117,10 @@ def _rarities(asked: AgedAsked) -> Lazy[Ints]:
     return Lazy(lambda: inherited_rarity(asked.view))
 
 
+def _phrases(asked: AgedAsked) -> Lazy[Matches]:
+    return Lazy(lambda: asked.view.state.lexicon.phrases(asked.query))
+
+
 @frozen(kw_only=True, eq=False)
 class AgedAsked(Asked):
     """A question to a view in which age counts."""
@@ -115,6 +131,8 @@ class AgedAsked(Asked):
     """Whose texts the question means by its pronouns; None: of neither side."""
     rarities: Lazy[Ints] = field(init=False, default=Factory(_rarities, takes_self=True))
     """By document."""
+    phrases: Lazy[Matches] = field(init=False, default=Factory(_phrases, takes_self=True))
+    """The documents that repeat some of its wording."""
 
     @classmethod
     def searched_in(cls, view: View) -> Searched:
@@ -130,8 +148,13 @@ class AgedAsked(Asked):
     def parts(self, numbers: Ints) -> tuple[Ints, ...]:
         """Return each part of the match of some eligible blocks."""
         clock = self.view.policy.relevance_recency_clock
-        fresh = recency(self.view, clock, numbers)
-        return (*super().parts(numbers), fresh, self._meant(self.view.documents(numbers)[1]))
+        documents = self.view.documents(numbers)[1]
+        return (
+            *super().parts(numbers),
+            recency(self.view, clock, numbers),
+            self._meant(documents),
+            self.phrases.value.of(documents),
+        )
 
     def _meant(self, documents: Ints) -> Ints:
         """Return ``NANO`` for documents of the side that the question means, else 0."""
@@ -148,16 +171,23 @@ class AgedAsked(Asked):
         """Return how unusual the words of each document were when it was learned."""
         return self.rarities.value.take(documents)
 
-    def rough_bonus(self, numbers: Ints) -> Floats | None:
-        """Return what recency and the asker add to the strength of each block, approximately."""
-        policy, bonus = self.view.policy, None
+    def rough_bonus(self, numbers: Ints) -> Floats:
+        """Return what age, the asker and the wording add to the strength, approximately."""
+        policy = self.view.policy
+        documents = self.view.documents(numbers)[1]
+        bonus: Floats = np.zeros(len(numbers), dtype=np.float32)
         if nano(policy.relevance_recency):
-            bonus = rough_recency(self.view, policy.relevance_recency_clock, numbers)
-            bonus *= np.float32(policy.relevance_recency)
+            bonus += rough_recency(self.view, policy.relevance_recency_clock, numbers) * np.float32(
+                policy.relevance_recency
+            )
         if self.side is not None and nano(policy.relevance_asker):
-            meant = self._meant(self.view.documents(numbers)[1]) > 0
-            added: Floats = meant * np.float32(policy.relevance_asker)
-            bonus = added if bonus is None else bonus + added
+            bonus += (self._meant(documents) > 0) * np.float32(policy.relevance_asker)
+        repeated, shares = self.phrases.value
+        if len(repeated) and nano(policy.relevance_phrase):
+            by_document = np.zeros(len(self.view.speakers()), dtype=np.float32)
+            known = repeated < len(by_document)
+            by_document[repeated[known]] = shares[known] * (policy.relevance_phrase / NANO)
+            bonus += by_document.take(documents)
         return bonus
 
 
