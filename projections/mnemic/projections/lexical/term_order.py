@@ -55,9 +55,10 @@ class TermOrder:
             return documents[:0]
         begins = self._begins.values[documents]
         sizes = self._begins.values[documents + 1] - begins
-        owner = np.repeat(np.arange(len(documents)), sizes)
-        shift = begins - (np.cumsum(sizes) - sizes)
-        terms = self._order.values[np.arange(len(owner)) + shift[owner]]
-        found = (terms[:-1] == wanted[0]) & (terms[1:] == wanted[1]) & (owner[:-1] == owner[1:])
-        places: Integers = np.unique(owner[:-1][found])
+        ends = np.cumsum(sizes)
+        shift = np.repeat(begins - (ends - sizes), sizes)
+        terms = self._order.values[np.arange(len(shift)) + shift]
+        at = np.flatnonzero((terms[:-1] == wanted[0]) & (terms[1:] == wanted[1]))
+        owner = np.searchsorted(ends, at, side="right")
+        places: Integers = np.unique(owner[at + 1 < ends[owner]])
         return documents[places]
