@@ -271,7 +271,7 @@ def test_phrases_need_the_order_of_terms() -> None:
     lexicon = Lexicon(ordered=False)
     lexicon.add("bees hum")
     with pytest.raises(ValueError, match="order"):
-        lexicon.phrases("bees hum")
+        lexicon.phrases(lexicon.wording("bees hum"))
 
 
 @given(st.lists(st.lists(st.sampled_from("abc"), max_size=6), max_size=8), st.data())
@@ -289,6 +289,6 @@ def test_phrases_are_found_in_whatever_was_added_when(
             lexicon = Lexicon.thawed(lexicon.frozen())
     pairs = set(pairwise(query))
     held = [len(pairs & set(pairwise(text))) for text in texts]
-    found = lexicon.phrases(" ".join(map(words.__getitem__, query)))
+    found = lexicon.phrases(lexicon.wording(" ".join(map(words.__getitem__, query))))
     documents = np.arange(len(texts), dtype=np.int64)
     assert found.of(documents).tolist() == [share(each, len(pairs)) for each in held]

@@ -29,6 +29,7 @@ from mnemic.projections.lexical.term_counts import Matches
 from mnemic.projections.storage.array_bundle import ArrayBundle, nested, within
 from mnemic.projections.storage.columns import GrowableArray, Rows
 from mnemic.projections.storage.payloads import Payloads
+from mnemic.projections.storage.ranges import range_places
 
 
 @frozen(kw_only=True, eq=False)
@@ -51,8 +52,7 @@ class Searched:
             return documents, np.arange(len(documents))
         begins = self.first[documents]
         counts = self.first[documents + 1] - begins
-        starts = np.cumsum(counts) - counts
-        return np.arange(counts.sum()) + np.repeat(begins - starts, counts), starts
+        return range_places(begins, counts), np.cumsum(counts) - counts
 
     def best(self, matches: Matches) -> Matches:
         """Return the match of each text: that of its best passage."""

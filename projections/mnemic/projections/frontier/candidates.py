@@ -31,6 +31,7 @@ from mnemic.kernel.numeric.arithmetic import NANO, ln, nano
 from mnemic.kernel.policy import Policy
 from mnemic.projections.frontier.structure import MUTUAL, UNTYPED
 from mnemic.projections.retrieval.filters import unexpired
+from mnemic.projections.storage.ranges import range_places
 from mnemic.projections.view import View
 
 Ints = NDArray[np.int64]
@@ -258,8 +259,7 @@ def _forms(view: View, typed: _Edges, count: int) -> Holdings:
     onward = starts[end + 1] - starts[end]
     onward[onward > view.policy.frontier_postings] = 0  # a hub is connected to everything
     first = np.repeat(np.arange(len(origin)), onward)
-    within = np.arange(len(first)) - np.repeat(np.cumsum(onward) - onward, onward)
-    second = starts[end[first]] + within
+    second = range_places(starts[end], onward)
     further = end[second] != origin[first]
     first, second = first[further], second[further]
     holders = np.concatenate((origin, origin[first]))

@@ -20,6 +20,7 @@ from mnemic.projections.graph.pair_numbers import Ints, PairNumbers
 from mnemic.projections.storage.array_bundle import Lazy
 from mnemic.projections.storage.columns import Rows
 from mnemic.projections.storage.event_columns import EventColumns, grouped
+from mnemic.projections.storage.ranges import range_places
 
 Ends = tuple[int, int]
 LATE_MAX = 4096
@@ -90,8 +91,7 @@ class Incidence:
         first, ends = self._first.value
         known = blocks[blocks + 1 < len(ends)]
         sizes = ends[known + 1] - ends[known]
-        before = np.cumsum(sizes) - sizes
-        within = np.arange(int(sizes.sum())) - np.repeat(before - ends[known], sizes)
+        within = range_places(ends[known], sizes)
         late = chain.from_iterable(map(self._since.get, blocks.tolist(), repeat(())))
         early = first[within].astype(np.int64)
         pairs = np.concatenate((early, np.fromiter(late, dtype=np.int64)))

@@ -351,24 +351,30 @@ class Lexicon:
             self._incidences = stock.documents.astype(np.int64), terms
         return self._incidences
 
+    def wording(self, query: str) -> list[str]:
+        """Return the terms of *query* in order, repetitions kept."""
+        return self._analyse(query)
+
     def terms(self, query: str) -> list[str]:
         """Return the terms of *query*, each once, in order."""
-        return list(dict.fromkeys(self._analyse(query)))
+        return list(dict.fromkeys(self.wording(query)))
 
-    def phrases(self, query: str) -> Matches:
-        """Return how much of the wording of *query* each document repeats, dead ones included.
+    def phrases(self, wording: Sequence[str]) -> Matches:
+        """Return how much of the wording of a query each document repeats, dead ones included.
 
         That is the share of the pairs of neighbouring terms in the query, each counted once, that
         are neighbours in the document too, in the same order. Stop words are no terms, so what
         is left of "signed in at the office" are two neighbours.
 
+        Args:
+            wording: As ``wording`` returns it.
         Raises:
             ValueError: The order of terms is not kept.
         """
         if self._order is None:
             raise ValueError("the order of terms is not kept")
         self.settle()
-        pairs = list(dict.fromkeys(pairwise(self._analyse(query))))
+        pairs = list(dict.fromkeys(pairwise(wording)))
         found = [np.zeros(0, dtype=np.int64)]
         for first, second in pairs:
             holding = self._of(first).rows[0]

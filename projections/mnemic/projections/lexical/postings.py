@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from mnemic.kernel.numeric.arithmetic import Integers
 from mnemic.projections.storage.array_bundle import ArrayBundle, listed, numbered
 from mnemic.projections.storage.mapped_arrays import zeros
+from mnemic.projections.storage.ranges import range_places
 
 Mask = NDArray[np.bool_]
 Sizes: TypeAlias = tuple[int, NDArray[np.int32]]
@@ -139,10 +140,10 @@ class Stock:
         starts = stock._starts = _starts(holders)
         stock.documents = np.empty(starts[-1], dtype=np.int32)
         stock.counts = np.empty(starts[-1], dtype=np.int32)
-        at = _places(starts[: len(self._place)], self.holders)
+        at = range_places(starts[: len(self._place)], self.holders)
         stock.documents[at], stock.counts[at] = self.documents, self.counts
         rows = [NONE.rows, *(each.rows for each in postings.values())]
-        at = _places(starts[places], sizes)
+        at = range_places(starts[places], sizes)
         stock.documents[at], stock.counts[at] = np.concatenate(rows, axis=1)
         return stock
 
@@ -169,7 +170,7 @@ class Stock:
         most = max(counts.max(initial=0), self.counts.max(initial=0))
         stock.documents = zeros((int(starts[-1]),), np.int32)
         stock.counts = zeros((int(starts[-1]),), np.min_scalar_type(int(most)))
-        at = _places(starts[: len(old)], old)
+        at = range_places(starts[: len(old)], old)
         stock.documents[at], stock.counts[at] = self.documents, self.counts
         number, sizes = first
         ends = np.zeros(len(sizes) + 1, dtype=np.int64)
@@ -182,7 +183,7 @@ class Stock:
             part = slice(ends[start], ends[start + len(among)])
             order = np.argsort(terms[part], kind="stable")
             holding = np.bincount(terms[part], minlength=len(free)).astype(np.int32)
-            at = _places(free, holding)
+            at = range_places(free, holding)
             stock.documents[at] = np.repeat(numbers, among)[order]
             stock.counts[at] = counts[part][order]
             free += holding
@@ -258,9 +259,3 @@ def _starts(sizes: NDArray[np.int32]) -> NDArray[np.int32]:
     starts = np.zeros(len(sizes) + 1, dtype=np.int32)
     np.cumsum(sizes, out=starts[1:])
     return starts
-
-
-def _places(starts: NDArray[np.int32], sizes: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the positions within runs that start at *starts*, run by run."""
-    within = np.arange(sizes.sum(), dtype=np.int32) - np.repeat(_starts(sizes)[:-1], sizes)
-    return within + np.repeat(starts, sizes)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mnemic.kernel.numeric.arithmetic import Integers
 from mnemic.projections.storage.array_bundle import ArrayBundle, packed, unpacked
 from mnemic.projections.storage.columns import GrowableArray, Interner
+from mnemic.projections.storage.ranges import range_places
 
 
 class TermOrder:
@@ -56,8 +57,7 @@ class TermOrder:
         begins = self._begins.values[documents]
         sizes = self._begins.values[documents + 1] - begins
         ends = np.cumsum(sizes)
-        shift = np.repeat(begins - (ends - sizes), sizes)
-        terms = self._order.values[np.arange(len(shift)) + shift]
+        terms = self._order.values[range_places(begins, sizes)]
         at = np.flatnonzero((terms[:-1] == wanted[0]) & (terms[1:] == wanted[1]))
         owner = np.searchsorted(ends, at, side="right")
         places: Integers = np.unique(owner[at + 1 < ends[owner]])

@@ -118,7 +118,7 @@ def _rarities(asked: AgedAsked) -> Lazy[Ints]:
 
 
 def _phrases(asked: AgedAsked) -> Lazy[Matches]:
-    return Lazy(lambda: asked.view.state.lexicon.phrases(asked.query))
+    return Lazy(lambda: asked.view.state.lexicon.phrases(asked.wording))
 
 
 @frozen(kw_only=True, eq=False)
@@ -182,12 +182,9 @@ class AgedAsked(Asked):
             )
         if self.side is not None and nano(policy.relevance_asker):
             bonus += (self._meant(documents) > 0) * np.float32(policy.relevance_asker)
-        repeated, shares = self.phrases.value
-        if len(repeated) and nano(policy.relevance_phrase):
-            by_document = np.zeros(len(self.view.speakers()), dtype=np.float32)
-            known = repeated < len(by_document)
-            by_document[repeated[known]] = shares[known] * (policy.relevance_phrase / NANO)
-            bonus += by_document.take(documents)
+        if nano(policy.relevance_phrase):
+            shares = self.phrases.value.fractions(len(self.view.speakers()))
+            bonus += shares.take(documents) * np.float32(policy.relevance_phrase)
         return bonus
 
 

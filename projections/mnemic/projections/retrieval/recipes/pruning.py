@@ -110,9 +110,7 @@ class _Rough:
         )
         strength = _fractions(asked.rarity(documents))
         strength *= rarity
-        answers = np.zeros(len(view.speakers()), dtype=np.float32)
-        answers[words.documents] = _fractions(words.strengths)
-        found = answers.take(documents)
+        found = words.fractions(len(view.speakers())).take(documents)
         evidence = found
         strength += found * lexical
         if asked.authors:

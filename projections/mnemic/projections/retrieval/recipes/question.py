@@ -67,6 +67,8 @@ class Asked:
 
     view: View
     query: str
+    wording: list[str]
+    """Its terms in order, repetitions kept."""
     vector: Vector | None
     pool: Ints
     """Numbers of the eligible blocks, ascending."""
@@ -93,7 +95,8 @@ class Asked:
         Names of authors ask who, not what, and are left out of the words unless nothing is left.
         """
         lexicon, sequence, alive = view.state.lexicon, view.state.sequence, view.present.alive
-        asked = lexicon.terms(query)
+        wording = lexicon.wording(query)
+        asked = list(dict.fromkeys(wording))
         authors = cls.authors_named(sequence, alive, asked)
         reference, *known = view.statistics[0] if view.statistics else (UNKNOWN_REFERENCE,)
         if known:
@@ -110,6 +113,7 @@ class Asked:
         return cls(
             view=view,
             query=query,
+            wording=wording,
             vector=vector,
             pool=pool,
             searched=searched,
