@@ -25,7 +25,7 @@ from __future__ import annotations
 import argparse
 import random
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from typing import Any
 import attrs
 import numpy as np
 from attrs import define, field, frozen
-from conversations import DATA, Conversation, Turn, lessons, load
+from conversations import Conversation, Turn, data_sets, lessons, load
 from numpy.typing import NDArray
 
 from mnemic.adapters.embedders.bundled import BundledEmbedder
@@ -97,11 +97,16 @@ class Asked:
     """Best blocks of each question: evidence, whether it is the answer, and number of blocks."""
     embedder: Embedder = field(factory=BundledEmbedder)
     chance: random.Random = field(factory=lambda: random.Random(1))
+    of: str = ""
+    """Prefix of the names of groups: which data set is asked."""
 
     def put(self, space: Space, question: str, group: str, wanted: Iterable[str] = ()) -> None:
-        """Ask a question, and keep the best blocks."""
-        self.blocks.append(space.ask(question, wanted))
-        self.groups.append(group)
+        """Ask a question, and keep the best blocks; without any, there is nothing to learn from."""
+        blocks = space.ask(question, wanted)
+        if not blocks:
+            return
+        self.blocks.append(blocks)
+        self.groups.append(f"{self.of}{group}")
         self.yes.append(group.endswith("own"))
 
 
@@ -147,9 +152,25 @@ def opened(
 # --- questions --------------------------------------------------------------------------------
 
 
-def collect(conversations: Sequence[Conversation], books: Sequence[str], count: int) -> Asked:
-    """Ask everything, and return the best blocks of each question."""
+def collect(data: Mapping[str, Sequence[Conversation]], books: Sequence[str], count: int) -> Asked:
+    """Ask everything, and return the best blocks of each question.
+
+    Args:
+        data: The conversations of each data set.
+        books: Memories of plain facts.
+        count: Questions of each kind for each whole conversation.
+    """
     asked = Asked()
+    for name, conversations in data.items():
+        asked.of = f"{name}/" if len(data) > 1 else ""
+        _collect(asked, conversations, count)
+    asked.of = ""
+    for book in books:
+        _book(asked, book)
+    return asked
+
+
+def _collect(asked: Asked, conversations: Sequence[Conversation], count: int) -> None:
     for conversation in conversations:
         others = [
             (other, question.text)
@@ -163,9 +184,6 @@ def collect(conversations: Sequence[Conversation], books: Sequence[str], count: 
                 start = asked.chance.randrange(max(1, len(conversation.turns) - size))
                 part = conversation.turns[start : start + size]
                 _window(asked, conversation, part)
-    for book in books:
-        _book(asked, book)
-    return asked
 
 
 def _whole(
@@ -367,16 +385,17 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("--data", type=Path, default=DATA, help="conversations and their questions")
+    add("--data", type=Path, nargs="+", metavar="FILE", help="default: all beside the checkout")
     add("--conversation", action="append", default=[], help="only this one; may be repeated")
     add("--books", type=Path, help="memories of plain facts, in the form of BOOK")
     add("--questions", type=int, default=110, help="of each kind, for each whole conversation")
     add("--fit", action="store_true", help="fit the weights anew and report with them")
     options = parser.parse_args()
-    conversations = load(options.data, options.conversation)
+    files = options.data or data_sets()
+    data = {path.stem.removesuffix("-dev"): load(path, options.conversation) for path in files}
     text = BOOK if options.books is None else options.books.read_text(encoding="utf-8")
     books = [book for book in re.split(r"^B\s*$", text, flags=re.MULTILINE) if book.strip()]
-    asked = collect(conversations, books, options.questions)
+    asked = collect(data, books, options.questions)
     policy = DEFAULT
     if options.fit:
         policy = fit(asked, policy)

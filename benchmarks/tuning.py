@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -46,6 +46,8 @@ class Case:
     parts: Floats
     """Shape (candidates, parts), each in [0, 1]."""
     evidence: NDArray[np.bool_]
+    share: float = 1.0
+    """How much the question counts beside others."""
 
 
 def case(
@@ -62,6 +64,13 @@ def case(
         return None
     rows = [[parts.get(name, 0.0) for name in names] for parts, _ in candidates]
     return Case(np.array(rows, dtype=np.float64), evidence)
+
+
+def alike(groups: Mapping[str, Sequence[Case]]) -> list[Case]:
+    """Return the cases of all groups such that each group counts alike, however many it has."""
+    return [
+        evolve(each, share=1.0 / len(cases)) for cases in groups.values() for each in cases if cases
+    ]
 
 
 def fitted(names: Sequence[str], cases: Sequence[Case]) -> Weights:
@@ -131,6 +140,8 @@ class _Flat:
     evidence: NDArray[np.bool_]
     starts: NDArray[np.intp]
     sizes: NDArray[np.intp]
+    share: Floats
+    """Of each case; together 1."""
 
     @classmethod
     def of(cls, cases: Sequence[Case]) -> _Flat:
@@ -140,6 +151,7 @@ class _Flat:
             np.concatenate([each.evidence for each in cases]),
             np.concatenate(([0], np.cumsum(sizes)[:-1])),
             sizes,
+            _shares(cases),
         )
 
     def _odds(self, heat: Floats) -> tuple[Floats, Floats, Floats]:
@@ -151,11 +163,10 @@ class _Flat:
         return scores - top, odds, np.repeat(others, self.sizes)
 
     def _weight(self) -> Floats:
-        """Return what each row's evidence counts: every question the same."""
+        """Return what each row's evidence counts."""
         per_question = np.add.reduceat(self.evidence.astype(np.float64), self.starts)
-        shares = self.evidence / np.repeat(per_question, self.sizes)
-        found: Floats = shares / len(self.starts)
-        return found
+        each = np.repeat(self.share / per_question, self.sizes)
+        return np.where(self.evidence, each, 0.0)
 
     def likelihood(self, heat: Floats) -> float:
         scores, odds, others = self._odds(heat)
@@ -181,6 +192,8 @@ class _Padded:
     parts: Floats
     """Shape (cases, most candidates, parts)."""
     evidence: NDArray[np.bool_]
+    share: Floats
+    """Of each case; together 1."""
     handicap: Floats
     """Added to scores: parts equals in the order in which they came, and puts filling last."""
 
@@ -195,7 +208,7 @@ class _Padded:
             parts[place, :length] = each.parts
             evidence[place, :length] = each.evidence
             handicap[place, :length] = -1e-12 * np.arange(length)
-        return cls(parts, evidence, handicap)
+        return cls(parts, evidence, _shares(cases), handicap)
 
     def recall(self, weights: Floats) -> float:
         """Return the mean share of evidence among the first, averaged over ``DEPTHS``."""
@@ -205,8 +218,16 @@ class _Padded:
         shares = []
         for depth in DEPTHS:
             least = descending[:, min(depth, scores.shape[1]) - 1 : depth][:, :1]
-            shares.append(((self.evidence & (scores >= least)).sum(axis=1) / known).mean())
+            held = (self.evidence & (scores >= least)).sum(axis=1) / known
+            shares.append(float((held * self.share).sum()))
         return float(np.mean(shares))
+
+
+def _shares(cases: Sequence[Case]) -> Floats:
+    """Return the share of each case; together 1."""
+    given = np.array([each.share for each in cases])
+    found: Floats = given / given.sum()
+    return found
 
 
 def _rounded(names: Sequence[str], heat: Floats) -> Weights:

@@ -20,7 +20,7 @@ LONG = " ".join(3 * WORDS)
 """Longer than a text that takes all words of its neighbours."""
 ODD = ("🧠", "the of and", "Ann", "7 May 2023 bees", LONG, LONG[5:])
 AUTHORS = (None, "Ann", "Ben Hale", "Hale Ann", "the", "user")
-SIDES = ("", "", "", "where did I", "what did you", "do my")
+SIDES = ("", "", "", "where did I", "what did you", "do my", "how many of my", "my summary of")
 """Beginnings of questions: in no person, the first and the second."""
 ASKERS = (None, None, "Ann", "user", "assistant", "Nobody")
 THREADS = (None, None, "porch", "kitchen")

@@ -9,11 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+import numpy as np
 
 from mnemic.kernel.model.blocks import ACTIVE, STATUSES
 from mnemic.kernel.model.edges import EdgeFacts
 from mnemic.kernel.model.texts import BlockText, Remark
 from mnemic.kernel.model.vectors import pack
+from mnemic.kernel.numeric.arithmetic import nano
+from mnemic.kernel.scoring import typicality
 from mnemic.kernel.scoring.signals import UNKNOWN
 from mnemic.projections.blocks.catalogue import REASONS
 from mnemic.projections.ledger.ledger import Composed
@@ -122,6 +125,7 @@ def _block(view: View, number: int) -> StateDict:
         "reviews": [tuple(each) for each in catalogue.reviews.of(number, view.point.version)],
         "frames": view.returned_by(number),
         "vector": _vector(view, number) if facts.status == ACTIVE else None,
+        "typicality": _typicality(view, number) if facts.status == ACTIVE else None,
     }
 
 
@@ -131,6 +135,10 @@ def _known(us: int) -> int | None:
 
 def _vector(view: View, number: int) -> bytes | None:
     return _somewhere(pack(view.index.vector(view.life.get("vector", number))))
+
+
+def _typicality(view: View, number: int) -> int:
+    return int(view.index.typicalities(np.array([view.life.get("vector", number)]))[0])
 
 
 def _edges(view: View, numbers: list[int]) -> dict[Pair, StateDict]:
@@ -240,8 +248,14 @@ def _plain_compositions(state: PlainState) -> list[StateDict]:
 
 
 def _plain_block(facts: StateDict) -> StateDict:
-    vector = facts["vector"] if facts["status"] == "active" else None
-    return {**facts, "vector": None if vector is None else _somewhere(vector)}
+    if facts["status"] != "active":
+        return {**facts, "vector": None, "typicality": None}
+    vector, recorded = facts["vector"], facts["typicality"]
+    return {
+        **facts,
+        "vector": None if vector is None else _somewhere(vector),
+        "typicality": nano(typicality.USUAL) if recorded == typicality.UNKNOWN else recorded,
+    }
 
 
 def _somewhere(packed: bytes) -> bytes | None:

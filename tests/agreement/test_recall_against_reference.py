@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.system.clocks import ManualClock
+from mnemic.kernel.aggregates import aggregate
 from mnemic.kernel.errors import Refused
 from mnemic.kernel.events import SIGNALS, BlocksPromoted, Exploration
 from mnemic.kernel.model.identity import BlockId
@@ -210,6 +211,7 @@ def agree(view: View, plain: PlainState, ask: Ask) -> None:
     answerable, verdict = expected_judgment(plain, expected) if ask.query else (-1, "")
     if not inquiry.recipe.graded:
         answerable, verdict = -1, ""
+    is_aggregate = inquiry.recipe.graded and aggregate(ask.query or "") is not None
     cost = costs(view, inquiry, ranking)
     for drawn in (0, 1, 3):
         # As if twenty could stand in the last place, and chance had named one of them.
@@ -221,6 +223,7 @@ def agree(view: View, plain: PlainState, ask: Ask) -> None:
             explored=luck,
             floor=ask.floor,
             min_probability=ask.min_probability,
+            is_aggregate=is_aggregate,
         )
         packed = pack(view, inquiry, ranking, limits)
         choice = expected_choice(
@@ -233,6 +236,7 @@ def agree(view: View, plain: PlainState, ask: Ask) -> None:
             drawn=drawn,
             floor=ask.floor,
             min_probability=ask.min_probability,
+            is_aggregate=is_aggregate,
         )
         scored = [
             (each.id, each.reason) for each in packed.result.dropped if each.score is not None

@@ -113,10 +113,22 @@ def person(question: str) -> Person | None:
     if found is not None:
         return found
     words = frozenset(_WORD.findall(text))
-    language = max(LANGUAGES.values(), key=lambda each: len(words & each.function_words))
+    language = LANGUAGES[languages_of(text)[0]]
     if words & language.first:
         return "first"
     return "second" if words & language.second else None
+
+
+def languages_of(text: str) -> list[str]:
+    """Return the codes of the languages with the most function words in a question, in order.
+
+    Args:
+        text: The question, lower case.
+    """
+    words = frozenset(_WORD.findall(text))
+    counts = {code: len(words & each.function_words) for code, each in LANGUAGES.items()}
+    most = max(counts.values())
+    return [code for code, count in counts.items() if count == most]
 
 
 def _matched(text: str, first: re.Pattern[str], second: re.Pattern[str]) -> Person | None:

@@ -16,7 +16,7 @@ from typing import Protocol, TypeAlias
 
 from attrs import frozen
 
-from mnemic.kernel.events import BlocksComposed
+from mnemic.kernel.events import BlocksComposed, EmbedderIdentity
 from mnemic.kernel.model.blocks import BlockColumns, BlockFacts, Fresh
 from mnemic.kernel.model.compositions import LabelFacts
 from mnemic.kernel.model.edges import EdgeColumns, EdgeFacts, PendingFacts
@@ -131,6 +131,17 @@ class Reading(EdgeReading, Protocol):
 
     def rarity(self, number: int) -> int:
         """Return how unusual the words of a block were when it was learned, nano-units."""
+        ...
+
+    def typicality(
+        self, vectors: Sequence[Vector], embedder: EmbedderIdentity | None = None
+    ) -> list[int]:
+        """Return how typical each of *vectors* is of the blocks before it, nano-units.
+
+        Args:
+            vectors: Of blocks that are promoted one after the other.
+            embedder: Whose vectors they are; None: of the one in force.
+        """
         ...
 
     def context(self, number: int) -> Sequence[int]:

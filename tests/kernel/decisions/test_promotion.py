@@ -215,6 +215,7 @@ def test_a_promotion_keeps_what_an_analyst_found_as_far_as_it_fits() -> None:
                 analysed="done",
                 alignment=NANO // 4,
                 rarity=view.rarity(0),
+                typicality=NANO // 4,
             ),
         )
     )

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from mnemic.kernel.errors import LogCorrupt, MnemicError
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.numeric.arithmetic import Integers
+from mnemic.kernel.scoring.typicality import UNKNOWN
 from mnemic.projections.vectors.index import VectorIndex
 from mnemic.projections.vectors.mapped_rows import RemoteRowSource
 
@@ -61,8 +62,8 @@ class RemoteIndex(VectorIndex):
         super().__init__(RemoteRowSource(storage, chunk_components=chunk_components))
         self._storage = storage
 
-    def append(self, block: int, vector: Vector) -> int:
-        row = super().append(block, vector)
+    def append(self, block: int, vector: Vector, typical: int = UNKNOWN) -> int:
+        row = super().append(block, vector, typical)
         if vector.any():
             self._storage.vectors[row] = vector.copy()
         return row

@@ -237,6 +237,7 @@ def test_frozen_parts_hold_only_the_marks_of_vectors() -> None:
         "dimension": ("<i4", (1,)),
         "squared_norms": ("<i4", (40,)),
         "block_of": ("<i4", (40,)),
+        "typicalities": ("<i4", (40,)),
     }
 
 

@@ -3,11 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mnemic.kernel.aggregates import aggregate
 from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.vectors import quantise
 from mnemic.kernel.numeric.arithmetic import NANO, nano, weighted_each
 from mnemic.kernel.pronouns import person
 from mnemic.kernel.roles import role_of
 from mnemic.kernel.scoring.signals import UNKNOWN
+from mnemic.kernel.scoring.typicality import typicalities
 from mnemic.projections.lexical.analysis import terms
 from mnemic.projections.lexical.lexicon import Lexicon, trusted
 from mnemic.projections.retrieval.ranking import best_first
@@ -47,7 +50,7 @@ def test_relevance_is_relative_to_the_strength_of_others(row: Row) -> None:
 
 @pytest.mark.parametrize("row", rows("recall.age"), ids=str)
 def test_age_costs_a_match_little(row: Row) -> None:
-    names = (*question.PARTS, "freshness", "asker", "phrase")
+    names = (*question.PARTS, "freshness", "asker", "phrase", "nearby", "distinct")
     given = [{name: nano(parts.get(name, 0.0)) for name in names} for parts in row.given["parts"]]
     columns = [np.array([parts[name] for parts in given]) for name in names]
     weights = aged_context.weights(row.policy)[: len(names)]
@@ -96,6 +99,36 @@ def test_the_wording_of_the_question_counts(row: Row) -> None:
     expected = [nano(share) for share in row.then["phrase"]]
     assert talk.part("phrase", asked) == expected
     assert [aged_relevance.phrase(terms(asked), terms(text)) for text in texts] == expected
+
+
+@pytest.mark.parametrize("row", rows("recall.nearby"), ids=str)
+def test_a_short_text_is_understood_by_what_is_around_it(row: Row) -> None:
+    cosines = [nano(each) for each in row.given["cosines"]]
+    length = row.given["length"]
+    assert row.tells("nearby", aged_relevance.nearby(cosines, length))
+    found = aged_context.damped_context(np.array([cosines], dtype=np.int64).T, np.array([length]))
+    assert row.tells("nearby", int(found[0]))
+
+
+@pytest.mark.parametrize("row", rows("recall.typicality"), ids=str)
+def test_a_vector_is_typical_of_those_before_it(row: Row) -> None:
+    vector = quantise(row.given["vector"], dimension=2)
+    before = [
+        quantise(each, dimension=2)
+        for each in row.given["before"]
+        for _ in range(row.given.get("times", 1))
+    ]
+    known = [each.tolist() for each in before]
+    assert row.tells("typicality", aged_relevance.typicality(known, vector.tolist()))
+    assert row.tells("typicality", typicalities(before, [vector])[0])
+    # Those promoted together with it are before it too.
+    assert row.tells("typicality", typicalities([], [*before, vector])[-1])
+
+
+@pytest.mark.parametrize("row", rows("recall.aggregate"), ids=str)
+def test_some_questions_want_a_summary_or_a_list(row: Row) -> None:
+    for asked in row.given["questions"]:
+        assert (aggregate(asked) or "") == row.then["aggregate"], asked
 
 
 @pytest.mark.parametrize("row", rows("recall.trusted-rarity"), ids=str)

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.errors import Unavailable
 from mnemic.kernel.events import EmbedderIdentity
+from mnemic.projections.lexical.analysis import content
 
 DIMENSION: Final = 256
 NAME: Final = "wordllama/l2_supercat"
@@ -80,6 +81,15 @@ class BundledEmbedder:
             if tokens:
                 np.divide(model.vectors[tokens].sum(axis=0), np.float32(len(tokens)), out=row)
         return rows
+
+    def embed_question(self, question: str) -> NDArray[np.float32]:
+        """Return the vector of the question's content words, shape (256,).
+
+        A mean of tokens is moved towards the middle by every word that says nothing about what is
+        asked.
+        """
+        row: NDArray[np.float32] = self.embed([content(question)])[0]
+        return row
 
 
 @frozen

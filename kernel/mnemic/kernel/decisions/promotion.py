@@ -58,13 +58,15 @@ def decide_promotion(
     chunk = Chunk(reading, fresh)
     promotions: list[Promotion] = []
     noted: list[NearDuplicate] = []
+    typicality = reading.typicality([candidate.vector for candidate in candidates])
     for place, candidate in enumerate(candidates):
         old = chunk.predecessor(place)
         if old is not None and chunk.is_constitutional(old.number):
             old = None
         if old is not None and not chunk.supersede(place, old.number):
             break
-        promotions.append(_promotion(reading, candidate, fresh[place], old))
+        promotion = _promotion(reading, candidate, fresh[place], old)
+        promotions.append(evolve(promotion, typicality=typicality[place]))
         if old is not None:
             tags = inherited(fresh[place].tags, reading.facts(old.number).tags, reading.policy)
             fresh[place] = evolve(fresh[place], tags=tags)

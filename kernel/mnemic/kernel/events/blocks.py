@@ -94,6 +94,9 @@ class Promotion:
     rarity: int = -1
     """How unusual its words were when it was learned, nano-units; -1 before release 0.5.0, when it
     was computed from the texts of the log, erased or not."""
+    typicality: int = -1
+    """How typical its vector was of those before it, nano-units (``kernel.scoring.typicality``); -1
+    before release 0.5.0, when it was not recorded."""
 
 
 @frozen(kw_only=True)
@@ -149,6 +152,8 @@ class BlockRezoned:
 class StagedVector:
     block_id: BlockId
     vector: Embedding | Erased
+    typicality: int = -1
+    """As ``Promotion.typicality``."""
 
 
 @frozen(kw_only=True)

@@ -13,6 +13,10 @@ LEGACY: Mapping[str, Any] = MappingProxyType(
         "privilege_from": 0.0,
         "zones_apart": False,
         "default_frame": "attention",
+        "top_k_aggregate": 1,
+        "passages_whole": 1_000_000,
+        "relevance_nearby": 0.0,
+        "relevance_distinct": 0.0,
     }
 )
 """Values for policies older than these fields: all zones are treated alike, and a recall that names

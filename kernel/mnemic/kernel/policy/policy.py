@@ -84,7 +84,7 @@ class Policy:
     name: str = field(default="mnemic-1", validator=word)
 
     # Limits and the clock: sections 2 and 3.
-    content_length_max: int = field(default=32_768, validator=count())
+    content_length_max: int = field(default=200_000, validator=count())
     """Characters of one block."""
     tags_max: int = field(default=64, validator=count())
     tag_length_max: int = field(default=128, validator=count())
@@ -163,6 +163,12 @@ class Policy:
     default_frame: str = field(default="answer", validator=word)
     """Frame of a recall that names none."""
     top_k: int = field(default=5, validator=count())
+    top_k_aggregate: int = field(default=15, validator=count())
+    """The same for a question that many texts answer together, by recipe recall-3; no fewer than
+    ``top_k``."""
+    passages_whole: int = field(default=4, validator=count(low=1))
+    """A text of more passages is cited by its best one, by recipe recall-3; the others stay one
+    call away."""
     candidates: int = field(default=64, validator=count())
     """Best blocks taken from each of the lexical and the vector search."""
     expansions: int = field(default=32, validator=count())
@@ -171,17 +177,17 @@ class Policy:
     """Part of relevance that is lexical by recipe recall-1; the rest is cosine."""
     lexical_gain: float = field(default=1.9, validator=within(1e-3, 8.0))
     """Factor of a lexical strength, capped at 1: only repetition reaches the rest."""
-    relevance_lexical: float = field(default=0.40, validator=unit)
+    relevance_lexical: float = field(default=0.34, validator=unit)
     """Part of the match strength by recipe recall-2; the five sum to 1, see
     ``mnemic.projections.retrieval.recipes.context``."""
-    relevance_cosine: float = field(default=0.20, validator=unit)
-    relevance_author: float = field(default=0.12, validator=unit)
-    relevance_date: float = field(default=0.16, validator=unit)
-    relevance_rarity: float = field(default=0.12, validator=unit)
+    relevance_cosine: float = field(default=0.22, validator=unit)
+    relevance_author: float = field(default=0.10, validator=unit)
+    relevance_date: float = field(default=0.20, validator=unit)
+    relevance_rarity: float = field(default=0.14, validator=unit)
     relevance_rank: int = field(default=12, validator=count(low=1))
     """Relevance is 1/2 at the strength of the block at this rank; in a small memory at a tenth of
     its blocks, from the third."""
-    relevance_floor: float = field(default=0.15, validator=unit)
+    relevance_floor: float = field(default=0.25, validator=unit)
     """Lower bound of the strength at which relevance is 1/2, however weakly the others match."""
     relevance_width: float = field(default=0.017, validator=within(1e-4, 10.0))
     """How steeply relevance rises with strength; smaller is steeper."""
@@ -193,32 +199,37 @@ class Policy:
     relevance_asker: float = field(default=0.09, validator=unit)
     """Added to the strength of what the one who asks said, by recipe recall-3, if the question is
     in the first person; or the other side, if it is in the second."""
-    relevance_phrase: float = field(default=0.12, validator=unit)
+    relevance_phrase: float = field(default=0.20, validator=unit)
     """Times the share of the question's wording that a text repeats, it is added to the strength by
     recipe recall-3."""
+    relevance_nearby: float = field(default=0.10, validator=unit)
+    """Times half the sum of the cosines of the texts before and after, it is added to the strength
+    by recipe recall-3."""
+    relevance_distinct: float = field(default=0.12, validator=unit)
+    """Times 1 - typicality, it is added to the strength by recipe recall-3."""
     rarity_trust: int = field(default=20, validator=count())
     """Texts known at which a rarity counts half as far from 1/2 as computed, by recipe recall-3; 0:
     it counts as computed."""
     # Probability that a block bears on the question: ``kernel.scoring.probability``.
-    probability_lexical: float = field(default=9.344, validator=LOGIT)
+    probability_lexical: float = field(default=10.1, validator=LOGIT)
     """Weight of the part ``lexical``."""
-    probability_cosine: float = field(default=7.645, validator=LOGIT)
+    probability_cosine: float = field(default=7.2, validator=LOGIT)
     """Weight of the part ``cosine``."""
-    probability_author: float = field(default=1.712, validator=LOGIT)
+    probability_author: float = field(default=1.6, validator=LOGIT)
     """Weight of the part ``author``."""
-    probability_date: float = field(default=2.959, validator=LOGIT)
+    probability_date: float = field(default=3.1, validator=LOGIT)
     """Weight of the part ``date``."""
-    probability_rarity: float = field(default=7.036, validator=LOGIT)
+    probability_rarity: float = field(default=5.7, validator=LOGIT)
     """Weight of the part ``rarity``."""
-    probability_own: float = field(default=0.973, validator=LOGIT)
+    probability_own: float = field(default=0.7, validator=LOGIT)
     """Weight of the share of the question's terms that the text holds itself."""
-    probability_missed: float = field(default=-2.302, validator=LOGIT)
+    probability_missed: float = field(default=-1.9, validator=LOGIT)
     """Weight of a named author who did not write the text."""
-    probability_bias: float = field(default=-8.425, validator=LOGIT)
+    probability_bias: float = field(default=-7.55, validator=LOGIT)
     """Log-odds of a block without any evidence."""
-    answerable_slope: float = field(default=0.772, validator=within(0.0, 100.0))
+    answerable_slope: float = field(default=0.77, validator=within(0.0, 100.0))
     """Log-odds that an answer bears on its question, per log-odds of its most probable block."""
-    answerable_bias: float = field(default=-0.848, validator=LOGIT)
+    answerable_bias: float = field(default=-0.885, validator=LOGIT)
     """Log-odds of an answer whose best block is as likely as not."""
     verdict_yes: float = field(default=0.50, validator=unit)
     """Least ``answerable`` of the verdict ``yes``."""

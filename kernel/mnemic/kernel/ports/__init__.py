@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from mnemic.kernel.ports.capabilities import ChangeNotifier, StagingStore, TryWriteLock
 from mnemic.kernel.ports.clock import Clock, Entropy
-from mnemic.kernel.ports.models import Analysis, Analyst, Embedder, Judge, Passage, TokenCounter
+from mnemic.kernel.ports.models import (
+    Analysis,
+    Analyst,
+    Embedder,
+    Judge,
+    Passage,
+    QuestionEmbedder,
+    TokenCounter,
+)
 from mnemic.kernel.ports.store import (
     GENESIS_DIGEST,
     CommandRow,
@@ -35,6 +43,7 @@ __all__ = [
     "NearestRows",
     "Passage",
     "PayloadRow",
+    "QuestionEmbedder",
     "Record",
     "RemoteRows",
     "StagingStore",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from attrs import frozen
@@ -22,6 +22,18 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.floating]:
         """Return one row per text, shape (len(texts), dimension), finite floats."""
+        ...
+
+
+@runtime_checkable
+class QuestionEmbedder(Embedder, Protocol):
+    """An embedder that embeds questions in another way than texts.
+
+    Optional: the questions of any other embedder are embedded as texts are.
+    """
+
+    def embed_question(self, question: str) -> NDArray[np.floating]:
+        """Return the vector to search with, shape (dimension,), finite floats."""
         ...
 
 

@@ -297,6 +297,12 @@ class Lexicon:
         return self._stock.grown(self._postings)
 
     @property
+    def lengths(self) -> Integers:
+        """Number of terms of each document."""
+        self.settle()
+        return self._lengths
+
+    @property
     def rarity(self) -> Integers:
         """How unusual the words of each document were when it was added, nano-units in [0, 1].
 

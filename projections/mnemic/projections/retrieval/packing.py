@@ -65,9 +65,12 @@ class Limits:
     """Limits on the size of an answer."""
 
     top_k: int | None
-    """None: the policy's, or the number of guaranteed blocks if that is larger."""
+    """None: the largest of the policy's, the policy's for aggregates if it is one, and the number
+    of guaranteed blocks."""
     token_budget: int
     counter: TokenCounter
+    is_aggregate: bool = False
+    """Whether many texts answer the question together (``mnemic.kernel.aggregates``)."""
     heading: str = HEADINGS[""]
     """First line of the text."""
     explored: Exploration | None = None
@@ -79,7 +82,10 @@ class Limits:
 
     def most(self, policy: Policy, guaranteed: int) -> int:
         """Return how many blocks may be included, given the number of guaranteed ones."""
-        return max(policy.top_k, guaranteed) if self.top_k is None else self.top_k
+        if self.top_k is not None:
+            return self.top_k
+        wide = policy.top_k_aggregate if self.is_aggregate else 0
+        return max(policy.top_k, wide, guaranteed)
 
 
 @frozen(kw_only=True)
@@ -232,7 +238,7 @@ def _budget(policy: Policy, ranking: Ranking, limits: Limits, line: Line) -> Bud
         ranking,
         places=limits.most(policy, len(ranking.guaranteed)),
         tokens=limits.token_budget - limits.counter.count(limits.heading + "\n"),
-        cost=lambda number: limits.counter.count(line(number) + "\n"),
+        cost=cache(lambda number: limits.counter.count(line(number) + "\n")),
     )
 
 

@@ -97,6 +97,11 @@ class Ranking:
             self.via.get(number, -1),
         )
 
+    def passage(self, number: int) -> int:
+        """Return the place of the best passage of a ranked block, from 0."""
+        passage = None if self.match is None else self.match.passage
+        return 0 if passage is None else passage(number)
+
     def evidence(self, recipe: Recipe, places: Ints | slice = slice(None)) -> Ints:
         """Return the parts that make a probability, shape (parts, places), nano-units."""
         at = [len(SIGNALS) + recipe.parts.index(name) for name in EVIDENCE]

@@ -84,7 +84,7 @@ def _promoted(state: State, event: happened.BlocksPromoted, at: Recorded) -> Non
     numbers = state.catalogue.numbers
     for promotion in event.promotions:
         number = numbers[promotion.block_id]
-        row = state.add_vector(number, promotion.vector)
+        row = state.add_vector(number, promotion.vector, promotion.typicality)
         if promotion.rarity >= 0:
             document = state.catalogue.life.value(number, "text")
             state.lexicon.record_rarity(document, promotion.rarity)
@@ -154,7 +154,9 @@ def _vectors_staged(state: State, event: happened.VectorsStaged, _: Recorded) ->
     staged = state.staged_vectors.setdefault(event.embedder, {})
     for entry in event.vectors:
         number = state.catalogue.numbers[entry.block_id]
-        staged[number] = state.add_vector(number, entry.vector, embedder=event.embedder)
+        staged[number] = state.add_vector(
+            number, entry.vector, entry.typicality, embedder=event.embedder
+        )
 
 
 # --- edges ----------------------------------------------------------------------------------

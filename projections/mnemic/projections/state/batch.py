@@ -46,18 +46,24 @@ class Batch:
         self.numbers = catalogue.numbers
 
     def add_vector(
-        self, number: int, vector: Embedding | Erased, *, embedder: EmbedderIdentity | None = None
+        self,
+        number: int,
+        vector: Embedding | Erased,
+        typicality: int,
+        *,
+        embedder: EmbedderIdentity | None = None,
     ) -> int:
         """Append the vector of a block and return its row, as ``State.add_vector`` does.
 
         Args:
             number: Number of the block.
             vector: A vector of the current embedder.
+            typicality: Its typicality as recorded.
             embedder: Always None: staged vectors of another embedder are applied outside batches.
         """
         assert self._vectors is not None, "a vector comes after its embedder was adopted"  # noqa: S101
         assert embedder is None, "no vector is staged within a batch"  # noqa: S101
-        return self._vectors.append(number, vector)
+        return self._vectors.append(number, vector, typicality)
 
     def gather(self) -> None:
         """Compact the buffered writes into arrays."""
@@ -116,14 +122,16 @@ class Vectors:
         self._first = self._index.rows
         self._blocks: list[int] = []
         self._packed: list[bytes] = []
+        self._typicalities: list[int] = []
 
-    def append(self, number: int, vector: Embedding | Erased) -> int:
+    def append(self, number: int, vector: Embedding | Erased, typicality: int) -> int:
         """Add a vector and return the row that it will have."""
         self._blocks.append(number)
+        self._typicalities.append(typicality)
         self._packed.append(self._erased if isinstance(vector, Erased) else vector.packed)
         return self._first + len(self._blocks) - 1
 
     def settle(self) -> None:
         """Write everything to the index."""
         if self._blocks:
-            self._index.extend(self._blocks, self._packed)
+            self._index.extend(self._blocks, self._packed, self._typicalities)

@@ -91,7 +91,7 @@ def _promoted(batch: Batch) -> Handler:
         version, active_us = at.version, at.active_us
         for promotion in event.promotions:
             number, rate = numbers[promotion.block_id], promotion.rate
-            row = add_vector(number, promotion.vector)
+            row = add_vector(number, promotion.vector, promotion.typicality)
             if promotion.rarity >= 0:
                 record_rarity(text_of(number, "text"), promotion.rarity)
             for staged in staged_vectors:

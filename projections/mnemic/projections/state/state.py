@@ -29,7 +29,7 @@ from mnemic.projections.timeline.timeline import Timeline
 from mnemic.projections.vectors.index import VectorIndex
 from mnemic.projections.vectors.mapped_rows import RemoteRowSource
 
-FOLD_VERSION = 2
+FOLD_VERSION = 3
 """Incremented when the same log yields a different state; replays name it as a cause."""
 
 
@@ -90,9 +90,14 @@ class State:
         return found
 
     def add_vector(
-        self, number: int, vector: Embedding | Erased, *, embedder: EmbedderIdentity | None = None
+        self,
+        number: int,
+        vector: Embedding | Erased,
+        typicality: int,
+        *,
+        embedder: EmbedderIdentity | None = None,
     ) -> int:
-        """Append the vector of a block and return its row.
+        """Append the vector of a block, with its typicality as recorded, and return its row.
 
         An erased one leaves a row of zeros behind, whose cosine to everything is 0.
         """
@@ -101,7 +106,6 @@ class State:
         if isinstance(vector, Erased):
             if not 0 < identity.dimension <= DIMENSION_MAX:
                 raise VectorRefused(f"no vector has {identity.dimension} dimensions")
-            return self.index_of(identity).append(
-                number, np.zeros(identity.dimension, dtype=np.int16)
-            )
-        return self.index_of(identity).append(number, unpack(vector.packed))
+            nothing = np.zeros(identity.dimension, dtype=np.int16)
+            return self.index_of(identity).append(number, nothing, typicality)
+        return self.index_of(identity).append(number, unpack(vector.packed), typicality)

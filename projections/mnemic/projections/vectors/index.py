@@ -7,8 +7,9 @@ is the same to the last bit however it is computed: over the whole matrix or a f
 chunks of any size, on any BLAS kernel, with any number of threads. Speed alone chooses the way.
 Rough cosines are the exception: they only select the rows whose exact cosine is computed.
 
-This module stores the owning block and the length of each vector. The vectors themselves are in
-``rows``, a ``RowSource``: local or remote (see ``mnemic.projections.vectors.row_source``).
+This module stores the owning block, the length and the typicality of each vector. The vectors
+themselves are in ``rows``, a ``RowSource``: local or remote (see
+``mnemic.projections.vectors.row_source``).
 
 Arrays handed out are read-only views of a prefix. Appending writes behind every such prefix, or
 into a larger copy, so a view taken earlier keeps its contents.
@@ -26,8 +27,9 @@ from numpy.typing import NDArray
 from mnemic.kernel.errors import VectorRefused
 from mnemic.kernel.model import vectors
 from mnemic.kernel.model.vectors import Vector
-from mnemic.kernel.numeric.arithmetic import Integers
+from mnemic.kernel.numeric.arithmetic import Integers, nano
 from mnemic.kernel.ports import RemoteRows
+from mnemic.kernel.scoring import typicality
 from mnemic.projections.storage.array_bundle import ArrayBundle
 from mnemic.projections.storage.order import Ids, ranked
 from mnemic.projections.vectors.local_rows import LocalRows
@@ -38,6 +40,7 @@ from mnemic.projections.vectors.row_source import RowSource, with_room
 _ROWS_FIRST: Final = 64
 _QUERIES_AT_ONCE: Final = 256
 _VECTORS_AT_ONCE: Final = 256
+_USUAL: Final = nano(typicality.USUAL)
 ROUGH: Final = 1e-6
 """Maximum error of a rough cosine: four roundings of a float32 are less than a third of it."""
 
@@ -57,6 +60,7 @@ class VectorIndex:
         self._squared_norms: Integers = np.empty(0, dtype=np.int64)
         self._inverse_lengths: Matrix = np.empty(0, dtype=np.float32)
         self._block_of: Integers = np.empty(0, dtype=np.int64)
+        self._typicalities: Integers = np.empty(0, dtype=np.int64)
 
     # --- freezing ----------------------------------------------------------------------------
 
@@ -67,6 +71,7 @@ class VectorIndex:
             **self._held.frozen(rows),
             "squared_norms": self._squared_norms[:rows].astype(np.int32),
             "block_of": self._block_of[:rows].astype(np.int32),
+            "typicalities": self._typicalities[:rows].astype(np.int32),
         }
 
     @classmethod
@@ -92,12 +97,18 @@ class VectorIndex:
         index._squared_norms = with_room(parts["squared_norms"], room, np.int64)
         index._inverse_lengths = _inverse(index._squared_norms)
         index._block_of = with_room(parts["block_of"], room, np.int64)
+        index._typicalities = with_room(parts["typicalities"], room, np.int64)
         return index
 
     # --- growth ------------------------------------------------------------------------------
 
-    def append(self, block: int, vector: Vector) -> int:
+    def append(self, block: int, vector: Vector, typical: int = typicality.UNKNOWN) -> int:
         """Add a vector of the block with ordinal *block* and return its row.
+
+        Args:
+            block: Ordinal of the owning block.
+            vector: Its vector.
+            typical: As recorded, nano-units or ``typicality.UNKNOWN``.
 
         Raises:
             VectorRefused: Its size differs from the rows before it, or it is longer than
@@ -120,28 +131,33 @@ class VectorIndex:
         self._squared_norms[row] = squared_norm
         self._inverse_lengths[row] = 1.0 / math.sqrt(max(1, squared_norm))
         self._block_of[row] = block
+        self._typicalities[row] = _USUAL if typical == typicality.UNKNOWN else typical
         self._rows = row + 1
         return row
 
-    def extend(self, blocks: Sequence[int], packed: Sequence[bytes]) -> None:
+    def extend(
+        self, blocks: Sequence[int], packed: Sequence[bytes], typical: Sequence[int] | None = None
+    ) -> None:
         """Do ``append`` many times.
 
         Args:
             blocks: Ordinals of the owning blocks.
             packed: A vector each, as `mnemic.kernel.model.vectors.pack` makes them.
+            typical: As for ``append``, one each; None: no one was recorded.
 
         Raises:
             VectorRefused: As ``append``; the vectors before it have been appended.
         """
         stored = vectors.unpack_each(packed)
+        typical = [typicality.UNKNOWN] * len(blocks) if typical is None else typical
         if stored is None:
-            self._append_each(blocks, packed)
+            self._append_each(blocks, packed, typical)
             return
         if self._rows == 0:
             self._allocate(max(len(stored), _ROWS_FIRST), stored.shape[1])
         norms = vectors.squared_norms(stored)
         if stored.shape[1] != self._dimension or norms.max() > vectors.SQUARED_NORM_MAX:
-            self._append_each(blocks, packed)
+            self._append_each(blocks, packed, typical)
             return
         first, last = self._rows, self._rows + len(blocks)
         if last > len(self._block_of):
@@ -150,12 +166,16 @@ class VectorIndex:
         self._squared_norms[first:last] = norms
         self._inverse_lengths[first:last] = _inverse(norms)
         self._block_of[first:last] = blocks
+        given = np.array(typical, dtype=np.int64)
+        self._typicalities[first:last] = np.where(given == typicality.UNKNOWN, _USUAL, given)
         self._rows = last
 
-    def _append_each(self, blocks: Sequence[int], packed: Sequence[bytes]) -> None:
+    def _append_each(
+        self, blocks: Sequence[int], packed: Sequence[bytes], typical: Sequence[int]
+    ) -> None:
         """Append vectors one by one, because one of them may have to be refused."""
-        for block, each in zip(blocks, packed, strict=True):
-            self.append(block, vectors.unpack(each))
+        for block, each, known in zip(blocks, packed, typical, strict=True):
+            self.append(block, vectors.unpack(each), known)
 
     def _allocate(self, capacity: int, dimension: int) -> None:
         """Move to arrays for *capacity* rows; views of the old ones stay valid."""
@@ -165,6 +185,7 @@ class VectorIndex:
         self._squared_norms = with_room(self._squared_norms[:rows], capacity, np.int64)
         self._inverse_lengths = with_room(self._inverse_lengths[:rows], capacity, np.float32)
         self._block_of = with_room(self._block_of[:rows], capacity, np.int64)
+        self._typicalities = with_room(self._typicalities[:rows], capacity, np.int64)
 
     # --- content -----------------------------------------------------------------------------
 
@@ -191,6 +212,10 @@ class VectorIndex:
         squared_norms = self._squared_norms[: self._rows]
         squared_norms.flags.writeable = False
         return squared_norms
+
+    def typicalities(self, rows: Integers) -> Integers:
+        """Return the typicality of each of *rows*; where it was not recorded, the usual one."""
+        return self._typicalities.take(rows)
 
     @property
     def is_elsewhere(self) -> bool:

@@ -8,9 +8,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.kernel.events import EmbedderIdentity
 from mnemic.kernel.model.blocks import ACTIVE, INBOX, Fresh
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.numeric.arithmetic import nano
+from mnemic.kernel.scoring.typicality import WINDOW, typicalities
 from mnemic.kernel.timestamps import Instant
 from mnemic.projections.storage.sorted_arrays import places
 from mnemic.projections.vectors.index import VectorIndex
@@ -19,6 +21,7 @@ from mnemic.projections.vectors.overlay import Overlay
 from mnemic.projections.view import linking
 from mnemic.projections.view.block_view import BlockView
 from mnemic.projections.view.linking import Column, LinkRule, near_matches
+from mnemic.projections.view.point import Products
 
 Ints = NDArray[np.int64]
 
@@ -78,11 +81,44 @@ def rough_cosines(at: BlockView, vector: Vector, numbers: Ints) -> NDArray[np.fl
     return found
 
 
+def products_with(at: BlockView, vector: Vector) -> Products | None:
+    """Return the products of *vector* with all rows, if nearly all of them are of active blocks.
+
+    A recall then reads the vectors once, for rough and exact cosines alike. None also where the
+    vectors are not stored in this process, or products are there already.
+    """
+    index = index_in_force(at)
+    few = 2 * len(at.present.numbers) < index.rows
+    if at.products is not None or few or index.is_elsewhere or not index.rows:
+        return None
+    return Products(at.embedder, {vector.tobytes(): index.products([vector], index.rows)[0]})
+
+
 def _products_of(at: BlockView, vector: Vector) -> NDArray[np.float32] | None:
     products = at.products
     if products is None or products.embedder != at.embedder:
         return None
     return products.of.get(vector.tobytes())
+
+
+def typicality(
+    at: BlockView, vectors: Sequence[Vector], embedder: EmbedderIdentity | None
+) -> list[int]:
+    """Return how typical each of *vectors* is of the blocks before it, nano-units.
+
+    Args:
+        at: The view.
+        vectors: Of blocks that are promoted one after the other.
+        embedder: Whose vectors they are; None: of the one in force.
+    """
+    if embedder is None:
+        index = index_in_force(at)
+        rows = np.sort(at.present.vectors)[-WINDOW:].astype(np.int64)
+    else:
+        index = at.state.indexes.get(embedder, VectorIndex())
+        staged = at.state.staged_vectors.get(embedder, {})
+        rows = np.array(sorted(staged.values())[-WINDOW:], dtype=np.int64)
+    return typicalities(index.vectors(rows), vectors)
 
 
 def near(

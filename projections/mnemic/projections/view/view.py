@@ -13,7 +13,7 @@ from copy import copy
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.kernel.events import BlocksComposed
+from mnemic.kernel.events import BlocksComposed, EmbedderIdentity
 from mnemic.kernel.model.blocks import Fresh
 from mnemic.kernel.model.compositions import LabelFacts
 from mnemic.kernel.model.edges import EdgeColumns, EdgeFacts, PendingFacts
@@ -225,6 +225,16 @@ class View(BlockView):
         """Return how unusual the words of a block were when it was learned, nano-units."""
         return int(self.state.lexicon.rarity[self.life.get("text", number)])
 
+    def typicality(
+        self, vectors: Sequence[Vector], embedder: EmbedderIdentity | None = None
+    ) -> list[int]:
+        """Return how typical each of *vectors* is of the blocks before it, nano-units."""
+        return similarity.typicality(self, vectors, embedder)
+
+    def typicalities(self, numbers: Ints) -> Ints:
+        """Return how typical each of the active blocks *numbers* was when it was promoted."""
+        return self.index.typicalities(self.vectors_of(numbers))
+
     def context(self, number: int) -> list[int]:
         """Return the blocks near to a block in its conversation, ascending."""
         speakers, links = self.speakers(), self.state.sequence.links
@@ -255,6 +265,11 @@ class View(BlockView):
         other = copy(self)
         other.statistics = statistics
         return other
+
+    def multiplied_by(self, vector: Vector) -> View:
+        """Return this view with the products of a question's vector; itself if few are needed."""
+        products = similarity.products_with(self, vector)
+        return self if products is None else self.multiplied(products)
 
     def multiplied(self, products: Products) -> View:
         """Return this view with precomputed products."""

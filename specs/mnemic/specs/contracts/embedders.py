@@ -17,7 +17,7 @@ from mnemic.kernel.model.vectors import (
     cosine,
     quantise,
 )
-from mnemic.kernel.ports import Embedder
+from mnemic.kernel.ports import Embedder, QuestionEmbedder
 from mnemic.kernel.validation import checked_name
 
 ORDINARY = (
@@ -73,6 +73,16 @@ class EmbedderContract(ABC):
         before = used.identity
         used.embed(ORDINARY)
         assert used.identity == before == fresh.identity
+
+    def test_a_question_has_one_finite_vector_of_its_own(self) -> None:
+        embedder = self.embedder()
+        if not isinstance(embedder, QuestionEmbedder):
+            return
+        for question in (*ORDINARY, *ODD.values(), HALF):
+            once, again = embedder.embed_question(question), embedder.embed_question(question)
+            assert once.shape == (embedder.identity.dimension,)
+            assert np.isfinite(once).all()
+            assert once.tolist() == again.tolist()
 
     # --- one row per text -----------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from itertools import chain, pairwise
 from math import floor
 from unicodedata import normalize
 
+from mnemic.kernel.aggregates import aggregate
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.numeric.arithmetic import NANO, exp, ln, nano
 from mnemic.kernel.policy import Policy
@@ -34,16 +35,26 @@ from mnemic.specs.reference.relevance import (
     strength_terms,
 )
 from mnemic.specs.reference.scoring import fraction
-from mnemic.specs.reference.threads import Said, everything_said, living, passages_said
+from mnemic.specs.reference.threads import (
+    Said,
+    everything_said,
+    living,
+    neighbours,
+    passages_said,
+)
 
 PARTS = (
     *("lexical", "cosine", "author", "date", "rarity", "freshness", "asker", "phrase"),
-    "raised",
+    *("nearby", "distinct", "raised"),
     *("own", "missed", "probability"),
 )
 HALF = NANO // 2
 FULL_LENGTH = 24
 """Terms from which on a passage counts the words of its neighbours less."""
+ALONE = 16
+"""Terms from which on a text counts the vectors of its neighbours less."""
+USUAL = NANO // 4
+"""Typicality of a vector while there is nothing to compare it with."""
 
 EVIDENCE = ("lexical", "cosine", "author", "date", "rarity", "own", "missed")
 """Parts that make a probability."""
@@ -74,8 +85,10 @@ def aged(state: PlainState, question: Question, pool: list[BlockId]) -> PlainMat
         for block, text in alive.items()
     }
     unusual = inherited(state, said)
+    near = neighbours(said, 1)
+    lives = {text.number for text in alive.values()}
     named = any(names_in(text) & set(asked) for text in alive.values())
-    meant = person(question.words)
+    meant = None if aggregate(question.words) == "summary" else person(question.words)
     parts: dict[str, Values] = {name: {} for name in PARTS}
     summed: Values = {}
     answers: set[BlockId] = set()
@@ -93,6 +106,16 @@ def aged(state: PlainState, question: Question, pool: list[BlockId]) -> PlainMat
         values["freshness"] = _recency(state, question, block)
         values["asker"] = NANO if is_meant(text, meant, question.asked_by) else 0
         values["phrase"] = phrase(question.analyse(question.words), text.words)
+        values["nearby"] = nearby(
+            [
+                block_cosine(state, question, said[number].block)
+                for number, steps in near[text.number]
+                if steps == 1 and number in lives
+            ],
+            len(text.words),
+        )
+        typical = state.blocks[block].typicality
+        values["distinct"] = NANO - (USUAL if typical < 0 else typical)
         summed[block] = strength_of(values, policy)
         values["own"] = coverage(about, searched.values(), contained[block])
         values["missed"] = NANO - values["author"] if named else 0
@@ -120,6 +143,8 @@ def strength_of(values: Mapping[str, int], policy: Policy) -> int:
             (nano(policy.relevance_recency), values.get("freshness", 0)),
             (nano(policy.relevance_asker), values.get("asker", 0)),
             (nano(policy.relevance_phrase), values.get("phrase", 0)),
+            (nano(policy.relevance_nearby), values.get("nearby", 0)),
+            (nano(policy.relevance_distinct), values.get("distinct", 0)),
         ]
     )
 
@@ -128,6 +153,25 @@ def phrase(asked: Sequence[str], words: Sequence[str]) -> int:
     """Return the share of the pairs of neighbouring terms in a question that a text has too."""
     pairs = set(pairwise(asked))
     return fraction(len(pairs & set(pairwise(words))), len(pairs)) if pairs else 0
+
+
+def nearby(cosines: Sequence[int], length: int) -> int:
+    """Return half the sum of the cosines of the texts before and after, less for a long text.
+
+    Args:
+        cosines: Those of up to two neighbours, at least 0 each.
+        length: Terms of the text.
+    """
+    return sum(cosines) * ALONE // (2 * max(ALONE, length))
+
+
+def typicality(before: Sequence[Sequence[int]], vector: Sequence[int]) -> int:
+    """Return the mean cosine of a vector with at most 512 before it, and 20 times the usual one."""
+    known = before[-512:]
+    length = max(1, sum(part * part for part in vector)) ** 0.5
+    product = sum(a * b for other in known for a, b in zip(vector, other, strict=True))
+    share = (product / (length * 4064) + 20 * 0.25) / (len(known) + 20)
+    return max(0, nano(share))
 
 
 def names_in(text: Said) -> frozenset[str]:

@@ -74,7 +74,8 @@ class PlainState:
         self.sessions: dict[str, dict[str, Any]] = {}
         self.curated_us: int | None = None
         """Active time of the last sweep."""
-        self.vectors_staged: dict[EmbedderIdentity, dict[BlockId, bytes | None]] = {}
+        self.vectors_staged: dict[EmbedderIdentity, dict[BlockId, tuple[bytes | None, int]]] = {}
+        """Vector and typicality by block."""
         self.compositions: dict[CompositionId, PlainComposition] = {}
         """In the order in which they were composed."""
         self.space_erased = False
@@ -190,7 +191,7 @@ class PlainState:
             case happened.VectorsStaged(embedder=embedder, vectors=vectors):
                 staged = self.vectors_staged.setdefault(embedder, {})
                 for entry in vectors:
-                    staged[entry.block_id] = _packed(entry.vector)
+                    staged[entry.block_id] = _packed(entry.vector), entry.typicality
             case happened.EdgeConnected() as event:
                 self._connect(event, now)
             case happened.EdgeDeferred() as event:
@@ -274,7 +275,7 @@ class PlainState:
         for promotion in event.promotions:
             block = self.blocks[promotion.block_id]
             block.status = "active"
-            block.vector = _packed(promotion.vector)
+            block.vector, block.typicality = _packed(promotion.vector), promotion.typicality
             block.rate = block.tier_rate = promotion.rate
             if isinstance(promotion.analysis, AnalysisText):
                 block.tags = tuple(sorted({*block.tags, *promotion.analysis.tags}))
@@ -333,8 +334,8 @@ class PlainState:
 
     def _adopt(self, embedder: EmbedderIdentity) -> None:
         self.embedder = embedder
-        for block, vector in self.vectors_staged.pop(embedder, {}).items():
-            self.blocks[block].vector = vector
+        for block, staged in self.vectors_staged.pop(embedder, {}).items():
+            self.blocks[block].vector, self.blocks[block].typicality = staged
 
     # --- edges ----------------------------------------------------------------------------------
 
@@ -502,6 +503,7 @@ class PlainState:
             self._take(block, then.blocks[block], LIFE)
             if then.embedder == self.embedder:
                 self.blocks[block].vector = then.blocks[block].vector
+                self.blocks[block].typicality = then.blocks[block].typicality
             for vectors in self.vectors_staged.values():
                 vectors.pop(block, None)
         for block in event.forgotten:

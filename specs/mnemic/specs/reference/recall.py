@@ -321,6 +321,7 @@ def expected_choice(
     drawn: int = 0,
     min_probability: int | None = None,
     floor: int = 0,
+    is_aggregate: bool = False,
 ) -> PlainChoice:
     """Return the selection of a ranking: each block that still fits, while its zone has a share.
 
@@ -334,11 +335,13 @@ def expected_choice(
         drawn: Index in the pool for the last place; the first one if the pool is smaller.
         min_probability: Least probability of a block, set by the caller; None: the frame's.
         floor: The frame's; the most probable block and guaranteed ones pass in any case.
+        is_aggregate: Whether many texts answer the question together.
     """
     guaranteed = {row.block for row in ranking if row.guaranteed}
     improbable = _improbable(ranking, min_probability, floor)
     share = {row.block: row.share for row in ranking}
-    most = max(state.policy.top_k, len(guaranteed)) if top_k is None else top_k
+    wide = state.policy.top_k_aggregate if is_aggregate else 0
+    most = top_k or max(state.policy.top_k, wide, len(guaranteed))
 
     def obstacle(block: BlockId, before: list[BlockId]) -> str | None:
         """Return the reason that excludes a block from an answer with those *before* it."""

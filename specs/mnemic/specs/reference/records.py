@@ -63,15 +63,17 @@ class PlainBlock:
     """Number of recalls that returned it, by name of the frame."""
     vector: bytes | None = field(default=None, repr=False)
     """Packed int16; None before promotion and once erased."""
+    typicality: int = -1
+    """As recorded with the vector, nano-units; -1: it was not."""
 
 
 STRENGTH = ("reinforced_us", "reinforcements", "rate")
 """Fields of a block that a reinforcement or a penalty changes."""
+_COUNTED = {"alpha", "beta", "retrievals", "reviews", "frames"}
 LIFE = tuple(
     name
     for name in attrs.fields_dict(PlainBlock)
-    if name
-    not in {"number", "alpha", "beta", "retrievals", "reviews", "frames", "vector", *STRENGTH}
+    if name not in {*_COUNTED, "number", "vector", "typicality", *STRENGTH}
 )
 """Descriptive fields of a block."""
 

@@ -26,7 +26,7 @@ from mnemic.kernel.events import (
 from mnemic.kernel.model.blocks import ACTIVE, INBOX, Fresh
 from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.model.vectors import Vector, quantise
-from mnemic.kernel.ports import CommandRow, Embedder, Passage
+from mnemic.kernel.ports import CommandRow, Embedder, Passage, QuestionEmbedder
 from mnemic.kernel.results import ConsolidateResult
 from mnemic.kernel.timestamps import Instant
 from mnemic.projections.vectors.neighbour_cache import NeighbourCache
@@ -364,8 +364,26 @@ def embed(embedder: Embedder, texts: Sequence[str]) -> list[Vector]:
     Raises:
         VectorRefused: The embedder failed, or did not return one finite vector per text.
     """
+    return _embedded(embedder, len(texts), lambda: embedder.embed(texts))
+
+
+def embedded_question(embedder: Embedder, question: str) -> Vector:
+    """Return the checked, quantised vector to search with.
+
+    Raises:
+        VectorRefused: The embedder failed, or did not return one finite vector.
+    """
+    if isinstance(embedder, QuestionEmbedder):
+        ask = embedder.embed_question
+        return _embedded(embedder, 1, lambda: np.asarray(ask(question))[None])[0]
+    return embed(embedder, [question])[0]
+
+
+def _embedded(
+    embedder: Embedder, count: int, rows_of: Callable[[], NDArray[np.floating]]
+) -> list[Vector]:
     try:
-        rows: NDArray[np.floating] = np.asarray(embedder.embed(texts))
+        rows: NDArray[np.floating] = np.asarray(rows_of())
     except MnemicError:
         raise
     except Exception as error:
@@ -373,8 +391,8 @@ def embed(embedder: Embedder, texts: Sequence[str]) -> list[Vector]:
             f"the embedder {embedder.identity.name} failed: {error}",
             recovery="Check the embedder and consolidate again; nothing was lost.",
         ) from error
-    if rows.ndim != 2 or len(rows) != len(texts):  # noqa: PLR2004 - rows and columns
+    if rows.ndim != 2 or len(rows) != count:  # noqa: PLR2004 - rows and columns
         raise VectorRefused(
-            f"the embedder {embedder.identity.name} gave shape {rows.shape} for {len(texts)} texts"
+            f"the embedder {embedder.identity.name} gave shape {rows.shape} for {count} texts"
         )
     return [quantise(row, dimension=embedder.identity.dimension) for row in rows]

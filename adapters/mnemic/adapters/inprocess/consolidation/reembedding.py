@@ -67,13 +67,19 @@ def _stage(
 ) -> int:
     def decide(view: View, _: Instant) -> DecisionResult:
         # A block may have been archived, or learned with another text, since it was read.
+        left = [
+            (number, vector)
+            for (number, text), vector in zip(chunk, vectors, strict=True)
+            if view.status(number) == ACTIVE and view.text(number) == text
+        ]
+        typical = view.typicality([vector for _, vector in left], identity)
         fresh = tuple(
             StagedVector(
                 block_id=view.id(number),
                 vector=Embedding(of=(view.id(number),), packed=pack(vector)),
+                typicality=each,
             )
-            for (number, text), vector in zip(chunk, vectors, strict=True)
-            if view.status(number) == ACTIVE and view.text(number) == text
+            for (number, vector), each in zip(left, typical, strict=True)
         )
         if not fresh:
             return DecisionResult((), extra=0)

@@ -8,8 +8,9 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from mnemic.adapters.inprocess.consolidation.consolidation import embed, embedder_of
+from mnemic.adapters.inprocess.consolidation.consolidation import embedded_question, embedder_of
 from mnemic.adapters.inprocess.engine.opening import Models, check_embedder
+from mnemic.kernel.aggregates import aggregate
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.events import EmbedderIdentity, Exploration
 from mnemic.kernel.model.identity import SessionId
@@ -168,6 +169,7 @@ def limits(request: Request, frame: Frame, models: Models) -> Limits:
     budget = frame.token_budget if request.token_budget is None else request.token_budget
     return Limits(
         top_k=request.top_k,
+        is_aggregate=models.recipe.graded and aggregate(request.query or "") is not None,
         token_budget=budget,
         counter=models.tokens,
         explored=request.explored,
@@ -191,4 +193,4 @@ def question_vector(
         return None
     embedder = embedder_of(models, adopted)
     check_embedder(adopted, embedder.identity)
-    return embed(embedder, [request.query])[0]
+    return embedded_question(embedder, request.query)

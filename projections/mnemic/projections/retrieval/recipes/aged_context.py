@@ -15,11 +15,17 @@ It differs from ``recall-2`` (``context``) in these parts:
              so that age decides between matches of about equal strength and never buries a better
              one: outside the curve any weight does.
 ``asker``    1 for what the one who asks said, where the question is in the first person, and for
-             what the other side said, where it is in the second person alone (``kernel.pronouns``).
+             what the other side said, where it is in the second person alone (``kernel.pronouns``);
+             not where the question wants a summary (``kernel.aggregates``).
              The asker is known by name, else it is the role ``user``; names of roles are
              not names of authors. Its weight is added to the strength too.
 ``phrase``   Share of the pairs of neighbouring terms in the question that are neighbours in the
              text (``Lexicon.phrases``). Its weight is added to the strength too.
+``nearby``   Half the sum of the cosines of the texts before and after in the conversation, at least
+             0 each; of a text of more than 16 terms, times 16 / length: a short answer is
+             understood by what is around it. Its weight is added to the strength too.
+``distinct`` 1 - typicality (``kernel.scoring.typicality``): a text that is about what everything is
+             about is near to every question. Its weight is added to the strength too.
 ``raised``   What the newer of two contradicting blocks gains. Weight 1. If every term of the
              question that the older one holds is held by the newer too, the question cannot tell
              them apart, and the newer is stronger than the older by at least a nano-unit; unless it
@@ -35,7 +41,7 @@ and three that have no weight in the strength (``probability``):
 Near-duplicates do not correct each other any more. Blocks of equal score are ordered by strength,
 then by id.
 
-Source: docs/adr/0041, docs/adr/0042; measured with benchmarks/retrieval.py and
+Source: docs/adr/0041 to docs/adr/0048; measured with benchmarks/retrieval.py and
 benchmarks/abstention.py.
 """
 
@@ -45,14 +51,14 @@ from functools import partial
 from typing import ClassVar, Final
 
 import numpy as np
-from attrs import Factory, field, frozen
+from attrs import Factory, evolve, field, frozen
 
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.numeric.arithmetic import NANO, nano
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.scoring import probability
 from mnemic.projections.blocks.passages import Searched
-from mnemic.projections.blocks.threads import Threads
+from mnemic.projections.blocks.threads import NONE, STEPS, Threads
 from mnemic.projections.lexical.term_counts import Matches
 from mnemic.projections.retrieval.approximate_search import Near
 from mnemic.projections.retrieval.recency import recency, rough_recency
@@ -60,7 +66,8 @@ from mnemic.projections.retrieval.recipes import exact_scoring, question
 from mnemic.projections.retrieval.recipes.asker import Side, asked_side
 from mnemic.projections.retrieval.recipes.exact_scoring import Adjustment
 from mnemic.projections.retrieval.recipes.match import Ints, Match
-from mnemic.projections.retrieval.recipes.question import Asked, Floats
+from mnemic.projections.retrieval.recipes.plain import cosine
+from mnemic.projections.retrieval.recipes.question import SPREAD, Asked, Floats
 from mnemic.projections.state.active_blocks import Bools
 from mnemic.projections.storage.array_bundle import Lazy
 from mnemic.projections.storage.sorted_arrays import places
@@ -72,6 +79,8 @@ PARTS: Final = (
     "freshness",
     "asker",
     "phrase",
+    "nearby",
+    "distinct",
     "raised",
     "own",
     "missed",
@@ -85,6 +94,9 @@ FULL_LENGTH: Final = 24
 Measured between 16 and 32: no difference on dialogues, and on conversations with an assistant
 recall@10 is 2 points higher than without it.
 """
+ALONE: Final = 16
+"""Terms of a text from which on the vectors of its neighbours count less. Between 8 and 32 there is
+no difference."""
 
 
 def weights(policy: Policy) -> tuple[int, ...]:
@@ -93,8 +105,14 @@ def weights(policy: Policy) -> tuple[int, ...]:
 
 
 def _weights(policy: Policy) -> tuple[int, ...]:
-    """Return the weights of the parts that evidence, age, the asker and the wording make."""
-    added = policy.relevance_recency, policy.relevance_asker, policy.relevance_phrase
+    """Return the weights of all parts up to ``raised``."""
+    added = (
+        policy.relevance_recency,
+        policy.relevance_asker,
+        policy.relevance_phrase,
+        policy.relevance_nearby,
+        policy.relevance_distinct,
+    )
     return (*question.weights(policy), *map(nano, added))
 
 
@@ -109,8 +127,11 @@ def match(
 ) -> Match:
     """Return the match of the blocks of *pool*, restricted to possible candidates."""
     side = asked_side(view.state.sequence, query, asked_by)
+    if vector is not None and near is None and pool is view.present.numbers:
+        view = view.multiplied_by(vector)
     asked = AgedAsked.of(view, query, vector, pool, side=side)
-    return exact_scoring.match(asked, RAISED, near=near, grade=partial(_graded, asked))
+    found = exact_scoring.match(asked, RAISED, near=near, grade=partial(_graded, asked))
+    return evolve(found, passage=asked.best_passage)
 
 
 def _rarities(asked: AgedAsked) -> Lazy[Ints]:
@@ -119,6 +140,10 @@ def _rarities(asked: AgedAsked) -> Lazy[Ints]:
 
 def _phrases(asked: AgedAsked) -> Lazy[Matches]:
     return Lazy(lambda: asked.view.state.lexicon.phrases(asked.wording))
+
+
+def _rough(asked: AgedAsked) -> Lazy[Floats]:
+    return Lazy(asked.rough_by_document)
 
 
 @frozen(kw_only=True, eq=False)
@@ -133,6 +158,8 @@ class AgedAsked(Asked):
     """By document."""
     phrases: Lazy[Matches] = field(init=False, default=Factory(_phrases, takes_self=True))
     """The documents that repeat some of its wording."""
+    rough: Lazy[Floats] = field(init=False, default=Factory(_rough, takes_self=True))
+    """As ``rough_by_document``."""
 
     @classmethod
     def searched_in(cls, view: View) -> Searched:
@@ -154,7 +181,34 @@ class AgedAsked(Asked):
             recency(self.view, clock, numbers),
             self._meant(documents),
             self.phrases.value.of(documents),
+            self._nearby(documents),
+            NANO - self.view.typicalities(numbers),
         )
+
+    def _neighbours(self, documents: Ints) -> Ints:
+        """Return the texts before and after each of *documents*, shape (2, documents).
+
+        ``NONE`` where there is none. It may have been learned later, and need not be alive.
+        """
+        links = self.view.state.sequence.links
+        return np.array([links[:, side].take(documents) for side in (0, STEPS)], dtype=np.int64)
+
+    def _nearby(self, documents: Ints) -> Ints:
+        """Return the part ``nearby`` of each of *documents*."""
+        near, alive = self._neighbours(documents), self.view.present.alive
+        there = (near != NONE) & (near < len(alive))
+        there[there] = alive[near[there]]
+        cosines = np.zeros(near.shape, dtype=np.int64)
+        blocks = self.view.speakers()[near[there]].astype(np.int64)
+        cosines[there] = cosine(self.view, self.vector, blocks)
+        return damped_context(cosines, self.view.state.lexicon.lengths[documents])
+
+    def best_passage(self, number: int) -> int:
+        """Return the place of the passage, from 0, that a block has its part ``lexical`` from."""
+        documents = self.view.documents(np.array([number]))[1]
+        passages, _ = self.searched.of(documents)
+        matches = self.counts.around(passages, self.searched.links, SPREAD, FULL_LENGTH).matches()
+        return int(matches.of(passages).argmax())
 
     def _meant(self, documents: Ints) -> Ints:
         """Return ``NANO`` for documents of the side that the question means, else 0."""
@@ -171,8 +225,34 @@ class AgedAsked(Asked):
         """Return how unusual the words of each document were when it was learned."""
         return self.rarities.value.take(documents)
 
+    def rough_by_document(self) -> Floats:
+        """Return rough cosines, at least 0, of the texts of the pool and of their neighbours.
+
+        By document, 0 for every other one, and once more at the end: for ``NONE``.
+        """
+        view, numbers = self.view, self.pool
+        found: Floats = np.zeros(len(view.speakers()) + 1, dtype=np.float32)
+        if numbers is not view.present.numbers:
+            near, alive = self._neighbours(view.documents(numbers)[1]), view.present.alive
+            near = near[(near != NONE) & (near < len(alive))]
+            around = view.speakers()[near[alive[near]]].astype(np.int64)
+            numbers = view.union(numbers, around)
+        found[view.documents(numbers)[1]] = super().rough_cosines(numbers)
+        return found
+
+    def rough_cosines(self, numbers: Ints) -> Floats:
+        """Return the cosine of each block with the question's vector, approximately, at least 0."""
+        return self.rough.value.take(self.view.documents(numbers)[1])
+
+    def _rough_nearby(self, documents: Ints) -> Floats:
+        before, after = self._neighbours(documents)
+        lengths = np.maximum(self.view.state.lexicon.lengths.take(documents), ALONE)
+        share = np.float32(ALONE / 2) / lengths.astype(np.float32)
+        found: Floats = (self.rough.value[before] + self.rough.value[after]) * share
+        return found
+
     def rough_bonus(self, numbers: Ints) -> Floats:
-        """Return what age, the asker and the wording add to the strength, approximately."""
+        """Return what the parts that are added to the weighted sum add, approximately."""
         policy = self.view.policy
         documents = self.view.documents(numbers)[1]
         bonus: Floats = np.zeros(len(numbers), dtype=np.float32)
@@ -185,7 +265,24 @@ class AgedAsked(Asked):
         if nano(policy.relevance_phrase):
             shares = self.phrases.value.fractions(len(self.view.speakers()))
             bonus += shares.take(documents) * np.float32(policy.relevance_phrase)
+        if self.vector is not None and nano(policy.relevance_nearby):
+            bonus += self._rough_nearby(documents) * np.float32(policy.relevance_nearby)
+        if nano(policy.relevance_distinct):
+            distinct = (NANO - self.view.typicalities(numbers)).astype(np.float32)
+            distinct *= np.float32(policy.relevance_distinct / NANO)
+            bonus += distinct
         return bonus
+
+
+def damped_context(cosines: Ints, lengths: Ints) -> Ints:
+    """Return the part ``nearby`` of some texts, nano-units.
+
+    Args:
+        cosines: Those of the texts before and after, at least 0, shape (up to 2, texts).
+        lengths: Terms of each text.
+    """
+    found: Ints = cosines.sum(axis=0) * ALONE // (2 * np.maximum(lengths, ALONE))
+    return found
 
 
 def inherited_rarity(view: View) -> Ints:

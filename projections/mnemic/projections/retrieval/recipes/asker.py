@@ -6,6 +6,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from mnemic.kernel.aggregates import aggregate
 from mnemic.kernel.pronouns import person
 from mnemic.kernel.roles import COUNTERPARTS, ROLES, role_named
 from mnemic.projections.blocks.threads import NOBODY, Threads
@@ -41,11 +42,11 @@ def asked_side(sequence: Threads, question: str, asked_by: str | None) -> Side |
 
     Args:
         sequence: Authors and roles of the texts.
-        question: The question.
+        question: The question; a summary is of what both sides said.
         asked_by: Name or role of the one who asks; None: a user without a name.
     """
     meant = person(question)
-    if meant is None:
+    if meant is None or aggregate(question) == "summary":
         return None
     own = role_named(asked_by)
     role = own or "user"

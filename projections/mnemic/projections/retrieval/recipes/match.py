@@ -64,6 +64,9 @@ class Match:
     grade: Grade | None = None
     """Computes the last of the recipe's ``parts``; None: they are all in ``parts``."""
 
+    passage: Callable[[int], int] | None = None
+    """From a scored block to the place of its best passage, from 0; None: texts are not cut."""
+
     def over(self, numbers: Ints) -> Match:
         """Return this match extended by some blocks of the pool.
 
@@ -71,7 +74,7 @@ class Match:
         """
         if self.widened is None or among(self.numbers, numbers).all():
             return self
-        return evolve(self.widened(numbers), grade=self.grade)
+        return evolve(self.widened(numbers), grade=self.grade, passage=self.passage)
 
     def rows(self, places: Ints) -> tuple[Ints, ...]:
         """Return every part of the recipe for the scored blocks at *places*."""

@@ -123,8 +123,7 @@ class _Rough:
             evidence = evidence + close
         cosines = strength[:0]
         if asked.vector is not None:
-            cosines = view.rough_cosines(asked.vector, pool)
-            np.maximum(cosines, 0, out=cosines)
+            cosines = asked.rough_cosines(pool)
             strength += cosines * nearness
         bonus = asked.rough_bonus(pool)
         if bonus is not None:

@@ -171,6 +171,12 @@ class Asked:
         """Return how unusual the words of each document were when it was learned."""
         return self.view.state.lexicon.rarity.take(documents)
 
+    def rough_cosines(self, numbers: Ints) -> Floats:
+        """Return the cosine of each block with the question's vector, approximately, at least 0."""
+        assert self.vector is not None, "without a vector there are no cosines"  # noqa: S101
+        found = self.view.rough_cosines(self.vector, numbers)
+        return np.maximum(found, 0, out=found)
+
     def rough_bonus(self, numbers: Ints) -> Floats | None:
         """Return what is added to the weighted sum of ``PARTS``, as fractions of rough precision.
 
