@@ -141,6 +141,14 @@ class BlockView:
         """Return the trust zone of a block."""
         return self.state.catalogue.zones.words[self.life.get("zone", number)]
 
+    def actor(self, number: int) -> str:
+        """Return who wrote the text of a block: the actor of the event that learned it."""
+        return self.state.timeline.actor_at(self.life.get("learned", number))
+
+    def source(self, number: int) -> str:
+        """Return the source of a block."""
+        return self.state.catalogue.sources.words[self.life.get("source", number)]
+
     def ceilings(self, numbers: Ints) -> Ints:
         """Return the score ceiling of each block, nano-units."""
         return self._by_zone(self.policy.ceiling)[self.life.column("zone", numbers)]
@@ -194,7 +202,7 @@ class BlockView:
             status=self.status(number),
             category=self.category(number),
             tags=self.tags(number),
-            source=self.state.catalogue.sources.words[self.life.get("source", number)],
+            source=self.source(number),
             zone=self.zone(number),
             confidence=self.life.get("confidence", number),
             tier_rate=self.life.get("tier_rate", number),
