@@ -12,6 +12,7 @@ from mnemic.kernel.model.identity import (
     PolicyId,
     short,
 )
+from mnemic.kernel.rendering import cited, render_line
 from mnemic.kernel.results.blocks import Block, ContradictedPair, Replacement
 from mnemic.kernel.results.shape import Result, plural
 
@@ -42,6 +43,9 @@ class ScoredBlock(Result):
     thread: str | None = None
     created_at: str | None = None
     zone: str
+    source: str
+    actor: str
+    """Who wrote it: the actor that the log names, which a caller cannot choose."""
     composite_score: float
     relevance_score: float
     recency_score: float
@@ -77,7 +81,15 @@ class ScoredBlock(Result):
 
     @property
     def summary(self) -> str:
-        return f"{short(self.id)} {self.composite_score:.3f} {self.content}"
+        line = cited(
+            self.id,
+            self.content,
+            zone=self.zone,
+            actor=self.actor,
+            author=self.author,
+            created_at=self.created_at,
+        )
+        return render_line(line)
 
 
 @frozen(kw_only=True, str=False)

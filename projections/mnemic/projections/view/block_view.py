@@ -73,6 +73,8 @@ class BlockView:
         """Recorded word statistics of a question that is answered again."""
         self.highest: str | None = None
         """The zone of the caller issuing a command from this view; None: no restriction."""
+        self.writer: str | None = None
+        """The actor of that caller."""
         self._alone: ActiveBlocks | None = None
         """The active blocks, if the view is restricted to a subset."""
         self.nearness: Nearness | None = None
@@ -107,6 +109,11 @@ class BlockView:
         if self.state.timeline.salt is None:
             raise SpaceErased("the space was erased")
         return self.state.timeline.salt
+
+    @property
+    def now_us(self) -> int:
+        """The wall clock of this view, microseconds since the epoch."""
+        return self.point.instant_us
 
     @property
     def curated_us(self) -> int | None:
