@@ -47,9 +47,7 @@ _BRACKETS: Final = "[\uff3b\u3010\u3014\u3016\u301a\u27e6\u2045\u2772\u298b\u298
 _NAMED: Final = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _MEANT: Final = {"n": "\n", "r": "\r", "t": "\t"}
 _SPECIAL: Final = re.compile(rf"[\\{re.escape(_BRACKETS)}]|<(?=[A-Za-z/!?|])|{HIDDEN.pattern}")
-_QUOTED: Final = re.compile(
-    rf'[\\"\]{re.escape(_BRACKETS)}]|<(?=[A-Za-z/!?|])|{HIDDEN.pattern}'
-)
+_QUOTED: Final = re.compile(rf'[\\"\]{re.escape(_BRACKETS)}]|<(?=[A-Za-z/!?|])|{HIDDEN.pattern}')
 _ESCAPE: Final = re.compile(r"\\(?:u\{([0-9a-f]{1,6})\}|(.))")
 _LETTER: Final = "0-9A-Za-z\xc0-\xd6\xd8-\xf6\xf8-\u024f"
 _WORD: Final = rf"[{_LETTER}](?:[{_LETTER}._@+-]*[{_LETTER}])?"
@@ -153,10 +151,10 @@ def cited(
 
 
 def escaped(text: str) -> str:
-    """Return what a caller wrote, on one line and without anything that only mnemic writes.
+    r"""Return what a caller wrote, on one line and without anything that only mnemic writes.
 
-    >>> escaped("a[0] is" + chr(10) + "<b>bold</b>, x < y")
-    'a\\\\[0] is\\\\n\\\\<b>bold\\\\</b>, x < y'
+    >>> print(escaped("a[0] is" + chr(10) + "<b>bold</b>, x < y"))
+    a\[0] is\n\<b>bold\</b>, x < y
     """
     return _SPECIAL.sub(_escape, text)
 

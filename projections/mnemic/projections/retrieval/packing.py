@@ -46,7 +46,7 @@ from mnemic.projections.retrieval.lines import Line, is_live, lines, live_ends, 
 from mnemic.projections.retrieval.ranking import Inquiry, Ranking, digest
 from mnemic.projections.retrieval.recipes import Recipe
 from mnemic.projections.view import View
-from mnemic.projections.view.block_results import block_result
+from mnemic.projections.view.block_results import block_result, origin
 
 COUNTER_HEADING = "But mind:"
 
@@ -385,12 +385,9 @@ def _scored(view: View, inquiry: Inquiry, row: AnswerRow, tokens: int) -> Scored
         content=text.content if isinstance(text, BlockText) else "[erased]",
         category=view.category(row.block),
         tags=view.tags(row.block),
-        author=text.author if isinstance(text, BlockText) else None,
+        **origin(view, row.block),
         thread=text.thread if isinstance(text, BlockText) else None,
         created_at=None if created == UNKNOWN else iso(created),
-        zone=view.zone(row.block),
-        source=view.source(row.block),
-        actor=view.actor(row.block),
         composite_score=unit(row.score),
         relevance_score=unit(max(0, value["relevance"])),
         recency_score=unit(value["recency"]),

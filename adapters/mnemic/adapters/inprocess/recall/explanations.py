@@ -39,7 +39,7 @@ from mnemic.projections.retrieval.filters import obstacle, unexpired
 from mnemic.projections.retrieval.ranking import Inquiry, Ranking, rank
 from mnemic.projections.retrieval.recipes.match import Ints, Match, nth_best
 from mnemic.projections.view import View
-from mnemic.projections.view.block_results import edge_result
+from mnemic.projections.view.block_results import edge_result, origin
 
 HISTORY_MAX = 100
 """Most events behind one block of an explanation."""
@@ -138,6 +138,7 @@ def _explained(case: Case, place: int, row: AnswerRow) -> BlockExplanation:
     return BlockExplanation(
         block_id=view.id(row.block),
         content=text.content if isinstance(text, BlockText) else "[erased]",
+        **origin(view, row.block),
         rank=place + 1,
         candidate_rank=None if among is None else among + 1,
         score=unit(row.score),
