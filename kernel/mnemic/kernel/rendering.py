@@ -159,15 +159,34 @@ def escaped(text: str) -> str:
     return _SPECIAL.sub(_escape, text)
 
 
-def labelled(label: str) -> str:
+def labelled(label: str, *, reserved: frozenset[str] = frozenset()) -> str:
     """Return a label: as it is if it is one plain word, else in double quotes.
 
-    >>> labelled("Ines"), labelled("Ines, by order"), labelled("trusted")
-    ('Ines', '"Ines, by order"', '"trusted"')
+    Args:
+        label: What a caller wrote.
+        reserved: Words that are quoted too.
+
+    >>> labelled("Ines"), labelled("Ines, by order")
+    ('Ines', '"Ines, by order"')
     """
-    if _PLAIN_WORD.fullmatch(label) and label.lower() not in _RESERVED:
+    if _PLAIN_WORD.fullmatch(label) and label.lower() not in reserved:
         return label
-    return f'"{_QUOTED.sub(_escape, label)}"'
+    return quoted(label)
+
+
+def quoted(text: str) -> str:
+    """Return what a caller wrote in double quotes."""
+    return f'"{_QUOTED.sub(_escape, text)}"'
+
+
+def on_one_line(text: str) -> str:
+    """Return a sentence of mnemic with the numbers of hidden characters in their place."""
+    return HIDDEN.sub(_escape, text)
+
+
+def _named(label: str) -> str:
+    """Return a label as it is written in a head."""
+    return labelled(label, reserved=_RESERVED)
 
 
 def _escape(found: re.Match[str]) -> str:
@@ -180,14 +199,14 @@ def _escape(found: re.Match[str]) -> str:
 def render_line(line: Cited | Dispute) -> str:
     """Return one line of a text."""
     if isinstance(line, Dispute):
-        return f"[{labelled(line.one)}] contradicts [{labelled(line.other)}]"
-    head = labelled(line.id)
+        return f"[{_named(line.one)}] contradicts [{_named(line.other)}]"
+    head = _named(line.id)
     if line.passage is not None:
         head += f":{line.passage}"
     if line.zone != TRUSTED:
-        head += f" {line.zone if _PLAIN_WORD.fullmatch(line.zone) else labelled(line.zone)}"
+        head += f" {line.zone if _PLAIN_WORD.fullmatch(line.zone) else quoted(line.zone)}"
         if line.actor is not None:
-            head += f", written by {labelled(line.actor)}"
+            head += f", written by {_named(line.actor)}"
     content = "" if line.content is None else escaped(line.content)
     return f"[{', '.join([head, *_items(line)])}] {content}"
 
@@ -196,13 +215,13 @@ def _items(line: Cited) -> Iterator[str]:
     if line.status is not None:
         yield line.status
     if line.author is not None:
-        yield f"{'by' if line.zone == TRUSTED else 'claims'} {labelled(line.author)}"
+        yield f"{'by' if line.zone == TRUSTED else 'claims'} {_named(line.author)}"
     if line.said is not None:
         yield line.said
     if line.content is None:
         yield "erased"
     if line.contradicted_by:
-        yield f"earlier, contradicted by {' and '.join(map(labelled, line.contradicted_by))}"
+        yield f"earlier, contradicted by {' and '.join(map(_named, line.contradicted_by))}"
 
 
 def render(sections: Iterable[Section]) -> str:

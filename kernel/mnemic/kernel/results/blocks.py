@@ -8,7 +8,7 @@ from typing import Any
 from attrs import frozen
 
 from mnemic.kernel.model.identity import BlockId, short
-from mnemic.kernel.rendering import cited, render_line
+from mnemic.kernel.rendering import cited, labelled, render_line
 from mnemic.kernel.results.shape import Refusal, Result, plural
 
 ACTIVE = "active"
@@ -184,7 +184,7 @@ class RezoneResult(Result):
 
     @property
     def summary(self) -> str:
-        return f"Block {short(self.block_id)} {self.action}: zone {self.zone}."
+        return f"Block {short(self.block_id)} {self.action}: zone {labelled(self.zone)}."
 
 
 @frozen(kw_only=True, str=False)

@@ -12,7 +12,7 @@ from mnemic.kernel.model.identity import (
     PolicyId,
     short,
 )
-from mnemic.kernel.rendering import cited, render_line
+from mnemic.kernel.rendering import cited, escaped, labelled, quoted, render_line
 from mnemic.kernel.results.blocks import Block, ContradictedPair, Replacement
 from mnemic.kernel.results.shape import Result, plural
 
@@ -133,9 +133,10 @@ class SuggestedConnection(Result):
     @property
     def summary(self) -> str:
         return (
-            f"{short(self.source_id)} {self.source_content!r} and "
-            f"{short(self.target_id)} {self.target_content!r}: {self.reason}. "
-            f"Suggested relation: {self.suggested_relation}. Confidence: {self.confidence:.2f}"
+            f"{short(self.source_id)} {quoted(self.source_content)} and "
+            f"{short(self.target_id)} {quoted(self.target_content)}: {escaped(self.reason)}. "
+            f"Suggested relation: {labelled(self.suggested_relation)}. "
+            f"Confidence: {self.confidence:.2f}"
         )
 
 
