@@ -48,6 +48,8 @@ _NAMED: Final = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _MEANT: Final = {"n": "\n", "r": "\r", "t": "\t"}
 _SPECIAL: Final = re.compile(rf"[\\{re.escape(_BRACKETS)}]|<(?=[A-Za-z/!?|])|{HIDDEN.pattern}")
 _QUOTED: Final = re.compile(rf'[\\"\]{re.escape(_BRACKETS)}]|<(?=[A-Za-z/!?|])|{HIDDEN.pattern}')
+_JSON_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
+_UNQUOTED: Final = re.compile(rf"[{re.escape(_BRACKETS)}]|<(?=[A-Za-z/!?|])|{HIDDEN.pattern}")
 _ESCAPE: Final = re.compile(r"\\(?:u\{([0-9a-f]{1,6})\}|(.))")
 _LETTER: Final = "0-9A-Za-z\xc0-\xd6\xd8-\xf6\xf8-\u024f"
 _WORD: Final = rf"[{_LETTER}](?:[{_LETTER}._@+-]*[{_LETTER}])?"
@@ -182,6 +184,28 @@ def quoted(text: str) -> str:
 def on_one_line(text: str) -> str:
     """Return a sentence of mnemic with the numbers of hidden characters in their place."""
     return HIDDEN.sub(_escape, text)
+
+
+def quoting(text: str) -> str:
+    """Return a sentence that quotes what a caller gave, such as a refusal, without such lines.
+
+    Backslashes stay as they are, since a quotation is escaped once already.
+    """
+    return _UNQUOTED.sub(_escape, text)
+
+
+def json_escaped(document: str) -> str:
+    r"""Return a JSON document of the same value in which no string looks like a line of mnemic.
+
+    >>> print(json_escaped('["[38228e32] x"]'))
+    ["\u005b38228e32] x"]
+    """
+    return _JSON_STRING.sub(lambda found: _UNQUOTED.sub(_json_escape, found[0]), document)
+
+
+def _json_escape(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 def _named(label: str) -> str:

@@ -10,8 +10,6 @@ Blocks are shown in the grammar of ``mnemic.kernel.rendering``: no text of a cal
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,9 +19,8 @@ from mcp.types import CallToolResult, TextContent
 from mnemic.adapters.remote import errors
 from mnemic.adapters.remote.documents import document_of
 from mnemic.adapters.remote.operations import operations
-from mnemic.kernel.rendering import on_one_line
+from mnemic.kernel.rendering import json_escaped, on_one_line, quoting
 from mnemic.kernel.results import Page, RecallResult, Result
-from mnemic.kernel.visible import HIDDEN
 
 DETAILED = frozenset(
     "compose composed_graph connect_by_query connects deep_reference label learn_many".split()
@@ -44,8 +41,8 @@ def answered(operation: str, result: Any) -> CallToolResult:
 def refused(error: Exception) -> CallToolResult:
     """Return the tool result for a refusal or failure, as an error that a model can act on."""
     document = errors.document_of(error)
-    answer = on_one_line(f"{document['code']}: {document['detail']}")
-    recovery = on_one_line(document.get("recovery") or "")
+    answer = quoting(f"{document['code']}: {document['detail']}")
+    recovery = quoting(document.get("recovery") or "")
     return CallToolResult(
         content=[_text(f"{answer}\nNext: {recovery}" if recovery else answer)],
         structured_content=document,
@@ -92,12 +89,8 @@ def _lines(items: Iterable[object]) -> str:
 
 
 def json_text(document: Any) -> str:
-    """Return a document as JSON on one line, with hidden characters as escapes."""
-    return HIDDEN.sub(_escape, orjson.dumps(document).decode())
-
-
-def _escape(found: re.Match[str]) -> str:
-    return json.dumps(found[0])[1:-1]
+    """Return a document as JSON on one line, in which nothing looks like a line of mnemic."""
+    return json_escaped(orjson.dumps(document).decode())
 
 
 def _text(text: str) -> TextContent:

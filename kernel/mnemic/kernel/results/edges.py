@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from mnemic.kernel.model.identity import BlockId, short
-from mnemic.kernel.rendering import labelled, on_one_line, quoted
+from mnemic.kernel.rendering import labelled, quoted, quoting
 from mnemic.kernel.results.shape import Result, plural
 
 SNIPPET_LENGTH = 60
@@ -93,7 +93,7 @@ class RefusedEdge(Result):
 
     @property
     def summary(self) -> str:
-        return f"#{self.position} {self.code}: {on_one_line(self.detail)}"
+        return f"#{self.position} {self.code}: {quoting(self.detail)}"
 
 
 @frozen(kw_only=True, str=False)
@@ -161,9 +161,7 @@ class ConnectByQueryResult(Result):
             )
         if self.action == "dry_run_preview":
             return f"Would connect {source} and {target}. Nothing was written."
-        return (
-            f"Not connected: {on_one_line(self.reason or '')}. Best matches: {source} and {target}."
-        )
+        return f"Not connected: {quoting(self.reason or '')}. Best matches: {source} and {target}."
 
 
 @frozen(kw_only=True, str=False)

@@ -9,7 +9,7 @@ import attrs
 from attrs import frozen
 
 from mnemic.kernel.numeric.arithmetic import NANO
-from mnemic.kernel.rendering import on_one_line
+from mnemic.kernel.rendering import on_one_line, quoting
 
 PLAIN: Final = frozenset({str, int, float, bool, type(None)})
 """Types of most field values, which need no conversion."""
@@ -68,4 +68,4 @@ class Refusal(Result):
 
     @property
     def summary(self) -> str:
-        return f"{self.code}: {on_one_line(self.detail)}"
+        return f"{self.code}: {quoting(self.detail)}"

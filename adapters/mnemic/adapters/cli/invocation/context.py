@@ -22,7 +22,7 @@ from mnemic.adapters.cli.invocation.options import MemoryOptions, RetrieverName,
 from mnemic.adapters.embedders.shipped import EmbedderName
 from mnemic.adapters.stores.addresses import Address
 from mnemic.adapters.tokens import CounterName
-from mnemic.kernel.rendering import escaped
+from mnemic.kernel.rendering import escaped, json_escaped
 from mnemic.kernel.visible import HIDDEN
 
 if TYPE_CHECKING:
@@ -287,4 +287,4 @@ def shown(text: str) -> str:
 
 def _json(document: Mapping[str, Any], encoding: str) -> str:
     ascii_only = not encoding.lower().startswith("utf")
-    return json.dumps(document, ensure_ascii=ascii_only, default=str)
+    return json_escaped(json.dumps(document, ensure_ascii=ascii_only, default=str))

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from mnemic.adapters.cli.invocation.context import plain, shown
 from mnemic.kernel.model.identity import BlockId, short
-from mnemic.kernel.rendering import TRUSTED, labelled
+from mnemic.kernel.rendering import TRUSTED, labelled, quoting
 from mnemic.kernel.results import (
     Block,
     Checkpoint,
@@ -335,7 +335,7 @@ def found(result: ConnectByQueryResult) -> Iterator[RenderableType]:
     if result.connect_result is not None:
         yield Text(plain(result.connect_result.summary))
     elif result.reason is not None:
-        yield Text(plain(f"Not connected: {result.reason}."), style="yellow")
+        yield Text(plain(f"Not connected: {quoting(result.reason)}."), style="yellow")
     else:
         yield Text("Nothing was written.", style="dim")
 

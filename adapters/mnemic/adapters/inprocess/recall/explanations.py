@@ -36,6 +36,7 @@ from mnemic.projections.blocks.catalogue import REASONS
 from mnemic.projections.retrieval import packing
 from mnemic.projections.retrieval.abstention import judged
 from mnemic.projections.retrieval.filters import obstacle, unexpired
+from mnemic.projections.retrieval.lines import lines
 from mnemic.projections.retrieval.ranking import Inquiry, Ranking, rank
 from mnemic.projections.retrieval.recipes.match import Ints, Match, nth_best
 from mnemic.projections.view import View
@@ -275,7 +276,7 @@ def _by_search(case: Case, number: int) -> WhyNot:
         recall_request.limits(case.request, case.frame, case.models),
         heading=judged(view.policy, recipe, ranking).heading,
     )
-    choices = packing.choices(view.policy, ranking, limits, packing.lines(view, recipe))
+    choices = packing.choices(view.policy, ranking, limits, lines(view, recipe))
     reason = next(reason for each, reason in choices if each == place)
     row = ranking.row(place)
     detail, needed = _outranked(case, row, reason, limits)
@@ -323,7 +324,7 @@ def _outranked(
     if reason == "min_probability":
         return _improbable(case, row, limits), None
     if reason == "token_budget":
-        tokens = limits.counter.count(packing.lines(case.view, case.models.recipe)(row.block))
+        tokens = limits.counter.count(lines(case.view, case.models.recipe)(row.block))
         return f"Its {tokens} tokens did not fit what was left of {limits.token_budget}.", None
     least = min((each.score for each in case.event.answer.rows), default=0)
     missing = unit(least - row.score)
