@@ -270,7 +270,7 @@ def frontier(candidates: Sequence[Any]) -> Frontier:
 
 def drawn(*parts: RenderableType) -> str:
     """Return what a wide terminal shows."""
-    console = Console(file=StringIO(), width=400, highlight=False, no_color=True)
+    console = Console(file=StringIO(), width=700, highlight=False, no_color=True)
     for part in parts:
         console.print(part, soft_wrap=isinstance(part, Text))
     assert isinstance(console.file, StringIO)
