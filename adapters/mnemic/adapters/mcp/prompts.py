@@ -230,7 +230,7 @@ def _preview(block: Block) -> str:
         actor=block.actor,
         author=block.author,
         created_at=block.created_at,
-        status=block.status,
+        status=None if block.status == "active" else block.status,
     )
     return render_line(evolve(line, id=block.id))
 
