@@ -41,7 +41,7 @@ def test_a_trusted_lead_resolves_a_question(memory: SyncMemory) -> None:
 
 def test_an_untrusted_lead_never_resolves_a_question(memory: SyncMemory) -> None:
     mail = mailbox(memory)
-    lead = mail.learn(GAUGE).block_id
+    mail.learn(GAUGE)
     for place in ("yard", "shed", "attic", "office", "cellar"):
         mail.learn(f"{GAUGE} So it says in the {place}.")
     found = memory.deep_reference("What does gauge 17 do?")
@@ -49,7 +49,6 @@ def test_an_untrusted_lead_never_resolves_a_question(memory: SyncMemory) -> None
     assert (found.recommended.zone, found.recommended.actor) == ("untrusted", "mailbox")
     assert found.status == "partial_evidence"
     assert "untrusted, written by mailbox" in found.guidance
-    assert lead in {each.id for each in found.evidence}
 
 
 @pytest.mark.parametrize("zone", LOW)
