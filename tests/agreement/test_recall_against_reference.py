@@ -193,7 +193,7 @@ def state_of_reference(ranking: list[PlainScored]) -> list[dict[str, Any]]:
 
 def costs(view: View, inquiry: Inquiry, ranking: Ranking) -> Callable[[BlockId], int]:
     """Return the tokens of the line of a block."""
-    line = lines(view, inquiry.recipe)
+    _, line = lines(view, inquiry.recipe, ranking.passage)
     by_block = {
         view.id(number): COUNTER.count(f"{line(number)}\n") for number in ranking.numbers.tolist()
     }

@@ -136,7 +136,8 @@ def record(event, facts):
 
 word = sys.argv[1]
 with SyncMemory.open(sys.argv[2], embedder=HashEmbedder(), checkpoints=False) as memory:
-    a = memory.learn(f"{word} gate", tags=[word], author=word, thread=word, metadata={word: word},
+    text = word.replace("; ", chr(10))  # a label is one line
+    a = memory.learn(f"{text} gate", tags=[word], author=word, thread=word, metadata={word: word},
                      category=word, source=word, zone=word).block_id
     b = memory.learn(f"{word} oil", tags=[word]).block_id
     memory.consolidate()
@@ -152,7 +153,7 @@ with SyncMemory.open(sys.argv[2], embedder=HashEmbedder(), checkpoints=False) as
 sys.stdout.buffer.write(b"\\n\\n".join(sorted(sources)))
 """
 """Fills a store with one word, and prints the readers compiled when it is opened again."""
-HOSTILE = "\"]'''\n__import__('os')._exit(7) #{}"
+HOSTILE = "\"]'''; __import__('os')._exit(7) #{}"
 
 
 def written(word: str, folder: Path) -> str:

@@ -60,6 +60,16 @@ class Reading(EdgeReading, Protocol):
     @property
     def salt(self) -> bytes: ...
     @property
+    def writer(self) -> str | None:
+        """The actor that issues the command; None: it is not known."""
+        ...
+
+    @property
+    def now_us(self) -> int:
+        """Wall clock, microseconds since the epoch."""
+        ...
+
+    @property
     def curated_us(self) -> int | None:
         """Active time of the last sweep; None before the first."""
         ...

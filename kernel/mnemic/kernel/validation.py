@@ -1,4 +1,9 @@
-"""Validation of arguments: texts, tags, names, metadata and fractions."""
+"""Validation of arguments: texts, tags, names, metadata and fractions.
+
+A label (name, tag, note, relation, key of metadata) is shown next to texts and says what they are.
+So it takes visible characters only, of bounded length; what a text itself may contain is not
+limited, and is escaped when it is shown (``rendering``).
+"""
 
 from __future__ import annotations
 
@@ -9,9 +14,10 @@ from typing import Any
 from mnemic.kernel.errors import ContentEmpty, ContentTooLong, FieldRefused, TagsRefused
 from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.kernel.policy import Policy
+from mnemic.kernel.visible import hidden_in
 
 NAME_LENGTH_MAX = 200
-"""Characters of a category, source, zone, author or thread."""
+"""Characters of a category, source, zone, author, thread or key of metadata."""
 
 
 def checked_content(content: object, policy: Policy) -> str:
@@ -42,11 +48,28 @@ def check_encodable(name: str, text: str) -> None:
         raise FieldRefused(f"{name} is not valid text: {error}", field=name) from error
 
 
+def check_visible(name: str, text: str) -> None:
+    """Refuse a label with a character that a reader does not see, or that cannot be stored.
+
+    Raises:
+        FieldRefused: It has one; the message names it.
+    """
+    check_encodable(name, text)
+    found = hidden_in(text)
+    if found is not None:
+        raise FieldRefused(
+            f"{name} has the hidden character {found}: {text!r:.200}",
+            recovery=f"Leave {found} out; a label takes visible characters on one line.",
+            field=name,
+            character=found,
+        )
+
+
 def checked_tags(tags: Iterable[str], policy: Policy) -> tuple[str, ...]:
     """Return *tags* stripped, sorted and without repetition.
 
     Raises:
-        TagsRefused, FieldRefused: Too many, too long, empty, or not text.
+        TagsRefused, FieldRefused: Too many, too long, empty, not text, or not visible.
     """
     # An interface may pass on any value that it received, so the annotation guarantees nothing.
     given: object = tags
@@ -60,7 +83,7 @@ def checked_tags(tags: Iterable[str], policy: Policy) -> tuple[str, ...]:
             raise TagsRefused(f"a tag must be text that is not empty, got {tag!r}")
         if len(tag.strip()) > policy.tag_length_max:
             raise TagsRefused(f"a tag has {len(tag.strip())} characters: {tag[:40]!r}…")
-        check_encodable("tag", tag)
+        check_visible("tag", tag.strip())
         kept.add(tag.strip())
     if len(kept) > policy.tags_max:
         raise TagsRefused(f"{len(kept)} tags, the limit is {policy.tags_max}", count=len(kept))
@@ -71,13 +94,13 @@ def checked_name(name: str, value: object) -> str:
     """Return a short name, such as a category or a source, stripped.
 
     Raises:
-        FieldRefused: It is not text, empty, too long, or not storable.
+        FieldRefused: It is not text, empty, too long, or not visible.
     """
     if not isinstance(value, str) or not (stripped := value.strip()):
         raise FieldRefused(f"{name} must be text that is not empty, got {value!r}", field=name)
     if len(stripped) > NAME_LENGTH_MAX:
         raise FieldRefused(f"{name} is longer than {NAME_LENGTH_MAX} characters", field=name)
-    check_encodable(name, value)
+    check_visible(name, stripped)
     return stripped
 
 
@@ -98,11 +121,28 @@ def checked_metadata(metadata: Mapping[str, Any] | None, policy: Policy) -> str 
         size = len(body.encode())
     except (TypeError, ValueError, RecursionError) as error:
         raise FieldRefused(f"metadata is not plain JSON: {error}", field="metadata") from error
+    _check_keys(metadata)
     if size > policy.metadata_bytes_max:
         raise FieldRefused(
             f"metadata has {size} bytes, the limit is {policy.metadata_bytes_max}", field="metadata"
         )
     return body
+
+
+def _check_keys(value: object) -> None:
+    """Check the keys of an object, at every depth."""
+    if isinstance(value, Mapping):
+        for key in value:
+            if len(str(key)) > NAME_LENGTH_MAX:
+                raise FieldRefused(
+                    f"a key of metadata is longer than {NAME_LENGTH_MAX} characters",
+                    field="metadata",
+                )
+            check_visible("metadata", str(key))
+            _check_keys(value[key])
+    elif isinstance(value, list | tuple):
+        for entry in value:
+            _check_keys(entry)
 
 
 def unit_interval(name: str, value: object) -> int:

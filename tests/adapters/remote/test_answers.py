@@ -81,7 +81,15 @@ EDGE = Edge(
     origin="similarity",
 )
 MEMORY = ReferencedBlock(
-    id=BlockId("0" * 16), preview="…", role="primary", relevance=1, trust=1, weight=1
+    id=BlockId("0" * 16),
+    preview="…",
+    role="primary",
+    relevance=1,
+    trust=1,
+    weight=1,
+    zone="trusted",
+    source="api",
+    actor="agent",
 )
 BY_HAND: dict[type, Result] = {
     ContradictedPair: ContradictedPair(older=BlockId("0" * 16), newer=BlockId("1" * 16)),

@@ -115,6 +115,18 @@ def test_evidence_is_weighed_and_recorded_once(row: Row) -> None:
     assert {each.consume for each in recorded} <= {"none"}
 
 
+@pytest.mark.parametrize("row", rows("deliberation.reliance"), ids=str)
+def test_an_answer_relies_on_its_lead_no_more_than_it_is_trusted(row: Row) -> None:
+    with opened([]) as memory:
+        for content, zone in zip(row.given["memories"], row.given["zones"], strict=True):
+            memory.learn(content, zone=zone)
+        found = memory.deep_reference(row.given["query"])
+    lead = found.recommended
+    assert lead is not None
+    assert {"status": found.status, "zone": lead.zone} == row.then
+    assert found.confidence <= lead.trust
+
+
 @pytest.mark.parametrize("row", rows("deliberation.deep-reference-refusal"), ids=str)
 def test_an_empty_question_is_refused(row: Row) -> None:
     with opened([]) as memory, pytest.raises(Refused) as caught:

@@ -4,6 +4,8 @@ Some clients show their model the text alone, some the document alone. So the do
 answer, and the text holds as much of it as a model needs to continue: for a recall its prompt-ready
 text, for a list one line per item, otherwise the line that summarizes the result. Where that line
 would leave out what was asked for, the document follows it as JSON.
+
+Blocks are shown in the grammar of ``mnemic.kernel.rendering``: no text of a caller begins a line.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from mcp.types import CallToolResult, TextContent
 from mnemic.adapters.remote import errors
 from mnemic.adapters.remote.documents import document_of
 from mnemic.adapters.remote.operations import operations
+from mnemic.kernel.rendering import json_escaped, on_one_line, quoting
 from mnemic.kernel.results import Page, RecallResult, Result
 
 DETAILED = frozenset(
@@ -38,8 +41,8 @@ def answered(operation: str, result: Any) -> CallToolResult:
 def refused(error: Exception) -> CallToolResult:
     """Return the tool result for a refusal or failure, as an error that a model can act on."""
     document = errors.document_of(error)
-    answer = f"{document['code']}: {document['detail']}"
-    recovery = document.get("recovery")
+    answer = quoting(f"{document['code']}: {document['detail']}")
+    recovery = quoting(document.get("recovery") or "")
     return CallToolResult(
         content=[_text(f"{answer}\nNext: {recovery}" if recovery else answer)],
         structured_content=document,
@@ -63,9 +66,9 @@ def text_of(operation: str, result: Any, document: dict[str, Any]) -> str:
         case Result() if brief:
             return str(result)
         case Result():
-            return f"{result}\n{_json(document)}"
+            return f"{result}\n{json_text(document)}"
         case _:
-            return _json(document)
+            return json_text(document)
 
 
 def _recalled(result: RecallResult) -> str:
@@ -75,18 +78,19 @@ def _recalled(result: RecallResult) -> str:
         parts.append("Against it speaks:\n" + _lines(result.counterpoints))
     if result.suggested_connections:
         parts.append("Worth connecting?\n" + _lines(result.suggested_connections))
-    parts += result.warnings
+    parts += map(on_one_line, result.warnings)
     if result.decision_id is not None:
         parts.append(f"Decision {result.decision_id}.")
     return "\n\n".join(parts)
 
 
 def _lines(items: Iterable[object]) -> str:
-    return "\n".join(map(str, items)) or "None."
+    return "\n".join(on_one_line(str(item)) for item in items) or "None."
 
 
-def _json(document: dict[str, Any]) -> str:
-    return orjson.dumps(document).decode()
+def json_text(document: Any) -> str:
+    """Return a document as JSON on one line, in which nothing looks like a line of mnemic."""
+    return json_escaped(orjson.dumps(document).decode())
 
 
 def _text(text: str) -> TextContent:

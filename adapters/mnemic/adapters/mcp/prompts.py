@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 
-from attrs import frozen
+from attrs import evolve, frozen
 from mcp.types import GetPromptResult, PromptArgument, PromptMessage, TextContent
 from mcp.types import Prompt as ListedPrompt
 
@@ -19,6 +19,7 @@ from mnemic.adapters.remote.calls import Call
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.model.compositions import LABELS
 from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.rendering import cited, escaped, render_line
 from mnemic.kernel.results import (
     Block,
     ClassicCandidate,
@@ -162,7 +163,10 @@ async def _frontier(session_handle: ClientHandle, given: Mapping[str, str]) -> s
     queue: Frontier = await session_handle.perform(
         Call(operation="frontier", arguments={"mode": given.get("mode", "default"), **arguments})
     )
-    lines = [_candidate(rank, each) for rank, each in enumerate(queue.candidates, start=1)]
+    lines = [
+        await _candidate(session_handle, rank, each)
+        for rank, each in enumerate(queue.candidates, start=1)
+    ]
     empty = f"Nothing: {queue.empty_because}. There is nothing to review."
     return FRONTIER.format(
         candidates="\n".join(lines) or empty,
@@ -170,14 +174,17 @@ async def _frontier(session_handle: ClientHandle, given: Mapping[str, str]) -> s
     )
 
 
-def _candidate(rank: int, candidate: FrontierCandidate | ClassicCandidate) -> str:
+async def _candidate(
+    session_handle: ClientHandle, rank: int, candidate: FrontierCandidate | ClassicCandidate
+) -> str:
     if isinstance(candidate, FrontierCandidate):
-        ends = tuple(zip(candidate.block_ids, candidate.previews, strict=True))
+        ends = candidate.block_ids
     else:
-        first = (candidate.first_id, candidate.first_preview)
-        ends = (first, (candidate.second_id, candidate.second_preview))
-    lines = [f"   - {block}: {preview}" for block, preview in ends]
-    return "\n".join([f"{rank}. {candidate}", *lines, f"   {candidate.composition_question}"])
+        ends = (candidate.first_id, candidate.second_id)
+    blocks = [await session_handle.memory.block(block) for block in ends]
+    lines = [f"   - {_preview(block)}" for block in blocks]
+    question = escaped(candidate.composition_question)
+    return "\n".join([f"{rank}. {candidate}", *lines, f"   {question}"])
 
 
 async def _labelled(session_handle: ClientHandle, label: str | None) -> str:
@@ -213,9 +220,19 @@ def _limit(given: str | None) -> int:
 
 
 def _preview(block: Block) -> str:
-    text = " ".join((block.content or "(erased)").split())
-    cut = text if len(text) <= PREVIEW_MAX else f"{text[:PREVIEW_MAX]}..."
-    return f"{block.id} [{block.status}] {cut}"
+    text = block.content
+    if text is not None and len(text) > PREVIEW_MAX:
+        text = f"{text[:PREVIEW_MAX]}..."
+    line = cited(
+        block.id,
+        text,
+        zone=block.zone,
+        actor=block.actor,
+        author=block.author,
+        created_at=block.created_at,
+        status=None if block.status == "active" else block.status,
+    )
+    return render_line(evolve(line, id=block.id))
 
 
 def _listed(lines: Iterable[str]) -> str:

@@ -22,12 +22,12 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-import orjson
 from attrs import asdict, frozen
 from mcp.shared.uri_template import UriTemplate
 from mcp.types import Resource as ListedResource
 from mcp.types import ResourceTemplate, TextResourceContents
 
+from mnemic.adapters.mcp.answers import json_text
 from mnemic.adapters.mcp.session_handles import ClientHandle
 from mnemic.adapters.mcp.tool_listing import full_schemas
 from mnemic.adapters.remote.calls import Call
@@ -82,7 +82,7 @@ async def read(session_handle: ClientHandle, uri: str) -> TextResourceContents:
         variables = source.matched(uri)
         if variables is not None:
             found = await source.read(session_handle, **variables)
-            text = found if isinstance(found, str) else orjson.dumps(found).decode()
+            text = found if isinstance(found, str) else json_text(found)
             return TextResourceContents(uri=uri, mime_type=source.mime, text=text)
     raise FieldRefused(
         f"there is no resource {uri!r:.200}",

@@ -22,7 +22,7 @@ from mnemic.kernel.model.texts import BlockText, Erased, Remark
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.reading import Reading
 from mnemic.kernel.scoring.decay import tier_rate
-from mnemic.kernel.validation import NAME_LENGTH_MAX
+from mnemic.kernel.validation import NAME_LENGTH_MAX, check_visible
 
 
 def decide_forget(reading: Reading, block_id: str, reason: str | None) -> BlockForgotten | None:
@@ -65,6 +65,7 @@ def decide_rezone(
     facts = find(reading, block_id)
     if not isinstance(zone, str) or not 0 < len(zone.strip()) <= NAME_LENGTH_MAX:
         raise FieldRefused(f"zone must be a short name, got {zone!r}", field="zone")
+    check_visible("zone", zone.strip())
     check_reach(reading, facts)
     check_zone(reading, zone.strip())
     remark = _remark(reading, facts.id, reason)

@@ -14,6 +14,8 @@ Rules of this module:
    that zone and trust it.
 6. Operations on the whole space (its policy, its embedder, a revert, its erasure) are reserved for
    writers of the highest zone.
+7. A writer of a zone that the policy calls unattributed may name no author but itself and no date.
+   What it dates in the future, and what any writer below full trust does, is dated now.
 
 Source: DOMAIN section 8 (trust zones); Biba (1977): what is low does not write what is high.
 """
@@ -88,6 +90,42 @@ def check_members(reading: Reading, composition: BlocksComposed) -> None:
 def reaches(reading: EdgeReading, facts: BlockFacts) -> bool:
     """Whether the writer may change a block."""
     return reading.highest is None or within(reading.policy, facts.zone, reading.highest)
+
+
+def check_claims(reading: Reading, *, author: str | None, created_us: int | None) -> None:
+    """Check that the writer may give a text this author and date.
+
+    Raises:
+        Forbidden: They are not the writer's own, and its zone may not claim others.
+    """
+    own = reading.highest
+    if own is None or own not in reading.policy.zones_unattributed:
+        return
+    claimed = None if author in (None, reading.writer) else f"the author {author!r:.100}"
+    if claimed is None and created_us is not None:
+        claimed = "a date"
+    if claimed is not None:
+        raise Forbidden(
+            f"a writer of the zone {own!r} cannot claim {claimed}",
+            recovery="Leave out author and created_at: the log records who wrote it, and when. "
+            "A policy can allow such claims (zones_unattributed).",
+            zone=own,
+        )
+
+
+def dated(reading: Reading, zone: str, created_us: int | None) -> int | None:
+    """Return the date of a text; None: now, which also replaces a date that is yet to come.
+
+    Args:
+        reading: The state, with its policy, the writer's zone and the time.
+        zone: The zone of the text.
+        created_us: The date given. Wall clock.
+    """
+    policy, own = reading.policy, reading.highest
+    limited = zone in policy.zones_unattributed or (own is not None and not policy.privileges(own))
+    if created_us is not None and limited and created_us > reading.now_us:
+        return None
+    return created_us
 
 
 def check_whole(reading: EdgeReading, operation: str) -> None:

@@ -33,7 +33,13 @@ from mnemic.kernel.model.texts import (
 from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.reading import Reading
-from mnemic.kernel.validation import check_encodable, checked_metadata, checked_name, unit_interval
+from mnemic.kernel.validation import (
+    check_encodable,
+    check_visible,
+    checked_metadata,
+    checked_name,
+    unit_interval,
+)
 
 MEMBERS_MAX = 200
 ID_LENGTH_MAX = 64
@@ -212,7 +218,7 @@ def _member(reading: Reading, spec: MemberSpec, place: int) -> Member:
 def _composition_text(composition: Composition, policy: Policy) -> CompositionText | None:
     text = CompositionText(
         query=_text("query", composition.query, QUERY_LENGTH_MAX),
-        query_hash=_text("query_hash", composition.query_hash, ID_LENGTH_MAX),
+        query_hash=_visible("query_hash", composition.query_hash, ID_LENGTH_MAX),
         output_preview=_text("output_preview", composition.output_preview, PREVIEW_LENGTH_MAX),
         metadata=checked_metadata(composition.metadata, policy),
     )
@@ -246,7 +252,7 @@ def decide_label(reading: Reading, spec: LabelSpec) -> CompositionLabelled:
         raise LabelUnsupported(f"unsupported outcome_type: {spec.label}", label=str(spec.label))
     name = _known(reading, spec.composition_id)
     text = LabelText(
-        notes=_text("notes", spec.notes, NOTES_LENGTH_MAX),
+        notes=_visible("notes", spec.notes, NOTES_LENGTH_MAX),
         metadata=checked_metadata(spec.metadata, reading.policy),
     )
     delta = spec.confidence_delta
@@ -304,6 +310,13 @@ def _text(name: str, value: object, most: int) -> str | None:
         raise FieldRefused(f"{name} must be text of at most {most} characters", field=name)
     check_encodable(name, value)
     return value
+
+
+def _visible(name: str, value: object, most: int) -> str | None:
+    words = _text(name, value, most)
+    if words is not None:
+        check_visible(name, words)
+    return words
 
 
 def _fraction(name: str, value: object) -> int | None:

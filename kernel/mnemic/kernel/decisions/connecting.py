@@ -24,6 +24,7 @@ from mnemic.kernel.numeric.arithmetic import NANO, nano
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.reading import EdgeReading, Reading
 from mnemic.kernel.timestamps import Instant
+from mnemic.kernel.validation import check_visible
 
 IF_EXISTS = ("reinforce", "update", "skip", "error")
 RELATION_LENGTH_MAX = 100
@@ -318,6 +319,7 @@ def _relation(relation: str | None) -> str | None:
         raise FieldRefused(
             f"relation is longer than {RELATION_LENGTH_MAX} characters", field="relation"
         )
+    check_visible("relation", word)
     return word or None
 
 
@@ -333,7 +335,7 @@ def remark_text(name: str, words: str | None, policy: Policy) -> str | None:
     """Return a note or reason, stripped; an empty one counts as not given.
 
     Raises:
-        NoteTooLong, FieldRefused: It is too long, or not text.
+        NoteTooLong, FieldRefused: It is too long, not text, or not visible.
     """
     if words is None:
         return None
@@ -344,4 +346,5 @@ def remark_text(name: str, words: str | None, policy: Policy) -> str | None:
             f"{name} has {len(words)} characters, the limit is {policy.note_length_max}",
             length=len(words),
         )
+    check_visible(name, words.strip())
     return words.strip() or None

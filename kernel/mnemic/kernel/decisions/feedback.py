@@ -18,6 +18,7 @@ from mnemic.kernel.numeric.arithmetic import NANO, nano, product
 from mnemic.kernel.reading import Reading
 from mnemic.kernel.scoring.decay import penalised
 from mnemic.kernel.timestamps import Instant
+from mnemic.kernel.validation import check_visible
 
 SOURCE_LENGTH_MAX = 200
 ID_LENGTH_MAX = 64
@@ -62,6 +63,7 @@ def decide_outcome(reading: Reading, feedback: Feedback, at: Instant) -> Scored:
         raise FieldRefused(
             f"source must be text of at most {SOURCE_LENGTH_MAX} characters", field="source"
         )
+    check_visible("source", feedback.source)
     blocks, refused = _sort_out(reading, feedback.block_ids)
     if not blocks:
         return Scored(event=None, refused=refused)

@@ -15,7 +15,13 @@ from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
-from mnemic.kernel.decisions.authorization import check_reach, lesson_zone, within
+from mnemic.kernel.decisions.authorization import (
+    check_claims,
+    check_reach,
+    dated,
+    lesson_zone,
+    within,
+)
 from mnemic.kernel.errors import IdCollision
 from mnemic.kernel.events import BlockLearned, BlockRestated
 from mnemic.kernel.model import identity
@@ -268,6 +274,9 @@ def drafted(reading: Reading, lesson: Lesson, *, earlier: Earlier = NOTHING) -> 
     own = scoped(lesson.metadata, checked_scope(lesson.scope))
     metadata = checked_metadata(with_role(own, checked_role(lesson.role)), policy)
     category = checked_name("category", lesson.category)
+    created_us = None if undated else instant("created_at", lesson.created_at)
+    check_claims(reading, author=author, created_us=created_us)
+    zone = lesson_zone(reading, source, _optional("zone", lesson.zone))
     message = _message(reading, thread, metadata, earlier) if category == MESSAGE else None
     block = identity.block_id(
         content, salt=reading.salt, author=author, metadata=metadata, message=message
@@ -279,9 +288,9 @@ def drafted(reading: Reading, lesson: Lesson, *, earlier: Earlier = NOTHING) -> 
         ),
         category=category,
         source=source,
-        zone=lesson_zone(reading, source, _optional("zone", lesson.zone)),
+        zone=zone,
         confidence=unit_interval("confidence", lesson.confidence),
-        created_at_us=None if undated else instant("created_at", lesson.created_at),
+        created_at_us=dated(reading, zone, created_us),
         undated=undated,
         expires_at_us=instant("expires_at", lesson.expires_at),
     )

@@ -12,6 +12,7 @@ LEGACY: Mapping[str, Any] = MappingProxyType(
         "zone_discounted": (),
         "privilege_from": 0.0,
         "zones_apart": False,
+        "zones_unattributed": (),
         "default_frame": "attention",
         "top_k_aggregate": 1,
         "passages_whole": 1_000_000,

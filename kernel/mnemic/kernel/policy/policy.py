@@ -33,6 +33,7 @@ from mnemic.kernel.policy.zones import (
     ZONE_CEILINGS,
     ZONE_PLACES,
     ZONES,
+    ZONES_UNATTRIBUTED,
     influenced_signals,
 )
 
@@ -268,6 +269,9 @@ class Policy:
     zones_apart: bool = field(default=True, validator=truth)
     """Whether a block supersedes near-duplicates in its own zone only, and an edge never displaces
     one between blocks of higher zones."""
+    zones_unattributed: tuple[str, ...] = field(default=ZONES_UNATTRIBUTED, converter=words)
+    """Zones whose writers may claim no author but themselves and no date but now. A date in the
+    future of a block of such a zone counts as now."""
     frontier_floor: float = field(default=0.8, validator=within(0.0, 10.0))
     """Minimum score of a pair before outcomes are counted."""
     frontier_term: float = field(default=1.0, validator=within(0.0, 10.0))

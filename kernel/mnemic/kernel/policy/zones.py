@@ -38,6 +38,8 @@ ZONE_PLACES = (
     ("quarantined", 0.0),
 )
 
+ZONES_UNATTRIBUTED = ("untrusted", "quarantined")
+
 
 def influenced_signals(value: Any) -> tuple[str, ...]:
     """Return names of signals out of ``INFLUENCED`` as a tuple.

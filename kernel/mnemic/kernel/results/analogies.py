@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from mnemic.kernel.model.identity import BlockId, short
+from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.rendering import cited, render_line
 from mnemic.kernel.results.shape import Result
 
 
@@ -14,6 +15,12 @@ class Analogy(Result):
 
     block_id: BlockId
     content: str
+    zone: str
+    source: str
+    actor: str
+    """Who wrote it: the actor that the log names, which a caller cannot choose."""
+    author: str | None = None
+    """The author that the writer gave."""
     structural_fit: float | None
     """Similarity of their typed relations, [0, 1]; None if one of them has none."""
     surface_similarity: float
@@ -28,7 +35,7 @@ class Analogy(Result):
     @property
     def summary(self) -> str:
         fit = "no structure" if self.structural_fit is None else f"fit {self.structural_fit:.2f}"
-        return (
-            f"{short(self.block_id)} {self.quadrant}: {fit}, "
-            f"surface {self.surface_similarity:.2f} {self.content}"
+        line = cited(
+            self.block_id, self.content, zone=self.zone, actor=self.actor, author=self.author
         )
+        return f"{self.quadrant}: {fit}, surface {self.surface_similarity:.2f} {render_line(line)}"

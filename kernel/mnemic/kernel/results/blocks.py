@@ -8,8 +8,10 @@ from typing import Any
 from attrs import frozen
 
 from mnemic.kernel.model.identity import BlockId, short
+from mnemic.kernel.rendering import cited, labelled, render_line
 from mnemic.kernel.results.shape import Refusal, Result, plural
 
+ACTIVE = "active"
 NAMED_MAX = 5
 """Pairs of blocks that a summary names."""
 
@@ -182,7 +184,7 @@ class RezoneResult(Result):
 
     @property
     def summary(self) -> str:
-        return f"Block {short(self.block_id)} {self.action}: zone {self.zone}."
+        return f"Block {short(self.block_id)} {self.action}: zone {labelled(self.zone)}."
 
 
 @frozen(kw_only=True, str=False)
@@ -227,6 +229,8 @@ class Block(Result):
     """Summary by an analyst."""
     source: str
     zone: str
+    actor: str
+    """Who wrote it: the actor that the log names, which a caller cannot choose."""
     confidence: float
     created_at: str | None = None
     """When it was last said; ISO 8601, UTC."""
@@ -249,8 +253,17 @@ class Block(Result):
 
     @property
     def summary(self) -> str:
-        words = "[erased]" if self.content is None else self.content
-        return f"{short(self.id)} [{self.status}] {words}"
+        return render_line(
+            cited(
+                self.id,
+                self.content,
+                zone=self.zone,
+                actor=self.actor,
+                author=self.author,
+                created_at=self.created_at,
+                status=None if self.status == ACTIVE else self.status,
+            )
+        )
 
 
 @frozen(kw_only=True, str=False)

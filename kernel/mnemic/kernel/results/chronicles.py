@@ -14,6 +14,7 @@ from mnemic.kernel.model.identity import (
     SessionId,
     short,
 )
+from mnemic.kernel.rendering import labelled, on_one_line
 from mnemic.kernel.results.blocks import Block
 from mnemic.kernel.results.compositions import CompositionLabel
 from mnemic.kernel.results.edges import Edge
@@ -121,7 +122,8 @@ class Rezoned(Result):
 
     @property
     def summary(self) -> str:
-        return f"{short(self.block.id)}: {self.before} -> {self.after}"
+        zones = f"{labelled(self.before)} -> {labelled(self.after)}"
+        return f"{short(self.block.id)}: {zones}"
 
 
 @frozen(kw_only=True, str=False)
@@ -134,7 +136,7 @@ class EdgeChange(Result):
     @property
     def summary(self) -> str:
         return (
-            f"{short(self.after.source_id)} -{self.after.relation}-> "
+            f"{short(self.after.source_id)} -{labelled(self.after.relation)}-> "
             f"{short(self.after.target_id)}: {self.before.effective_weight:.3f} -> "
             f"{self.after.effective_weight:.3f}"
         )
@@ -167,7 +169,7 @@ class PolicyStep(Result):
     @property
     def summary(self) -> str:
         changed = plural(len(self.changes), "field") if self.changes else "the same numbers"
-        return f"{self.name} at version {self.version}: {changed}"
+        return f"{labelled(self.name)} at version {self.version}: {changed}"
 
 
 @frozen(kw_only=True, str=False)
@@ -270,7 +272,7 @@ class RevertConflict(Result):
 
     @property
     def summary(self) -> str:
-        return f"{self.what} of {' and '.join(map(short, self.of))}: {self.detail}"
+        return f"{self.what} of {' and '.join(map(short, self.of))}: {on_one_line(self.detail)}"
 
 
 @frozen(kw_only=True, str=False)

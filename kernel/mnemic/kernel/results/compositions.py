@@ -12,6 +12,7 @@ from mnemic.kernel.model.identity import (
     LabelId,
     short,
 )
+from mnemic.kernel.rendering import escaped, labelled, quoted
 from mnemic.kernel.results.shape import Result, plural
 
 
@@ -30,7 +31,7 @@ class CompositionMember(Result):
 
     @property
     def summary(self) -> str:
-        return f"{short(self.block_id)} {self.role} {self.preview or ''}".rstrip()
+        return f"{short(self.block_id)} {self.role} {escaped(self.preview or '')}".rstrip()
 
 
 @frozen(kw_only=True, str=False)
@@ -50,7 +51,7 @@ class CompositionLabel(Result):
 
     @property
     def summary(self) -> str:
-        return f"{self.label_id} {self.label} by {self.source}"
+        return f"{self.label_id} {self.label} by {labelled(self.source)}"
 
 
 @frozen(kw_only=True, str=False)
@@ -79,8 +80,9 @@ class Composition(Result):
     @property
     def summary(self) -> str:
         said = ", ".join(label.label for label in self.labels) or "no label"
-        asked = f" for {self.query!r}" if self.query else ""
-        return f"{self.id} {self.tool}: {plural(len(self.members), 'member')}{asked}; {said}."
+        asked = f" for {quoted(self.query)}" if self.query else ""
+        head = f"{labelled(self.id)} {labelled(self.tool)}"
+        return f"{head}: {plural(len(self.members), 'member')}{asked}; {said}."
 
 
 @frozen(kw_only=True, str=False)
@@ -96,7 +98,7 @@ class ComposeResult(Result):
     @property
     def summary(self) -> str:
         ids = ", ".join(short(block) for block in self.member_ids)
-        return f"Composition {self.composition_id} {self.action}: {ids}."
+        return f"Composition {labelled(self.composition_id)} {self.action}: {ids}."
 
 
 @frozen(kw_only=True, str=False)
@@ -111,7 +113,8 @@ class LabelResult(Result):
 
     @property
     def summary(self) -> str:
-        return f"{self.composition_id} {self.label}: {self.action} ({self.label_id})."
+        name = labelled(self.composition_id)
+        return f"{name} {self.label}: {self.action} ({self.label_id})."
 
 
 @frozen(kw_only=True, str=False)
@@ -128,4 +131,4 @@ class ComposedNeighbour(Result):
     @property
     def summary(self) -> str:
         times = plural(self.composed_count, "composition")
-        return f"{short(self.block_id)} in {times}, last {self.latest_id}"
+        return f"{short(self.block_id)} in {times}, last {labelled(self.latest_id)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from mnemic.kernel.model.identity import BlockId, short
+from mnemic.kernel.rendering import labelled, quoted, quoting
 from mnemic.kernel.results.shape import Result, plural
 
 SNIPPET_LENGTH = 60
@@ -29,7 +30,7 @@ class Edge(Result):
     @property
     def summary(self) -> str:
         return (
-            f"{short(self.source_id)} -{self.relation}-> {short(self.target_id)} "
+            f"{short(self.source_id)} -{labelled(self.relation)}-> {short(self.target_id)} "
             f"(weight {self.weight:.2f}, now {self.effective_weight:.2f}, {self.origin})"
         )
 
@@ -44,7 +45,7 @@ class DisplacedEdge(Result):
     @property
     def summary(self) -> str:
         ends = f"{short(self.from_id)}..{short(self.to_id)}"
-        return f"{self.relation} {ends} (weight {self.weight:.2f})"
+        return f"{labelled(self.relation)} {ends} (weight {self.weight:.2f})"
 
 
 @frozen(kw_only=True, str=False)
@@ -66,7 +67,7 @@ class ConnectResult(Result):
     @property
     def summary(self) -> str:
         line = (
-            f"{self.action.title()} {self.relation} edge: "
+            f"{self.action.title()} {labelled(self.relation)} edge: "
             f"{_ends(self.source_id, self.target_id)} (weight={self.weight:.2f})"
         )
         if self.displaced_edges:
@@ -92,7 +93,7 @@ class RefusedEdge(Result):
 
     @property
     def summary(self) -> str:
-        return f"#{self.position} {self.code}: {self.detail}"
+        return f"#{self.position} {self.code}: {quoting(self.detail)}"
 
 
 @frozen(kw_only=True, str=False)
@@ -160,7 +161,7 @@ class ConnectByQueryResult(Result):
             )
         if self.action == "dry_run_preview":
             return f"Would connect {source} and {target}. Nothing was written."
-        return f"Not connected: {self.reason}. Best matches: {source} and {target}."
+        return f"Not connected: {quoting(self.reason or '')}. Best matches: {source} and {target}."
 
 
 @frozen(kw_only=True, str=False)
@@ -176,7 +177,7 @@ class DisconnectResult(Result):
     def summary(self) -> str:
         ends = _ends(self.source_id, self.target_id)
         if self.action == "removed":
-            return f"Removed {self.removed_relation or 'pending'} edge: {ends}"
+            return f"Removed {labelled(self.removed_relation or 'pending')} edge: {ends}"
         if self.action == "guarded":
             return f"Edge not removed: {ends} is of another relation than guard_relation."
         return f"No edge found between {ends}"
@@ -192,4 +193,4 @@ def _found(block: BlockId | None, content: str | None, confidence: float) -> str
         return "nothing"
     words = " ".join((content or "").split())
     shown = words if len(words) <= SNIPPET_LENGTH else f"{words[: SNIPPET_LENGTH - 1]}…"
-    return f"{short(block)} {shown!r} ({confidence:.2f})"
+    return f"{short(block)} {quoted(shown)} ({confidence:.2f})"

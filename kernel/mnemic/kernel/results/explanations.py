@@ -38,6 +38,12 @@ class BlockExplanation(Result):
 
     block_id: BlockId
     content: str
+    zone: str
+    source: str
+    actor: str
+    """Who wrote it: the actor that the log names, which a caller cannot choose."""
+    author: str | None = None
+    """The author that the writer gave."""
     rank: int
     """Its place in the answer, from 1."""
     candidate_rank: int | None

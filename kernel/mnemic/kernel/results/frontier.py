@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from mnemic.kernel.model.identity import BlockId, CompositionId, short
+from mnemic.kernel.rendering import escaped, labelled
 from mnemic.kernel.results.shape import Result, plural
 
 
@@ -47,7 +48,7 @@ class ClassicCandidate(Result):
     @property
     def summary(self) -> str:
         ends = f"{short(self.first_id)} × {short(self.second_id)}"
-        return f"{ends} {self.score:.3f} {self.outcome_signal}: {self.reason}"
+        return f"{ends} {self.score:.3f} {self.outcome_signal}: {escaped(self.reason)}"
 
 
 @frozen(kw_only=True, str=False)
@@ -90,7 +91,7 @@ class FrontierCandidate(Result):
     @property
     def summary(self) -> str:
         ends = " × ".join(map(short, self.block_ids))
-        return f"{ends} {self.score:.3f} {self.kind}, {self.outcome_signal}: {self.reason}"
+        return f"{ends} {self.score:.3f} {self.kind}, {self.outcome_signal}: {escaped(self.reason)}"
 
 
 @frozen(kw_only=True, str=False)
@@ -110,7 +111,7 @@ class Calibration(Result):
     def summary(self) -> str:
         ends = " × ".join(map(short, self.block_ids))
         place = "missed" if self.rank is None else f"rank {self.rank} then"
-        return f"{ends} {place}; {self.composition_id}: {', '.join(self.labels)}"
+        return f"{ends} {place}; {labelled(self.composition_id)}: {', '.join(self.labels)}"
 
 
 @frozen(kw_only=True, str=False)

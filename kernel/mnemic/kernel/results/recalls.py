@@ -12,6 +12,7 @@ from mnemic.kernel.model.identity import (
     PolicyId,
     short,
 )
+from mnemic.kernel.rendering import cited, escaped, labelled, quoted, render_line
 from mnemic.kernel.results.blocks import Block, ContradictedPair, Replacement
 from mnemic.kernel.results.shape import Result, plural
 
@@ -42,6 +43,9 @@ class ScoredBlock(Result):
     thread: str | None = None
     created_at: str | None = None
     zone: str
+    source: str
+    actor: str
+    """Who wrote it: the actor that the log names, which a caller cannot choose."""
     composite_score: float
     relevance_score: float
     recency_score: float
@@ -68,6 +72,9 @@ class ScoredBlock(Result):
     """The block whose edge led to it."""
     was_explored: bool = False
     """Whether exploration chose it at random, in place of the block ranked for that place."""
+    passage: int | None = None
+    """Number of the passage that bears on the question most, from 1; None: the text has only one,
+    or there is no question. Of a text of many passages, the answer's text shows it alone."""
     tokens: int
 
     @property
@@ -77,7 +84,15 @@ class ScoredBlock(Result):
 
     @property
     def summary(self) -> str:
-        return f"{short(self.id)} {self.composite_score:.3f} {self.content}"
+        line = cited(
+            self.id,
+            self.content,
+            zone=self.zone,
+            actor=self.actor,
+            author=self.author,
+            created_at=self.created_at,
+        )
+        return render_line(line)
 
 
 @frozen(kw_only=True, str=False)
@@ -121,9 +136,10 @@ class SuggestedConnection(Result):
     @property
     def summary(self) -> str:
         return (
-            f"{short(self.source_id)} {self.source_content!r} and "
-            f"{short(self.target_id)} {self.target_content!r}: {self.reason}. "
-            f"Suggested relation: {self.suggested_relation}. Confidence: {self.confidence:.2f}"
+            f"{short(self.source_id)} {quoted(self.source_content)} and "
+            f"{short(self.target_id)} {quoted(self.target_content)}: {escaped(self.reason)}. "
+            f"Suggested relation: {labelled(self.suggested_relation)}. "
+            f"Confidence: {self.confidence:.2f}"
         )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from attrs import frozen
 
 from mnemic.kernel.model.identity import BlockId, CompositionId, short
+from mnemic.kernel.rendering import cited, escaped, render_line
 from mnemic.kernel.results.shape import Result, plural
 
 _CLIENT_INTENTS = {
@@ -35,10 +36,24 @@ class ReferencedBlock(Result):
     """.5 relevance + .2 trust + .3 times the share of the question's terms that it has."""
     created_at: str | None = None
     """ISO 8601, UTC."""
+    zone: str
+    source: str
+    actor: str
+    """Who wrote it: the actor that the log names, which a caller cannot choose."""
+    author: str | None = None
+    """The author that the writer gave."""
 
     @property
     def summary(self) -> str:
-        return f"{short(self.id)} {self.role}, trust {self.trust:.2f}: {self.preview}"
+        line = cited(
+            self.id,
+            self.preview,
+            zone=self.zone,
+            actor=self.actor,
+            author=self.author,
+            created_at=self.created_at,
+        )
+        return f"{self.role}, trust {self.trust:.2f}: {render_line(line)}"
 
     def to_client(self) -> dict[str, Any]:
         """Return the names that clients of the older tool know."""
@@ -69,7 +84,7 @@ class Contradiction(Result):
 
     @property
     def summary(self) -> str:
-        return f"{short(self.stronger.id)} against {short(self.weaker.id)}: {self.detail}"
+        return f"{short(self.stronger.id)} against {short(self.weaker.id)}: {escaped(self.detail)}"
 
     def to_client(self) -> dict[str, Any]:
         """Return the names that clients of the older tool know."""
@@ -90,7 +105,7 @@ class ClaimConflict(Result):
 
     @property
     def summary(self) -> str:
-        return f"{short(self.block.id)}: {self.detail}"
+        return f"{short(self.block.id)}: {escaped(self.detail)}"
 
     def to_client(self) -> dict[str, Any]:
         """Return the names that clients of the older tool know."""
@@ -121,10 +136,12 @@ class DeepReference(Result):
     intent: str
     """``root_cause``, ``timeline``, ``comparison``, ``fact_check`` or ``synthesis``."""
     status: str
-    """``no_memories``, ``no_evidence``, ``partial_evidence``, ``resolved``,
-    ``contradictions_found`` or ``claim_contradicts_memory``."""
+    """``no_memories``, ``no_evidence``, ``partial_evidence``, ``resolved``, ``disputed``,
+    ``contradictions_found`` or ``claim_contradicts_memory``. ``disputed``: only memories of zones
+    below the floor of trust contradict one above it."""
     confidence: float
-    """[0, 1]: the primary's weight, raised by supporting evidence, lowered by contradictions."""
+    """[0, 1]: the primary's weight, raised by supporting evidence, lowered by contradictions; at
+    most the trust in the primary."""
     guidance: str
     """How to use the result, in a sentence or two."""
     reasoning: str

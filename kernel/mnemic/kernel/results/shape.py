@@ -9,6 +9,7 @@ import attrs
 from attrs import frozen
 
 from mnemic.kernel.numeric.arithmetic import NANO
+from mnemic.kernel.rendering import on_one_line, quoting
 
 PLAIN: Final = frozenset({str, int, float, bool, type(None)})
 """Types of most field values, which need no conversion."""
@@ -38,11 +39,11 @@ class Result:
 
     @property
     def summary(self) -> str:
-        """One line for a person or a model."""
+        """One line for a person or a model, with what callers wrote escaped."""
         return type(self).__name__
 
     def __str__(self) -> str:
-        return self.summary
+        return on_one_line(self.summary)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain values, ready for JSON."""
@@ -67,4 +68,4 @@ class Refusal(Result):
 
     @property
     def summary(self) -> str:
-        return f"{self.code}: {self.detail}"
+        return f"{self.code}: {quoting(self.detail)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from mnemic.kernel.model.identity import PolicyId, SessionId, short
+from mnemic.kernel.rendering import escaped
 from mnemic.kernel.results.blocks import ContradictedPair, Replacement
 from mnemic.kernel.results.shape import Result, plural
 
@@ -42,7 +43,8 @@ class LogEntry(Result):
 
     @property
     def summary(self) -> str:
-        return f"v{self.version} {self.hour:9.3f} h {self.recorded_at} {self.kind} {self.detail}"
+        when = f"v{self.version} {self.hour:9.3f} h {self.recorded_at}"
+        return f"{when} {self.kind} {escaped(self.detail)}"
 
 
 @frozen(kw_only=True, str=False)

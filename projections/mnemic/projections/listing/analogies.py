@@ -8,7 +8,7 @@ from mnemic.kernel.results import Analogy, unit
 from mnemic.projections.frontier import structure
 from mnemic.projections.frontier.structure import Likeness
 from mnemic.projections.view import View
-from mnemic.projections.view.block_results import find
+from mnemic.projections.view.block_results import find, origin
 
 LIMIT_MAX = 1000
 
@@ -41,6 +41,7 @@ def _shown(view: View, number: int, likeness: Likeness) -> Analogy:
     return Analogy(
         block_id=view.id(number),
         content=text.content if isinstance(text, BlockText) else "[erased]",
+        **origin(view, number),
         structural_fit=None if likeness.fit is None else unit(likeness.fit),
         surface_similarity=unit(likeness.surface),
         quadrant=likeness.quadrant,

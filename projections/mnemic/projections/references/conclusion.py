@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from mnemic.kernel.model.identity import short
+from mnemic.kernel.rendering import TRUSTED, labelled
 from mnemic.kernel.results import (
     ClaimConflict,
     Contradiction,
@@ -15,10 +16,12 @@ from mnemic.kernel.results import (
     unit,
 )
 from mnemic.kernel.timestamps import iso
+from mnemic.projections.references.disputes import is_below
 from mnemic.projections.references.evidence import Evidence, Gathered
 from mnemic.projections.references.intent import COMPARISON, TIMELINE
 from mnemic.projections.references.scoring import Weighed
 from mnemic.projections.view import View
+from mnemic.projections.view.block_results import origin
 
 PREVIEW_LENGTH: Final = 200
 RECOMMENDED_LENGTH: Final = 300
@@ -30,16 +33,23 @@ _GUIDANCE: Final = {
     "no_memories": "Nothing in memory bears on this. Ask, or learn it first; do not guess.",
     "no_evidence": "Memories came up, but none of them may be used. Treat the question as open.",
     "partial_evidence": "Lean on {lead} with care: the evidence is thin. Say what is not known.",
-    "resolved": "Lean on {lead}: it is relevant, trusted, and nothing contradicts it.",
+    "resolved": "Lean on {lead}: it is relevant, {whose}, and nothing contradicts it.",
     "contradictions_found": "Memories disagree. {lead} carries the most weight; say that there is "
     "another view, and settle it with revise() or outcome() once you know.",
+    "disputed": "Lean on {lead} with care: {challengers} says otherwise, and is not to be relied "
+    "on. Give both, and who wrote each; a person can settle it with revise() or forget().",
     "claim_contradicts_memory": "Do not take the claim as given: memory says otherwise "
     "({against}). Check which is right, and correct the other.",
 }
 
 _ALIKE: Final = (
-    "Lean on {lead}: it is relevant and trusted. But compare it with {others}, which says almost "
+    "Lean on {lead}: it is relevant and {whose}. But compare it with {others}, which says almost "
     "the same and differs in a detail."
+)
+
+
+_UNRELIABLE: Final = (
+    "Do not rely on {lead}: it is {whose}, and nothing more reliable confirms it. Say so, or ask."
 )
 
 
@@ -58,6 +68,7 @@ def conclude(view: View, query: str, gathered: Gathered, weighed: Weighed) -> De
             trust=unit(each.trust),
             weight=unit(each.weight),
             created_at=None if each.created_us is None else iso(each.created_us),
+            **origin(view, each.number),
         )
 
     lead = weighed.primary
@@ -66,7 +77,7 @@ def conclude(view: View, query: str, gathered: Gathered, weighed: Weighed) -> De
         intent=weighed.intent,
         status=weighed.status,
         confidence=unit(weighed.confidence),
-        guidance=guidance(weighed),
+        guidance=guidance(weighed, whose=_whose(view, weighed)),
         reasoning="\n".join(_reasoning(gathered, weighed)),
         recommended=None if lead is None else block(lead, "primary", RECOMMENDED_LENGTH),
         evidence=tuple(block(each, role) for each, role in weighed.shown),
@@ -103,14 +114,38 @@ def preview(content: str, length: int) -> str:
     return line if len(line) <= length else line[: length - 3] + "..."
 
 
-def guidance(weighed: Weighed) -> str:
-    """Return what to do with the answer."""
+def _whose(view: View, weighed: Weighed) -> str:
+    """Return the zone of the primary, and who wrote it if it is not trusted."""
+    if weighed.primary is None:
+        return ""
+    number = weighed.primary.number
+    zone = view.zone(number)
+    return zone if zone == TRUSTED else f"{zone}, written by {labelled(view.actor(number))}"
+
+
+def guidance(weighed: Weighed, *, whose: str) -> str:
+    """Return what to do with the answer.
+
+    Args:
+        weighed: The weighed evidence.
+        whose: The zone of the primary, and who wrote it if it is not trusted.
+    """
     against = ", ".join(short(each.against.id) for each in weighed.conflicts[:QUOTED_MAX])
     lead = "" if weighed.primary is None else short(weighed.primary.id)
-    said = _GUIDANCE[weighed.status].format(lead=lead, against=against)
+    challengers = ", ".join(
+        short(each.weaker.id) for each in weighed.disputes[:QUOTED_MAX] if each.is_challenge
+    )
+    words = {"lead": lead, "against": against, "whose": whose, "challengers": challengers}
+    said = _GUIDANCE[weighed.status].format(**words)
+    if (
+        weighed.status == "partial_evidence"
+        and weighed.primary is not None
+        and is_below(weighed.primary)
+    ):
+        said = _UNRELIABLE.format(**words)
     if weighed.status == "resolved" and weighed.alike:
         others = ", ".join(short(each.id) for each in weighed.alike[:QUOTED_MAX])
-        said = _ALIKE.format(lead=lead, others=others)
+        said = _ALIKE.format(**words, others=others)
     if weighed.superseded:
         old = ", ".join(short(each.older.id) for each in weighed.superseded[:QUOTED_MAX])
         said += f" Leave out of date ones aside: {old}."

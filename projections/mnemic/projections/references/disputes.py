@@ -1,9 +1,12 @@
 """Disputes among memories: which clash, which are out of date, and which contradict a claim.
 
 1. Two memories clash when an edge says so, when an analyst judged so, or by the rules of
-   ``contradiction``. Except for edges, memories trusted less than ``TRUST_MIN`` are ignored.
+   ``contradiction``. Except for edges, memories trusted less than ``TRUST_MIN`` are ignored, unless
+   it is their zone that is not trusted and the other's is: both are shown, and the matter is
+   disputed.
 2. The older of two is superseded when they are nearly equal, or clash, and the newer is trusted
    more; and when the newer itself says that the older's matter is gone. Then there is no dispute.
+   A memory supersedes none of a higher zone, whatever it says.
 
 Source: reference composed-graph section 3, stages 4 and 5; specs/deliberation.toml, rules
 """
@@ -51,6 +54,11 @@ class Dispute:
     weaker: Evidence
     clash: Clash
 
+    @property
+    def is_challenge(self) -> bool:
+        """Whether it is a memory of a zone below the floor of trust that denies one above it."""
+        return is_below(self.weaker) and not is_below(self.stronger)
+
 
 @frozen(kw_only=True)
 class Supersession:
@@ -66,6 +74,11 @@ class Conflict:
 
     against: Evidence
     clash: Clash
+
+
+def is_below(memory: Evidence) -> bool:
+    """Whether a memory is of a zone that allows less trust than the floor, ``TRUST_MIN``."""
+    return memory.ceiling < TRUST_MIN
 
 
 def suspects(evidence: Sequence[Evidence]) -> tuple[tuple[Evidence, Evidence], ...]:
@@ -95,7 +108,7 @@ def between(view: View, one: Evidence, two: Evidence, verdicts: Verdicts) -> Cla
     if edge is not None and edge.relation == "contradicts":
         note = view.note(one.number, two.number)
         return _certain("edge", note or "connected as a contradiction", one, two)
-    if min(one.trust, two.trust) < TRUST_MIN:
+    if min(one.trust, two.trust) < TRUST_MIN and is_below(one) == is_below(two):
         return None
     judged = verdicts.get((min(one.id, two.id), max(one.id, two.id)))
     if judged is not None:
@@ -124,6 +137,8 @@ def superseded(evidence: Sequence[Evidence], clashes: Clashes) -> Iterator[Super
 
 def supersedes(newer: Evidence, older: Evidence, clash: Clash | None) -> bool:
     """Whether *newer* supersedes *older*."""
+    if newer.ceiling < older.ceiling:
+        return False
     if clash is not None and clash.kind == "replaced" and _says_gone(newer, older):
         return newer.trust >= older.trust
     if newer.trust <= older.trust or alikeness(newer.content, older.content) <= ALIKE:
@@ -152,7 +167,9 @@ def _long_words(text: str) -> frozenset[str]:
 
 
 def disputes(evidence: Sequence[Evidence], clashes: Clashes) -> Iterator[Dispute]:
-    """Yield the clashes, the strongest first; the more trusted side, then the newer, is stronger.
+    """Yield the clashes, the strongest first.
+
+    The side of the higher zone is the stronger one, then the more trusted, then the newer.
 
     If the newer one itself says that the older is out of date, there is no dispute.
     """
@@ -162,7 +179,9 @@ def disputes(evidence: Sequence[Evidence], clashes: Clashes) -> Iterator[Dispute
         older, newer = sorted((known[first], known[second]), key=lambda each: each.age)
         if clash.kind == "replaced" and supersedes(newer, older, clash):
             continue
-        weaker, stronger = sorted((older, newer), key=lambda each: (each.trust, each.age))
+        weaker, stronger = sorted(
+            (older, newer), key=lambda each: (each.ceiling, each.trust, each.age)
+        )
         yield Dispute(stronger=stronger, weaker=weaker, clash=clash)
 
 

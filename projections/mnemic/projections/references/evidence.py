@@ -68,6 +68,8 @@ class Evidence:
     created_us: int | None
     brought: bool
     """Whether it was added by an edge, not found by the question."""
+    ceiling: int = NANO
+    """The most trust that its zone allows. Nano-units."""
 
     @property
     def age(self) -> tuple[int, int, str]:
@@ -214,4 +216,5 @@ def _evidence(
         since_version=learned,
         created_us=created if known else None,
         brought=brought,
+        ceiling=view.policy.ceiling(view.zone(number)),
     )

@@ -2,8 +2,10 @@
 
 1. The primary is the memory of the highest weight that is not out of date: one that the question
    itself found and that has a term of it, else one that it found, else any.
+   A memory below the floor of trust that a trusted one denies is passed over for it.
 2. Others contradict it, are superseded, support it when they are similar to it, or are related.
-3. Confidence is the primary's weight, plus a little for other evidence, less for contradictions.
+3. Confidence is the primary's weight, plus a little for other evidence, less for contradictions;
+   never more than the trust in the primary. What untrusted memories say against it costs nothing.
 
 Source: reference composed-graph section 3, stages 6 to 8; specs/deliberation.toml.
 """
@@ -20,6 +22,7 @@ from attrs import frozen
 from mnemic.kernel.numeric.arithmetic import NANO, nano
 from mnemic.kernel.statements import same
 from mnemic.projections.references.disputes import (
+    TRUST_MIN,
     Conflict,
     Dispute,
     Supersession,
@@ -70,10 +73,15 @@ class Weighed:
 
     @property
     def confidence(self) -> int:
-        """Confidence of the answer."""
+        """Confidence of the answer; at most the trust in the primary."""
+        return 0 if self.primary is None else min(self._strength, self.primary.trust)
+
+    @property
+    def _strength(self) -> int:
         if self.primary is None:
             return 0
-        counts = len(self.shown), len(self.disputes), len(self.conflicts)
+        disputes = sum(not each.is_challenge for each in self.disputes)
+        counts = len(self.shown), disputes, len(self.conflicts)
         return confidence(self.primary.weight, *counts)
 
     @property
@@ -84,8 +92,10 @@ class Weighed:
         if self.primary is None:
             return "no_evidence" if self.analysed else "no_memories"
         if self.disputes:
-            return "contradictions_found"
-        return "resolved" if self.confidence > RESOLVED_ABOVE else "partial_evidence"
+            challenged = all(each.is_challenge for each in self.disputes)
+            return "disputed" if challenged else "contradictions_found"
+        sure = self._strength > RESOLVED_ABOVE and self.primary.trust >= TRUST_MIN
+        return "resolved" if sure else "partial_evidence"
 
 
 def weigh(view: View, query: str, gathered: Gathered, verdicts: Verdicts) -> Weighed:
@@ -101,7 +111,8 @@ def weigh(view: View, query: str, gathered: Gathered, verdicts: Verdicts) -> Wei
     clashes = clashes_among(view, evidence, verdicts)
     outdated = tuple(superseded(evidence, clashes))
     disputed = tuple(islice(disputes(evidence, clashes), DISPUTES_MAX))
-    primary = _primary(evidence, {each.older.id for each in outdated})
+    denied = {each.weaker.id for each in disputed if each.is_challenge}
+    primary = _primary(evidence, {each.older.id for each in outdated} | denied)
     shown: Iterator[tuple[Evidence, str]] = iter(())
     if primary is not None:
         parts = _parts(primary, outdated, disputed)
@@ -121,9 +132,9 @@ def weigh(view: View, query: str, gathered: Gathered, verdicts: Verdicts) -> Wei
 # --- roles ----------------------------------------------------------------------------------
 
 
-def _primary(evidence: Sequence[Evidence], outdated: set[str]) -> Evidence | None:
+def _primary(evidence: Sequence[Evidence], passed_over: set[str]) -> Evidence | None:
     """Return the current memory of the highest weight, preferring ones the question found."""
-    current = [each for each in evidence if each.id not in outdated]
+    current = [each for each in evidence if each.id not in passed_over]
     for pool in (
         [each for each in current if each.topic and not each.brought],
         [each for each in current if not each.brought],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from itertools import islice, takewhile
 
@@ -12,14 +12,15 @@ from attrs import evolve, frozen
 from mnemic.kernel.decisions import exploring
 from mnemic.kernel.decisions.restatement import CONTRADICTS, SUPERSEDING
 from mnemic.kernel.events import SIGNALS, Answer, AnswerRow, Exploration
-from mnemic.kernel.model import identity
-from mnemic.kernel.model.blocks import ACTIVE, ARCHIVED
+from mnemic.kernel.model.blocks import ARCHIVED
 from mnemic.kernel.model.edges import EdgeFacts
-from mnemic.kernel.model.identity import BlockId, DecisionId
+from mnemic.kernel.model.identity import BlockId, DecisionId, short
 from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.numeric.arithmetic import NANO, product
+from mnemic.kernel.passages import is_long
 from mnemic.kernel.policy import Frame, Policy
 from mnemic.kernel.ports import TokenCounter
+from mnemic.kernel.rendering import Dispute, render_line
 from mnemic.kernel.results import (
     ContradictedPair,
     Contribution,
@@ -29,7 +30,6 @@ from mnemic.kernel.results import (
     ScoredBlock,
     unit,
 )
-from mnemic.kernel.roles import role_of
 from mnemic.kernel.scoring.probability import NO
 from mnemic.kernel.scoring.signals import UNKNOWN
 from mnemic.kernel.statements import relation
@@ -43,15 +43,13 @@ from mnemic.projections.retrieval.abstention import (
 )
 from mnemic.projections.retrieval.budget import Budget
 from mnemic.projections.retrieval.filters import Where, eligible, obstacle
+from mnemic.projections.retrieval.lines import BestPassage, Line, is_live, lines, live_ends
 from mnemic.projections.retrieval.ranking import Inquiry, Ranking, digest
 from mnemic.projections.retrieval.recipes import Recipe
 from mnemic.projections.view import View
-from mnemic.projections.view.block_results import block_result
+from mnemic.projections.view.block_results import block_result, origin
 
 COUNTER_HEADING = "But mind:"
-
-Line = Callable[[int], str]
-"""From the number of a block to the line that cites it."""
 
 Replaced = dict[int, list[int]]
 """The predecessors of each chosen block, in the order of the chosen."""
@@ -110,7 +108,7 @@ def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Pack
 
     Guaranteed blocks go first, then the others by score, each if it still fits the budget.
     """
-    line = lines(view, inquiry.recipe)
+    shown_line, line = lines(view, inquiry.recipe, ranking.passage)
     judgment = judged(view.policy, inquiry.recipe, ranking)
     limits = evolve(limits, heading=judgment.heading)
     explored, by_chance = _settled(view, ranking, limits, line)
@@ -122,13 +120,13 @@ def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Pack
     counter = _counterpoints(view, disputes)
     if counter and (ranking.shares == NANO).any():
         counter = _within_shares(view, counter, limits.most(view.policy, len(ranking.guaranteed)))
-    against = [line(number) for number in counter if number not in disputes]
+    against = [shown_line(number) for number in counter if number not in disputes]
     against += _disputed(view, disputes)
-    text = _text([line(row.block) for row in chosen], against, limits)
+    text = _text([shown_line(row.block) for row in chosen], against, limits)
     if not text and judgment.verdict and limits.counter.count(NOTHING) <= limits.token_budget:
         text = NOTHING
-    tokens = [limits.counter.count(line(row.block)) for row in chosen]
-    blocks = map(partial(_scored, view, inquiry), chosen, tokens)
+    tokens = [limits.counter.count(shown_line(row.block)) for row in chosen]
+    blocks = map(partial(_scored, view, inquiry, best=ranking.passage), chosen, tokens)
     result = RecallResult(
         query=inquiry.query,
         frame=inquiry.frame.name,
@@ -172,7 +170,8 @@ def select(
     """Return what ``pack`` would record, without the rendered text."""
     judgment = judged(view.policy, inquiry.recipe, ranking)
     limits = evolve(limits, heading=judgment.heading)
-    places, _ = _choose(view, ranking, limits, lines(view, inquiry.recipe))
+    _, line = lines(view, inquiry.recipe, ranking.passage)
+    places, _ = _choose(view, ranking, limits, line)
     return _answer(view, ranking, places), judgment
 
 
@@ -334,7 +333,7 @@ def _contradictions(view: View, disputes: Disputes) -> Iterator[ContradictedPair
     """Yield the contradictions of chosen blocks with unexpired ones, each pair once."""
     seen: set[tuple[int, int]] = set()
     for number, edges in disputes.items():
-        for other in _live_ends(view, number, edges):
+        for other in live_ends(view, number, edges):
             pair = np.array([number, other], dtype=np.int64)
             older, newer = pair[view.said_order(pair).argsort(kind="stable")].tolist()
             if (older, newer) not in seen:
@@ -345,7 +344,7 @@ def _contradictions(view: View, disputes: Disputes) -> Iterator[ContradictedPair
 def _counterpoints(view: View, disputes: Disputes) -> list[int]:
     """Return unexpired blocks that contradict a chosen one, in the order of the chosen."""
     others = (edge.other(number) for number, edges in disputes.items() for edge in edges)
-    return [other for other in dict.fromkeys(others) if _is_live(view, other)]
+    return [other for other in dict.fromkeys(others) if is_live(view, other)]
 
 
 def _within_shares(view: View, numbers: list[int], places: int) -> list[int]:
@@ -357,12 +356,6 @@ def _within_shares(view: View, numbers: list[int], places: int) -> list[int]:
         if share < NANO and (len(found) - free + 1) * NANO <= share * places:
             found.append(number)
     return found
-
-
-def _is_live(view: View, number: int) -> bool:
-    facts = view.facts(number)
-    expired = facts.expires_us is not None and facts.expires_us <= view.point.instant_us
-    return facts.status == ACTIVE and not expired
 
 
 def _text(chosen: list[str], against: list[str], limits: Limits) -> str:
@@ -386,58 +379,16 @@ def _disputed(view: View, disputes: Disputes) -> list[str]:
         if edge.source == number and edge.target in disputes
     ]
     return [
-        f"[{identity.short(view.id(source))}] contradicts [{identity.short(view.id(target))}]"
+        render_line(Dispute(one=short(view.id(source)), other=short(view.id(target))))
         for source, target in found
     ]
 
 
-def lines(view: View, recipe: Recipe) -> Line:
-    """Return a function that cites blocks of *view*, caching each block's line."""
-    if recipe.graded and len(view.contradictions()):
-        return cache(partial(_marked, view))
-    return cache(partial(_line, view, with_role=recipe.graded))
-
-
-def _marked(view: View, number: int) -> str:
-    """Return the line of a block, marked if a newer one contradicts it."""
-    line = _line(view, number, with_role=True)
-    others = _live_ends(view, number, view.related(number, CONTRADICTS))
-    if not others:
-        return line
-    both = np.array([number, *others], dtype=np.int64)
-    said, ceilings = view.said_order(both).tolist(), view.ceilings(both).tolist()
-    newer = [
-        other
-        for other, when, ceiling in zip(others, said[1:], ceilings[1:], strict=True)
-        if when > said[0] and ceiling >= ceilings[0]
-    ]
-    if not newer:
-        return line
-    against = ", ".join(f"[{identity.short(view.id(other))}]" for other in newer)
-    return f"{line} (earlier; contradicted by {against})"
-
-
-def _live_ends(view: View, number: int, edges: Sequence[EdgeFacts]) -> list[int]:
-    """Return the unexpired blocks at the other ends of *edges* of a block."""
-    return [other for edge in edges if _is_live(view, other := edge.other(number))]
-
-
-def _line(view: View, number: int, *, with_role: bool = False) -> str:
-    """Return one cited line: short id, words, author, or if requested the role, and date."""
-    text = view.text(number)
-    content = text.content if isinstance(text, BlockText) else "[erased]"
-    author = text.author if isinstance(text, BlockText) else None
-    if with_role and author is None and isinstance(text, BlockText):
-        author = role_of(None, text.metadata)
-    created = view.life.get("created_us", number)
-    when = None if created == UNKNOWN else iso(created)[:10]
-    about = ", ".join(part for part in (author, when) if part)
-    cited = f"[{identity.short(view.id(number))}] {' '.join(content.split())}"
-    return f"{cited} ({about})" if about else cited
-
-
-def _scored(view: View, inquiry: Inquiry, row: AnswerRow, tokens: int) -> ScoredBlock:
+def _scored(
+    view: View, inquiry: Inquiry, row: AnswerRow, tokens: int, *, best: BestPassage
+) -> ScoredBlock:
     text = view.text(row.block)
+    is_cut = inquiry.query is not None and isinstance(text, BlockText) and is_long(text.content)
     created = view.life.get("created_us", row.block)
     value = dict(zip((*SIGNALS, *inquiry.recipe.parts), row.signals, strict=True))
     return ScoredBlock(
@@ -445,10 +396,9 @@ def _scored(view: View, inquiry: Inquiry, row: AnswerRow, tokens: int) -> Scored
         content=text.content if isinstance(text, BlockText) else "[erased]",
         category=view.category(row.block),
         tags=view.tags(row.block),
-        author=text.author if isinstance(text, BlockText) else None,
+        **origin(view, row.block),
         thread=text.thread if isinstance(text, BlockText) else None,
         created_at=None if created == UNKNOWN else iso(created),
-        zone=view.zone(row.block),
         composite_score=unit(row.score),
         relevance_score=unit(max(0, value["relevance"])),
         recency_score=unit(value["recency"]),
@@ -466,6 +416,7 @@ def _scored(view: View, inquiry: Inquiry, row: AnswerRow, tokens: int) -> Scored
         relevance_parts=relevance_parts(view.policy, inquiry.recipe, row),
         was_expanded=row.via >= 0,
         expanded_via=view.id(row.via) if row.via >= 0 else None,
+        passage=best(row.block) + 1 if is_cut and inquiry.recipe.graded else None,
         tokens=tokens,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from mnemic.kernel.decisions.degree_cap import effective_now
 from mnemic.kernel.errors import BlockNotFound
@@ -39,12 +40,10 @@ def block_result(view: View, number: int) -> Block:
         superseded_by=view.id(successor) if successor >= 0 else None,
         category=facts.category,
         tags=facts.tags,
-        author=words.author if words else None,
         thread=words.thread if words else None,
         metadata=json.loads(words.metadata) if words and words.metadata else None,
         summary_text=_summary(view, number),
-        source=view.state.catalogue.sources.words[life.get("source", number)],
-        zone=facts.zone,
+        **origin(view, number),
         confidence=unit(facts.confidence),
         created_at=None if created == UNKNOWN else iso(created),
         expires_at=None if expires == UNKNOWN else iso(expires),
@@ -59,6 +58,17 @@ def block_result(view: View, number: int) -> Block:
         evidence=(facts.alpha + facts.beta - 2 * prior) / NANO,
         degree=view.degree(number),
     )
+
+
+def origin(view: View, number: int) -> dict[str, Any]:
+    """Return where a block's text comes from: ``zone``, ``source``, ``actor`` and ``author``."""
+    text = view.text(number)
+    return {
+        "zone": view.zone(number),
+        "source": view.source(number),
+        "actor": view.actor(number),
+        "author": text.author if isinstance(text, BlockText) else None,
+    }
 
 
 def _summary(view: View, number: int) -> str | None:

@@ -73,6 +73,8 @@ class BlockView:
         """Recorded word statistics of a question that is answered again."""
         self.highest: str | None = None
         """The zone of the caller issuing a command from this view; None: no restriction."""
+        self.writer: str | None = None
+        """The actor of that caller."""
         self._alone: ActiveBlocks | None = None
         """The active blocks, if the view is restricted to a subset."""
         self.nearness: Nearness | None = None
@@ -109,6 +111,11 @@ class BlockView:
         return self.state.timeline.salt
 
     @property
+    def now_us(self) -> int:
+        """The wall clock of this view, microseconds since the epoch."""
+        return self.point.instant_us
+
+    @property
     def curated_us(self) -> int | None:
         """Active time of the last sweep; None before the first."""
         found: int | None = self.mapping(self.state.timeline.curated_us).get("sweep")
@@ -140,6 +147,14 @@ class BlockView:
     def zone(self, number: int) -> str:
         """Return the trust zone of a block."""
         return self.state.catalogue.zones.words[self.life.get("zone", number)]
+
+    def actor(self, number: int) -> str:
+        """Return who wrote the text of a block: the actor of the event that learned it."""
+        return self.state.timeline.actor_at(self.life.get("learned", number))
+
+    def source(self, number: int) -> str:
+        """Return the source of a block."""
+        return self.state.catalogue.sources.words[self.life.get("source", number)]
 
     def ceilings(self, numbers: Ints) -> Ints:
         """Return the score ceiling of each block, nano-units."""
@@ -194,7 +209,7 @@ class BlockView:
             status=self.status(number),
             category=self.category(number),
             tags=self.tags(number),
-            source=self.state.catalogue.sources.words[self.life.get("source", number)],
+            source=self.source(number),
             zone=self.zone(number),
             confidence=self.life.get("confidence", number),
             tier_rate=self.life.get("tier_rate", number),

@@ -259,6 +259,7 @@ class PlainState:
         block.expires_at_us = event.expires_at_us
         block.learned_version = block.said_version = recorded.version
         block.learned_us = recorded.active_us
+        block.actor = recorded.actor
         block.session = recorded.session_id
         block.tier_rate = 0
 

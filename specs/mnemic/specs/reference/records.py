@@ -44,6 +44,8 @@ class PlainBlock:
     """Version at which it was last learned or restated."""
     learned_us: int = 0
     """Active time at which it was last learned."""
+    actor: str = ""
+    """Who wrote its text: the actor that last learned it."""
     session: str | None = None
     """Session in which it was learned."""
     reinforced_us: int = 0

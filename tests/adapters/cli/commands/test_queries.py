@@ -143,4 +143,4 @@ def test_control_characters_are_replaced(shell: Shell) -> None:
 
 def test_texts_are_not_interpreted_as_markup(shell: Shell) -> None:
     shell("learn", "See [bold]this[/bold] and [/nothing].")
-    assert "[bold]this[/bold] and [/nothing]." in shell("recall", "see this").out
+    assert r"\[bold]this\[/bold] and \[/nothing]." in shell("recall", "see this").out

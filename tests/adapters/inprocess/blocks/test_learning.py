@@ -72,6 +72,7 @@ def test_a_learned_block_is_in_the_inbox_with_all_its_arguments(opened: Open) ->
         metadata={"page": 3, "by": ["x", None]},
         source="web",
         zone="external",
+        actor="agent",
         confidence=0.25,
         created_at="2025-12-24T16:00:00+00:00",
         expires_at="2026-02-01T00:00:00+00:00",

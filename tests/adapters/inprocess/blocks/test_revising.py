@@ -67,6 +67,7 @@ def test_everything_but_the_text_is_inherited(memory: SyncMemory) -> None:
         metadata={"page": 4},
         source="web",
         zone="vetted",
+        actor="agent",
         confidence=0.3,
         created_at="2026-01-01T00:00:00+00:00",
         expires_at="2027-01-01T00:00:00+00:00",

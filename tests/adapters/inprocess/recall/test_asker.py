@@ -56,7 +56,7 @@ def test_a_repeated_command_asks_for_the_same_person(memory: SyncMemory) -> None
 
 def test_a_line_names_the_role_of_a_message_without_an_author(memory: SyncMemory) -> None:
     told(memory, role="assistant", created_at="2026-03-01")
-    assert memory.recall(WHERE).text.endswith(f"{SAID} (assistant, 2026-03-01)")
+    assert memory.recall(WHERE).text.endswith(f", by assistant, 2026-03-01] {SAID}")
 
 
 @pytest.mark.parametrize("role", ["User", "gardener", "", 7])

@@ -91,9 +91,10 @@ def test_each_line_cites_its_block_author_and_date(opened: Open) -> None:
     three = memory.learn("The harbour has a light", created_at="2025-01-01T23:30:00-05:00")
     found = memory.recall("harbour", record=False)
     wanted = {
-        one.block_id: f"[{one.block_id[:8]}] The harbour closes at nine (Ann, 2025-11-02)",
+        one.block_id: f"[{one.block_id[:8]}, by Ann, 2025-11-02] "
+        r"The harbour\n  closes\tat nine",
         two.block_id: f"[{two.block_id[:8]}] The harbour opens at six",
-        three.block_id: f"[{three.block_id[:8]}] The harbour has a light (2025-01-02)",
+        three.block_id: f"[{three.block_id[:8]}, 2025-01-02] The harbour has a light",
     }
     assert found.text.splitlines()[1:] == [wanted[block] for block in found.block_ids]
     assert {block.id: block.content for block in found.blocks}[one.block_id] == (

@@ -18,6 +18,7 @@ from mnemic.adapters.cli.invocation.context import (
     Progress,
     Run,
     plain,
+    shown,
 )
 from mnemic.adapters.cli.invocation.failures import Exit
 from mnemic.adapters.cli.render.ingest import Tally
@@ -162,7 +163,7 @@ def _dry_run_items(items: Sequence[Item], tally: Tally) -> Iterator[RenderableTy
 
     drawn = tables.table("place", "when", "who", "words")
     for item in items[:DRY_RUN_SHOWN]:
-        said = {key: plain(str(value)) for key, value in (item.lesson or {}).items()}
+        said = {key: shown(str(value)) for key, value in (item.lesson or {}).items()}
         when, who = said.get("created_at", ""), said.get("author", "")
         words = shorten(said["content"], WORDS_SHOWN, placeholder=" …")
         drawn.add_row(

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import sys
-import unicodedata
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
@@ -23,6 +22,8 @@ from mnemic.adapters.cli.invocation.options import MemoryOptions, RetrieverName,
 from mnemic.adapters.embedders.shipped import EmbedderName
 from mnemic.adapters.stores.addresses import Address
 from mnemic.adapters.tokens import CounterName
+from mnemic.kernel.rendering import escaped, json_escaped
+from mnemic.kernel.visible import HIDDEN
 
 if TYPE_CHECKING:
     from mnemic.adapters.inprocess import SyncMemory
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 """Called with the units done and the units to do."""
 
-REORDERING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Bidirectional control characters, which make text appear in another order than it is written."""
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_UNPRINTABLE = re.compile(f"{HIDDEN.pattern}|{_SURROGATES.pattern}")
 
 STANDARD_INPUT = "-"
 
@@ -272,17 +273,18 @@ def plural(count: int, noun: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return *text* on one line, with terminal control characters replaced."""
-    return "".join(
-        "\N{REPLACEMENT CHARACTER}" if _is_control(character) else character
-        for character in " ".join(text.split())
-    )
+    """Return a sentence of mnemic on one line, with hidden and control characters replaced."""
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", " ".join(text.split()))
 
 
-def _is_control(character: str) -> bool:
-    return unicodedata.category(character) in {"Cc", "Cs"} or character in REORDERING
+def shown(text: str) -> str:
+    """Return what a caller wrote on one line, escaped as in every text (``kernel.rendering``).
+
+    White space is collapsed: a table has no room for it.
+    """
+    return escaped(_SURROGATES.sub("\N{REPLACEMENT CHARACTER}", " ".join(text.split())))
 
 
 def _json(document: Mapping[str, Any], encoding: str) -> str:
     ascii_only = not encoding.lower().startswith("utf")
-    return json.dumps(document, ensure_ascii=ascii_only, default=str)
+    return json_escaped(json.dumps(document, ensure_ascii=ascii_only, default=str))

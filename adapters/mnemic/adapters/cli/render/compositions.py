@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from mnemic.adapters.cli.invocation.context import plain
+from mnemic.adapters.cli.invocation.context import shown
 from mnemic.adapters.cli.render.tables import (
     pairs,
     short_id,
@@ -46,19 +46,19 @@ def listed(found: Iterable[Composition]) -> Table:
     drawn = table("id", "composed", "tool", "members", "labels", "for", right=("members",))
     for each in found:
         drawn.add_row(
-            Text(plain(each.id), style="cyan"),
+            Text(shown(each.id), style="cyan"),
             _day(each.created_at),
-            plain(each.tool),
+            Text(shown(each.tool)),
             str(len({member.block_id for member in each.members})),
             _counted(each.labels),
-            Text(plain(each.query or each.output_preview or "")),
+            Text(shown(each.query or each.output_preview or "")),
         )
     return drawn
 
 
 def one(found: Composition) -> Iterator[RenderableType]:
     """Draw one composition: its purpose, members and labels."""
-    yield Text.assemble((plain(found.id), "cyan"), f"  {_day(found.created_at)}")
+    yield Text.assemble((shown(found.id), "cyan"), f"  {_day(found.created_at)}")
     yield pairs(
         (
             ("for", found.query),
@@ -131,10 +131,10 @@ def _question(
         else candidate.previews
     )
     lines: list[RenderableType] = [words(preview) for preview in previews]
-    lines.append(Text(plain(candidate.composition_question), style="cyan"))
+    lines.append(Text(shown(candidate.composition_question), style="cyan"))
     if explained:
         why = f"{candidate.reason} · {candidate.outcome_signal}"
-        lines.append(Text(plain(why), style="dim"))
+        lines.append(Text(shown(why), style="dim"))
         lines.append(Text(", ".join(_parts(candidate)), style="dim"))
     return Group(*lines)
 
@@ -161,7 +161,7 @@ def _calibration(found: Iterable[Calibration]) -> Table:
         drawn.add_row(
             "missed" if each.rank is None else str(each.rank),
             Text(" ").join(map(short_id, each.block_ids)),
-            Text(plain(each.composition_id), style="cyan"),
+            Text(shown(each.composition_id), style="cyan"),
             ", ".join(each.labels),
         )
     return drawn
@@ -191,10 +191,10 @@ def _labels(found: Iterable[CompositionLabel]) -> Table:
         drawn.add_row(
             label.label,
             Text(label.label_id, style="cyan"),
-            plain(label.source),
+            Text(shown(label.source)),
             _day(label.labelled_at),
             NOTHING if delta is None else f"{delta:+.2f}",
-            Text(plain(label.notes or "")),
+            Text(shown(label.notes or "")),
         )
     return drawn
 

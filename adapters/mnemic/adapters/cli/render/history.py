@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from mnemic.adapters.cli.invocation.context import plain, plural
+from mnemic.adapters.cli.invocation.context import plain, plural, shown
 from mnemic.adapters.cli.render.tables import (
     BAR_STEPS,
     ERASED,
@@ -16,6 +16,7 @@ from mnemic.adapters.cli.render.tables import (
     table,
 )
 from mnemic.kernel.model.identity import BlockId, short
+from mnemic.kernel.rendering import labelled
 from mnemic.kernel.results import (
     Block,
     CompositionLabel,
@@ -131,7 +132,7 @@ def difference(result: DiffResult) -> Iterator[RenderableType]:
         ("edges_changed", _changes(result.edges_changed)),
         ("edges_faded", _changes(result.edges_faded)),
         ("evidence", _evidence(result.evidence)),
-        ("compositions", (Text(plain(each)) for each in result.compositions)),
+        ("compositions", (Text(shown(each)) for each in result.compositions)),
         ("labels_set", _labels(result.labels_set)),
         ("labels_retracted", _labels(result.labels_retracted)),
         ("policies", _policies(result.policies)),
@@ -162,7 +163,7 @@ def _blocks(blocks: Iterable[Block]) -> Iterator[Text]:
 
 def _beginning(block: Block) -> str:
     """Return the beginning of a block's text."""
-    said = ERASED if block.content is None else plain(block.content)
+    said = ERASED if block.content is None else shown(block.content)
     return said if len(said) <= LENGTH else f"{said[: LENGTH - 1]}…"
 
 
@@ -199,7 +200,7 @@ def _evidence(changes: Iterable[EvidenceChange]) -> Iterator[Text]:
 
 def _labels(labels: Iterable[CompositionLabel]) -> Iterator[Text]:
     for each in labels:
-        yield Text(plain(f"{each.label_id} {each.label} of {each.composition_id} by {each.source}"))
+        yield Text(plain(f"{each.summary} of {labelled(each.composition_id)}"))
 
 
 def _policies(steps: Iterable[PolicyStep]) -> Iterator[Text]:

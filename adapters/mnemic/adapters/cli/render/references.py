@@ -9,12 +9,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from mnemic.adapters.cli.invocation.context import plain
+from mnemic.adapters.cli.invocation.context import plain, shown
 from mnemic.adapters.cli.render.tables import (
     said,
     short_id,
     table,
     words,
+    written,
 )
 from mnemic.kernel.results import Contradiction, DeepReference, ReferencedBlock
 
@@ -49,13 +50,12 @@ def referenced(result: DeepReference) -> Iterator[RenderableType]:
 def _evidence(blocks: Iterable[ReferencedBlock]) -> Table:
     drawn = table("id", "part", "trust", "relevance", "memory", right=("trust", "relevance"))
     for block in blocks:
-        about = Text(said(None, block.created_at, ()), style="dim")
         drawn.add_row(
             short_id(block.id),
             Text(block.role, style=STYLES.get(block.role, "")),
             f"{block.trust:.2f}",
             f"{block.relevance:.2f}",
-            Group(words(block.preview), about) if block.created_at else words(block.preview),
+            Group(words(block.preview), Text(said(block), style="dim")),
         )
     return drawn
 
@@ -63,7 +63,10 @@ def _evidence(blocks: Iterable[ReferencedBlock]) -> Table:
 def _lines(rows: Iterable[tuple[ReferencedBlock, str]]) -> RenderableType:
     drawn = Table(box=None, pad_edge=False, show_header=False)
     for block, about in rows:
-        drawn.add_row(short_id(block.id), Text(plain(about), style="dim"), words(block.preview))
+        line = words(block.preview)
+        if by := written(block):
+            line = line.append(f" ({by})", style="dim")
+        drawn.add_row(short_id(block.id), Text(shown(about), style="dim"), line)
     return Padding(drawn, (0, 0, 0, 2))
 
 
@@ -74,7 +77,7 @@ def _pairs(found: Iterable[Contradiction]) -> RenderableType:
             short_id(each.stronger.id),
             short_id(each.weaker.id),
             each.kind,
-            Text(plain(each.detail), style="dim"),
+            Text(shown(each.detail), style="dim"),
         )
     return Padding(drawn, (0, 0, 0, 2))
 

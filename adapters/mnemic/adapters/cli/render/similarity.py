@@ -8,13 +8,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from mnemic.adapters.cli.invocation.context import plain
+from mnemic.adapters.cli.invocation.context import shown
 from mnemic.adapters.cli.render.tables import (
     pairs,
     short_id,
     table,
     words,
 )
+from mnemic.kernel.rendering import labelled
 from mnemic.kernel.results import Analogy, Block, Edge
 
 KINDS = {
@@ -32,7 +33,7 @@ def analogies(found: Iterable[Analogy]) -> Table:
         "id", "kind", "fit", "surface", "score", "memory", right=("fit", "surface", "score")
     )
     for each in found:
-        shared = Text(plain(", ".join(each.shared_structure)), style="dim")
+        shared = Text(shown(", ".join(each.shared_structure)), style="dim")
         drawn.add_row(
             short_id(each.block_id),
             each.quadrant,
@@ -87,8 +88,8 @@ def pending(found: Iterable[Edge]) -> Table:
         drawn.add_row(
             short_id(edge.source_id),
             short_id(edge.target_id),
-            plain(edge.relation),
+            Text(labelled(edge.relation)),
             f"{edge.weight:.2f}",
-            Text(plain(edge.note or "")),
+            Text(shown(edge.note or "")),
         )
     return drawn

@@ -10,8 +10,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from mnemic.adapters.cli.invocation.context import plain
+from mnemic.adapters.cli.invocation.context import plain, shown
 from mnemic.kernel.model.identity import BlockId, short
+from mnemic.kernel.rendering import TRUSTED, labelled, quoting
 from mnemic.kernel.results import (
     Block,
     Checkpoint,
@@ -24,6 +25,7 @@ from mnemic.kernel.results import (
     LogEntry,
     Page,
     RecallResult,
+    ReferencedBlock,
     ScoredBlock,
     Status,
     SuggestedConnection,
@@ -45,7 +47,7 @@ def short_id(block: BlockId) -> Text:
 
 def words(content: str | None) -> Text:
     """Return the text of a block, safe to print."""
-    return Text(ERASED, style="dim") if content is None else Text(plain(content))
+    return Text(ERASED, style="dim") if content is None else Text(shown(content))
 
 
 def table(*columns: str, right: Sequence[str] = ()) -> Table:
@@ -94,9 +96,9 @@ def _suggested(found: Iterable[SuggestedConnection]) -> RenderableType:
         drawn.add_row(
             short_id(each.source_id),
             short_id(each.target_id),
-            each.suggested_relation,
+            Text(labelled(each.suggested_relation)),
             f"{each.confidence:.2f}",
-            Text(each.reason, style="dim"),
+            Text(shown(each.reason), style="dim"),
         )
     return Padding(drawn, (0, 0, 0, 2))
 
@@ -104,7 +106,7 @@ def _suggested(found: Iterable[SuggestedConnection]) -> RenderableType:
 def _ranking(blocks: Iterable[ScoredBlock], *, explained: bool) -> Table:
     drawn = table("#", "id", "score", "memory", right=("#", "score"))
     for rank, block in enumerate(blocks, start=1):
-        about = Text(said(block.author, block.created_at, block.tags), style="dim")
+        about = Text(said(block, block.tags), style="dim")
         lines: list[RenderableType] = [words(block.content), about]
         if explained:
             lines += reasons(block)
@@ -112,10 +114,20 @@ def _ranking(blocks: Iterable[ScoredBlock], *, explained: bool) -> Table:
     return drawn
 
 
-def said(author: str | None, created_at: str | None, tags: Iterable[str]) -> str:
-    """Return the author, date and tags of a text on one line."""
-    parts = (author, None if created_at is None else created_at[:10], ", ".join(tags))
-    return " · ".join(plain(part) for part in parts if part) or "no date, no tags"
+def said(block: Block | ScoredBlock | ReferencedBlock, tags: Iterable[str] = ()) -> str:
+    """Return who wrote a text, unless it is trusted, and its author, date and tags on one line."""
+    day = None if block.created_at is None else block.created_at[:10]
+    parts = (written(block), day, shown(", ".join(tags)))
+    return " · ".join(part for part in parts if part) or "no date, no tags"
+
+
+def written(block: Block | ScoredBlock | ReferencedBlock) -> str:
+    """Return the author of a text; below trusted the zone and who wrote it, and what it claims."""
+    author = "" if block.author is None else labelled(block.author)
+    if block.zone == TRUSTED:
+        return author
+    claims = f", claims {author}" if author else ""
+    return f"{labelled(block.zone)}, written by {labelled(block.actor)}{claims}"
 
 
 def reasons(block: ScoredBlock) -> Iterator[RenderableType]:
@@ -176,7 +188,8 @@ def bar(reason: Contribution, most: float) -> str:
 def _points(blocks: Iterable[Block]) -> RenderableType:
     drawn = Table(box=None, pad_edge=False, show_header=False)
     for block in blocks:
-        drawn.add_row(short_id(block.id), words(block.content))
+        by = Text(written(block), style="dim")
+        drawn.add_row(short_id(block.id), Group(words(block.content), *([by] if by else [])))
     return Padding(drawn, (0, 0, 0, 2))
 
 
@@ -234,7 +247,7 @@ def page(result: Page) -> Iterator[RenderableType]:
         drawn.add_row(
             short_id(block.id),
             status_of(block),
-            plain(block.category),
+            Text(shown(block.category)),
             str(block.retrievals),
             f"{block.recency:.2f}",
             words(block.content),
@@ -267,6 +280,7 @@ def facts(block: Block) -> Iterator[RenderableType]:
             ("metadata", None if block.metadata is None else str(dict(block.metadata))),
             ("summary", block.summary_text),
             ("source", f"{block.source} ({block.zone})"),
+            ("written by", block.actor),
             ("confidence", f"{block.confidence:.2f}"),
             ("usefulness", f"{block.usefulness:.3f} on evidence {block.evidence:.2f}"),
             ("recency", f"{block.recency:.3f} at {block.decay_rate:g} per active hour"),
@@ -282,7 +296,7 @@ def pairs(rows: Iterable[tuple[str, str | None]]) -> RenderableType:
     drawn.add_column(style="bold", no_wrap=True)
     for name, value in rows:
         if value:
-            drawn.add_row(name, Text(plain(value)))
+            drawn.add_row(name, Text(shown(value)))
     return drawn
 
 
@@ -294,15 +308,19 @@ def edges(found: Iterable[Edge], of: BlockId) -> Table:
     for edge in found:
         outward = edge.source_id == of
         drawn.add_row(
-            plain(f"{edge.relation} →" if outward else f"← {edge.relation}"),
+            Text(f"{_relation(edge)} →" if outward else f"← {_relation(edge)}"),
             short_id(edge.target_id if outward else edge.source_id),
             f"{edge.weight:.2f}",
             f"{edge.effective_weight:.2f}",
             edge.origin,
             str(edge.reinforcement_count),
-            Text(plain(edge.note or "")),
+            Text(shown(edge.note or "")),
         )
     return drawn
+
+
+def _relation(edge: Edge) -> str:
+    return labelled(edge.relation)
 
 
 def found(result: ConnectByQueryResult) -> Iterator[RenderableType]:
@@ -317,7 +335,7 @@ def found(result: ConnectByQueryResult) -> Iterator[RenderableType]:
     if result.connect_result is not None:
         yield Text(plain(result.connect_result.summary))
     elif result.reason is not None:
-        yield Text(plain(f"Not connected: {result.reason}."), style="yellow")
+        yield Text(plain(f"Not connected: {quoting(result.reason)}."), style="yellow")
     else:
         yield Text("Nothing was written.", style="dim")
 
@@ -364,7 +382,7 @@ def checkpoints(found: Sequence[Checkpoint]) -> RenderableType:
             f"{each.bytes / BYTES_PER_MB:.2f} MB",
             Text(each.state, style="green" if each.state == "valid" else "yellow"),
             each.release or "",
-            Text(plain(each.problem or each.name), style="dim"),
+            Text(shown(each.problem or each.name), style="dim"),
         )
     return drawn
 
@@ -378,6 +396,6 @@ def log(moments: Iterable[LogEntry]) -> Table:
             f"{each.hour:.3f}",
             each.recorded_at[:19].replace("T", " "),
             each.kind,
-            Text(plain(each.detail), no_wrap=True, overflow="ellipsis"),
+            Text(shown(each.detail), no_wrap=True, overflow="ellipsis"),
         )
     return drawn

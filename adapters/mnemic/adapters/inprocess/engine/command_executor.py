@@ -292,6 +292,6 @@ class CommandExecutor(SessionHandle):
             active_us=moment.active_us,
             instant_us=moment.recorded_us,
         )
-        then.highest = self.zone
+        then.highest, then.writer = self.zone, self.actor
         written = decide(then, moment)
         return Outcome(written.extra, row.first, row.last, written.events)

@@ -187,7 +187,7 @@ class SessionHandle(LogState):
         """Return the live view at *moment*, valid until the next event."""
         moment = moment or self.moment()
         view = live(self.state, active_us=moment.active_us, instant_us=moment.recorded_us)
-        view.highest = self.zone
+        view.highest, view.writer = self.zone, self.actor
         return view
 
     # --- permissions ------------------------------------------------------------------------

@@ -36,10 +36,11 @@ from mnemic.projections.blocks.catalogue import REASONS
 from mnemic.projections.retrieval import packing
 from mnemic.projections.retrieval.abstention import judged
 from mnemic.projections.retrieval.filters import obstacle, unexpired
+from mnemic.projections.retrieval.lines import lines
 from mnemic.projections.retrieval.ranking import Inquiry, Ranking, rank
 from mnemic.projections.retrieval.recipes.match import Ints, Match, nth_best
 from mnemic.projections.view import View
-from mnemic.projections.view.block_results import edge_result
+from mnemic.projections.view.block_results import edge_result, origin
 
 HISTORY_MAX = 100
 """Most events behind one block of an explanation."""
@@ -138,6 +139,7 @@ def _explained(case: Case, place: int, row: AnswerRow) -> BlockExplanation:
     return BlockExplanation(
         block_id=view.id(row.block),
         content=text.content if isinstance(text, BlockText) else "[erased]",
+        **origin(view, row.block),
         rank=place + 1,
         candidate_rank=None if among is None else among + 1,
         score=unit(row.score),
@@ -274,7 +276,8 @@ def _by_search(case: Case, number: int) -> WhyNot:
         recall_request.limits(case.request, case.frame, case.models),
         heading=judged(view.policy, recipe, ranking).heading,
     )
-    choices = packing.choices(view.policy, ranking, limits, packing.lines(view, recipe))
+    _, line = lines(view, recipe, ranking.passage)
+    choices = packing.choices(view.policy, ranking, limits, line)
     reason = next(reason for each, reason in choices if each == place)
     row = ranking.row(place)
     detail, needed = _outranked(case, row, reason, limits)
@@ -322,7 +325,7 @@ def _outranked(
     if reason == "min_probability":
         return _improbable(case, row, limits), None
     if reason == "token_budget":
-        tokens = limits.counter.count(packing.lines(case.view, case.models.recipe)(row.block))
+        tokens = limits.counter.count(lines(case.view, case.models.recipe)(row.block))
         return f"Its {tokens} tokens did not fit what was left of {limits.token_budget}.", None
     least = min((each.score for each in case.event.answer.rows), default=0)
     missing = unit(least - row.score)

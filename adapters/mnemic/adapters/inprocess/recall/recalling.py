@@ -31,6 +31,7 @@ from mnemic.kernel.results import RecallResult
 from mnemic.kernel.timestamps import Instant
 from mnemic.projections.retrieval import packing
 from mnemic.projections.retrieval.abstention import judged
+from mnemic.projections.retrieval.lines import lines
 from mnemic.projections.retrieval.packing import Packed
 from mnemic.projections.retrieval.ranking import rank
 from mnemic.projections.retrieval.suggestions import suggest
@@ -165,7 +166,7 @@ def _explored(
     room = limits(request, asked.frame, models)
     ranking = rank(view, asked)
     heading = judged(view.policy, asked.recipe, ranking).heading
-    line = packing.lines(view, asked.recipe)
+    _, line = lines(view, asked.recipe, ranking.passage)
     pool = packing.contenders(view.policy, ranking, evolve(room, heading=heading), line)
     if not pool:
         return request

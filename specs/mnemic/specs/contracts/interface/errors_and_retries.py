@@ -20,6 +20,7 @@ from mnemic.specs.contracts.interface.refusals import LIMITED, REFUSED_CALLS
 from mnemic.specs.contracts.interface.sample_requests import (
     FIRST,
     LESSONS,
+    LONG_AGO,
     READING_TOO,
     UNKNOWN_CALLS,
     WRITING,
@@ -150,7 +151,7 @@ class ErrorsAndRetries(InterfaceFixture):
     def test_a_session_handle_of_a_zone_changes_nothing_above_it(self, memory: Interface) -> None:
         ours = learned(memory, LESSONS["gate"])
         mail = memory.session_handle(actor="mailbox", zone="untrusted")
-        own = learned(mail, LESSONS["tea"])
+        own = plain(mail.learn(LESSONS["tea"]))["block_id"]
         assert [plain(memory.block(each))["zone"] for each in (ours, own)] == [
             "trusted",
             "untrusted",
@@ -158,6 +159,8 @@ class ErrorsAndRetries(InterfaceFixture):
         before = version_of(memory)
         beyond: tuple[Callable[[], Any], ...] = (
             lambda: mail.learn(LESSONS["oil"], zone="trusted"),
+            lambda: mail.learn(LESSONS["oil"], author="Ines"),
+            lambda: mail.learn(LESSONS["oil"], created_at=LONG_AGO),
             lambda: mail.rezone(own, "trusted"),
             lambda: mail.forget(ours),
         )

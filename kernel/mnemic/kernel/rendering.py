@@ -1,0 +1,333 @@
+r"""The grammar in which blocks are shown to a reader, its renderer and its parser.
+
+A block takes one line: a head in square brackets that mnemic has written, and the text.
+
+    [38228e32, by Ines, 2026-03-01] The gate is green.
+    [5a0c7d11 untrusted, written by mailbox, claims "Ines Roth"] It is red.\nSays the mail.
+
+    text    = {section}                                   separated by line breaks
+    section = [heading] {line}
+    line    = block | dispute
+    block   = "[" cite [" " zone [", written by " label]] {", " item} "] " content
+    cite    = id [":" passage]
+    item    = status | ("by " | "claims ") label | date | "erased"
+            | "earlier, contradicted by " id {" and " id}
+    dispute = "[" id "] contradicts [" id "]"
+    label   = one plain word | '"' escaped '"'
+
+Rules:
+
+1. A line begins with ``[`` if and only if it is about a block. All other lines are headings.
+2. In what a caller wrote, a backslash comes before ``\``, before every opening bracket, before a
+   ``<`` that could begin a tag, and within quotes before ``"`` and ``]``. Line breaks and tabs
+   become ``\n``, ``\r``, ``\t``, and a hidden character (``visible``) its number, ``\u{202e}``. So
+   an opening bracket without a backslash before it is always mnemic's.
+3. A zone is given unless it is ``trusted``, and with it the actor that wrote the text, which a
+   caller cannot choose. An author is what that actor claimed.
+4. ``parse(render(sections)) == sections``, for every text and every label.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from attrs import frozen
+
+from mnemic.kernel.errors import FieldRefused
+from mnemic.kernel.model.identity import short
+from mnemic.kernel.visible import HIDDEN
+
+TRUSTED: Final = "trusted"
+"""The zone that is not named."""
+
+_BRACKETS: Final = "[\uff3b\u3010\u3014\u3016\u301a\u27e6\u2045\u2772\u298b\u298d\u298f"
+"""The opening square bracket, and characters that look like it."""
+_NAMED: Final = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+_MEANT: Final = {"n": "\n", "r": "\r", "t": "\t"}
+_SPECIAL: Final = re.compile(rf"[\\{re.escape(_BRACKETS)}]|<(?=[A-Za-z/!?|])|{HIDDEN.pattern}")
+_QUOTED: Final = re.compile(rf'[\\"\]{re.escape(_BRACKETS)}]|<(?=[A-Za-z/!?|])|{HIDDEN.pattern}')
+_JSON_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
+_UNQUOTED: Final = re.compile(rf"[{re.escape(_BRACKETS)}]|<(?=[A-Za-z/!?|])|{HIDDEN.pattern}")
+_ESCAPE: Final = re.compile(r"\\(?:u\{([0-9a-f]{1,6})\}|(.))")
+_LETTER: Final = "0-9A-Za-z\xc0-\xd6\xd8-\xf6\xf8-\u024f"
+_WORD: Final = rf"[{_LETTER}](?:[{_LETTER}._@+-]*[{_LETTER}])?"
+_PLAIN_WORD: Final = re.compile(_WORD)
+_RESERVED: Final = frozenset(
+    "and by claims contradicted contradicts earlier erased written "
+    "trusted vetted imported external untrusted quarantined inbox active archived".split()
+)
+"""Words of the grammar and names of zones, which are quoted as labels."""
+_LABEL: Final = rf'(?:"(?:[^"\\]|\\.)*"|{_WORD})'
+_LABELS: Final = re.compile(rf"({_LABEL})(?: and |$)")
+_DATE: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+STATUSES: Final = ("inbox", "active", "archived")
+_HEAD: Final = re.compile(
+    rf"\[(?P<id>{_LABEL})(?::(?P<passage>[0-9]{{1,9}}))?"
+    rf"(?: (?P<zone>{_LABEL})(?:, written by (?P<actor>{_LABEL}))?)?"
+    rf"(?:, (?P<status>{'|'.join(STATUSES)}))?"
+    rf"(?:, (?:by|claims) (?P<author>{_LABEL}))?"
+    rf"(?:, (?P<said>{_DATE}))?"
+    rf"(?P<erased>, erased)?"
+    rf"(?:, earlier, contradicted by (?P<against>{_LABEL}(?: and {_LABEL})*))?\] "
+)
+_DISPUTE: Final = re.compile(rf"\[({_LABEL})\] contradicts \[({_LABEL})\]")
+
+
+@frozen(kw_only=True)
+class Cited:
+    """A block as a reader sees it."""
+
+    id: str
+    """As cited: the short id."""
+    passage: int | None = None
+    """Number of the passage that is shown, from 1; None: the whole text is."""
+    content: str | None
+    """None: it was erased."""
+    zone: str = TRUSTED
+    actor: str | None = None
+    """Who wrote it; not given of what is trusted."""
+    status: str | None = None
+    """``inbox``, ``active`` or ``archived``, if it matters."""
+    author: str | None = None
+    """The author, or the role, that the writer gave."""
+    said: str | None = None
+    """Day on which it was said, like ``2026-03-01``."""
+    contradicted_by: tuple[str, ...] = ()
+    """Short ids of newer blocks that contradict it."""
+
+
+@frozen(kw_only=True)
+class Dispute:
+    """Two blocks that contradict each other, by their short ids."""
+
+    one: str
+    other: str
+
+
+@frozen(kw_only=True)
+class Section:
+    """A heading, and the lines below it."""
+
+    heading: str | None
+    lines: tuple[Cited | Dispute, ...] = ()
+
+
+def cited(
+    block_id: str,
+    content: str | None,
+    *,
+    zone: str,
+    actor: str | None,
+    author: str | None = None,
+    created_at: str | None = None,
+    status: str | None = None,
+    contradicted_by: Iterable[str] = (),
+    passage: int | None = None,
+) -> Cited:
+    """Return a block as a reader sees it.
+
+    Args:
+        block_id: Its full id.
+        content: Its text; None: it was erased.
+        zone: Its trust zone.
+        actor: Who wrote it.
+        author: The author that the writer gave.
+        created_at: When it was said; ISO 8601.
+        status: Its status, if the reader is to see it.
+        contradicted_by: Full ids of newer blocks that contradict it.
+        passage: Number of the passage that *content* is, from 1; None: it is the whole text.
+    """
+    return Cited(
+        id=short(block_id),
+        passage=passage,
+        content=content,
+        zone=zone,
+        actor=None if zone == TRUSTED else actor,
+        status=status,
+        author=author,
+        said=None if created_at is None else created_at[:10],
+        contradicted_by=tuple(map(short, contradicted_by)),
+    )
+
+
+# --- rendering ------------------------------------------------------------------------------
+
+
+def escaped(text: str) -> str:
+    r"""Return what a caller wrote, on one line and without anything that only mnemic writes.
+
+    >>> print(escaped("a[0] is" + chr(10) + "<b>bold</b>, x < y"))
+    a\[0] is\n\<b>bold\</b>, x < y
+    """
+    return _SPECIAL.sub(_escape, text)
+
+
+def labelled(label: str, *, reserved: frozenset[str] = frozenset()) -> str:
+    """Return a label: as it is if it is one plain word, else in double quotes.
+
+    Args:
+        label: What a caller wrote.
+        reserved: Words that are quoted too.
+
+    >>> labelled("Ines"), labelled("Ines, by order")
+    ('Ines', '"Ines, by order"')
+    """
+    if _PLAIN_WORD.fullmatch(label) and label.lower() not in reserved:
+        return label
+    return quoted(label)
+
+
+def quoted(text: str) -> str:
+    """Return what a caller wrote in double quotes."""
+    return f'"{_QUOTED.sub(_escape, text)}"'
+
+
+def on_one_line(text: str) -> str:
+    """Return a sentence of mnemic with the numbers of hidden characters in their place."""
+    return HIDDEN.sub(_escape, text)
+
+
+def quoting(text: str) -> str:
+    """Return a sentence that quotes what a caller gave, such as a refusal, without such lines.
+
+    Backslashes stay as they are, since a quotation is escaped once already.
+    """
+    return _UNQUOTED.sub(_escape, text)
+
+
+def json_escaped(document: str) -> str:
+    r"""Return a JSON document of the same value in which no string looks like a line of mnemic.
+
+    >>> print(json_escaped('["[38228e32] x"]'))
+    ["\u005b38228e32] x"]
+    """
+    return _JSON_STRING.sub(lambda found: _UNQUOTED.sub(_json_escape, found[0]), document)
+
+
+def _json_escape(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
+def _named(label: str) -> str:
+    """Return a label as it is written in a head."""
+    return labelled(label, reserved=_RESERVED)
+
+
+def _escape(found: re.Match[str]) -> str:
+    character = found[0]
+    if HIDDEN.fullmatch(character) is None:  # it has a shape, so it is one of the grammar
+        return "\\" + character
+    return _NAMED.get(character) or f"\\u{{{ord(character):x}}}"
+
+
+def render_line(line: Cited | Dispute) -> str:
+    """Return one line of a text."""
+    if isinstance(line, Dispute):
+        return f"[{_named(line.one)}] contradicts [{_named(line.other)}]"
+    head = _named(line.id)
+    if line.passage is not None:
+        head += f":{line.passage}"
+    if line.zone != TRUSTED:
+        head += f" {line.zone if _PLAIN_WORD.fullmatch(line.zone) else quoted(line.zone)}"
+        if line.actor is not None:
+            head += f", written by {_named(line.actor)}"
+    content = "" if line.content is None else escaped(line.content)
+    return f"[{', '.join([head, *_items(line)])}] {content}"
+
+
+def _items(line: Cited) -> Iterator[str]:
+    if line.status is not None:
+        yield line.status
+    if line.author is not None:
+        yield f"{'by' if line.zone == TRUSTED else 'claims'} {_named(line.author)}"
+    if line.said is not None:
+        yield line.said
+    if line.content is None:
+        yield "erased"
+    if line.contradicted_by:
+        yield f"earlier, contradicted by {' and '.join(map(_named, line.contradicted_by))}"
+
+
+def render(sections: Iterable[Section]) -> str:
+    """Return a text of several sections."""
+    return "\n".join(_rendered(sections))
+
+
+def _rendered(sections: Iterable[Section]) -> Iterator[str]:
+    for section in sections:
+        if section.heading is not None:
+            yield section.heading
+        yield from map(render_line, section.lines)
+
+
+# --- parsing --------------------------------------------------------------------------------
+
+
+def parse(text: str) -> tuple[Section, ...]:
+    """Return the sections of a rendered text; blank lines between them are skipped.
+
+    Raises:
+        FieldRefused: A line begins like that of a block and is none.
+    """
+    heading: str | None = None
+    lines: list[Cited | Dispute] = []
+    found: list[Section] = []
+    for line in text.split("\n"):
+        if line.startswith("["):
+            lines.append(parse_line(line))
+        elif line:
+            if heading is not None or lines:
+                found.append(Section(heading=heading, lines=tuple(lines)))
+            heading, lines = line, []
+    if heading is not None or lines:
+        found.append(Section(heading=heading, lines=tuple(lines)))
+    return tuple(found)
+
+
+def parse_line(line: str) -> Cited | Dispute:
+    """Return the block or the dispute of a rendered line.
+
+    Raises:
+        FieldRefused: It is no such line.
+    """
+    dispute = _DISPUTE.fullmatch(line)
+    if dispute is not None:
+        return Dispute(one=_unlabelled(dispute[1]), other=_unlabelled(dispute[2]))
+    head = _HEAD.match(line)
+    if head is None:
+        raise FieldRefused(
+            f"not a rendered line: {line!r:.200}",
+            recovery="Give a text as recall() answered it, unchanged.",
+            field="text",
+        )
+    passage, against = head["passage"], head["against"]
+    return Cited(
+        id=_unlabelled(head["id"]),
+        passage=None if passage is None else int(passage),
+        content=None if head["erased"] else unescaped(line[head.end() :]),
+        zone=TRUSTED if head["zone"] is None else _unlabelled(head["zone"]),
+        actor=None if head["actor"] is None else _unlabelled(head["actor"]),
+        status=head["status"],
+        author=None if head["author"] is None else _unlabelled(head["author"]),
+        said=head["said"],
+        contradicted_by=tuple(map(_unlabelled, _LABELS.findall(against or ""))),
+    )
+
+
+def unescaped(text: str) -> str:
+    """Return the text that ``escaped`` was given."""
+    return _ESCAPE.sub(_unescape, text)
+
+
+def _unescape(found: re.Match[str]) -> str:
+    number, character = found.groups()
+    if number is not None:
+        return chr(int(number, 16))
+    return _MEANT.get(character, character)
+
+
+def _unlabelled(label: str) -> str:
+    return unescaped(label[1:-1]) if label.startswith('"') else label
