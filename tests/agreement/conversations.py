@@ -6,6 +6,7 @@ inside a sitting, after it, or unknown; threads interleave.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,10 +17,13 @@ from mnemic.specs.strategies import commands
 
 WORDS = "bees honey hive bloom garden Ann Ben the may where what kept moved twice".split()
 """A stop word or two, a name or two, a month."""
+FOREIGN = """die der und nicht Biene Bienen summten Anns drei 3 1.000 les abeilles abeille dans la
+    bees 蜂蜜 蜜 王小明""".split()
+"""German and French, recognised in some of the texts made of them, and some Chinese."""
 LONG = " ".join(3 * WORDS)
 """Longer than a text that takes all words of its neighbours."""
 ODD = ("🧠", "the of and", "Ann", "7 May 2023 bees", LONG, LONG[5:])
-AUTHORS = (None, "Ann", "Ben Hale", "Hale Ann", "the", "user")
+AUTHORS = (None, "Ann", "Ben Hale", "Hale Ann", "the", "user", "王小明")
 SIDES = ("", "", "", "where did I", "what did you", "do my", "how many of my", "my summary of")
 """Beginnings of questions: in no person, the first and the second."""
 ASKERS = (None, None, "Ann", "user", "assistant", "Nobody")
@@ -27,6 +31,7 @@ THREADS = (None, None, "porch", "kitchen")
 BEGUN = datetime.fromisoformat("2023-05-05T22:00:00+00:00")
 MINUTES = (0, 1, 5, 60, 180, 181, 400, 1440, 3000, 12_000, 45_000)
 DATES = ("", "", "", "in May", "on 7 May", "May 6th, 2023", "in 2023", "2022-05-08", "of June 2023")
+DATES_ABROAD = ("im Mai", "am 7. Mai 2023", "le 6 mai", "2023年5月7日", "5月8日", "7.5.2023")
 ZONED = ("unknown", None)
 
 
@@ -80,9 +85,11 @@ class Ask:
     """The frame's."""
 
 
-def sentences(*, least: int = 1, most: int = 6) -> st.SearchStrategy[str]:
+def sentences(
+    *, least: int = 1, most: int = 6, words: Sequence[str] = WORDS
+) -> st.SearchStrategy[str]:
     """Texts of a few words."""
-    return st.lists(st.sampled_from(WORDS), min_size=least, max_size=most).map(" ".join)
+    return st.lists(st.sampled_from(words), min_size=least, max_size=most).map(" ".join)
 
 
 def essays() -> st.SearchStrategy[str]:
@@ -101,7 +108,15 @@ def turns() -> st.SearchStrategy[Say]:
     longer = sentences(least=3, most=9)
     return st.builds(
         Say,
-        content=st.one_of(longer, longer, longer, sentences(), st.sampled_from(ODD), essays()),
+        content=st.one_of(
+            longer,
+            longer,
+            longer,
+            sentences(),
+            st.sampled_from(ODD),
+            essays(),
+            sentences(least=3, most=9, words=FOREIGN),
+        ),
         author=st.sampled_from(AUTHORS),
         thread=st.sampled_from(THREADS),
         category=st.sampled_from(("message", "message", "knowledge", "observation")),
@@ -182,9 +197,12 @@ def questions() -> st.SearchStrategy[Ask]:
     queries = st.builds(
         "{} {} {}".format, st.sampled_from(SIDES), sentences(), st.sampled_from(DATES)
     ).map(str.strip)
+    abroad = st.builds(
+        "{} {}".format, sentences(words=FOREIGN), st.sampled_from(("", *DATES_ABROAD))
+    )
     return st.builds(
         Ask,
-        query=st.one_of(queries, queries, queries, queries, st.none()),
+        query=st.one_of(queries, queries, queries, abroad, st.none()),
         frame=st.sampled_from(
             ("attention", "answer", "answer", "self", "task", "short_term", "world")
         ),

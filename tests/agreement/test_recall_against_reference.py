@@ -21,6 +21,8 @@ from mnemic.kernel.model.vectors import Vector, quantise
 from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.policy import DEFAULT
 from mnemic.projections.lexical.analysis import terms
+from mnemic.projections.lexical.languages import words
+from mnemic.projections.lexical.languages.stop_words import LATIN
 from mnemic.projections.retrieval.abstention import HEADINGS, Judgment
 from mnemic.projections.retrieval.filters import Eligibility, Where
 from mnemic.projections.retrieval.packing import (
@@ -156,6 +158,16 @@ def state_of_columns(view: View, inquiry: Inquiry, ranking: Ranking) -> list[dic
     ]
 
 
+def others(text: str) -> list[str]:
+    """Return the terms that *text* has in its language."""
+    return words.analysed(text).others
+
+
+def asked_everywhere(question: str) -> list[words.Variants]:
+    """Return the terms of *question* by their variants in every language."""
+    return words.asked(question, LATIN)
+
+
 def asked_of_reference(view: View, plain: PlainState, ask: Ask) -> Asked:
     vector = None if plain.embedder is None else stored(ask.query)
     return Asked(
@@ -165,6 +177,9 @@ def asked_of_reference(view: View, plain: PlainState, ask: Ask) -> Asked:
             words=ask.query,
             vector=None if vector is None else tuple(vector.tolist()),
             analyse=terms,
+            others=others,
+            asked=asked_everywhere,
+            language=words.language(ask.query),
             asked_by=ask.asked_by,
         ),
         frame=plain.policy.frame(ask.frame),

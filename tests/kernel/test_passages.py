@@ -49,7 +49,12 @@ def test_a_text_of_one_passage_is_returned_as_it_is(text: str) -> None:
 
 
 def test_signs_of_scripts_without_spaces_count_as_words() -> None:
-    assert sizes("日本語です。" * 20) == [60, 60]
+    found = passages("日本語です。" * 20)
+    assert [len(each.replace(" ", "")) for each in found] == [60, 60]
+
+
+def test_no_space_comes_between_characters_that_are_written_without() -> None:
+    assert {each.count("日本語です") for each in passages("日本語です。" * 20)} == {10}
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=300), st.sampled_from(("", " ", " ")))

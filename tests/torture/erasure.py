@@ -29,6 +29,7 @@ from mnemic.adapters.stores.opening import open_store
 from mnemic.kernel.errors import MnemicError, Refused
 from mnemic.kernel.results import Receipt
 from mnemic.projections.lexical.analysis import terms
+from mnemic.projections.lexical.languages.words import analysed
 from tests.torture.figures import Effort, Figures
 
 HISTORIES = 200
@@ -204,7 +205,7 @@ def needles_of(history: History, secrets: list[Secret] | None) -> dict[bytes, st
     alive = {mark for other in others for mark in other.carried}
     for secret in history.secrets if secrets is None else secrets:
         for mark in {*secret.marks, *secret.carried} - alive:
-            for word in {mark, *terms(mark)}:
+            for word in {mark, *terms(mark), *analysed(mark).others}:
                 found[word.encode()] = f"{word!r}"
                 found[word.encode("utf-16-le")] = f"{word!r} in UTF-16"
     with closing(open_store(history.path, read_only=True, keys=history.keys)) as store:

@@ -22,6 +22,7 @@ REST: Final = 15
 _UNSPACED: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 _ALONE: Final = re.compile(f"[{_UNSPACED}]")
 _WORD: Final = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
+_BETWEEN: Final = re.compile(rf"(?<=[{_UNSPACED}]) (?=[{_UNSPACED}])")
 _SENTENCE: Final = re.compile(r"(?<=[.!?…])[\"')\]”’]*\s+|(?<=[。！？])|\n+")
 
 
@@ -33,7 +34,8 @@ def is_long(text: str) -> bool:
 def passages(text: str) -> list[str]:
     """Return the passages of *text*, in order, with single spaces between their words.
 
-    A text of one passage is returned as it is.
+    Between characters that are written without spaces there are none. A text of one passage is
+    returned as it is.
 
     >>> passages("One sentence. Another one.")
     ['One sentence. Another one.']
@@ -57,4 +59,4 @@ def passages(text: str) -> list[str]:
         found[-1] += current
     else:
         found.append(current)
-    return [text] if len(found) == 1 else [" ".join(words) for words in found]
+    return [text] if len(found) == 1 else [_BETWEEN.sub("", " ".join(words)) for words in found]

@@ -13,6 +13,7 @@ from mnemic.projections.retrieval.recipes.dates import (
     Day,
     closeness,
     named,
+    named_in,
 )
 from mnemic.specs.reference import dates as reference
 
@@ -73,14 +74,38 @@ def test_closeness_equals_the_plain_reference(
     assert named(text) == Dates(tuple(Day(*each) for each in asked.days), asked.years)
     ages = np.array([*created_us, UNKNOWN], dtype=np.int64)
     expected = [*(reference.closeness(text, us) for us in created_us), 0]
-    assert closeness(text, ages).tolist() == expected
+    assert closeness(named(text), ages).tolist() == expected
+
+
+ABROAD = (
+    *("mai", "Mai", "mayo", "août", "marzo", "März", "may", "de", "er", "1er", "7", "07", "31"),
+    *("7º", "2023", "1999", "7.5.2023", "7/5/2023", "7.5-2023", "2023-05-07", "12023"),
+    *("2023年", "5月", "7日", "2023년", "5월", "7일", "123年", "年", "月", "x7"),
+)
+
+
+@given(
+    st.sampled_from(("de", "fr", "es", "pt", "it", "nl", "en", "sv")),
+    st.lists(st.tuples(st.sampled_from(ABROAD), st.sampled_from((" ", "  ", "", ". ", ".", "-")))),
+)
+def test_dates_in_other_languages_equal_the_plain_reference(
+    language: str, pieces: list[tuple[str, str]]
+) -> None:
+    text = "".join(piece + gap for piece, gap in pieces)
+    found, expected = named_in(text, language), reference.named_in(text, language)
+    assert sorted(map(str, found.days)) == sorted(str(Day(*each)) for each in expected.days)
+    assert sorted(found.years) == sorted(expected.years)
+
+
+def test_a_long_question_full_of_digits_is_parsed_fast() -> None:
+    assert len(named_in("5月7日, " * 4000 + "1" * 20_000, "de").days) == 4000
 
 
 @pytest.mark.parametrize("month", range(1, 13))
 def test_every_month_is_close_to_itself_and_to_no_other(month: int) -> None:
     instants = [_us(datetime(2024, each, 29, tzinfo=UTC)) for each in range(1, 13)]
     name = datetime(2024, month, 1, tzinfo=UTC).strftime("%B")
-    found = closeness(f"in {name} 2024", np.array(instants, dtype=np.int64)).tolist()
+    found = closeness(named(f"in {name} 2024"), np.array(instants, dtype=np.int64)).tolist()
     assert found == [500_000_000 if each == month else 0 for each in range(1, 13)]
 
 

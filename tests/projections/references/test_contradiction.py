@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.projections.references.claims import statement
 from mnemic.projections.references.contradiction import clash, contradiction
+from mnemic.projections.references.translation import anglicised
 
 HERE = Path(__file__).parent
 
@@ -25,6 +26,7 @@ def pairs(name: str) -> list[dict[str, Any]]:
 
 MADE_WITH = pairs("contradictions.toml")
 HELD_OUT = pairs("contradictions_held_out.toml")
+ABROAD = pairs("contradictions_abroad.toml")
 
 
 def rates(judged: list[dict[str, Any]]) -> tuple[float, float]:
@@ -133,3 +135,27 @@ def test_any_sentence_is_parsed(first: list[str], second: list[str]) -> None:
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_any_text_is_parsed(first: str, second: str) -> None:
     assert (clash(first, second) is None) == (clash(second, first) is None)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("the train costs 1.250 euro.", "the train costs 1.250 euro."),
+        ("der zug kostet nicht mehr als 1.250,50 euro.", "the zug costs at most 1250.50 euro."),
+        ("wir speichern die passwörter nicht.", "wir speichern the not passwörter."),
+        ("l'orchestre n'a jamais joué le 7 mai", "the orchestre  has never joué the 7 may"),
+        ("el tren sale a las 8 del lunes", "the tren sale at 8 of monday"),
+        ("мы не спим", "мы не спим"),
+    ],
+)
+def test_closed_class_words_of_other_languages_are_put_into_english(
+    sentence: str, expected: str
+) -> None:
+    assert anglicised(sentence) == expected
+
+
+@pytest.mark.parametrize("language", ["de", "fr", "es", "pt", "it", "nl"])
+def test_contradictions_in_other_languages_are_found(language: str) -> None:
+    own = [pair for pair in ABROAD if pair["language"] == language]
+    precision, recall = rates(own)
+    assert (precision >= 0.8, recall) == (True, 1.0)

@@ -12,6 +12,8 @@ from mnemic.kernel.roles import role_of
 from mnemic.kernel.scoring.signals import UNKNOWN
 from mnemic.kernel.scoring.typicality import typicalities
 from mnemic.projections.lexical.analysis import terms
+from mnemic.projections.lexical.languages import words
+from mnemic.projections.lexical.languages.stop_words import LATIN
 from mnemic.projections.lexical.lexicon import Lexicon, trusted
 from mnemic.projections.retrieval.ranking import best_first
 from mnemic.projections.retrieval.recipes import aged_context, context, dates, question
@@ -22,7 +24,7 @@ from mnemic.specs.reference import relevance as reference
 from mnemic.specs.reference.scoring import instant_us
 from mnemic.specs.reference.threads import Said
 from mnemic.specs.rules import Row, rows
-from tests.projections.scripted_state import Talk
+from tests.projections.scripted_state import BEGUN_US, MINUTE_US, Talk
 
 
 @pytest.mark.parametrize("row", rows("recall.relevance"), ids=str)
@@ -160,9 +162,50 @@ def test_a_text_is_close_to_the_dates_that_a_question_names(row: Row) -> None:
     said = row.given["created_at"]
     created = [None if text == "$none" else instant_us(text) for text in said]
     column = np.array([UNKNOWN if us is None else us for us in created], dtype=np.int64)
-    found = dates.closeness(asked, column).tolist()
+    found = dates.closeness(dates.named(asked), column).tolist()
     assert found == [nano(close) for close in row.then["closeness"]]
     assert [plain_dates.closeness(asked, us) for us in created] == found
+
+
+@pytest.mark.parametrize("row", rows("recall.closeness-abroad"), ids=str)
+def test_a_text_is_close_to_dates_in_other_languages(row: Row) -> None:
+    asked = row.given["question"]
+    language = words.language(asked)
+    created = [instant_us(text) for text in row.given["created_at"]]
+    named = dates.named_in(asked, language)
+    found = dates.closeness(named, np.array(created, dtype=np.int64)).tolist()
+    assert found == [nano(close) for close in row.then["closeness"]]
+    assert [plain_dates.closeness(asked, us, language) for us in created] == found
+    talk = Talk()
+    for us in created:
+        talk.say("a text", minute=(us - BEGUN_US) // MINUTE_US)
+    assert talk.part("date", asked) == found
+
+
+@pytest.mark.parametrize("row", rows("recall.language"), ids=str)
+def test_a_text_is_found_in_its_language(row: Row) -> None:
+    asked, texts = row.given["question"], row.given["texts"]
+    talk = Talk()
+    for text in texts:
+        talk.say(text, category="knowledge")
+    expected = [bool(each) for each in row.then["found"]]
+    assert [match > 0 for match in talk.part("lexical", asked)] == expected
+    plain = [
+        Said(
+            number=number,
+            block=BlockId(str(number)),
+            words=tuple(terms(text)),
+            others=tuple(words.analysed(text).others),
+            author=None,
+            names=frozenset(),
+            role=None,
+            thread=None,
+            created_us=None,
+        )
+        for number, text in enumerate(texts)
+    ]
+    everywhere = words.asked(asked, LATIN)
+    assert [any(map(said.count, everywhere)) for said in plain] == expected
 
 
 @pytest.mark.parametrize("row", rows("recall.rarity"), ids=str)

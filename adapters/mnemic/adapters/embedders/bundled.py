@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.errors import Unavailable
 from mnemic.kernel.events import EmbedderIdentity
-from mnemic.projections.lexical.analysis import content
+from mnemic.projections.lexical.languages.words import content
 
 DIMENSION: Final = 256
 NAME: Final = "wordllama/l2_supercat"

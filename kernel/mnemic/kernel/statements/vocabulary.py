@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from mnemic.kernel.months import MONTHS as FOREIGN_MONTHS
+
 
 def _pairs(table: str) -> Mapping[str, str]:
     """Return the mapping in *table*: ``key:value`` pairs separated by white space."""
@@ -44,6 +46,7 @@ CONTEXTUAL: Final = frozenset(
     """
     he she it they him her them his its their this that these those then there so but and or
     er sie es ihr dies das él ella ellos eso esto il elle ils elles ce cela ça 他 她 它 这 那
+    ele ela eles elas isso isto lui lei loro questo questa ciò hij zij ze het dit dat deze die
     """.split()
 )
 """First words that refer to the sentence before."""
@@ -60,10 +63,17 @@ SPELLINGS: Final = _pairs("""
     analyse:analyze analysed:analyzed defence:defense honour:honor okay:ok
     """)
 """British spellings that mean the same as the American one, also as names."""
-NUMBER_WORDS: Final = _pairs(
-    "two:2 three:3 four:4 five:5 six:6 seven:7 eight:8 nine:9 ten:10 eleven:11 twelve:12"
-)
-"""*one* is missing: it is a pronoun too."""
+NUMBER_WORDS: Final = _pairs("""
+    two:2 three:3 four:4 five:5 six:6 seven:7 eight:8 nine:9 ten:10 eleven:11 twelve:12
+    zwei:2 drei:3 vier:4 fünf:5 sechs:6 neun:9 zehn:10 zwölf:12
+    deux:2 trois:3 quatre:4 cinq:5 huit:8 douze:12
+    tres:3 cuatro:4 cinco:5 seis:6 ocho:8 nueve:9 diez:10
+    dois:2 duas:2 três:3 quatro:4 oito:8
+    quattro:4 cinque:5 nove:9 dieci:10 undici:11 dodici:12
+    twee:2 drie:3 vijf:5 zes:6 zeven:7 negen:9 twaalf:12
+    """)
+"""*one* is missing: it is a pronoun too. So are words that mean something else in another language
+or are names: *elf*, *acht*, *neuf*, *dos*, *once*, *due*, *otto*, *sette*, *siete*, *sete*."""
 CONTRACTIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         **{
@@ -164,10 +174,13 @@ FRONT_OPENERS: Final = frozenset(
     nach seit wenn bis ab
     desde hasta cuando si
     après avant pendant depuis quand
+    depois antes durante até dopo prima tijdens sinds wanneer
     """.split()
 )
 """First words of adverbials that mean the same at both ends of a sentence."""
-TIME_OPENERS: Final = frozenset("in on at every am im um jeden en cada chaque".split())
+TIME_OPENERS: Final = frozenset(
+    "in on at every am im um jeden en cada chaque em nel nella ogni op om elke".split()
+)
 """The same, if the phrase names a time: *in Berlin* may belong to the last noun.
 
 Neither list has *while* and *because*: *he hit Bob while drunk* does not say who was drunk.
@@ -181,14 +194,18 @@ TIMES: Final = frozenset(
     montag dienstag mittwoch donnerstag freitag samstag sonntag morgen abend tag sommer winter
     lunes martes miércoles jueves viernes sábado domingo día verano invierno
     lundi mardi mercredi jeudi vendredi samedi dimanche jour été hiver
+    segunda-feira terça-feira quarta-feira quinta-feira sexta-feira dia verão
+    lunedì martedì mercoledì giovedì venerdì sabato domenica giorno sera estate inverno
+    maandag dinsdag woensdag donderdag vrijdag zaterdag zondag avond zomer
     """.split()
-)
+).union(*FOREIGN_MONTHS.values())
 CLAUSES: Final = frozenset(
     """
     that to who whom whose which and or but because if when while although unless whether so than
     only just even also too still always often usually sometimes all every each any some most
     say says said think thinks thought know knows knew believe believes told tell tells asked
     dass zu und oder aber nur auch que y o pero para solo sólo qui et ou mais pour seulement
+    e mas porque só também che ma perché anche en of maar omdat ook alleen
     """.split()
 )
 """Words of a main clause to whose part a final adverbial may belong."""
@@ -201,10 +218,15 @@ NEGATORS: Final = frozenset(
     nicht nie niemals kein keine keinen keinem keiner keines
     nunca jamás ningún ninguna nadie
     ne n' pas jamais aucun aucune
+    não nenhum nenhuma ninguém
+    non nessun nessuno nessuna
+    niet nooit geen niemand
     不 没 沒 未 别 非
     """.split()
 )
-FILLERS: Final = frozenset("do does did any a an ein eine einen einem einer 有".split())
+FILLERS: Final = frozenset(
+    "do does did any a an ein eine einen einem einer un une una uno um uma een 有".split()
+)
 """Words that come and go with a negator."""
 
 
@@ -231,6 +253,9 @@ OPPOSITES: Final = _opposites("""
     an aus, auf zu, offen geschlossen, erlaubt verboten, richtig falsch, voll leer,
     encendido apagado, encendida apagada, abierto cerrado, abierta cerrada, lleno vacío,
     allumé éteint, allumée éteinte, complet incomplet, ouvert fermé, ouverte fermée, plein vide,
+    ligado desligado, ligada desligada, aberto fechado, aberta fechada, cheio vazio,
+    acceso spento, accesa spenta, aperto chiuso, aperta chiusa, pieno vuoto,
+    aan uit, open dicht, open gesloten, toegestaan verboden, vol leeg,
     开 关, 亮 灭, 上 下, 大 小, 多 少
     """)
 STATES: Final = frozenset(
@@ -240,6 +265,9 @@ STATES: Final = frozenset(
     ist sind war hat haben wohnt lebt kostet liegt arbeitet
     es son está están era tiene vive cuesta trabaja
     est sont était ont habite coûte travaille
+    é são tem têm mora custa trabalha
+    è ha hanno abita vive costa lavora
+    zijn heeft woont kost ligt werkt
     是 在 住
     """.split()
 )

@@ -24,7 +24,7 @@ from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.roles import ROLES, role_named, role_of
 from mnemic.kernel.scoring.signals import UNKNOWN
 from mnemic.projections.blocks.catalogue import Catalogue
-from mnemic.projections.lexical.analysis import terms
+from mnemic.projections.lexical.languages.words import analysed
 from mnemic.projections.storage.array_bundle import ArrayBundle, packed, unpacked
 from mnemic.projections.storage.columns import (
     FIRST_CAPACITY,
@@ -157,7 +157,8 @@ class Threads:
     def _name(self) -> None:
         """Look at the names added since the last query."""
         for author in range(len(self._name_terms), len(self._authors.words)):
-            own = frozenset(terms(self._authors.words[author]))
+            found = analysed(self._authors.words[author])
+            own = frozenset(found.terms + found.others)
             self._name_terms.append(own)
             self._persons.append(role_named(self._authors.words[author]) is None)
             for term in own:

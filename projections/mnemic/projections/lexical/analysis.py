@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
@@ -36,7 +36,7 @@ ANALYSER: Final = "english-1"
 # Function words, which carry syntax rather than content. Question words belong here:
 # every question has one and hardly any memory that answers it does. "May" and "us" do not: they
 # are also a month and a country, and a word that is merely frequent weighs little anyway.
-_STOP_WORDS: Final = frozenset(
+STOP_WORDS: Final = frozenset(
     """
     a an the this that these those
     i me my mine myself we our ours ourselves you your yours yourself yourselves
@@ -93,37 +93,34 @@ def analyser(name: str) -> Analyser:
         ) from None
 
 
-def content(text: str) -> str:
-    """Return the words of *text* that are no stop words, in order; *text* itself if all are.
-
-    >>> content("When did Ann's sister move to Oslo?")
-    'ann sister move oslo'
-    """
-    return " ".join(_content_words(text)) or text
-
-
 def _english_1(text: str) -> list[str]:
+    return stemmed(words(text))
+
+
+def stemmed(found: Iterable[str]) -> list[str]:
+    """Return the terms of the words that ``words`` returned."""
     # A stemmer has internal state, so each call creates its own (a third of a microsecond) instead
     # of sharing one between callers. Its cache is off: stemming is a fifth of the work here, and a
     # cache would keep words of texts that were erased.
-    stems: list[str] = Stemmer.Stemmer("english", 0).stemWords(_content_words(text))
+    stems: list[str] = Stemmer.Stemmer("english", 0).stemWords(kept(found))
     return stems
 
 
-def _content_words(text: str) -> list[str]:
-    kept: list[str] = []
-    for word in _words(text):
+def kept(found: Iterable[str]) -> list[str]:
+    """Return those of the words that are terms, without clitics, not stemmed yet."""
+    bare_words: list[str] = []
+    for word in found:
         bare = word
         if "'" in word:
             bare = _CLITIC.sub("", word)
             if bare.endswith(_NEGATION):
                 continue
-        if bare not in _STOP_WORDS:
-            kept.append(bare)
-    return kept
+        if bare not in STOP_WORDS:
+            bare_words.append(bare)
+    return bare_words
 
 
-def _words(text: str) -> list[str]:
+def words(text: str) -> list[str]:
     """Return the words of *text* in order, in the case and spelling that terms have."""
     if not text.isascii():  # neither step would change ASCII
         text = unicodedata.normalize("NFKC", text).translate(_APOSTROPHES)

@@ -6,7 +6,10 @@
    therefore a search in the lexicon of that hour, bit for bit.
 3. Texts queue until the first search or checkpoint. Opening a log in order to write analyses
    nothing.
-4. A document's match is a sum of integers (units of 2**-30), so the order in which terms, postings
+4. A document may have further terms, with a tag, by which it is found in its language
+   (``languages.words``). They count neither for its length nor for its rarity nor for its phrases:
+   a search for the others is one in a lexicon without them.
+5. A document's match is a sum of integers (units of 2**-30), so the order in which terms, postings
    or documents are added does not matter.
 
 For each term of the query that a document holds, with the live documents' count N and mean
@@ -28,7 +31,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Final
@@ -39,12 +42,17 @@ from numpy.typing import NDArray
 from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.numeric.arithmetic import NANO, Integers, ln, share, share_each
 from mnemic.projections.lexical import analysis
+from mnemic.projections.lexical.languages import words
+from mnemic.projections.lexical.languages.stop_words import ENGLISH
+from mnemic.projections.lexical.languages.words import Variants
 from mnemic.projections.lexical.postings import (
     NONE,
     Mask,
     Postings,
     Stock,
+    any_of,
 )
+from mnemic.projections.lexical.queue import Owed, Queue
 from mnemic.projections.lexical.term_counts import (
     GRID,
     K1,
@@ -73,60 +81,6 @@ LATE_SHARE: Final = 4
 """Queued texts as a share of the others (one in this many) from which the stock is rebuilt."""
 
 
-class Queue:
-    """Texts waiting for analysis, in order."""
-
-    def __init__(self) -> None:
-        """Start empty."""
-        self._texts: list[str | None] = []
-
-    def append(self, text: str | None) -> None:
-        """Append *text*."""
-        self._texts.append(text)
-
-    def __len__(self) -> int:
-        """Return the number of waiting texts."""
-        return len(self._texts)
-
-    def __iter__(self) -> Iterator[str | None]:
-        """Yield all, oldest first."""
-        return iter(self._texts)
-
-    def clear(self) -> None:
-        """Remove all."""
-        self._texts = []
-
-
-class Owed(Queue):
-    """A queue that refers to texts stored elsewhere, because a long log brings very many.
-
-    Args:
-        kept: Where each text is stored before it is queued here, by document number.
-    """
-
-    def __init__(self, kept: Payloads[BlockText]) -> None:
-        """Start with an empty queue."""
-        self._kept = kept
-        self._count = 0
-
-    def append(self, text: str | None) -> None:  # noqa: ARG002 - it is stored already
-        """Queue the next stored text."""
-        self._count += 1
-
-    def __len__(self) -> int:
-        """Return the number of waiting texts."""
-        return self._count
-
-    def __iter__(self) -> Iterator[str | None]:
-        """Yield all, oldest first."""
-        for text in self._kept.since(len(self._kept) - self._count):
-            yield text.content if isinstance(text, BlockText) else None
-
-    def clear(self) -> None:
-        """Remove all."""
-        self._count = 0
-
-
 class Lexicon:
     """An inverted index over texts, added one by one and searched under a mask.
 
@@ -136,7 +90,7 @@ class Lexicon:
 
     def __init__(
         self,
-        analyser: str = analysis.ANALYSER,
+        analyser: str = words.NAME,
         *,
         texts: Payloads[BlockText] | None = None,
         ordered: bool = True,
@@ -144,14 +98,16 @@ class Lexicon:
         """Start empty.
 
         Args:
-            analyser: Name of the recipe from text to terms, for documents and queries alike.
+            analyser: Name of the recipe from text to terms.
             texts: Existing storage of the texts that are added here, by document number.
             ordered: Whether to keep the order of the terms, for ``phrases``.
         Raises:
             RecipeRetired: This release has no such recipe.
         """
         self.analyser = analyser
-        self._analyse = analysis.analyser(analyser)
+        self._analyse = words.analyser(analyser)
+        self._languages: frozenset[str] = frozenset()
+        """Those of the documents in Latin script, without English."""
         self._queue = Queue() if texts is None else Owed(texts)
         """Texts not analysed yet. Of the others only the terms are kept."""
         self._order = TermOrder() if ordered else None
@@ -174,9 +130,13 @@ class Lexicon:
 
     def frozen(self) -> ArrayBundle:
         """Return everything as arrays, after analysing the queue."""
+        self.settle()
         return nested(
-            recipe={"analyser": packed(self.analyser)},
-            stock=self._whole().frozen(),
+            recipe={
+                "analyser": packed(self.analyser),
+                "languages": packed(sorted(self._languages)),
+            },
+            stock=self._settled().frozen(),
             documents={
                 "lengths": self._lengths.astype(np.int32),
                 "rarity": self._rarity.values.astype(np.int32),
@@ -198,6 +158,7 @@ class Lexicon:
         """
         order = within(parts, "order")
         lexicon = cls(unpacked(parts["recipe/analyser"]), texts=texts, ordered=bool(order))
+        lexicon._languages = frozenset(unpacked(parts["recipe/languages"]))
         if order:
             lexicon._order = TermOrder.thawed(order)
         documents = within(parts, "documents")
@@ -240,9 +201,12 @@ class Lexicon:
         first = self._lengths.size
         fresh, lengths = self._settled().restocking(), array("i")
         for document, text in enumerate(self._queue, start=first):
-            terms = self._analyse(text) if text is not None else []
+            terms, others = self._analysed(text)
             lengths.append(len(terms))
-            self._rarity.append(self._recalled(document, fresh.add(Counter(terms))))
+            counts = Counter(terms)
+            distinct = len(counts)
+            counts.update(others)
+            self._rarity.append(self._recalled(document, fresh.add(counts)[:distinct]))
             self._append_order(terms)
         self._stock, self._postings = fresh.done(first), {}
         self._lengths = np.concatenate((self._lengths, np.array(lengths, dtype=np.int64)))
@@ -253,11 +217,12 @@ class Lexicon:
         fresh: defaultdict[str, list[int]] = defaultdict(list)
         lengths: list[int] = []
         for document, text in enumerate(self._queue, start=self._lengths.size):
-            terms = self._analyse(text) if text is not None else []
+            terms, others = self._analysed(text)
             lengths.append(len(terms))
             counts = Counter(terms)
             held = [self._of(term).size + len(fresh[term]) // 2 for term in counts]
             self._rarity.append(self._recalled(document, held))
+            counts.update(others)
             for term, count in counts.items():
                 fresh[term] += (document, count)
             self._append_order(terms)
@@ -267,6 +232,15 @@ class Lexicon:
                 known = self._postings[term] = Postings()
             known.extend(pairs)
         self._lengths = np.concatenate((self._lengths, np.array(lengths, dtype=np.int64)))
+
+    def _analysed(self, text: str | None) -> tuple[list[str], list[str]]:
+        """Return the terms of a text without tag, and those with one."""
+        if text is None:
+            return [], []
+        found = self._analyse(text)
+        if found.others:
+            self._languages |= {found.language} - {ENGLISH}
+        return found.terms, found.others
 
     def _append_order(self, terms: Sequence[str]) -> None:
         if self._order is not None:
@@ -348,22 +322,33 @@ class Lexicon:
     def incidences(self) -> tuple[Integers, Integers]:
         """Return which document holds which term, as two columns: documents, and terms by number.
 
-        Terms are numbered in the order of their first use. Kept until a document is added.
+        Terms with a tag are left out, since they repeat others. The rest are numbered in the order
+        of their first use. Kept until a document is added.
         """
         self.settle()
         if self._incidences is None:
             stock = self._whole()
             terms = np.repeat(np.arange(len(stock.holders)), stock.holders)
-            self._incidences = stock.documents.astype(np.int64), terms
+            documents = stock.documents.astype(np.int64)
+            plain = np.array([not words.is_tagged(term) for term in stock.terms], dtype=np.bool_)
+            if not plain.all():
+                kept, number = plain[terms], np.cumsum(plain) - 1
+                documents, terms = documents[kept], number[terms[kept]]
+            self._incidences = documents, terms
         return self._incidences
 
     def wording(self, query: str) -> list[str]:
-        """Return the terms of *query* in order, repetitions kept."""
-        return self._analyse(query)
+        """Return the terms of *query* without tag in order, repetitions kept."""
+        return analysis.terms(query)
 
     def terms(self, query: str) -> list[str]:
-        """Return the terms of *query*, each once, in order."""
+        """Return the terms of *query* without tag, each once, in order."""
         return list(dict.fromkeys(self.wording(query)))
+
+    def asked(self, query: str) -> list[Variants]:
+        """Return the terms of *query*, each by its variants in the languages of the documents."""
+        self.settle()
+        return words.asked(query, self._languages)
 
     def phrases(self, wording: Sequence[str]) -> Matches:
         """Return how much of the wording of a query each document repeats, dead ones included.
@@ -390,12 +375,13 @@ class Lexicon:
         return Matches(documents, share_each(held, np.full_like(held, len(pairs))))
 
     def counts(
-        self, terms: Sequence[str], alive: Mask, *, recorded: Sequence[int] = ()
+        self, terms: Sequence[str | Variants], alive: Mask, *, recorded: Sequence[int] = ()
     ) -> TermCounts:
         """Return how often each of *terms* occurs in each document, excluding dead ones.
 
         Args:
-            terms: As ``terms`` returns them.
+            terms: As ``terms`` or ``asked`` returns them. Of several variants in a document, the
+                most frequent one counts.
             alive: As for `search`; it is not written to afterwards.
             recorded: The statistics of an earlier count of the same terms, to be used in place of
                 those of what is left.
@@ -405,7 +391,7 @@ class Lexicon:
         if alive.size > len(self):
             raise ValueError(f"a mask of {alive.size} for {len(self)} documents")
         self.settle()
-        found = [self._of(term).under(alive) for term in terms]
+        found = [self._held(term, alive) for term in terms]
         statistics = tuple(recorded) or (
             *self._under(alive),
             *(documents.size for documents, _ in found),
@@ -419,6 +405,12 @@ class Lexicon:
             mean_length=total / max(live, 1) or 1.0,
             statistics=statistics,
         )
+
+    def _held(self, term: str | Variants, alive: Mask) -> tuple[Integers, Integers]:
+        """Return the live documents that hold *term*, or a variant, and how often they do."""
+        if isinstance(term, str):
+            return self._of(term).under(alive)
+        return any_of([self._of(variant) for variant in term], alive)
 
     def _under(self, alive: Mask) -> tuple[int, int]:
         """Return how many documents are alive, and the sum of their lengths.

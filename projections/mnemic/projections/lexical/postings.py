@@ -9,7 +9,7 @@ each term would take several times as much memory.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -75,6 +75,22 @@ NONE: Final = Postings()
 """The postings of a term that no document holds."""
 
 
+def any_of(found: Sequence[Postings], alive: Mask) -> tuple[Integers, Integers]:
+    """Return the live documents of any of *found*, ascending, and their greatest counts."""
+    known = [each for each in found if each is not NONE]
+    if len(known) <= 1:
+        return (known[0] if known else NONE).under(alive)
+    each = [postings.under(alive) for postings in known]
+    documents = np.concatenate([held for held, _ in each])
+    counts = np.concatenate([times for _, times in each])
+    if not len(documents):
+        return documents, counts
+    order = np.argsort(documents, kind="stable")
+    documents, counts = documents[order], counts[order]
+    starts = np.flatnonzero(np.diff(documents, prepend=-1))
+    return documents[starts], np.maximum.reduceat(counts, starts)
+
+
 class Stock:
     """Postings of many terms, concatenated: built at once and never changed."""
 
@@ -114,6 +130,11 @@ class Stock:
     def holders(self) -> NDArray[np.int32]:
         """Number of documents that hold each term, in the order of first use."""
         return np.diff(self._starts)
+
+    @property
+    def terms(self) -> Iterable[str]:
+        """All terms, in the order of first use."""
+        return self._place
 
     def __contains__(self, term: str) -> bool:
         return term in self._place

@@ -34,6 +34,7 @@ from mnemic.projections.references.stems import (
     terms,
     unclipped,
 )
+from mnemic.projections.references.translation import anglicised
 from mnemic.projections.references.vocabulary import (
     ASSERTING_PHRASES,
     CONDITIONS,
@@ -110,7 +111,7 @@ def statement(text: str) -> Statement:
 
 def claim(sentence: str) -> Claim:
     """Return one sentence, parsed."""
-    lowered = sentence.lower()
+    lowered = anglicised(sentence.lower())
     rest, amounts, labels = quantities.read(lowered, stem)
     rest = _DENIED.sub(" not ", _ASSERTED.sub(" ", _BOUNDS.sub(" ", rest)))
     words = _WORD.findall(rest)

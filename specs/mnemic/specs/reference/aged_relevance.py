@@ -25,6 +25,7 @@ from mnemic.specs.reference.relevance import (
     K1,
     PlainMatch,
     Question,
+    Term,
     Values,
     block_cosine,
     in_context,
@@ -36,6 +37,7 @@ from mnemic.specs.reference.relevance import (
 )
 from mnemic.specs.reference.scoring import fraction
 from mnemic.specs.reference.threads import (
+    UNSPACED,
     Said,
     everything_said,
     living,
@@ -71,23 +73,23 @@ OPPOSITE = {("user", "assistant"), ("assistant", "user")}
 def aged(state: PlainState, question: Question, pool: list[BlockId]) -> PlainMatch:
     """Return the match of each block of *pool* with *question*."""
     policy = state.policy
-    said = everything_said(state, question.analyse)
+    said = everything_said(state, question.analyse, question.others)
     alive = living(state, said)
-    asked = list(dict.fromkeys(question.analyse(question.words)))
-    names = set(chain.from_iterable(names_in(text) for text in alive.values()))
-    about = [term for term in asked if term not in names] or asked
-    cut = passages_said(said, question.analyse)
+    asked = question.asked(question.words)
+    authors = [text for text in alive.values() if is_named(text, asked)]
+    names = set(chain.from_iterable(names_in(text) for text in authors))
+    about = [term for term in asked if not names & set(term)] or asked
+    cut = passages_said(said, question.analyse, question.others)
     searched = {part.number: part for text in alive.values() for part in cut[text.number]}
     counted = in_context(chain.from_iterable(cut.values()), searched.values(), FULL_LENGTH)
     words = lexical(about, searched, counted)
-    contained = {
-        block: set(chain.from_iterable(part.words for part in cut[text.number]))
+    held = {
+        block: {term for term in about if any(part.count(term) for part in cut[text.number])}
         for block, text in alive.items()
     }
     unusual = inherited(state, said)
     near = neighbours(said, 1)
     lives = {text.number for text in alive.values()}
-    named = any(names_in(text) & set(asked) for text in alive.values())
     meant = None if aggregate(question.words) == "summary" else person(question.words)
     parts: dict[str, Values] = {name: {} for name in PARTS}
     summed: Values = {}
@@ -97,8 +99,10 @@ def aged(state: PlainState, question: Question, pool: list[BlockId]) -> PlainMat
         values = {
             "lexical": max(words[part.number] for part in cut[text.number]),
             "cosine": block_cosine(state, question, block),
-            "author": NANO if names_in(text) & set(asked) else 0,
-            "date": dates.closeness(question.words, state.blocks[block].created_at_us),
+            "author": NANO if is_named(text, asked) else 0,
+            "date": dates.closeness(
+                question.words, state.blocks[block].created_at_us, question.language
+            ),
             "rarity": unusual[text.number],
         }
         if any(value for name, value in values.items() if name != "rarity"):
@@ -117,12 +121,11 @@ def aged(state: PlainState, question: Question, pool: list[BlockId]) -> PlainMat
         typical = state.blocks[block].typicality
         values["distinct"] = NANO - (USUAL if typical < 0 else typical)
         summed[block] = strength_of(values, policy)
-        values["own"] = coverage(about, searched.values(), contained[block])
-        values["missed"] = NANO - values["author"] if named else 0
+        values["own"] = coverage(about, searched.values(), held[block])
+        values["missed"] = NANO - values["author"] if authors else 0
         values["probability"] = probability_of(values, policy)
         for name, value in values.items():
             parts[name][block] = value
-    held = {block: set(about) & contained[block] for block in pool}
     strength = raised(state, summed, held)
     parts["raised"] = {block: strength[block] - summed[block] for block in pool}
     overall = {block: strength[block] if block in answers else 0 for block in pool}
@@ -177,6 +180,19 @@ def typicality(before: Sequence[Sequence[int]], vector: Sequence[int]) -> int:
 def names_in(text: Said) -> frozenset[str]:
     """Return the terms of the author's name; the name of a role is not one."""
     return text.names if role_named(text.author) is None else frozenset()
+
+
+def is_named(text: Said, asked: Collection[tuple[str, ...]]) -> bool:
+    """Return whether a question names the author of *text*.
+
+    A single Chinese character does not, since many names share it.
+    """
+    words = {word for term in asked for word in term if not (len(word) == 1 and _is_han(word))}
+    return not words.isdisjoint(names_in(text))
+
+
+def _is_han(sign: str) -> bool:
+    return any(low <= sign <= high for low, high in UNSPACED if low >= "\u3400")
 
 
 def person(question: str) -> str | None:
@@ -260,7 +276,9 @@ def inherited(state: PlainState, said: list[Said]) -> dict[int, int]:
     return found
 
 
-def raised(state: PlainState, strengths: Values, held: Mapping[BlockId, Collection[str]]) -> Values:
+def raised(
+    state: PlainState, strengths: Values, held: Mapping[BlockId, Collection[Term]]
+) -> Values:
     """Return the strengths, with the newer of two contradicting blocks above the older.
 
     Only where the newer holds each term of the question that the older holds, and is of no lower
@@ -296,21 +314,21 @@ def _ceiling(state: PlainState, block: BlockId) -> int:
     return state.policy.ceiling(state.blocks[block].zone)
 
 
-def coverage(asked: Collection[str], alive: Collection[Said], words: Collection[str]) -> int:
+def coverage(asked: Collection[Term], alive: Collection[Said], held: Collection[Term]) -> int:
     """Return the share of the question's terms that a text holds itself, weighted by idf.
 
     Args:
         asked: Terms, each once.
         alive: The passages of the active blocks.
-        words: The words of the text.
+        held: The terms that the text holds.
     """
-    bounds: dict[str, int] = {}
+    bounds: dict[Term, int] = {}
     for term in asked:
-        holding = sum(term in each.words for each in alive)
+        holding = sum(each.count(term) > 0 for each in alive)
         idf = ln(1.0 + (len(alive) - holding + 0.5) / (holding + 0.5))
         bounds[term] = round(idf * (K1 + 1.0) * GRID)
-    held = sum(bound for term, bound in bounds.items() if term in words)
-    return nano(held / max(1, sum(bounds.values())))
+    covered = sum(bound for term, bound in bounds.items() if term in held)
+    return nano(covered / max(1, sum(bounds.values())))
 
 
 # --- probability and verdict ------------------------------------------------------------------

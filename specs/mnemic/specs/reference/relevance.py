@@ -59,6 +59,12 @@ class Question:
     words: str
     vector: tuple[int, ...] | None
     analyse: Analyse
+    others: Analyse
+    """Returns the terms that a text has in its language beside these."""
+    asked: Callable[[str], list[tuple[str, ...]]]
+    """Returns the terms of a question by their variants in all languages."""
+    language: str
+    """Of the question; it decides how dates are spelled."""
     asked_by: str | None = None
     """Name or role of the one who asks."""
     active_us: int = 0
@@ -85,9 +91,9 @@ class PlainMatch:
 def plain(state: PlainState, question: Question, pool: list[BlockId]) -> PlainMatch:
     """Return the match of each block of *pool* with *question* by recall-1."""
     policy = state.policy
-    alive = living(state, everything_said(state, question.analyse))
+    alive = living(state, everything_said(state, question.analyse, question.others))
     asked = list(dict.fromkeys(question.analyse(question.words)))
-    words = lexical(asked, alive, lambda text, term: float(text.words.count(term)))
+    words = lexical(asked, alive, lambda text, term: float(text.count(term)))
     parts = {
         "lexical": {block: words[block] for block in pool},
         "cosine": {block: block_cosine(state, question, block) for block in pool},
@@ -108,7 +114,7 @@ def plain(state: PlainState, question: Question, pool: list[BlockId]) -> PlainMa
 def contextual(state: PlainState, question: Question, pool: list[BlockId]) -> PlainMatch:
     """Return the match of each block of *pool* with *question* by recall-2."""
     policy = state.policy
-    said = everything_said(state, question.analyse)
+    said = everything_said(state, question.analyse, question.others)
     alive = living(state, said)
     asked = list(dict.fromkeys(question.analyse(question.words)))
     names = set(chain.from_iterable(text.names for text in alive.values()))
@@ -187,11 +193,13 @@ def relevance_of(strength: int, middle: int, policy: Policy) -> int:
 
 # --- parts ------------------------------------------------------------------------------------
 
-Counted = Callable[[Said, str], float]
+Term = str | tuple[str, ...]
+"""A term, or its variants in several languages."""
+Counted = Callable[[Said, Term], float]
 """How often a term counts in a text."""
 
 
-def lexical(asked: Sequence[str], alive: Mapping[K, Said], counted: Counted) -> dict[K, int]:
+def lexical(asked: Sequence[Term], alive: Mapping[K, Said], counted: Counted) -> dict[K, int]:
     """Return BM25 as a share of the score of a text that matches every term fully.
 
     Args:
@@ -201,9 +209,9 @@ def lexical(asked: Sequence[str], alive: Mapping[K, Said], counted: Counted) -> 
     """
     texts = alive.values()
     mean = sum(len(text.words) for text in texts) / max(1, len(texts))
-    worth: dict[str, float] = {}
+    worth: dict[Term, float] = {}
     for term in asked:
-        holding = sum(term in text.words for text in texts)
+        holding = sum(text.count(term) > 0 for text in texts)
         worth[term] = ln(1.0 + (len(texts) - holding + 0.5) / (holding + 0.5)) * (K1 + 1.0)
     reach = sum(round(bound * GRID) for bound in worth.values())
     found: dict[K, int] = {}
@@ -232,15 +240,15 @@ def in_context(
     near = neighbours([*everything.values()], len(STEPS))
     lives = {text.number for text in alive}
 
-    def counted(text: Said, term: str) -> float:
+    def counted(text: Said, term: Term) -> float:
         received = sum(
-            STEPS[steps - 1] * everything[number].words.count(term)
+            STEPS[steps - 1] * everything[number].count(term)
             for number, steps in near[text.number]
             if number in lives
         )
         if full_length is not None and len(text.words) > full_length:
             received = received * full_length // len(text.words)
-        return (1000 * text.words.count(term) + received) / 1000.0
+        return (1000 * text.count(term) + received) / 1000.0
 
     return counted
 

@@ -21,6 +21,13 @@ from mnemic.specs.reference.fold import PlainState
 Analyse = Callable[[str], list[str]]
 """From a text to its terms, in order, repetitions kept."""
 
+
+def nothing(text: str) -> list[str]:
+    """Return no terms: what a text has in its own language, if that does not matter."""
+    del text
+    return []
+
+
 PAUSE_US = 3 * MICROS_PER_HOUR
 """A longer time between two texts of a thread ends a conversation."""
 NAMELESS = ""
@@ -49,6 +56,8 @@ class Said:
     block: BlockId
     words: tuple[str, ...]
     """Terms, repetitions included; none once erased."""
+    others: tuple[str, ...] = ()
+    """Terms in its language, if that is not English: each has a tag, so none is among `words`."""
     author: str | None
     names: frozenset[str]
     """The terms of the author's name."""
@@ -63,8 +72,14 @@ class Said:
     rarity: int | None = None
     """How unusual its words were, as recorded at its promotion; None: it was not recorded."""
 
+    def count(self, term: str | tuple[str, ...]) -> int:
+        """Return how often a term occurs; of several variants, the most frequent one."""
+        variants = (term,) if isinstance(term, str) else term
+        everything = (*self.words, *self.others)
+        return max((everything.count(each) for each in variants), default=0)
 
-def everything_said(state: PlainState, analyse: Analyse) -> list[Said]:
+
+def everything_said(state: PlainState, analyse: Analyse, others: Analyse = nothing) -> list[Said]:
     """Return every text that was ever learned, in the order of learning."""
     said: list[Said] = []
     latest: dict[BlockId, int] = {}
@@ -89,7 +104,8 @@ def everything_said(state: PlainState, analyse: Analyse) -> list[Said]:
                 block=event.block_id,
                 words=tuple(analyse(text.content)) if text else (),
                 author=author,
-                names=frozenset(analyse(author)) if author else frozenset(),
+                others=tuple(others(text.content)) if text else (),
+                names=frozenset([*analyse(author), *others(author)]) if author else frozenset(),
                 role=role_of(text.author, text.metadata) if text else None,
                 thread=_thread(text, event.category),
                 created_us=created_us,
@@ -164,7 +180,20 @@ def cut(text: str) -> list[str]:
     if len(found) > 1 and len(found[-1]) < REST:
         last = found.pop()
         found[-1] += last
-    return [" ".join(words) for words in found]
+    return [text] if len(found) == 1 else [_joined(words) for words in found]
+
+
+def _joined(words: list[str]) -> str:
+    """Return *words* with spaces between them, but not between signs that are words."""
+    text = ""
+    for word in words:
+        is_apart = text and not (_is_alone(text[-1]) and _is_alone(word[0]))
+        text += f" {word}" if is_apart else word
+    return text
+
+
+def _is_alone(sign: str) -> bool:
+    return any(low <= sign <= high for low, high in UNSPACED)
 
 
 def _sentences(text: str) -> list[list[str]]:
@@ -172,7 +201,7 @@ def _sentences(text: str) -> list[list[str]]:
     sentences: list[list[str]] = [[]]
     word = ""
     for sign in f"{text} ":
-        alone = any(low <= sign <= high for low, high in UNSPACED)
+        alone = _is_alone(sign)
         if not alone and not sign.isspace():
             word += sign
             if sign in "。！？":
@@ -191,7 +220,7 @@ def _sentences(text: str) -> list[list[str]]:
     return sentences
 
 
-def passages_said(said: list[Said], analyse: Analyse) -> dict[int, list[Said]]:
+def passages_said(said: list[Said], analyse: Analyse, others: Analyse) -> dict[int, list[Said]]:
     """Return the passages of each text, by its number.
 
     A passage is a text with a number of its own; those of one text follow each other, in a thread
@@ -207,6 +236,7 @@ def passages_said(said: list[Said], analyse: Analyse) -> dict[int, list[Said]]:
                     text,
                     number=number,
                     words=tuple(analyse(part)),
+                    others=tuple(others(part)),
                     thread=f"\0{text.number}" if text.thread is None else text.thread,
                 )
             )

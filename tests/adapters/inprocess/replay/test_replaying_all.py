@@ -135,6 +135,21 @@ def test_erasing_an_archived_text_leaves_what_its_words_were_counted_for(
     assert memory.replay_all().reproduced == 1
 
 
+def test_erasing_the_only_text_in_a_language_leaves_questions_in_it_reproduced(
+    memory: SyncMemory,
+) -> None:
+    """A question has as many terms as before, though none is looked up in German any more."""
+    known = memory.learn("Die Katzen wohnen nicht mehr am Hafen").block_id
+    memory.learn("Anna fed the cats at the harbour, 3 of them")
+    memory.consolidate()
+    memory.forget(known)
+    found = memory.recall("Wohnt eine von den drei Katzen bei Anna?")
+    memory.recall("Which cats does Anna feed?")
+    memory.erase(known)
+    assert len(found.blocks) == 1
+    assert memory.replay_all().reproduced == 2
+
+
 class Words:
     """A token counter that counts words."""
 

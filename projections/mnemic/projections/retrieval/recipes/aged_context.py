@@ -2,11 +2,12 @@
 
 It differs from ``recall-2`` (``context``) in these parts:
 
-``lexical``  that of the best passage of a text. Words are counted in passages
-             (``kernel.passages``), and so are their statistics; neighbours are the passages before
-             and after, of the same text or of those around it. A passage of more than 24 terms
-             counts the words of its neighbours less, by 24 / length: a long one answers for itself,
-             a short one is understood by what is around it.
+``lexical``  that of the best passage of a text, by words of its language (``languages.words``).
+             Words are counted in passages (``kernel.passages``), and so are their statistics;
+             neighbours are the passages before and after, of the same text or of those around it. A
+             passage of more than 24 terms counts the words of its neighbours less, by 24 / length:
+             a long one answers for itself, a short one is understood by what is around it.
+``date``     also to dates in the words of other languages (``dates.named_in``).
 ``rarity``   is drawn towards 1/2 while few texts are known (``Lexicon.trusted_rarity``): a first
              text is not unusual because every word is new. A successor has at least the rarity of
              what it superseded, since its words were said before by its predecessor only.
@@ -48,6 +49,7 @@ benchmarks/abstention.py.
 from __future__ import annotations
 
 from functools import partial
+from itertools import filterfalse
 from typing import ClassVar, Final
 
 import numpy as np
@@ -59,11 +61,15 @@ from mnemic.kernel.policy import Policy
 from mnemic.kernel.scoring import probability
 from mnemic.projections.blocks.passages import Searched
 from mnemic.projections.blocks.threads import NONE, STEPS, Threads
+from mnemic.projections.lexical.languages import words
+from mnemic.projections.lexical.languages.words import Variants
+from mnemic.projections.lexical.lexicon import Lexicon
 from mnemic.projections.lexical.term_counts import Matches
 from mnemic.projections.retrieval.approximate_search import Near
 from mnemic.projections.retrieval.recency import recency, rough_recency
-from mnemic.projections.retrieval.recipes import exact_scoring, question
+from mnemic.projections.retrieval.recipes import dates, exact_scoring, question
 from mnemic.projections.retrieval.recipes.asker import Side, asked_side
+from mnemic.projections.retrieval.recipes.dates import Dates
 from mnemic.projections.retrieval.recipes.exact_scoring import Adjustment
 from mnemic.projections.retrieval.recipes.match import Ints, Match
 from mnemic.projections.retrieval.recipes.plain import cosine
@@ -162,14 +168,27 @@ class AgedAsked(Asked):
     """As ``rough_by_document``."""
 
     @classmethod
+    def terms_of(cls, lexicon: Lexicon, query: str) -> list[Variants]:
+        """Return the terms of a question, each by its variants in the languages of the texts."""
+        return lexicon.asked(query)
+
+    @classmethod
+    def dates_in(cls, query: str) -> Dates:
+        """Return the dates that a question names in its language."""
+        return dates.named_in(query, words.language(query))
+
+    @classmethod
     def searched_in(cls, view: View) -> Searched:
         """Return the texts that words are searched in: passages."""
         return view.state.passages.under(view.present.alive)
 
     @classmethod
     def authors_named(cls, sequence: Threads, alive: Bools, asked: list[str]) -> list[int]:
-        """Return the authors that a question names; a role is not a name."""
-        named = super().authors_named(sequence, alive, asked)
+        """Return the authors that a question names; a role is not a name.
+
+        Nor is a single character, which many names share.
+        """
+        named = super().authors_named(sequence, alive, [*filterfalse(words.is_character, asked)])
         return [author for author in named if sequence.is_person(author)]
 
     def parts(self, numbers: Ints) -> tuple[Ints, ...]:

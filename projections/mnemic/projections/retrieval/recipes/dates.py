@@ -1,6 +1,8 @@
 """Dates in a question, and the closeness of texts to them.
 
-Months by name (a lower-case "may" is a verb), with a day before or after; years; ISO dates.
+Months by name (a lower-case "may" is a verb), with a day before or after; years; ISO dates. In
+questions in other languages that have a table (``kernel.months``) the names are those of the
+language; a date in digits, 7.5.2023, begins with the day, and 5月7日 is one in any question.
 A text scores 1 on the exact day, .75 within a week of it in the same month, .5 in the month, and
 .3 in the year if only that was named. If a year is named too, a text of another year
 gets .3 of that. Without a date in the question the closeness is 0.
@@ -16,6 +18,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.kernel.months import MONTHS
 from mnemic.kernel.numeric.arithmetic import NANO
 from mnemic.kernel.scoring.signals import UNKNOWN
 
@@ -42,6 +45,13 @@ _MONTH: Final = re.compile(
 _DAY_BEHIND: Final = re.compile(r"\.?\s+(\d{1,2})(?:st|nd|rd|th)?\b", re.IGNORECASE)
 _YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
 _ISO: Final = re.compile(r"\b((?:19|20)\d\d)-(\d{2})-(\d{2})\b")
+_DAY_AND_WORD: Final = re.compile(r"(?:\b(\d{1,2})(?:\.|er|º|°)?\s+(?:de\s+)?)?\b([^\W\d_]+)\b")
+"""A word, and the day of the month before it: *7. Mai*, *1er mai*, *7 de mayo*."""
+_IN_DIGITS: Final = re.compile(r"\b(\d{1,2})[./-](\d{1,2})[./-](?:19|20)\d\d\b")
+_EAST_ASIAN: Final = re.compile(
+    r"(?=\d{1,4}\s*[年月년월])(?:((?:19|20)\d\d)\s*[年년]\s*)?"
+    r"(?:(\d{1,2})\s*[月월](?:\s*(\d{1,2})\s*[日号號일])?)?"
+)
 
 
 class Day(NamedTuple):
@@ -75,14 +85,43 @@ def named(text: str) -> Dates:
     return Dates(tuple(days), tuple(int(year) for year in _YEAR.findall(text)))
 
 
-def closeness(text: str, created_us: Ints) -> Ints:
-    """Return the closeness of each instant to the dates that *text* names, in nano-units.
+def named_in(text: str, language: str) -> Dates:
+    """Return the dates that *text* names in its language.
+
+    >>> named_in("Was war am 7. Mai 2023?", "de")
+    Dates(days=(Day(month=5, day=7),), years=(2023,))
 
     Args:
         text: A question.
+        language: Code of its language; one without a table of months is read like English.
+    """
+    months = MONTHS.get(language)
+    days: list[Day]
+    if months is None:
+        english = named(text)
+        days, years = [*english.days], [*english.years]
+    else:
+        days = [Day(int(month), int(day)) for _, month, day in _ISO.findall(text)]
+        years = [int(year) for year in _YEAR.findall(text)]
+        days += [Day(int(month), int(day)) for day, month in _IN_DIGITS.findall(text)]
+        for day, name in _DAY_AND_WORD.findall(text.lower()):
+            if name in months:
+                days.append(Day(months[name], int(day) if day else None))
+    for year, month, day in _EAST_ASIAN.findall(text):
+        if month:
+            days.append(Day(int(month), int(day) if day else None))
+        if year:
+            years.append(int(year))
+    return Dates(tuple(days), tuple(years))
+
+
+def closeness(asked: Dates, created_us: Ints) -> Ints:
+    """Return the closeness of each instant to some dates, in nano-units.
+
+    Args:
+        asked: Those that a question names.
         created_us: Microseconds since the epoch, UTC; ``UNKNOWN`` has closeness 0.
     """
-    asked = named(text)
     close = np.zeros(len(created_us), dtype=np.int64)
     if asked.days or asked.years:
         places = np.flatnonzero(_within(asked, created_us))

@@ -6,7 +6,7 @@ are the same for a few blocks as for all.
 
 from __future__ import annotations
 
-from itertools import compress
+from itertools import chain, compress
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
@@ -18,8 +18,11 @@ from mnemic.kernel.numeric.arithmetic import NANO, weighted_each
 from mnemic.kernel.policy import Policy
 from mnemic.projections.blocks.passages import Searched
 from mnemic.projections.blocks.threads import Threads
+from mnemic.projections.lexical.languages.words import Variants
+from mnemic.projections.lexical.lexicon import Lexicon
 from mnemic.projections.lexical.term_counts import Matches, TermCounts
 from mnemic.projections.retrieval.recipes import dates
+from mnemic.projections.retrieval.recipes.dates import Dates
 from mnemic.projections.retrieval.recipes.plain import cosine
 from mnemic.projections.state.active_blocks import Bools, Ints
 from mnemic.projections.storage.array_bundle import Lazy
@@ -78,8 +81,8 @@ class Asked:
     """Counts of its words in each of these."""
     authors: tuple[int, ...]
     """The authors it names."""
-    dated: bool
-    """Whether it names a date."""
+    dates: Dates
+    """The dates it names."""
     reference: int
     """The recorded strength whose relevance is a half, if it is answered again; else
     ``UNKNOWN_REFERENCE``."""
@@ -95,31 +98,30 @@ class Asked:
         Names of authors ask who, not what, and are left out of the words unless nothing is left.
         """
         lexicon, sequence, alive = view.state.lexicon, view.state.sequence, view.present.alive
-        wording = lexicon.wording(query)
-        asked = list(dict.fromkeys(wording))
-        authors = cls.authors_named(sequence, alive, asked)
+        searched = cls.searched_in(view)
+        asked = cls.terms_of(searched.lexicon, query)
+        authors = cls.authors_named(sequence, alive, [*chain.from_iterable(asked)])
         reference, *known = view.statistics[0] if view.statistics else (UNKNOWN_REFERENCE,)
         if known:
             kept = [size != NAME for size in known[TOTALS:]]
         else:
             names = frozenset().union(*map(sequence.name_terms, authors))
-            kept = [term not in names for term in asked]
+            kept = [names.isdisjoint(term) for term in asked]
             kept = kept if any(kept) else [True] * len(asked)
         about = list(compress(asked, kept))
-        searched = cls.searched_in(view)
         recorded = [each for each in known if each != NAME]
         counts = searched.lexicon.counts(about, searched.alive, recorded=recorded)
         sizes = iter(counts.statistics[TOTALS:])
         return cls(
             view=view,
             query=query,
-            wording=wording,
+            wording=lexicon.wording(query),
             vector=vector,
             pool=pool,
             searched=searched,
             counts=counts,
             authors=tuple(authors),
-            dated=any(dates.named(query)),
+            dates=cls.dates_in(query),
             reference=reference,
             **own,
             statistics=(
@@ -127,6 +129,11 @@ class Asked:
                 *(next(sizes) if is_kept else NAME for is_kept in kept),
             ),
         )
+
+    @classmethod
+    def terms_of(cls, lexicon: Lexicon, query: str) -> list[Variants]:
+        """Return the terms of a question, each by its variants: in any language the same one."""
+        return [(term,) for term in lexicon.terms(query)]
 
     @classmethod
     def searched_in(cls, view: View) -> Searched:
@@ -141,6 +148,16 @@ class Asked:
         return [
             author for author in sequence.authors_named(asked) if (alive & (spoke == author)).any()
         ]
+
+    @classmethod
+    def dates_in(cls, query: str) -> Dates:
+        """Return the dates that a question names."""
+        return dates.named(query)
+
+    @property
+    def dated(self) -> bool:
+        """Whether it names a date."""
+        return any(self.dates)
 
     @property
     def names_author(self) -> bool:
@@ -218,7 +235,7 @@ class Asked:
         """Return the closeness of each block to the named dates."""
         if not self.dated:
             return np.zeros(len(numbers), dtype=np.int64)
-        return dates.closeness(self.query, self.view.life.column("created_us", numbers))
+        return dates.closeness(self.dates, self.view.life.column("created_us", numbers))
 
     def eligible(self, documents: Ints) -> tuple[Ints, Ints]:
         """Return those of *documents* that belong to eligible blocks, and these blocks."""
