@@ -162,7 +162,7 @@ def test_an_invalid_message_is_answered_with_an_error(
     ("options", "code", "remedy"),
     [
         (("--db", "other.db", "mcp"), "store-failed", "agent.db"),
-        (("--db", "agent.db", "--space", "other", "mcp"), "point-out-of-range", "--make"),
+        (("--db", "agent.db", "--space", "other", "mcp"), "space-not-found", "--make"),
         (("--db", "none.db", "mcp", "--read-only"), "store-failed", "--db"),
     ],
 )

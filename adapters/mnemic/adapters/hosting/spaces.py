@@ -27,7 +27,7 @@ from mnemic.adapters.files import atomic_files
 from mnemic.adapters.inprocess.memory import Memory
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.stores.opening import IN_MEMORY, Address, open_store
-from mnemic.kernel.errors import Closed, FieldRefused, PointOutOfRange, SpaceExists, Unavailable
+from mnemic.kernel.errors import Closed, FieldRefused, SpaceExists, SpaceNotFound, Unavailable
 from mnemic.kernel.ports import Store
 from mnemic.kernel.results import ImportResult
 from mnemic.kernel.validation import checked_name
@@ -247,7 +247,7 @@ class Spaces:
         """Return a space that stays open until the hold is released.
 
         Raises:
-            PointOutOfRange: There is no such space.
+            SpaceNotFound: There is no such space.
             Closed: The host is closed.
             LogCorrupt, StoreFailed, EmbedderMismatch: It cannot be opened.
         """
@@ -269,7 +269,7 @@ class Spaces:
         See ``SyncMemory.session_handle``.
 
         Raises:
-            PointOutOfRange: There is no such space.
+            SpaceNotFound: There is no such space.
             SessionState, FieldRefused: See ``SyncMemory.session_handle``.
         """
         with await self.hold(space) as hold:
@@ -379,8 +379,8 @@ def _try_writing(path: Path) -> None:
         probe.flush()
 
 
-def _missing(space: str) -> PointOutOfRange:
-    return PointOutOfRange(
+def _missing(space: str) -> SpaceNotFound:
+    return SpaceNotFound(
         f"there is no space {space!r:.200}",
         recovery="Name an existing space, or let an admin create it.",
         space=space,

@@ -123,7 +123,7 @@ class ClientSessions:
         """Return the session handle of the client that makes a request.
 
         Raises:
-            PointOutOfRange: There is no such space.
+            SpaceNotFound: There is no such space.
         """
         request: Any = context.request
         visit: ClientVisit = request.scope[VISIT]

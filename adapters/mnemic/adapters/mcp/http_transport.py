@@ -33,11 +33,11 @@ from mnemic.adapters.mcp.client_sessions import (
 from mnemic.adapters.mcp.server import server
 from mnemic.adapters.mcp.session_handles import Sessions
 from mnemic.adapters.remote import asgi_requests
-from mnemic.adapters.remote.transport_errors import Overloaded
+from mnemic.adapters.remote.transport_errors import Overloaded, PathUnknown
 from mnemic.kernel.errors import (
     FieldRefused,
     MnemicError,
-    PointOutOfRange,
+    SpaceNotFound,
 )
 
 PATH = "/mcp"
@@ -200,7 +200,7 @@ class Mounted:
 
         Raises:
             Unauthenticated: The caller is unknown.
-            PointOutOfRange: There is no such space, or none that the caller may see.
+            SpaceNotFound: There is no such space, or none that the caller may see.
             FieldRefused: There are several spaces, and the path names none.
         """
         caller = self._authenticate(scope)
@@ -213,7 +213,7 @@ class Mounted:
         if not space:
             space = _only(names)
         elif space not in names:
-            raise PointOutOfRange(
+            raise SpaceNotFound(
                 f"there is no space {space!r:.200}",
                 recovery=f"Connect to {PATH}/<space>, with a space that your token is for.",
                 space=space,
@@ -290,13 +290,13 @@ def _named(scope: Any) -> str:
     """Return the space named by the raw path; its name may contain an encoded slash.
 
     Raises:
-        PointOutOfRange: The path starts with ``/mcp`` but is not below it, such as ``/mcpx``.
+        PathUnknown: The path starts with ``/mcp`` but is not below it, such as ``/mcpx``.
     """
     sent: bytes = scope.get("raw_path") or quote(scope["path"]).encode()
     path = sent.partition(b"?")[0].decode("latin-1")
     behind = path.partition(PATH)[2]
     if behind and not behind.startswith("/"):
-        raise PointOutOfRange(f"no path {path!r:.200}", recovery=f"Connect to {PATH}/<space>.")
+        raise PathUnknown(f"no path {path!r:.200}", recovery=f"Connect to {PATH}/<space>.")
     return unquote(behind.strip("/"))
 
 
@@ -304,7 +304,7 @@ def _only(names: Sequence[str]) -> str:
     if len(names) == 1:
         return names[0]
     if not names:
-        raise PointOutOfRange(
+        raise SpaceNotFound(
             "there is no space that you may see",
             recovery="Have an admin create one, or ask for a token for an existing one.",
         )

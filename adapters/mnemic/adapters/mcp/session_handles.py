@@ -25,8 +25,8 @@ from mnemic.adapters.remote.operations import Scope
 from mnemic.kernel.errors import (
     Forbidden,
     MnemicError,
-    PointOutOfRange,
     SessionState,
+    SpaceNotFound,
     ViewReadOnly,
 )
 
@@ -81,7 +81,7 @@ class ClientHandle:
 
         Raises:
             ViewReadOnly, Forbidden: This client may not make the call.
-            PointOutOfRange: The call would create a space that the client may not see.
+            SpaceNotFound: The call would create a space that the client may not see.
             MnemicError: Any refusal or failure of the operation.
         """
         call = self._checked(call)
@@ -137,7 +137,7 @@ class ClientHandle:
 
         Raises:
             ViewReadOnly, Forbidden: The client may not make the call at all.
-            PointOutOfRange: The call would create a space that the client may not see.
+            SpaceNotFound: The call would create a space that the client may not see.
         """
         may_skip_record = call.operation in RECORDERS and "record" not in call.arguments
         if may_skip_record and call.as_of is None and not self.allows(call.scope):
@@ -154,7 +154,7 @@ class ClientHandle:
     def _check_new_space(self, space: str) -> None:
         """Refuse to create a space, without revealing whether an invisible one has that name."""
         if not self.allows_in(space, "read"):
-            raise PointOutOfRange(
+            raise SpaceNotFound(
                 f"there is no space {space!r:.200} that you may create",
                 recovery="Ask for a token with the scope admin on that space too.",
                 space=space,

@@ -27,7 +27,7 @@ DEEP = json.loads("[" * 900 + "]" * 900)
         (("GET", "/v1/spaces//blocks", {}), (404, "path-unknown")),
         (("GET", f"{NOTES}/", {}), (404, "path-unknown")),
         (("GET", "/v1/spaces/%ff", {}), (404, "path-unknown")),
-        (("GET", "/v1/spaces/..%2fnotes", {}), (404, "point-out-of-range")),
+        (("GET", "/v1/spaces/..%2fnotes", {}), (404, "space-not-found")),
         (("PATCH", NOTES, {}), (405, "method-refused")),
         (("GET", f"{NOTES}?limit=3", {}), (422, "field-refused")),
         (("GET", f"{BLOCKS}?limit=many", {}), (422, "field-refused")),

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from mnemic.adapters.cli.invocation.context import Flag, Run
 from mnemic.adapters.cli.invocation.failures import Exit
-from mnemic.kernel.errors import PointOutOfRange, Unavailable
+from mnemic.kernel.errors import SpaceNotFound, Unavailable
 
 if TYPE_CHECKING:
     from mnemic.adapters.inprocess import SyncMemory
@@ -61,7 +61,7 @@ def _is_new(run: Run) -> bool:
 
     Raises:
         StoreFailed: Another store is next to it, and probably meant.
-        PointOutOfRange: The store has other spaces, one of which is probably meant.
+        SpaceNotFound: The store has other spaces, one of which is probably meant.
     """
     from mnemic.adapters.hosting.nearby_stores import check_meant, spaces_in
 
@@ -70,7 +70,7 @@ def _is_new(run: Run) -> bool:
         check_meant(run.path)
         return True
     if run.space not in spaces:
-        raise PointOutOfRange(
+        raise SpaceNotFound(
             f"{run.store} has no space {run.space!r}",
             recovery=f"Name one with --space: {', '.join(spaces[:SHOWN_MAX])}; or give --make to "
             "begin a new one.",

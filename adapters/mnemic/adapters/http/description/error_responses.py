@@ -30,7 +30,7 @@ ALWAYS: Family = (
 """Errors of any request with a token."""
 OF_SPACE: Family = (
     errors.Forbidden,
-    errors.PointOutOfRange,
+    errors.SpaceNotFound,
     errors.FieldRefused,
     errors.SpaceErased,
     errors.SessionState,

@@ -39,7 +39,7 @@ MAKING: error_responses.Family = (
     errors.StoreBusy,
     errors.Closed,
 )
-SEEN: error_responses.Family = (errors.Forbidden, errors.PointOutOfRange, errors.FieldRefused)
+SEEN: error_responses.Family = (errors.Forbidden, errors.SpaceNotFound, errors.FieldRefused)
 
 
 def paths(shapes: Shapes) -> Mapping[str, Document]:

@@ -13,7 +13,7 @@ from mnemic.adapters.http.settings import Settings, is_loopback
 from mnemic.adapters.remote.asgi_requests import header
 from mnemic.adapters.remote.operations import Scope
 from mnemic.adapters.remote.transport_errors import HostRefused, OriginRefused
-from mnemic.kernel.errors import Forbidden, PointOutOfRange, Unauthenticated, ViewReadOnly
+from mnemic.kernel.errors import Forbidden, SpaceNotFound, Unauthenticated, ViewReadOnly
 
 BEARER = "bearer"
 LOCAL = "local"
@@ -136,9 +136,9 @@ def check_origin(scope: Any, settings: Settings) -> None:
         raise OriginRefused(f"a page of {origin!r:.100} asks, which is not of this machine")
 
 
-def unseen(space: str) -> PointOutOfRange:
+def unseen(space: str) -> SpaceNotFound:
     """Return the error for a space that does not exist or that the caller may not see."""
-    return PointOutOfRange(
+    return SpaceNotFound(
         f"there is no space {space!r:.200}",
         recovery="Name a space that GET /v1/spaces lists, or let an admin make it with PUT.",
         space=space,
@@ -155,7 +155,7 @@ def check_scope(caller: Caller, space: str, scope: Scope, *, besides: str = "") 
         besides: Further advice for a caller who may see the space, in a sentence.
 
     Raises:
-        PointOutOfRange: They may not see the space.
+        SpaceNotFound: They may not see the space.
         Forbidden: They may see it, but do not have the scope.
     """
     if not caller.sees(space):

@@ -94,7 +94,7 @@ def open_space(  # each argument is one thing that a host may configure
     Raises:
         NotAStore, StoreTooNew, StoreFailed, LogCorrupt: See each.
         FieldRefused, PolicyRefused: An argument is invalid.
-        PointOutOfRange: The space does not exist, and opening read-only does not create it.
+        SpaceNotFound: The space does not exist, and opening read-only does not create it.
     """
     checked_name("space", space)
     checked_name("actor", actor)
