@@ -301,7 +301,7 @@ def test_a_fork_needs_a_token_for_both_spaces_and_reveals_neither(
             asked = {"operation": "fork", "arguments": {"space": space}}
             answer = await agent.call_tool("mnemic_upkeep", asked)
             assert answer.structured_content == {
-                "code": "point-out-of-range",
+                "code": "space-not-found",
                 "detail": f"there is no space {space.strip()!r} that you may create",
                 "recovery": "Ask for a token with the scope admin on that space too.",
                 "space": space.strip(),
@@ -332,6 +332,6 @@ def test_a_path_with_only_the_same_prefix_is_not_a_space(tmp_path: Path) -> None
         headers = {**TAKES, "Authorization": f"Bearer {secret}"}
         async with httpx.AsyncClient(headers=headers, timeout=PATIENCE_S) as http:
             found = await http.post(f"{server.url}default", json=INITIALIZE)
-        assert (found.status_code, found.json()["code"]) == (404, "point-out-of-range")
+        assert (found.status_code, found.json()["code"]) == (404, "path-unknown")
 
     run(tmp_path, conversation)
