@@ -55,6 +55,14 @@ class NotAcceptable(Refused):
     default_recovery = "Leave out Accept, or name application/json in it."
 
 
+class HeadTooLarge(Refused):
+    """Request line and headers are longer than allowed."""
+
+    code = "head-too-large"
+    status = 431
+    default_recovery = "Send shorter headers; long values belong in the body."
+
+
 class BodyTooLarge(Refused):
     """The body is longer than allowed."""
 
@@ -72,7 +80,7 @@ class AddressTooLong(Refused):
 
 
 class RequestTooSlow(Refused):
-    """The body did not arrive in time."""
+    """The request did not arrive in time."""
 
     code = "request-too-slow"
     status = 408
