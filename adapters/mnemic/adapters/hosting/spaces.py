@@ -30,7 +30,7 @@ from mnemic.adapters.stores.opening import IN_MEMORY, Address, open_store
 from mnemic.kernel.errors import Closed, FieldRefused, SpaceExists, SpaceNotFound, Unavailable
 from mnemic.kernel.ports import Store
 from mnemic.kernel.results import ImportResult
-from mnemic.kernel.validation import checked_name
+from mnemic.kernel.validation import checked_space
 
 OPEN_MAX = 32
 """Spaces that are kept open while no caller uses them."""
@@ -208,12 +208,15 @@ class Spaces:
         Raises:
             FieldRefused: The name is invalid.
             SpaceExists: It is being imported.
+            SpaceErased: It exists, and its texts were erased for good.
             StoreFull, StoreBusy, StoreFailed, ViewReadOnly: See each.
         """
-        name = checked_name("space", space)
+        name = checked_space(space)
         self._check_not_reserved(name)
         async with self._making:  # of several concurrent callers, one gets True
             if name in await self.names():
+                with await self.hold(name) as hold:
+                    await to_thread.run_sync(hold.memory.check_not_erased)
                 return False
             (await self._hold(name, making=True)).release()
             return True
@@ -225,7 +228,7 @@ class Spaces:
             FieldRefused: The name is invalid.
             SpaceExists: It exists, or is being imported.
         """
-        name = checked_name("space", space)
+        name = checked_space(space)
         store = self._open_store()
         is_there = name in await to_thread.run_sync(store.spaces)
         self._check_not_reserved(name)

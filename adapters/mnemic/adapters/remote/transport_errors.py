@@ -40,7 +40,7 @@ class RequestUnreadable(Refused):
 
 
 class MediaTypeRefused(Refused):
-    """The declared type of the body is not JSON."""
+    """The declared type of the body is not JSON, or it has a content encoding."""
 
     code = "media-type-refused"
     status = 415

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -270,3 +272,64 @@ def test_paths_of_files_are_only_logged(tmp_path: Path, caplog: pytest.LogCaptur
     assert answer.json()["path"] == opened.keyring.path.name
     assert str(tmp_path) not in answer.text
     assert str(tmp_path) in caplog.text
+
+
+def test_caches_are_told_of_every_header_that_matters(tmp_path: Path) -> None:
+    origin = "https://app.example"
+    with interface(tmp_path, Settings(origins=(origin,))) as opened:
+        answers = [
+            opened.ask("GET", path, headers=headers)
+            for path in (NOTES, "/v1/spaces")
+            for headers in ({}, {"origin": origin}, {"origin": "https://evil.example"})
+        ]
+    assert [answer.headers["vary"] for answer in answers] == [
+        *["Mnemic-Session, Origin"] * 3,
+        *["Origin"] * 3,
+    ]
+
+
+# --- content encodings ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "br", "identity, gzip", "x"])
+def test_an_encoded_body_is_refused(refusing: Interface, encoding: str) -> None:
+    body = gzip.compress(b'{"content": "Ines moved it."}')
+    headers = {"content-type": "application/json", "content-encoding": encoding}
+    answer = refusing.ask("POST", f"{NOTES}/blocks", content=body, headers=headers)
+    assert (answer.status_code, answer.json()["code"]) == (415, "media-type-refused")
+    assert answer.headers["accept-encoding"] == "identity"
+    assert "Content-Encoding" in answer.json()["recovery"]
+
+
+def test_the_identity_encoding_is_none(opened: Interface) -> None:
+    assert opened.learn("Mine.", headers={"content-encoding": "Identity"}).status_code == 201
+
+
+# --- names of spaces ------------------------------------------------------------------------------
+
+HIDDEN = ["a\nb", "a\tb", "a\x7fb", "a\u202eb", "a\u200bb", "a\u2028b", "a\U000e0041b", "a\u00adb"]
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_a_space_is_named_by_visible_characters(opened: Interface, name: str) -> None:
+    path = f"/v1/spaces/{quote(name, safe='')}"
+    made = opened.ask("PUT", path, by="root")
+    copied = opened.ask("POST", f"{NOTES}/fork", by="root", json={"space": name})
+    for answer in (made, copied):
+        assert (answer.status_code, answer.json()["field"]) == (422, "space")
+    listed = opened.ask("GET", "/v1/spaces", by="root").json()["items"]
+    assert [each["space"] for each in listed] == ["notes", "other"]
+
+
+def test_an_erased_space_is_gone_for_good(opened: Interface) -> None:
+    assert opened.ask("PUT", NOTES).status_code == 200
+    assert opened.ask("DELETE", f"{NOTES}?confirm=notes").status_code == 200
+    gone = opened.ask("PUT", NOTES)
+    assert (gone.status_code, gone.json()["code"]) == (410, "space-erased")
+
+
+@pytest.mark.parametrize("query", ["", "?confirm=", "?confirm=Notes", "?confirm=other"])
+def test_a_space_is_erased_by_its_name_alone(refusing: Interface, query: str) -> None:
+    answer = refusing.ask("DELETE", f"{NOTES}{query}")
+    assert (answer.status_code, answer.json()["field"]) == (422, "confirm")
+    assert answer.json()["recovery"]

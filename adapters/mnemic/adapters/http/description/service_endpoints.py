@@ -149,7 +149,7 @@ def _make_space(shapes: Shapes) -> Document:
             "200": _json("It existed.", shapes, "SpaceMade", {**example, "made": False}),
             "201": _json("It was created.", shapes, "SpaceMade", example),
         },
-        refused=(*SEEN, *MAKING),
+        refused=(*SEEN, *MAKING, errors.SpaceErased),
     )
 
 

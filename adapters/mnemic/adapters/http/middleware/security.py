@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from attrs import frozen
 
 from mnemic.adapters.access import Keyring, Token
+from mnemic.adapters.http.middleware.request_ids import LOGGED
 from mnemic.adapters.http.settings import Settings, is_loopback
 from mnemic.adapters.remote.asgi_requests import header
 from mnemic.adapters.remote.operations import Scope
@@ -21,8 +22,12 @@ LOCAL = "local"
 CHALLENGE = 'Bearer realm="mnemic"'
 """Challenge of a response with status 401. Source: RFC 6750, section 3."""
 
-FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via")
+FORWARDED = frozenset(
+    [b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"true-client-ip", b"cf-connecting-ip"]
+)
 """Headers of a request that a proxy forwards: the peer of the connection is not the client."""
+FORWARDED_PREFIX = b"x-forwarded-"
+"""The beginning of others: ``-for``, ``-host``, ``-proto``, ``-port`` and so on."""
 
 
 @frozen(kw_only=True)
@@ -87,6 +92,7 @@ def authentication(keyring: Keyring, settings: Settings) -> Authenticate:
             check_origin(scope, settings)
             return Caller(name=LOCAL)
         token = keyring.admit(bearer(shown))
+        scope.get(LOGGED, {}).update(token=token.id)
         return Caller(name=token.name, token=token)
 
     return authenticate
@@ -113,7 +119,7 @@ def check_local(scope: Any) -> None:
         HostRefused: The requested host name does not belong to this machine.
         Unauthenticated: It came from another machine.
     """
-    if any(header(scope, name) is not None for name in FORWARDED):
+    if any(name in FORWARDED or name.startswith(FORWARDED_PREFIX) for name, _ in scope["headers"]):
         raise Unauthenticated("no token was sent, and the request came through a proxy")
     peer = scope.get("client")
     if peer is None or not is_loopback(peer[0]):

@@ -127,6 +127,17 @@ class Host(Queries):
             if self._store is not None:
                 self._store.close()
 
+    def check_not_erased(self) -> None:
+        """Refuse a space whose texts were erased as a whole.
+
+        Raises:
+            SpaceErased: It was; nothing can be learned in it.
+        """
+        space = self._open()
+        with space.state_lock:
+            space.catch_up()
+            space.check_not_erased()
+
     @property
     def last_learned_block_id(self) -> BlockId | None:
         """The block that this handle learned last, since its session began.
