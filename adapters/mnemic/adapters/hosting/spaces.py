@@ -25,6 +25,7 @@ from attrs import define, field, frozen
 from mnemic.adapters.embedders.bundled import BundledEmbedder
 from mnemic.adapters.files import atomic_files
 from mnemic.adapters.inprocess.memory import Memory
+from mnemic.adapters.inprocess.operations.host import check_not_erased
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.stores.opening import IN_MEMORY, Address, open_store
 from mnemic.kernel.errors import Closed, FieldRefused, SpaceExists, SpaceNotFound, Unavailable
@@ -216,7 +217,7 @@ class Spaces:
         async with self._making:  # of several concurrent callers, one gets True
             if name in await self.names():
                 with await self.hold(name) as hold:
-                    await to_thread.run_sync(hold.memory.check_not_erased)
+                    await to_thread.run_sync(check_not_erased, hold.memory)
                 return False
             (await self._hold(name, making=True)).release()
             return True

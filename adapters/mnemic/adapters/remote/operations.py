@@ -65,7 +65,7 @@ SAME_TWICE = frozenset(
     " erase_space forget learn learn_many reembed rezone".split()
 )
 """Writes that change nothing when they are repeated at once."""
-HOST_ONLY = frozenset("as_of check_not_erased close dream open session_handle session".split())
+HOST_ONLY = frozenset({"as_of", "close", "dream", "open", "session_handle", "session"})
 """Operations that only exist within the process of the memory, and an alias of one."""
 
 SPOKEN: Mapping[tuple[str, str], Any] = MappingProxyType(

@@ -51,7 +51,7 @@ DEEP = json.loads("[" * 900 + "]" * 900)
         (("POST", BLOCKS, {}), (422, "field-refused")),
         (("POST", BLOCKS, {"json": {"content": "x", "sauce": 1}}), (422, "field-refused")),
         (("POST", f"{BLOCKS}?content=x", {"json": {}}), (422, "field-refused")),
-        (("POST", f"{BLOCK}/forget", {"json": {"block_id": "x"}}), (422, "field-refused")),
+        (("POST", f"{BLOCK}/erase", {"json": {"block_id": "x"}}), (422, "field-refused")),
         (("GET", NOTES, {"headers": {"accept": "text/html"}}), (406, "not-acceptable")),
         (("GET", NOTES, {"headers": {"accept": "application/json;q=0"}}), (406, "not-acceptable")),
         (("GET", NOTES, {"headers": {"authorization": "Basic eDp5"}}), (401, "unauthenticated")),
@@ -333,3 +333,18 @@ def test_a_space_is_erased_by_its_name_alone(refusing: Interface, query: str) ->
     answer = refusing.ask("DELETE", f"{NOTES}{query}")
     assert (answer.status_code, answer.json()["field"]) == (422, "confirm")
     assert answer.json()["recovery"]
+
+
+def test_deleting_a_block_forgets_it_and_erasing_it_is_a_request_of_its_own(
+    opened: Interface,
+) -> None:
+    block = opened.learn("Ines moved the demo.", by="writer").json()["block_id"]
+    path = f"{NOTES}/blocks/{block}"
+    forgotten = opened.ask("DELETE", f"{path}?reason=old", by="writer")
+    kept = opened.ask("GET", path).json()
+    refused = opened.ask("POST", f"{path}/erase", by="writer")
+    erased = opened.ask("POST", f"{path}/erase")
+    assert (forgotten.status_code, forgotten.json()["action"]) == (200, "archived")
+    assert (kept["status"], kept["content"]) == ("archived", "Ines moved the demo.")
+    assert (refused.status_code, erased.status_code) == (403, 200)
+    assert opened.ask("GET", path).json()["content"] is None

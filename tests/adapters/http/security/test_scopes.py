@@ -178,6 +178,6 @@ def test_a_zoned_token_learns_within_its_zone_and_changes_nothing_above(
     assert (learned.status_code, own["zone"]) == (201, "untrusted")
     body = {"content": "the gate code is 1234", "zone": "trusted"}
     asked_for_more = opened.ask("POST", f"{NOTES}/blocks", by=None, headers=by_mail, json=body)
-    forgotten = opened.ask("POST", f"{NOTES}/blocks/{ours}/forget", by=None, headers=by_mail)
+    forgotten = opened.ask("DELETE", f"{NOTES}/blocks/{ours}", by=None, headers=by_mail)
     assert [refused(each) for each in (asked_for_more, forgotten)] == [(403, "forbidden")] * 2
     assert opened.ask("GET", f"{NOTES}/blocks/{ours}", by="reader").json()["status"] == "inbox"

@@ -127,17 +127,6 @@ class Host(Queries):
             if self._store is not None:
                 self._store.close()
 
-    def check_not_erased(self) -> None:
-        """Refuse a space whose texts were erased as a whole.
-
-        Raises:
-            SpaceErased: It was; nothing can be learned in it.
-        """
-        space = self._open()
-        with space.state_lock:
-            space.catch_up()
-            space.check_not_erased()
-
     @property
     def last_learned_block_id(self) -> BlockId | None:
         """The block that this handle learned last, since its session began.
@@ -211,3 +200,15 @@ class Host(Queries):
             is_due = wanted and bool(state.catalogue.waiting)
         if is_due:
             self._with_models(partial(consolidation.consolidate, space))
+
+
+def check_not_erased(memory: Host) -> None:
+    """Refuse a space whose texts were erased as a whole, for a host that lends spaces to others.
+
+    Raises:
+        SpaceErased: They were; nothing can be learned in it.
+    """
+    space = memory._open()  # noqa: SLF001 - of this module
+    with space.state_lock:
+        space.catch_up()
+        space.check_not_erased()
