@@ -8,12 +8,13 @@ would leave out what was asked for, the document follows it as JSON.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import orjson
 from mcp.types import CallToolResult, TextContent
 
+from mnemic.adapters.mcp.wording import for_model
 from mnemic.adapters.remote import errors
 from mnemic.adapters.remote.documents import document_of
 from mnemic.adapters.remote.operations import operations
@@ -35,9 +36,14 @@ def answered(operation: str, result: Any) -> CallToolResult:
     )
 
 
-def refused(error: Exception) -> CallToolResult:
-    """Return the tool result for a refusal or failure, as an error that a model can act on."""
-    document = errors.document_of(error)
+def refused(error: Exception, offered: Collection[str]) -> CallToolResult:
+    """Return the tool result for a refusal or failure, as an error that a model can act on.
+
+    Args:
+        error: The refusal or failure.
+        offered: The names of the tools in the client's list.
+    """
+    document = for_model(errors.document_of(error), offered)
     answer = f"{document['code']}: {document['detail']}"
     recovery = document.get("recovery")
     return CallToolResult(

@@ -32,6 +32,7 @@ from mnemic.adapters.mcp.client_sessions import (
 )
 from mnemic.adapters.mcp.server import server
 from mnemic.adapters.mcp.session_handles import Sessions
+from mnemic.adapters.mcp.tools import ToolSet
 from mnemic.adapters.remote import asgi_requests
 from mnemic.adapters.remote.transport_errors import Overloaded, PathUnknown
 from mnemic.kernel.errors import (
@@ -227,6 +228,7 @@ def asgi(
     *,
     read_only: bool = False,
     sessions: Sessions = "auto",
+    tool_set: ToolSet = "core",
     hosts: Sequence[str] | None = LOOPBACK,
     origins: Iterable[str] = (),
     stateless: bool = False,
@@ -241,6 +243,7 @@ def asgi(
         read_only: Whether writes are refused for every token.
         sessions: Whether sessions of the log are begun by the interface, at the first call that
             writes, or by agents.
+        tool_set: Which tools are listed.
         hosts: Allowed host names of the server, without port, against DNS rebinding: a page loaded
             from another site can point a name of its own here, but not one of these. None: any
             name, which is safe only where every caller needs a token.
@@ -252,7 +255,7 @@ def asgi(
     """
     limits = limits or Limits()
     client_sessions = ClientSessions(
-        spaces=spaces, sessions=sessions, call_limiter=CallLimiter(limits)
+        spaces=spaces, sessions=sessions, tool_set=tool_set, call_limiter=CallLimiter(limits)
     )
     manager = StreamableHTTPSessionManager(
         server(client_sessions.opened),
