@@ -124,6 +124,7 @@ def test_a_server_lists_the_tools_that_it_is_told_to(
 )
 def test_former_names_are_accepted(name: str, arguments: dict[str, Any], operation: str) -> None:
     tool = called(name, arguments)
+    assert tool is not None
     assert tool is reaching()[operation]
     assert tool.call(arguments).operation == operation
     assert name not in tools()

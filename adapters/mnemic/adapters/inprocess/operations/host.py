@@ -208,7 +208,7 @@ def check_not_erased(memory: Host) -> None:
     Raises:
         SpaceErased: They were; nothing can be learned in it.
     """
-    space = memory._open()  # noqa: SLF001 - of this module
+    space = memory._open()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     with space.state_lock:
         space.catch_up()
         space.check_not_erased()
