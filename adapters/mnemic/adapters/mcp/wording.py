@@ -32,7 +32,7 @@ IN_PYTHON: Mapping[str, str] = MappingProxyType(
     }
 )
 """The kinds of JSON values, by the names of Python's types."""
-VERBS = "knows no|needs|takes|cannot|would write"
+PREDICATES = "knows no|needs|takes|cannot|would write"
 """What a refusal may say of an operation that it names first."""
 
 
@@ -44,10 +44,12 @@ def for_model(document: Mapping[str, Any], offered: Collection[str]) -> dict[str
         offered: The names of the tools in the client's list.
     """
     worded = {
-        name: _marked(_worded(document[name]), offered)
+        name: _worded(document[name])
         for name in ("detail", "recovery")
         if isinstance(document.get(name), str)
     }
+    if "recovery" in worded:
+        worded["recovery"] = _marked(worded["recovery"], offered)
     return {**document, **worded}
 
 
@@ -64,7 +66,7 @@ def _replacements() -> tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], st
     return (
         (re.compile(rf"`mnemic ({commands})\b[^`]*`"), _of_command),
         (re.compile(rf"(?<![\w.`])({names})\(([^()]*)\)"), _of_call),
-        (re.compile(rf"^({names})(?= (?:{VERBS}))"), lambda found: _tool(found[1])),
+        (re.compile(rf"^({names})(?= (?:{PREDICATES}))"), lambda found: _tool(found[1])),
         (
             re.compile(rf"\bgot ({kinds})\b"),
             lambda found: f"got {IN_PYTHON[found[1]]}",
