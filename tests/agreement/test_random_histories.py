@@ -313,7 +313,7 @@ def test_a_space_with_all_text_erased_still_matches_the_reference(
     machine.open(policy, "plane", lessons)
     tie = commands.Connect(source=0, target=1, relation="supports", note="why")
     machine.play(0, [tie, commands.Recall(query="ONE"), commands.Learn(content="angle 9: two")])
-    machine.agents[0].memory.erase_space()
+    machine.agents[0].memory.erase_space("default")
     machine.checker.catch_up()
     machine.columns_tell_what_the_reference_tells()
     for version in range(machine.log.head().version + 1):

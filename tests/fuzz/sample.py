@@ -67,6 +67,7 @@ def filled(memory: SyncMemory) -> dict[str, Any]:
         "decision_id": decision,
         "composition_id": lane,
         "label_id": label,
+        "confirm": SPACE,
     }
 
 

@@ -295,7 +295,7 @@ def _back_up(path: Path, to: Path) -> None:
 def _erase(searched: Searched, memory: SyncMemory, doomed: list[Secret] | None) -> None:
     """Erase some blocks, or the space."""
     if doomed is None:
-        searched.expect("files left", memory.erase_space().left, ())
+        searched.expect("files left", memory.erase_space("default").left, ())
         searched.counts["spaces erased"] += 1
         return
     for secret in doomed:

@@ -86,7 +86,7 @@ def sample(folder: Path) -> Sample:
 def _erase_one(memory: SyncMemory) -> None:
     """Write much and erase it, so that pages are free."""
     memory.learn_many([f"gone {number}: {'and on ' * 5}" for number in range(80)])
-    memory.erase_space()
+    memory.erase_space("default")
 
 
 def _live(memory: SyncMemory, clock: ManualClock) -> None:

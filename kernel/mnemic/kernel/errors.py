@@ -270,6 +270,14 @@ class PointOutOfRange(Refused):
     default_recovery = "Name a point between the first and the last event; status() shows both."
 
 
+class SpaceNotFound(Refused):
+    """There is no such space, or none that the caller may see."""
+
+    code = "space-not-found"
+    status = 404
+    default_recovery = "Name one of the store's spaces, or create it."
+
+
 class SpaceExists(Refused):
     """The target of a copy exists already."""
 

@@ -51,6 +51,6 @@ def test_an_erasure_after_hidden_damage_is_refused(opened: Open, path: Path) -> 
     with opened() as memory:
         assert memory.status().version == before.version + 1
         with pytest.raises(LogCorrupt, match=f"damaged at version {rotten}"):
-            memory.erase_space()
+            memory.erase_space("default")
     with opened(read_only=True) as memory:
         assert memory.status().version == rotten - 1

@@ -161,7 +161,7 @@ def test_erasing_a_space_destroys_its_checkpoints_and_no_others(
         other.learn("the harbour")
         memory.checkpoint()
         other.checkpoint()
-        memory.erase_space()
+        memory.erase_space("default")
         assert left(folder) == {STAYS}
         assert len(other.checkpoints()) == 1
 

@@ -53,8 +53,14 @@ def test_another_answer_keeps_the_texts(noted: Shell, store: Path) -> None:
     assert None not in words(noted)
 
 
-def test_yes_does_not_ask_and_the_log_still_verifies(noted: Shell) -> None:
-    receipt = noted("erase-space", "--yes", "--json").document
+def test_another_name_is_refused(noted: Shell) -> None:
+    refused = noted("erase-space", "--confirm", "notes", "--json")
+    assert (refused.exit, refused.error["field"]) == (1, "confirm")
+    assert None not in words(noted)
+
+
+def test_a_name_given_as_an_option_is_not_asked_and_the_log_still_verifies(noted: Shell) -> None:
+    receipt = noted("erase-space", "--confirm", "default", "--json").document
     assert receipt["block_id"] is None
     assert words(noted) == [None, None, None]
     assert noted("verify").exit == 0

@@ -125,7 +125,7 @@ COMMANDS = (
     ["forget", "abcdef0123456789"],
     ["erase", "abcdef0123456789"],
     ["rezone", "abcdef0123456789", "external"],
-    ["erase-space", "--yes"],
+    ["erase-space", "--confirm", "default"],
     ["edges", "abcdef0123456789"],
     ["history"],
     ["near-duplicates"],
@@ -182,7 +182,7 @@ def test_an_export_to_a_folder_is_refused(noted: Shell, path: str) -> None:
 @pytest.mark.parametrize("tokens", [["status"], ["recall", "x"]], ids=lambda tokens: tokens[0])
 def test_a_space_that_is_not_there_is_refused_and_not_made(noted: Shell, tokens: list[str]) -> None:
     failed = noted("--space", "other", *tokens, "--json")
-    assert (failed.exit, failed.error["code"]) == (1, "point-out-of-range")
+    assert (failed.exit, failed.error["code"]) == (1, "space-not-found")
     assert failed.error["recovery"] == "Name one with --space; the file has: default."
 
 

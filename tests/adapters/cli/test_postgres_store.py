@@ -88,7 +88,7 @@ def test_a_reading_command_creates_no_schema(shell: Shell, address: str) -> None
         assert "mnemic learn" in ran.error["recovery"]
     with closing(PostgresStore(address)) as store:
         assert store.spaces() == ()
-    assert shell("--json", "status").error["code"] == "point-out-of-range"
+    assert shell("--json", "status").error["code"] == "space-not-found"
 
 
 def test_a_space_is_forked_onto_a_server_and_back_into_a_file(

@@ -16,6 +16,7 @@ from mnemic.kernel.errors import (
     Forbidden,
     PointOutOfRange,
     SessionState,
+    SpaceNotFound,
     Unauthenticated,
 )
 from mnemic.specs.strategies.vectors import PlaneEmbedder
@@ -166,7 +167,7 @@ def test_a_space_is_created_only_on_request(server: Served) -> None:
     token = server.token()
     with (
         SyncMemory.open(server.address, token=token) as memory,
-        pytest.raises(PointOutOfRange, match="no space 'default'"),
+        pytest.raises(SpaceNotFound, match="no space 'default'"),
     ):
         memory.status()
     with SyncMemory.open(server.address, token=token, make=True) as memory:

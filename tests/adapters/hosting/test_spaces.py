@@ -17,7 +17,7 @@ from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.kernel.errors import (
     Closed,
     FieldRefused,
-    PointOutOfRange,
+    SpaceNotFound,
     VersionConflict,
     ViewReadOnly,
 )
@@ -63,7 +63,7 @@ async def test_an_invalid_space_name_is_refused(name: str) -> None:
 @pytest.mark.parametrize("name", ["ghost", "..", "../notes", "notes ", ""])
 async def test_holding_a_missing_space_does_not_create_it(name: str) -> None:
     async with hosting(MemoryStore(), "notes") as spaces:
-        with pytest.raises(PointOutOfRange):
+        with pytest.raises(SpaceNotFound):
             await spaces.hold(name)
         assert await spaces.names() == ("notes",)
 
@@ -152,7 +152,7 @@ async def test_writes_survive_reopening(tmp_path: Path) -> None:
 async def test_an_unknown_name_is_not_kept() -> None:
     async with hosting(MemoryStore(), open_max=1) as spaces:
         for number in range(20):
-            with pytest.raises(PointOutOfRange):
+            with pytest.raises(SpaceNotFound):
                 await spaces.hold(f"ghost {number}")
         assert spaces.open_count == 0
 

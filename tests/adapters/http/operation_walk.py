@@ -133,5 +133,5 @@ WALK: tuple[Step, ...] = (
     step("fork", space="copy"),
     step("verify"),
     step("erase", block_id="{doomed}"),
-    step("erase_space"),
+    step("erase_space", confirm="notes"),
 )

@@ -106,7 +106,7 @@ SCRIPT: Script = [
     ("end_session", lambda _: {}),
     ("status", lambda _: {}),
     ("verify", lambda _: {}),
-    ("erase_space", lambda _: {}),
+    ("erase_space", lambda _: {"confirm": "default"}),
 ]
 
 

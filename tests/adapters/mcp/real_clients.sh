@@ -46,7 +46,7 @@ until grep -q '^url' "$found/serve.log"; do
 done
 inspect "http://127.0.0.1:$port/mcp" --transport http --method tools/list > /dev/null
 inspect "http://127.0.0.1:$port/mcp/default" --transport http --method tools/call \
-  --tool-name mnemic_look --tool-arg verb=status | grep -q '"space": "default"'
+  --tool-name mnemic_look --tool-arg operation=status | grep -q '"space": "default"'
 kill -TERM $server
 wait $server
 

@@ -91,10 +91,10 @@ def test_an_unknown_tool_is_a_protocol_error() -> None:
 
 
 def test_an_internal_error_reveals_no_content() -> None:
-    answer = refused(RuntimeError("secret words"))
+    answer = refused(RuntimeError("secret words"), ())
     assert (answer.structured_content or {})["code"] == "internal"
     assert "secret" not in answer.model_dump_json()
-    assert refused(FieldRefused("x", recovery="y", field="z")).is_error
+    assert refused(FieldRefused("x", recovery="y", field="z"), ()).is_error
 
 
 def test_a_text_is_cut_where_a_document_is_not() -> None:

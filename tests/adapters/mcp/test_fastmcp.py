@@ -18,7 +18,7 @@ from tests.adapters.mcp.test_stdio import RUN
 
 async def talk(agent: Any) -> None:
     """Use every part of the protocol that the interface supports."""
-    assert {"mnemic_learn", "composed_graph"} <= {tool.name for tool in await agent.list_tools()}
+    assert {"mnemic_learn", "mnemic_look"} <= {tool.name for tool in await agent.list_tools()}
     first = await agent.call_tool("mnemic_learn", {"content": GATE})
     second = await agent.call_tool("mnemic_learn", {"content": OIL})
     ends = [each.structured_content["block_id"] for each in (first, second)]

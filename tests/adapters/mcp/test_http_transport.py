@@ -135,13 +135,10 @@ def test_a_reader_is_offered_reading_tools_and_refused_others(tmp_path: Path) ->
 def test_a_writer_may_not_call_admin_operations(tmp_path: Path) -> None:
     async def conversation(server: Served) -> None:
         async with visiting(server.url, server.token("ines", default="write")) as agent:
-            erase: dict[str, Any] = {"operation": "erase_space", "arguments": {}}
-            answer = await agent.call_tool("mnemic_upkeep", erase)
+            answer = await agent.call_tool("mnemic_erase_space", {"confirm": "default"})
             assert (answer.structured_content or {})["code"] == "forbidden"
-            upkeep = next(
-                each for each in (await agent.list_tools()).tools if each.name == "mnemic_upkeep"
-            )
-            assert "erase_space" not in upkeep.input_schema["properties"]["operation"]["enum"]
+            names = {each.name for each in (await agent.list_tools()).tools}
+            assert "mnemic_erase_space" not in names
 
     run(tmp_path, conversation)
 
@@ -298,10 +295,9 @@ def test_a_fork_needs_a_token_for_both_spaces_and_reveals_neither(
     async def conversation(server: Served) -> None:
         secret = server.token("ines", default="admin")
         async with visiting(server.url, secret) as agent:
-            asked = {"operation": "fork", "arguments": {"space": space}}
-            answer = await agent.call_tool("mnemic_upkeep", asked)
+            answer = await agent.call_tool("mnemic_fork", {"space": space})
             assert answer.structured_content == {
-                "code": "point-out-of-range",
+                "code": "space-not-found",
                 "detail": f"there is no space {space.strip()!r} that you may create",
                 "recovery": "Ask for a token with the scope admin on that space too.",
                 "space": space.strip(),
@@ -315,10 +311,8 @@ def test_a_fork_to_a_visible_space_needs_the_scope_admin_there(tmp_path: Path) -
     async def conversation(server: Served) -> None:
         secret = server.token("ines", default="admin", seen="write", mine="admin")
         async with visiting(f"{server.url}/default", secret) as agent:
-            asked = {"operation": "fork", "arguments": {"space": "seen"}}
-            seen = await agent.call_tool("mnemic_upkeep", asked)
-            asked = {"operation": "fork", "arguments": {"space": "mine"}}
-            mine = await agent.call_tool("mnemic_upkeep", asked)
+            seen = await agent.call_tool("mnemic_fork", {"space": "seen"})
+            mine = await agent.call_tool("mnemic_fork", {"space": "mine"})
         assert (seen.structured_content or {})["code"] == "forbidden"
         assert (mine.structured_content or {})["space"] == "mine"
         assert sorted(await server.spaces.names()) == ["default", "mine"]
@@ -332,6 +326,6 @@ def test_a_path_with_only_the_same_prefix_is_not_a_space(tmp_path: Path) -> None
         headers = {**TAKES, "Authorization": f"Bearer {secret}"}
         async with httpx.AsyncClient(headers=headers, timeout=PATIENCE_S) as http:
             found = await http.post(f"{server.url}default", json=INITIALIZE)
-        assert (found.status_code, found.json()["code"]) == (404, "point-out-of-range")
+        assert (found.status_code, found.json()["code"]) == (404, "path-unknown")
 
     run(tmp_path, conversation)

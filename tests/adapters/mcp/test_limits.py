@@ -146,6 +146,18 @@ def test_a_body_that_is_too_long_is_refused(tmp_path: Path) -> None:
     run(tmp_path, Limits(body_max_bytes=1000), conversation)
 
 
+def test_an_encoded_body_is_refused(tmp_path: Path) -> None:
+    async def conversation(server: Served, _: Barrier) -> None:
+        secret = server.token("ines", default="write")
+        headers = {"Authorization": f"Bearer {secret}", "Content-Encoding": "gzip", **TAKES}
+        async with httpx.AsyncClient(headers=headers) as http:
+            answer = await http.post(server.url, json=INITIALIZE)
+        assert answer.status_code == 415
+        assert answer.json()["error"]["data"]["code"] == "media-type-refused"
+
+    run(tmp_path, Limits(), conversation)
+
+
 def test_a_body_that_does_not_arrive_times_out(tmp_path: Path) -> None:
     async def conversation(server: Served, _: Barrier) -> None:
         secret, at = server.token("ines", default="write"), urlsplit(server.url)

@@ -198,11 +198,10 @@ def test_an_unknown_prompt_is_refused() -> None:
 
 def test_a_frame_with_few_settings_is_shown_whole() -> None:
     async def conversation() -> None:
-        async with client() as agent:
+        async with client(scope="admin") as agent:
             whole = await read(agent, "mnemic://frames/self")
             little = {"policy": {"name": "little"}}
-            adopted = {"operation": "adopt_policy", "arguments": little}
-            assert not (await agent.call_tool("mnemic_upkeep", adopted)).is_error
+            assert not (await agent.call_tool("mnemic_adopt_policy", little)).is_error
             assert await read(agent, "mnemic://frames/self") == whole
 
     run(conversation)

@@ -162,7 +162,7 @@ def test_an_invalid_message_is_answered_with_an_error(
     ("options", "code", "remedy"),
     [
         (("--db", "other.db", "mcp"), "store-failed", "agent.db"),
-        (("--db", "agent.db", "--space", "other", "mcp"), "point-out-of-range", "--make"),
+        (("--db", "agent.db", "--space", "other", "mcp"), "space-not-found", "--make"),
         (("--db", "none.db", "mcp", "--read-only"), "store-failed", "--db"),
     ],
 )
@@ -193,3 +193,24 @@ def test_a_new_store_next_to_another_is_made_on_request(tmp_path: Path) -> None:
     with begun(tmp_path / "other.db", "--make") as process:
         assert asked(process, HELLO)["result"]["serverInfo"]["name"] == "mnemic"
     assert (tmp_path / "other.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "count", "destroys"),
+    [
+        ((), 7, False),
+        (("--tools", "all"), 17, False),
+        (("--scope", "admin"), 17, True),
+        (("--scope", "admin", "--read-only"), 3, False),
+    ],
+)
+def test_options_decide_what_is_listed(
+    tmp_path: Path, options: tuple[str, ...], *, count: int, destroys: bool
+) -> None:
+    SyncMemory.open(tmp_path / "agent.db").close()
+    lists = {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}}
+    with begun(tmp_path / "agent.db", *options) as process:
+        asked(process, HELLO)
+        names = [tool["name"] for tool in asked(process, lists)["result"]["tools"]]
+    assert len(names) == count
+    assert ("mnemic_erase_space" in names) is destroys

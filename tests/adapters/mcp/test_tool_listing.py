@@ -8,19 +8,24 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from mnemic.adapters.mcp.session_handles import everything, reading
+from mnemic.adapters.mcp.session_handles import everything, reading, up_to
 from mnemic.adapters.mcp.tool_listing import listed
-from mnemic.adapters.mcp.tools import Allows, tools
+from mnemic.adapters.mcp.tools import UNREACHED, Allows, ToolSet, tools
 from mnemic.adapters.remote.operations import operations
 from mnemic.adapters.tokens import counter_named
 
-TOKENS_MAX = 7000
-"""Maximum length of the whole list in tokens, answer schemas included."""
+TOKENS_MAX: dict[tuple[str, str], int] = {
+    ("core", "write"): 3000,
+    ("core", "admin"): 5000,
+    ("all", "write"): 7000,
+    ("all", "admin"): 9000,
+}
+"""Maximum length of a whole list in tokens, answer schemas included."""
 
 
-def offers(allows: Allows) -> dict[str, Any]:
+def offers(allows: Allows, tool_set: ToolSet = "all") -> dict[str, Any]:
     """Return the tools listed for a client with these scopes, by name."""
-    found = (listed(tool, allows) for tool in tools().values())
+    found = (listed(tool, allows, tool_set) for tool in tools().values())
     plain = (
         each.model_dump(mode="json", by_alias=True, exclude_none=True) for each in found if each
     )
@@ -28,18 +33,107 @@ def offers(allows: Allows) -> dict[str, Any]:
 
 
 OFFERS = offers(everything)
+CORE = offers(up_to("write"), "core")
+EVERYDAY = "recall learn correct outcome connect compose look"
+ADMIN = """
+    erase erase_space rezone revert adopt_policy reembed calibrate fork checkpoint drop_checkpoints
+"""
 
 
+@pytest.mark.parametrize(("tool_set", "scope"), TOKENS_MAX)
 @pytest.mark.parametrize("counter", ["estimate", "o200k_base"])
 def test_the_list_is_short_enough_for_the_context_of_an_agent(
-    counter: Any, capsys: pytest.CaptureFixture[str]
+    counter: Any, tool_set: Any, scope: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = json.dumps({"tools": [*OFFERS.values()]}, separators=(",", ":"), ensure_ascii=False)
+    offered = offers(up_to(scope), tool_set)
+    words = json.dumps({"tools": [*offered.values()]}, separators=(",", ":"), ensure_ascii=False)
     tokens = counter_named(counter).count(words)
     with capsys.disabled():
-        print(f" [{len(OFFERS)} tools, {tokens} tokens by {counter}]", end="")  # noqa: T201
-    assert len(OFFERS) <= 17
-    assert tokens <= TOKENS_MAX
+        print(  # noqa: T201
+            f" [{tool_set}, {scope}: {len(offered)} tools, {tokens} tokens by {counter}]", end=""
+        )
+    assert tokens <= TOKENS_MAX[tool_set, scope]
+
+
+def test_the_core_list_is_of_everyday_work() -> None:
+    assert [*CORE] == [f"mnemic_{name}" for name in EVERYDAY.split()]
+
+
+def test_the_whole_list_begins_with_the_core_and_adds_the_rest() -> None:
+    whole = [*offers(up_to("write"))]
+    assert whole[: len(CORE)] == [*CORE]
+    assert whole[len(CORE) :] == [
+        "mnemic_batch",
+        "mnemic_connect_by_query",
+        "mnemic_disconnect",
+        "mnemic_deep_reference",
+        "mnemic_ledger",
+        "composed_graph",
+        "mnemic_decision",
+        "mnemic_session",
+        "mnemic_upkeep",
+        "mnemic_guide",
+    ]
+
+
+@pytest.mark.parametrize("tool_set", ["core", "all"])
+def test_what_the_scope_admin_allows_is_a_tool_of_its_own_each(tool_set: Any) -> None:
+    added = [*offers(everything, tool_set)][len(offers(up_to("write"), tool_set)) :]
+    assert added == [f"mnemic_{name}" for name in ADMIN.split()]
+    needing = {name for name, each in operations().items() if each.scope == "admin"}
+    assert {*ADMIN.split()} == needing - UNREACHED
+    for name in "erase erase_space rezone revert adopt_policy reembed drop_checkpoints".split():
+        assert OFFERS[f"mnemic_{name}"]["annotations"]["destructiveHint"] is True
+    assert OFFERS["mnemic_erase_space"]["inputSchema"]["required"] == ["confirm"]
+
+
+def test_every_tool_has_the_prefix_except_one_that_clients_know_by_another_name() -> None:
+    assert [name for name in OFFERS if not name.startswith("mnemic_")] == ["composed_graph"]
+
+
+def test_the_core_list_shows_a_narrow_form_of_compositions() -> None:
+    shape = CORE["mnemic_compose"]["inputSchema"]["properties"]
+    assert shape["operation"]["enum"] == ["compose", "label", "frontier"]
+    assert shape.keys() - {"as_of", "now", "command_id"} == {
+        "operation",
+        *"members query confidence composition_id label notes tags limit".split(),
+    }
+    bounty = {"submitted", "accepted", "rejected", "needs_poc", "bad_severity", "duplicate_risk"}
+    whole = OFFERS["mnemic_compose"]["inputSchema"]["properties"]
+    assert bounty <= {*whole["label"]["enum"]}
+    assert not bounty & {*shape["label"]["enum"]}
+    assert {*shape["label"]["enum"]} < {*whole["label"]["enum"]}
+    assert "query_hash" not in CORE["mnemic_compose"]["description"]
+
+
+@pytest.mark.parametrize("name", CORE)
+def test_what_fits_the_core_list_fits_the_whole_one(name: str) -> None:
+    core, whole = (each[name]["inputSchema"] for each in (CORE, OFFERS))
+    for argument, shape in core["properties"].items():
+        known = whole["properties"][argument]
+        assert {*shape.get("enum", ())} <= {*known.get("enum", ())}
+        assert {**shape, "enum": None} == {**known, "enum": None}
+    assert core.get("required") == whole.get("required")
+
+
+@pytest.mark.parametrize(
+    ("tool", "argument", "least", "most"),
+    [
+        ("mnemic_learn", "confidence", 0, 1),
+        ("mnemic_compose", "confidence", 0, 1),
+        ("mnemic_outcome", "signal", 0, 1),
+        ("mnemic_recall", "min_probability", 0, 1),
+        ("mnemic_recall", "explore", 0, 1),
+        ("mnemic_connect", "weight", 0, 1),
+        ("mnemic_compose", "limit", 1, 1000),
+        ("mnemic_decision", "top_k", 1, 1000),
+    ],
+)
+def test_numbers_have_their_ranges(tool: str, argument: str, least: int, most: int) -> None:
+    for offered in (CORE, OFFERS):
+        if tool in offered:
+            shape = offered[tool]["inputSchema"]["properties"][argument]
+            assert (shape["minimum"], shape["maximum"]) == (least, most)
 
 
 @pytest.mark.parametrize("name", OFFERS)
@@ -76,13 +170,13 @@ def test_hints_are_those_of_the_operations(name: str) -> None:
     }
 
 
-def test_only_the_upkeep_tool_mixes_reading_with_writing() -> None:
+def test_few_tools_mix_reading_with_writing() -> None:
     mixed = [
         name
         for name, tool in tools().items()
         if len({operations()[operation].reads_only for operation in tool.operations}) > 1
     ]
-    assert mixed == ["mnemic_upkeep"]
+    assert mixed == ["mnemic_compose", "mnemic_upkeep"]
 
 
 def test_connect_and_disconnect_take_the_arguments_of_seed_clients() -> None:
@@ -104,10 +198,11 @@ def test_a_reader_is_offered_only_unrecorded_operations() -> None:
     offered = offers(reading)
     assert [*offered] == [
         "mnemic_recall",
-        "deep_reference",
-        "composed_graph",
-        "mnemic_frontier",
+        "mnemic_compose",
         "mnemic_look",
+        "mnemic_deep_reference",
+        "mnemic_ledger",
+        "composed_graph",
         "mnemic_decision",
         "mnemic_upkeep",
         "mnemic_guide",

@@ -66,13 +66,13 @@ def test_null_arguments_are_omitted() -> None:
         ),
         (
             "mnemic_upkeep",
-            {"operation": "erase", "block_id": "x"},
+            {"operation": "curate", "block_id": "x"},
             "arguments",
             "Give the arguments of the operation as an object in arguments.",
         ),
         (
             "mnemic_upkeep",
-            {"operation": "erase", "arguments": "x"},
+            {"operation": "curate", "arguments": "x"},
             "arguments",
             "Give the arguments of the operation as an object in arguments.",
         ),

@@ -220,4 +220,4 @@ def _erased(life: Life, ids: list[str], decision: str) -> None:
     life.ask("explain", decision_id=decision)
     life.ask("replay_all")
     life.ask("log", limit=1000)
-    life.ask("erase_space")
+    life.ask("erase_space", confirm="default")

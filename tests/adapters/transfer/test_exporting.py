@@ -158,7 +158,7 @@ def test_a_concurrent_erasure_restarts_the_export(memory: SyncMemory, tmp_path: 
 def test_an_erased_space_is_exported_only_at_its_present_version(
     memory: SyncMemory, tmp_path: Path
 ) -> None:
-    memory.erase_space()
+    memory.erase_space("default")
     assert memory.export(tmp_path / "now.ndjson").payloads == 0
     with pytest.raises(SpaceErased):
         memory.export(tmp_path / "then.ndjson", upto=3)

@@ -172,7 +172,7 @@ def test_a_command_cut_by_the_fork_point_can_be_repeated(memory: SyncMemory, ope
 
 
 def test_an_erased_space_has_nothing_to_fork(memory: SyncMemory, store: MemoryStore) -> None:
-    memory.erase_space()
+    memory.erase_space("default")
     with pytest.raises(SpaceErased):
         memory.fork("trial", version=4)
     assert store.spaces() == ("default",)
@@ -206,7 +206,7 @@ def test_events_before_damage_can_be_forked(tmp_path: Path) -> None:
 
 def test_a_space_erased_meanwhile_is_not_forked(memory: SyncMemory, store: MemoryStore) -> None:
     def erase(_done: int, _total: int) -> None:
-        memory.erase_space()
+        memory.erase_space("default")
 
     with pytest.raises(SpaceErased):
         memory.fork("copy", progress=erase)

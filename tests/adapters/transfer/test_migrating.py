@@ -23,8 +23,8 @@ from mnemic.kernel.errors import (
     FieldRefused,
     LogCorrupt,
     NotAStore,
-    PointOutOfRange,
     SpaceExists,
+    SpaceNotFound,
     StoreFailed,
 )
 from mnemic.kernel.ports import CommandRow, PayloadRow, Record, Store
@@ -182,7 +182,7 @@ def test_an_erased_space_is_erased_in_the_target(tmp_path: Path) -> None:
     with SyncMemory.open(source) as memory:
         memory.learn(f"the {SECRET.decode()} of Nineveh")
         migrate(source, folder / "b.db")
-        memory.erase_space()
+        memory.erase_space("default")
     assert migrate(source, folder / "b.db").spaces[0].payloads == 0
     assert hits(folder) == []
 
@@ -318,7 +318,7 @@ def test_invalid_sources_and_targets_are_refused(memory: SyncMemory, tmp_path: P
             migrate(path, target)  # type: ignore[arg-type]
     with pytest.raises(StoreFailed):
         migrate(tmp_path / "none.db", tmp_path / "b.db")
-    with pytest.raises(PointOutOfRange):
+    with pytest.raises(SpaceNotFound):
         migrate(path, tmp_path / "b.db", spaces=["none"])
     assert sorted(each.name for each in tmp_path.glob("*.db")) == ["a.db", "link.db"]
 

@@ -82,7 +82,7 @@ def test_a_later_erasure_does_not_invalidate_a_receipt(
     memory: SyncMemory, decisions: list[str], tmp_path: Path
 ) -> None:
     receipt = memory.receipt(decisions[-1])
-    memory.erase_space()
+    memory.erase_space("default")
     memory.export(tmp_path / "empty.ndjson")
     assert memory.verify_receipt(receipt, replay=True).replayed == "sealed"
     offline = verify(receipt, tmp_path / "empty.ndjson", replay=True)

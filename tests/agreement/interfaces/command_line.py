@@ -33,6 +33,7 @@ FIRST: dict[str, tuple[str, ...]] = {
     "disconnect": ("source", "target"),
     "edges": ("block_id",),
     "erase": ("block_id",),
+    "erase_space": ("confirm",),
     "explain": ("decision_id", "block_id"),
     "export": ("path",),
     "forget": ("block_id", "reason"),
@@ -66,7 +67,7 @@ OPTIONS = {
     "token_budget": "budget",
 }
 """Options with another name on the command line, of one operation or of all."""
-NAMED = frozenset({"reason", "signal"})
+NAMED = frozenset({"confirm", "reason", "signal"})
 """Options of the command line that may be positional arguments here."""
 REFUSING = {"record": "--no-record", "words": "--no-words"}
 """Flags for false values; false values of other options are omitted."""
@@ -150,10 +151,6 @@ class CommandLine:
         """Import a file; store and actor are options of every command."""
         there = CommandLine(into, "--actor", actor, space=space)
         return there("import_space", str(path))
-
-    def erase_space(self, **named: Any) -> Any:
-        """Erase the space, without the confirmation prompt."""
-        return self("erase_space", yes=True, **named)
 
     # --- one command ------------------------------------------------------------------------
 

@@ -107,6 +107,12 @@ def read_only(path: Path) -> Generator[Call]:
 
 
 @contextmanager
+def missing_space(path: Path) -> Generator[Call]:
+    store(path)
+    yield lambda: opened(path, space="elsewhere", read_only=True)
+
+
+@contextmanager
 def slower_writer(path: Path) -> Generator[Call]:
     """A record for a version that the log has already."""
     with closing(SQLiteStore(path)) as store:
@@ -252,6 +258,7 @@ SCENES: dict[str, Scene] = {
     "another-model": another_model,
     "retired-recipe": retired_recipe,
     "read-only": read_only,
+    "missing-space": missing_space,
     "slower-writer": slower_writer,
     "changed-byte": changed_byte,
     "file-of-words": file_of_words,

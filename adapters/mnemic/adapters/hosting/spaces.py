@@ -25,12 +25,13 @@ from attrs import define, field, frozen
 from mnemic.adapters.embedders.bundled import BundledEmbedder
 from mnemic.adapters.files import atomic_files
 from mnemic.adapters.inprocess.memory import Memory
+from mnemic.adapters.inprocess.operations.host import check_not_erased
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.stores.opening import IN_MEMORY, Address, open_store
-from mnemic.kernel.errors import Closed, FieldRefused, PointOutOfRange, SpaceExists, Unavailable
+from mnemic.kernel.errors import Closed, FieldRefused, SpaceExists, SpaceNotFound, Unavailable
 from mnemic.kernel.ports import Store
 from mnemic.kernel.results import ImportResult
-from mnemic.kernel.validation import checked_name
+from mnemic.kernel.validation import checked_space
 
 OPEN_MAX = 32
 """Spaces that are kept open while no caller uses them."""
@@ -208,12 +209,15 @@ class Spaces:
         Raises:
             FieldRefused: The name is invalid.
             SpaceExists: It is being imported.
+            SpaceErased: It exists, and its texts were erased for good.
             StoreFull, StoreBusy, StoreFailed, ViewReadOnly: See each.
         """
-        name = checked_name("space", space)
+        name = checked_space(space)
         self._check_not_reserved(name)
         async with self._making:  # of several concurrent callers, one gets True
             if name in await self.names():
+                with await self.hold(name) as hold:
+                    await to_thread.run_sync(check_not_erased, hold.memory)
                 return False
             (await self._hold(name, making=True)).release()
             return True
@@ -225,7 +229,7 @@ class Spaces:
             FieldRefused: The name is invalid.
             SpaceExists: It exists, or is being imported.
         """
-        name = checked_name("space", space)
+        name = checked_space(space)
         store = self._open_store()
         is_there = name in await to_thread.run_sync(store.spaces)
         self._check_not_reserved(name)
@@ -247,7 +251,7 @@ class Spaces:
         """Return a space that stays open until the hold is released.
 
         Raises:
-            PointOutOfRange: There is no such space.
+            SpaceNotFound: There is no such space.
             Closed: The host is closed.
             LogCorrupt, StoreFailed, EmbedderMismatch: It cannot be opened.
         """
@@ -269,7 +273,7 @@ class Spaces:
         See ``SyncMemory.session_handle``.
 
         Raises:
-            PointOutOfRange: There is no such space.
+            SpaceNotFound: There is no such space.
             SessionState, FieldRefused: See ``SyncMemory.session_handle``.
         """
         with await self.hold(space) as hold:
@@ -379,8 +383,8 @@ def _try_writing(path: Path) -> None:
         probe.flush()
 
 
-def _missing(space: str) -> PointOutOfRange:
-    return PointOutOfRange(
+def _missing(space: str) -> SpaceNotFound:
+    return SpaceNotFound(
         f"there is no space {space!r:.200}",
         recovery="Name an existing space, or let an admin create it.",
         space=space,

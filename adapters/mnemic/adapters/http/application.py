@@ -48,6 +48,7 @@ from mnemic.adapters.http.settings import Settings
 from mnemic.adapters.remote.errors import names_a_file
 from mnemic.adapters.remote.transport_errors import (
     BodyTooLarge,
+    MediaTypeRefused,
     MethodRefused,
     Overdue,
     Overloaded,
@@ -255,6 +256,8 @@ def _headers(error: Exception, found: Exception, settings: Settings) -> dict[str
         case MethodRefused():
             methods: str = (getattr(found, "headers", None) or {}).get("allow", "")
             return {"allow": ", ".join(sorted(methods.split(", ")))}
+        case MediaTypeRefused() if "content_encoding" in error.facts:
+            return {"accept-encoding": "identity", "connection": "close"}  # the body is not read
         case BodyTooLarge() | RequestTooSlow():
             return {"connection": "close"}  # the rest of the body is not read
         case Overloaded() | Overdue() | Stopping() | StoreBusy():

@@ -47,6 +47,7 @@ class Agents:
             dispatcher.spaces,
             dispatcher.authenticate,
             read_only=settings.read_only,
+            tool_set=settings.tools,
             # On an address that other machines can reach every request needs a token, and a page
             # that got here by DNS rebinding has none.
             hosts=LOOPBACK if settings.is_on_loopback else None,

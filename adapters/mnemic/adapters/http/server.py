@@ -324,7 +324,7 @@ def address(listener: socket.socket, settings: Settings) -> str:
 def _config(app: Any, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=connection(settings.head_timeout_s),
+        http=connection(settings),
         ws="none",
         lifespan="on",
         log_config=None,

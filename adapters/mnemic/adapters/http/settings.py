@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ipaddress import ip_address
+from typing import Literal
 
 from attrs import field, frozen
 from attrs.validators import ge, gt
@@ -23,6 +24,8 @@ class Settings:
     """Whether requests from this machine need no token and may do everything."""
     read_only: bool = False
     """Whether all writes are refused, whatever the token."""
+    tools: Literal["core", "all"] = "core"
+    """Which tools are listed to agents under ``/mcp``."""
     origins: tuple[str, ...] = ()
     """Web origins whose pages may send requests (CORS); ``*`` is every one. Empty: none may."""
 

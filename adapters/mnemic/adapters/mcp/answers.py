@@ -10,12 +10,13 @@ Blocks are shown in the grammar of ``mnemic.kernel.rendering``: no text of a cal
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import orjson
 from mcp.types import CallToolResult, TextContent
 
+from mnemic.adapters.mcp.wording import for_model
 from mnemic.adapters.remote import errors
 from mnemic.adapters.remote.documents import document_of
 from mnemic.adapters.remote.operations import operations
@@ -38,9 +39,14 @@ def answered(operation: str, result: Any) -> CallToolResult:
     )
 
 
-def refused(error: Exception) -> CallToolResult:
-    """Return the tool result for a refusal or failure, as an error that a model can act on."""
-    document = errors.document_of(error)
+def refused(error: Exception, offered: Collection[str]) -> CallToolResult:
+    """Return the tool result for a refusal or failure, as an error that a model can act on.
+
+    Args:
+        error: The refusal or failure.
+        offered: The names of the tools in the client's list.
+    """
+    document = for_model(errors.document_of(error), offered)
     answer = quoting(f"{document['code']}: {document['detail']}")
     recovery = quoting(document.get("recovery") or "")
     return CallToolResult(

@@ -22,6 +22,7 @@ from mnemic.adapters.hosting import Spaces
 from mnemic.adapters.mcp.call_limiter import CallLimiter, Limits
 from mnemic.adapters.mcp.server import Context
 from mnemic.adapters.mcp.session_handles import ClientHandle, Sessions
+from mnemic.adapters.mcp.tools import ToolSet
 from mnemic.adapters.remote.operations import Scope
 
 HANDLES_MAX = 1000
@@ -71,8 +72,10 @@ class ClientVisit:
         return LOCAL if token is None else token.id
 
     def allows(self, scope: Scope) -> bool:
-        """Return whether the request has *scope* in its space."""
-        return (scope == "read" or not self.read_only) and self.caller.allows(self.space, scope)
+        """Return whether the request has *scope* in its space; ``admin`` needs a token."""
+        if (self.read_only and scope != "read") or (self.caller.token is None and scope == "admin"):
+            return False
+        return self.caller.allows(self.space, scope)
 
 
 VISIT = "mnemic.visit"
@@ -98,6 +101,7 @@ class ClientSessions:
 
     spaces: Spaces
     sessions: Sessions = "auto"
+    tool_set: ToolSet = "core"
     handles_max: int = HANDLES_MAX
     idle_s: float = IDLE_S
     call_limiter: CallLimiter = field(factory=lambda: CallLimiter(Limits()))
@@ -123,7 +127,7 @@ class ClientSessions:
         """Return the session handle of the client that makes a request.
 
         Raises:
-            PointOutOfRange: There is no such space.
+            SpaceNotFound: There is no such space.
         """
         request: Any = context.request
         visit: ClientVisit = request.scope[VISIT]
@@ -158,6 +162,7 @@ class ClientSessions:
                     memory=memory,
                     allows=visit.allows,
                     allows_in=visit.caller.allows,
+                    tool_set=self.tool_set,
                     sessions=self.sessions,
                     read_only=visit.read_only,
                     call_limiter=self.call_limiter,

@@ -32,12 +32,13 @@ from mnemic.adapters.mcp.client_sessions import (
 )
 from mnemic.adapters.mcp.server import server
 from mnemic.adapters.mcp.session_handles import Sessions
+from mnemic.adapters.mcp.tools import ToolSet
 from mnemic.adapters.remote import asgi_requests
-from mnemic.adapters.remote.transport_errors import Overloaded
+from mnemic.adapters.remote.transport_errors import Overloaded, PathUnknown
 from mnemic.kernel.errors import (
     FieldRefused,
     MnemicError,
-    PointOutOfRange,
+    SpaceNotFound,
 )
 
 PATH = "/mcp"
@@ -200,7 +201,7 @@ class Mounted:
 
         Raises:
             Unauthenticated: The caller is unknown.
-            PointOutOfRange: There is no such space, or none that the caller may see.
+            SpaceNotFound: There is no such space, or none that the caller may see.
             FieldRefused: There are several spaces, and the path names none.
         """
         caller = self._authenticate(scope)
@@ -213,7 +214,7 @@ class Mounted:
         if not space:
             space = _only(names)
         elif space not in names:
-            raise PointOutOfRange(
+            raise SpaceNotFound(
                 f"there is no space {space!r:.200}",
                 recovery=f"Connect to {PATH}/<space>, with a space that your token is for.",
                 space=space,
@@ -227,6 +228,7 @@ def asgi(
     *,
     read_only: bool = False,
     sessions: Sessions = "auto",
+    tool_set: ToolSet = "core",
     hosts: Sequence[str] | None = LOOPBACK,
     origins: Iterable[str] = (),
     stateless: bool = False,
@@ -241,6 +243,7 @@ def asgi(
         read_only: Whether writes are refused for every token.
         sessions: Whether sessions of the log are begun by the interface, at the first call that
             writes, or by agents.
+        tool_set: Which tools are listed.
         hosts: Allowed host names of the server, without port, against DNS rebinding: a page loaded
             from another site can point a name of its own here, but not one of these. None: any
             name, which is safe only where every caller needs a token.
@@ -252,7 +255,7 @@ def asgi(
     """
     limits = limits or Limits()
     client_sessions = ClientSessions(
-        spaces=spaces, sessions=sessions, call_limiter=CallLimiter(limits)
+        spaces=spaces, sessions=sessions, tool_set=tool_set, call_limiter=CallLimiter(limits)
     )
     manager = StreamableHTTPSessionManager(
         server(client_sessions.opened),
@@ -290,13 +293,13 @@ def _named(scope: Any) -> str:
     """Return the space named by the raw path; its name may contain an encoded slash.
 
     Raises:
-        PointOutOfRange: The path starts with ``/mcp`` but is not below it, such as ``/mcpx``.
+        PathUnknown: The path starts with ``/mcp`` but is not below it, such as ``/mcpx``.
     """
     sent: bytes = scope.get("raw_path") or quote(scope["path"]).encode()
     path = sent.partition(b"?")[0].decode("latin-1")
     behind = path.partition(PATH)[2]
     if behind and not behind.startswith("/"):
-        raise PointOutOfRange(f"no path {path!r:.200}", recovery=f"Connect to {PATH}/<space>.")
+        raise PathUnknown(f"no path {path!r:.200}", recovery=f"Connect to {PATH}/<space>.")
     return unquote(behind.strip("/"))
 
 
@@ -304,7 +307,7 @@ def _only(names: Sequence[str]) -> str:
     if len(names) == 1:
         return names[0]
     if not names:
-        raise PointOutOfRange(
+        raise SpaceNotFound(
             "there is no space that you may see",
             recovery="Have an admin create one, or ask for a token for an existing one.",
         )

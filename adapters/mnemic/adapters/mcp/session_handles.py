@@ -19,14 +19,14 @@ from attrs import define, evolve, field
 from mnemic.adapters.inprocess.memory import Memory
 from mnemic.adapters.mcp.addresses import expanded
 from mnemic.adapters.mcp.call_limiter import CallLimiter
-from mnemic.adapters.mcp.tools import Allows, least_scope
+from mnemic.adapters.mcp.tools import Allows, ToolSet, least_scope
 from mnemic.adapters.remote.calls import RECORDERS, Call, perform
-from mnemic.adapters.remote.operations import Scope
+from mnemic.adapters.remote.operations import SCOPES, Scope
 from mnemic.kernel.errors import (
     Forbidden,
     MnemicError,
-    PointOutOfRange,
     SessionState,
+    SpaceNotFound,
     ViewReadOnly,
 )
 
@@ -39,19 +39,19 @@ SESSION_OPERATIONS = frozenset({"start_session", "end_session"})
 logger = logging.getLogger(__name__)
 
 
-def everything(_scope: Scope) -> bool:
-    """Allow every scope: the host that opened the file has all rights."""
-    return True
+def up_to(scope: Scope) -> Allows:
+    """Return a function that allows a scope and those that it includes."""
+    allowed = frozenset(SCOPES[: SCOPES.index(scope) + 1])
+    return allowed.__contains__
+
+
+everything = up_to("admin")
+reading = up_to("read")
 
 
 def everywhere(_space: str, _scope: Scope) -> bool:
     """Allow every scope in every space of the file."""
     return True
-
-
-def reading(scope: Scope) -> bool:
-    """Allow the scope ``read`` alone."""
-    return scope == "read"
 
 
 @define(kw_only=True)
@@ -65,6 +65,10 @@ class ClientHandle:
     allows: Allows = everything
     allows_in: Callable[[str, Scope], bool] = everywhere
     """What this client may do in a space that it names: a fork makes another one."""
+    tool_set: ToolSet = "core"
+    """Which tools are listed to this client; it may call the others too."""
+    remedy: str | None = None
+    """How the operator gives this client a wider scope; None: with another token."""
     sessions: Sessions = "auto"
     read_only: bool = False
     """Whether writes are refused whatever the client is allowed."""
@@ -81,7 +85,7 @@ class ClientHandle:
 
         Raises:
             ViewReadOnly, Forbidden: This client may not make the call.
-            PointOutOfRange: The call would create a space that the client may not see.
+            SpaceNotFound: The call would create a space that the client may not see.
             MnemicError: Any refusal or failure of the operation.
         """
         call = self._checked(call)
@@ -137,7 +141,7 @@ class ClientHandle:
 
         Raises:
             ViewReadOnly, Forbidden: The client may not make the call at all.
-            PointOutOfRange: The call would create a space that the client may not see.
+            SpaceNotFound: The call would create a space that the client may not see.
         """
         may_skip_record = call.operation in RECORDERS and "record" not in call.arguments
         if may_skip_record and call.as_of is None and not self.allows(call.scope):
@@ -145,7 +149,11 @@ class ClientHandle:
         if self.read_only and call.scope != "read":
             raise ViewReadOnly(f"{call.operation} would write, and this memory is served read-only")
         if not self.allows(call.scope):
-            raise Forbidden(f"{call.operation} needs the scope {call.scope}", scope=call.scope)
+            raise Forbidden(
+                f"{call.operation} needs the scope {call.scope}",
+                recovery=self.remedy,
+                scope=call.scope,
+            )
         named = call.arguments.get("space")
         if call.operation == "fork" and isinstance(named, str):
             self._check_new_space(named.strip())  # as the operation itself will read it
@@ -154,7 +162,7 @@ class ClientHandle:
     def _check_new_space(self, space: str) -> None:
         """Refuse to create a space, without revealing whether an invisible one has that name."""
         if not self.allows_in(space, "read"):
-            raise PointOutOfRange(
+            raise SpaceNotFound(
                 f"there is no space {space!r:.200} that you may create",
                 recovery="Ask for a token with the scope admin on that space too.",
                 space=space,

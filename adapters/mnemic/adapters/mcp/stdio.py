@@ -29,13 +29,17 @@ from mnemic.adapters.mcp.server import Context, server
 from mnemic.adapters.mcp.session_handles import (
     ClientHandle,
     Sessions,
-    everything,
     reading,
+    up_to,
 )
+from mnemic.adapters.mcp.tools import ToolSet
+from mnemic.adapters.remote.operations import Scope
 
 ACTOR = "mcp"
 """The actor where a client gives no name."""
 ACTOR_MAX = 64
+REMEDY = "Ask the person who runs this server; `mnemic mcp --scope admin` allows it."
+"""How a client over a pipe gets a wider scope."""
 CHUNK = 1 << 16
 """Maximum number of bytes read at once."""
 
@@ -51,6 +55,8 @@ class OneClient:
     actor: str | None
     session: str | None
     sessions: Sessions
+    scope: Scope
+    tool_set: ToolSet
     read_only: bool
     _handle: ClientHandle | None = field(default=None, init=False)
     _taking: anyio.Lock = field(factory=anyio.Lock, init=False)
@@ -63,7 +69,9 @@ class OneClient:
                 self._handle = ClientHandle(
                     memory=await self.memory.session_handle(actor=actor, session=self.session),
                     call_limiter=self.call_limiter,
-                    allows=reading if self.read_only else everything,
+                    allows=reading if self.read_only else up_to(self.scope),
+                    tool_set=self.tool_set,
+                    remedy=REMEDY,
                     sessions="manual" if self.session else self.sessions,
                     read_only=self.read_only,
                 )
@@ -91,6 +99,8 @@ def reception(
     actor: str | None = None,
     session: str | None = None,
     sessions: Sessions = "auto",
+    scope: Scope = "write",
+    tool_set: ToolSet = "core",
     read_only: bool = False,
 ) -> Callable[[], AbstractAsyncContextManager[OneClient]]:
     """Return a factory that opens a memory for one client, for ``server``.
@@ -100,6 +110,9 @@ def reception(
         actor: The actor in the log; None: the name that the client gives itself.
         session: An open session of the same actor to continue; it stays open.
         sessions: How sessions begin if *session* is not given.
+        scope: What the client may do. ``write`` leaves out what cannot be undone or affects the
+            whole space.
+        tool_set: Which tools are listed.
         read_only: Whether tools that write are left out; the memory itself may be read-only.
     """
 
@@ -112,6 +125,8 @@ def reception(
                 actor=actor,
                 session=session,
                 sessions=sessions,
+                scope=scope,
+                tool_set=tool_set,
                 read_only=read_only,
             )
             try:

@@ -17,7 +17,17 @@ from typing import Any
 from mcp.types import Tool as ListedTool
 from mcp.types import ToolAnnotations
 
-from mnemic.adapters.mcp.tools import ARGUMENTS, AS_OF, COMMAND_ID, NOW, OPERATION, Allows, Tool
+from mnemic.adapters.mcp.tools import (
+    ARGUMENTS,
+    AS_OF,
+    COMMAND_ID,
+    NOW,
+    OPERATION,
+    Allows,
+    Narrowing,
+    Tool,
+    ToolSet,
+)
 from mnemic.adapters.remote.operations import Operation, operations
 from mnemic.adapters.remote.schemas import FORMS, Schema, Shapes
 
@@ -26,7 +36,8 @@ DETAILED = frozenset({"Filter"})
 agent passes them on unchanged, such as a policy or a receipt."""
 SAID = frozenset(
     """
-    type description default enum items properties required additionalProperties anyOf $ref
+    type description default enum minimum maximum items properties required additionalProperties
+    anyOf $ref
     """.split()
 )
 """Schema keywords that an agent needs; a refusal reports what the other ones say."""
@@ -37,6 +48,8 @@ SENTENCE_END = re.compile(r"\.(?= [A-Z])|;")
 _FORM_NAMES = frozenset(form.__name__ for form in FORMS)
 MANY = 3
 """Maximum number of operations in a tool whose answer schemas are listed separately."""
+FIELDS_MAX = 24
+"""Maximum number of fields of an answer that are listed; a policy has more than a hundred."""
 ENVELOPES: Mapping[str, Schema] = MappingProxyType(
     {
         AS_OF: {
@@ -49,22 +62,25 @@ ENVELOPES: Mapping[str, Schema] = MappingProxyType(
 )
 
 
-def listed(tool: Tool, allows: Allows) -> ListedTool | None:
-    """Return a tool as a client lists it; None: the caller may use none of its operations.
+def listed(tool: Tool, allows: Allows, tool_set: ToolSet = "all") -> ListedTool | None:
+    """Return a tool as a client lists it; None: it is not listed, or the caller may not use it.
 
     Args:
         tool: The tool.
         allows: Whether the caller has a scope.
+        tool_set: Which tools are listed. The core list says less of each: of compositions only
+            what everyday work needs, and of answers only that they are objects.
     """
-    allowed = tool.allowed(allows)
+    allowed = tool.allowed(allows, tool_set)
     if not allowed:
         return None
+    shown = tool.core if tool_set == "core" else Narrowing()
     return ListedTool(
         name=tool.name,
         title=tool.title,
-        description=_description(tool, allowed),
-        input_schema=_input(tool, allowed),
-        output_schema=_output(tool, allowed),
+        description=_description(tool, allowed, shown),
+        input_schema=_input(tool, allowed, shown),
+        output_schema={"type": "object"} if tool_set == "core" else _output(tool, allowed),
         annotations=hints(allowed, allows),
     )
 
@@ -98,23 +114,30 @@ def full_schemas(operation: Operation) -> Schema:
 # --- descriptions ---------------------------------------------------------------------------------
 
 
-def _description(tool: Tool, allowed: Sequence[Operation]) -> str:
+def _description(tool: Tool, allowed: Sequence[Operation], shown: Narrowing) -> str:
     if not tool.is_shared:
         return tool.description
-    lines = (f"{_signature(operation)}: {tool.operations[operation.name]}" for operation in allowed)
+    lines = (
+        f"{_signature(operation, shown)}: {tool.operations[operation.name]}"
+        for operation in allowed
+    )
     return "\n".join([tool.description, *lines])
 
 
-def _signature(operation: Operation) -> str:
+def _signature(operation: Operation, shown: Narrowing) -> str:
     """Return an operation with its arguments; optional ones have a question mark."""
-    given = (each.name + "?" * (not each.required) for each in operation.parameters.values())
+    given = (
+        each.name + "?" * (not each.required)
+        for each in operation.parameters.values()
+        if each.name in (shown.arguments or operation.parameters)
+    )
     return f"{operation.name}({', '.join(given)})"
 
 
 # --- arguments ------------------------------------------------------------------------------------
 
 
-def _input(tool: Tool, allowed: Sequence[Operation]) -> Schema:
+def _input(tool: Tool, allowed: Sequence[Operation], shown: Narrowing) -> Schema:
     properties: dict[str, Schema] = {}
     required: list[str] = []
     defs: dict[str, Schema] = {}
@@ -128,7 +151,7 @@ def _input(tool: Tool, allowed: Sequence[Operation]) -> Schema:
         properties[ARGUMENTS] = {"type": "object"}
     else:
         asked = {operation.name: _arguments_of(operation.name) for operation in allowed}
-        properties |= _merged(asked)
+        properties |= _narrowed(_merged(asked), shown)
         required += _always_required(asked)
         defs = {name: part for each in asked.values() for name, part in each["$defs"].items()}
     properties |= {name: ENVELOPES[name] for name in _envelopes(allowed)}
@@ -138,6 +161,15 @@ def _input(tool: Tool, allowed: Sequence[Operation]) -> Schema:
         "additionalProperties": any(operation.lenient for operation in allowed),
         **({"required": required} if required else {}),
         **({"$defs": defs} if defs else {}),
+    }
+
+
+def _narrowed(properties: Mapping[str, Schema], shown: Narrowing) -> dict[str, Schema]:
+    """Return the arguments, and their values, that a list shows."""
+    return {
+        name: {**shape, "enum": [*shown.values[name]]} if name in shown.values else shape
+        for name, shape in properties.items()
+        if name in (shown.arguments or properties)
     }
 
 
@@ -259,6 +291,8 @@ def _answer_of(name: str) -> Schema:
         return {"type": "object"}
     types = {field: _type_of(each) for field, each in shape["properties"].items()}
     fields = {field: found for field, found in types.items() if found is not None}
+    if len(fields) > FIELDS_MAX:
+        return {"type": "object"}
     return {"type": "object", "properties": fields}
 
 

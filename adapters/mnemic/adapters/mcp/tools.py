@@ -3,10 +3,11 @@
 The list of tools takes up space in the agent's context at every step. So the operations of an
 agent's daily work have a tool each, named after them; operations that look at one thing, or that
 are used together, share a tool and are selected by ``operation``; the rare ones are in
-``mnemic_upkeep``, where the arguments are nested and only the guide describes them. Operations
-share a tool only where its annotations remain informative: reading operations are never grouped
-with writing ones, except in ``mnemic_upkeep``. Every operation is reached by exactly one tool,
-except ``export`` and ``import_space``: a remote client may not name files on the server's machine.
+``mnemic_upkeep``, where the arguments are nested and only the guide describes them. By default only
+the everyday tools are listed, and what the scope ``admin`` allows is a tool of its own each, so
+that a host can ask a person before any of it. A list decides what is shown, the scope what may be
+called. Every operation is reached by exactly one tool, except ``export`` and ``import_space``: a
+remote client may not name files on the server's machine.
 
 Names of arguments, fields of answers and codes of refusals are those of the operations, whichever
 tool they are in. Added to them are ``operation``, ``as_of`` and ``now`` (a point of the past, where
@@ -16,13 +17,13 @@ the operation supports one) and ``command_id`` (to repeat a command that writes)
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
-from attrs import frozen
+from attrs import field, frozen
 
 from mnemic.adapters.remote.calls import Call
 from mnemic.adapters.remote.operations import (
@@ -38,11 +39,25 @@ ARGUMENTS = "arguments"
 AS_OF = "as_of"
 NOW = "now"
 COMMAND_ID = "command_id"
+ToolSet: TypeAlias = Literal["core", "all"]
+"""Which tools are listed: those of everyday work, or every one."""
 UNREACHED = frozenset({"export", "import_space"})
 """Operations that need a file on the server's machine: for the command line and HTTP only."""
 
 Allows = Callable[[Scope], bool]
 """Whether a caller has a scope."""
+
+
+@frozen(kw_only=True)
+class Narrowing:
+    """What the core list shows of a tool; calls take everything."""
+
+    operations: Sequence[str] = ()
+    """Names; empty: all."""
+    arguments: Sequence[str] = ()
+    """Names, besides those for the interface; empty: all."""
+    values: Mapping[str, Sequence[str]] = field(factory=dict)
+    """The values of an argument, by its name."""
 
 
 @frozen(kw_only=True)
@@ -55,6 +70,11 @@ class Tool:
     """When to use it and when not."""
     operations: Mapping[str, str]
     """The purpose of each operation by name; empty where ``description`` says it all."""
+    set: Literal["core", "all", "admin"] = "all"
+    """The list that it is in; ``admin``: in both, for a client with that scope."""
+    aliases: Sequence[str] = ()
+    """Former names, which calls may use."""
+    core: Narrowing = field(factory=Narrowing)
     nested: bool = False
     """Whether the arguments of the operation are nested in an object."""
 
@@ -63,9 +83,12 @@ class Tool:
         """Whether several operations share the tool, selected by ``operation``."""
         return len(self.operations) > 1
 
-    def allowed(self, allows: Allows) -> tuple[Operation, ...]:
-        """Return the operations that a caller may use, at least in their unrecorded form."""
-        return tuple(operations()[name] for name in self.operations if allows(least_scope(name)))
+    def allowed(self, allows: Allows, tool_set: ToolSet = "all") -> tuple[Operation, ...]:
+        """Return the listed operations that a caller may use, at least in their unrecorded form."""
+        if tool_set == "core" and self.set == "all":
+            return ()
+        shown = (tool_set == "core" and self.core.operations) or self.operations
+        return tuple(operations()[name] for name in shown if allows(least_scope(name)))
 
     def call(self, arguments: Mapping[str, Any]) -> Call:
         """Return the call that arguments of this tool describe; null arguments count as omitted.
@@ -163,11 +186,28 @@ def tools() -> Mapping[str, Tool]:
                 title=entry["title"],
                 description=entry["description"].strip(),
                 operations=MappingProxyType(entry["operations"]),
+                set=entry.get("set", "all"),
+                aliases=tuple(entry.get("aliases", ())),
+                core=Narrowing(**entry.get("core", {})),
                 nested=entry.get("nested", False),
             )
             for name, entry in tomllib.loads(page.read_text("utf-8")).items()
         }
     )
+
+
+def called(name: str, arguments: Mapping[str, Any]) -> Tool | None:
+    """Return the tool that a call is for; None: there is none of that name.
+
+    A former name may stand for operations that are in several tools by now.
+    """
+    if name in tools():
+        return tools()[name]
+    tool = next((each for each in tools().values() if name in each.aliases), None)
+    if tool is None or not tool.is_shared:
+        return tool
+    operation = arguments.get(OPERATION)
+    return reaching().get(operation, tool) if isinstance(operation, str) else tool
 
 
 @cache

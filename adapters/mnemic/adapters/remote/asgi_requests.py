@@ -5,7 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from mnemic.adapters.remote.transport_errors import BodyTooLarge, RequestTooSlow, RequestUnreadable
+from mnemic.adapters.remote.transport_errors import (
+    BodyTooLarge,
+    MediaTypeRefused,
+    RequestTooSlow,
+    RequestUnreadable,
+)
 
 
 def header(scope: Any, name: bytes) -> str | None:
@@ -14,6 +19,22 @@ def header(scope: Any, name: bytes) -> str | None:
         if each == name:
             return str(value, "latin-1")
     return None
+
+
+def check_unencoded(scope: Any) -> None:
+    """Refuse a body with a content encoding; none is decoded here.
+
+    Raises:
+        MediaTypeRefused: It is compressed, or encoded in another way.
+    """
+    given = [value for name, value in scope["headers"] if name == b"content-encoding"]
+    for each in map(str.strip, b",".join(given).decode("latin-1").lower().split(",")):
+        if each not in {"", "identity"}:
+            raise MediaTypeRefused(
+                f"the body has the content encoding {each!r:.40}",
+                recovery="Send it without Content-Encoding.",
+                content_encoding=each[:40],
+            )
 
 
 async def whole(scope: Any, receive: Any, *, max_bytes: int, timeout_s: float) -> bytes:
@@ -26,10 +47,12 @@ async def whole(scope: Any, receive: Any, *, max_bytes: int, timeout_s: float) -
         timeout_s: Maximum time until the body is complete.
 
     Raises:
+        MediaTypeRefused: It has a content encoding.
         BodyTooLarge: It is longer.
         RequestTooSlow: It did not arrive in time.
         RequestUnreadable: The client has disconnected.
     """
+    check_unencoded(scope)
     announced = header(scope, b"content-length")
     if announced is not None and announced.isdigit() and int(announced) > max_bytes:
         raise _too_large(max_bytes)

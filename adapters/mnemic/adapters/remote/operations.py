@@ -55,11 +55,12 @@ RULES = (
 more trusted than it was."""
 DESTRUCTIVE = frozenset(
     "adopt_policy connect connect_by_query connects consolidate curate disconnect drop_checkpoints"
-    " erase erase_space forget revert revise".split()
+    " erase erase_space forget reembed revert revise rezone".split()
 )
-"""They may remove something from the present: a connect may replace an edge or displace a weaker
-one, and a consolidation archives repeated texts. Side effects of pending work that other operations
-consolidate do not count, since they are not the purpose of the call."""
+"""They may remove something from the present, or replace it: a connect may displace a weaker edge,
+a consolidation archives repeated texts, another zone or embedder takes the place of the former one.
+Side effects of pending work that other operations consolidate do not count, since they are not the
+purpose of the call."""
 SAME_TWICE = frozenset(
     "adopt_policy calibrate checkpoint consolidate curate disconnect drop_checkpoints erase"
     " erase_space forget learn learn_many reembed rezone".split()

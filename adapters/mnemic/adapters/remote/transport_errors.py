@@ -40,7 +40,7 @@ class RequestUnreadable(Refused):
 
 
 class MediaTypeRefused(Refused):
-    """The declared type of the body is not JSON."""
+    """The declared type of the body is not JSON, or it has a content encoding."""
 
     code = "media-type-refused"
     status = 415
@@ -53,6 +53,14 @@ class NotAcceptable(Refused):
     code = "not-acceptable"
     status = 406
     default_recovery = "Leave out Accept, or name application/json in it."
+
+
+class HeadTooLarge(Refused):
+    """Request line and headers are longer than allowed."""
+
+    code = "head-too-large"
+    status = 431
+    default_recovery = "Send shorter headers; long values belong in the body."
 
 
 class BodyTooLarge(Refused):
@@ -72,7 +80,7 @@ class AddressTooLong(Refused):
 
 
 class RequestTooSlow(Refused):
-    """The body did not arrive in time."""
+    """The request did not arrive in time."""
 
     code = "request-too-slow"
     status = 408

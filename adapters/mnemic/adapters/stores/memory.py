@@ -15,7 +15,7 @@ from eventsourcing.popo import POPOAggregateRecorder, POPOFactory
 from mnemic.adapters.stores.logs import chain
 from mnemic.adapters.stores.logs.append import Entry, moved, staged
 from mnemic.adapters.stores.logs.staged_spaces import check_empty, hidden
-from mnemic.kernel.errors import CommandIdReused, PointOutOfRange, SpaceExists
+from mnemic.kernel.errors import CommandIdReused, SpaceExists, SpaceNotFound
 from mnemic.kernel.ports import CommandRow, Head, PayloadRow, Record
 
 
@@ -104,12 +104,12 @@ class MemoryStore:
         """Return the log of *space*, the same object on every call.
 
         Raises:
-            PointOutOfRange: If the space does not exist and may not be made.
+            SpaceNotFound: If the space does not exist and may not be made.
         """
         with self._opening:
             if space not in self._logs:
                 if not create:
-                    raise PointOutOfRange(
+                    raise SpaceNotFound(
                         f"there is no space {space!r} in memory",
                         recovery="Name one of the store's spaces, or let it be made.",
                         space=space,

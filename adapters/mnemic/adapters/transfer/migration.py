@@ -61,7 +61,7 @@ def migrate(
     Raises:
         SpaceExists: A space of the target is no prefix of the one in the source; the fact
             ``version`` says where they diverge. Nothing was written.
-        PointOutOfRange: The source has no such space.
+        SpaceNotFound: The source has no such space.
         KeysMissing, NotEncrypted: One is encrypted, and the other is not.
         LogCorrupt: The source is damaged; what precedes the damage was copied.
         StoreBusy: Others erase all the time, or another process is migrating.

@@ -146,7 +146,7 @@ class Store(Protocol):
         """Return the log of *space*.
 
         Raises:
-            PointOutOfRange: If the space does not exist and *create* is false.
+            SpaceNotFound: If the space does not exist and *create* is false.
         """
         ...
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.kernel.errors import Conflict, FieldRefused, PointOutOfRange, VersionConflict
+from mnemic.kernel.errors import Conflict, FieldRefused, SpaceNotFound, VersionConflict
 from mnemic.kernel.ports import GENESIS_DIGEST, CommandRow, Head, Log, PayloadRow, Record, Store
 from mnemic.specs.contracts.log_entries import (
     bare,
@@ -51,7 +51,7 @@ class StoreContract(StagedSpaces):
 
     def test_a_space_is_not_created_without_create(self, open_store: Callable[[], Store]) -> None:
         store = open_store()
-        with pytest.raises(PointOutOfRange):
+        with pytest.raises(SpaceNotFound):
             store.log("home", create=False)
         assert store.spaces() == ()
 

@@ -62,9 +62,7 @@ def test_some_spaces_can_be_named(two: Shell, store: Path, tmp_path: Path) -> No
     first = two("migrate", str(store), one, "work", "--json").document
     second = two("--space", "work", "migrate", str(store), other, "--json").document
     assert [each["space"] for each in first["spaces"] + second["spaces"]] == ["work", "work"]
-    assert two("migrate", str(store), one, "nowhere", "--json").error["code"] == (
-        "point-out-of-range"
-    )
+    assert two("migrate", str(store), one, "nowhere", "--json").error["code"] == ("space-not-found")
 
 
 def test_a_diverged_target_is_refused(two: Shell, at: Shell, store: Path, tmp_path: Path) -> None:

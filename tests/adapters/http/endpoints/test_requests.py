@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -27,7 +29,7 @@ DEEP = json.loads("[" * 900 + "]" * 900)
         (("GET", "/v1/spaces//blocks", {}), (404, "path-unknown")),
         (("GET", f"{NOTES}/", {}), (404, "path-unknown")),
         (("GET", "/v1/spaces/%ff", {}), (404, "path-unknown")),
-        (("GET", "/v1/spaces/..%2fnotes", {}), (404, "point-out-of-range")),
+        (("GET", "/v1/spaces/..%2fnotes", {}), (404, "space-not-found")),
         (("PATCH", NOTES, {}), (405, "method-refused")),
         (("GET", f"{NOTES}?limit=3", {}), (422, "field-refused")),
         (("GET", f"{BLOCKS}?limit=many", {}), (422, "field-refused")),
@@ -49,7 +51,7 @@ DEEP = json.loads("[" * 900 + "]" * 900)
         (("POST", BLOCKS, {}), (422, "field-refused")),
         (("POST", BLOCKS, {"json": {"content": "x", "sauce": 1}}), (422, "field-refused")),
         (("POST", f"{BLOCKS}?content=x", {"json": {}}), (422, "field-refused")),
-        (("POST", f"{BLOCK}/forget", {"json": {"block_id": "x"}}), (422, "field-refused")),
+        (("POST", f"{BLOCK}/erase", {"json": {"block_id": "x"}}), (422, "field-refused")),
         (("GET", NOTES, {"headers": {"accept": "text/html"}}), (406, "not-acceptable")),
         (("GET", NOTES, {"headers": {"accept": "application/json;q=0"}}), (406, "not-acceptable")),
         (("GET", NOTES, {"headers": {"authorization": "Basic eDp5"}}), (401, "unauthenticated")),
@@ -270,3 +272,79 @@ def test_paths_of_files_are_only_logged(tmp_path: Path, caplog: pytest.LogCaptur
     assert answer.json()["path"] == opened.keyring.path.name
     assert str(tmp_path) not in answer.text
     assert str(tmp_path) in caplog.text
+
+
+def test_caches_are_told_of_every_header_that_matters(tmp_path: Path) -> None:
+    origin = "https://app.example"
+    with interface(tmp_path, Settings(origins=(origin,))) as opened:
+        answers = [
+            opened.ask("GET", path, headers=headers)
+            for path in (NOTES, "/v1/spaces")
+            for headers in ({}, {"origin": origin}, {"origin": "https://evil.example"})
+        ]
+    assert [answer.headers["vary"] for answer in answers] == [
+        *["Mnemic-Session, Origin"] * 3,
+        *["Origin"] * 3,
+    ]
+
+
+# --- content encodings ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "br", "identity, gzip", "x"])
+def test_an_encoded_body_is_refused(refusing: Interface, encoding: str) -> None:
+    body = gzip.compress(b'{"content": "Ines moved it."}')
+    headers = {"content-type": "application/json", "content-encoding": encoding}
+    answer = refusing.ask("POST", f"{NOTES}/blocks", content=body, headers=headers)
+    assert (answer.status_code, answer.json()["code"]) == (415, "media-type-refused")
+    assert answer.headers["accept-encoding"] == "identity"
+    assert "Content-Encoding" in answer.json()["recovery"]
+
+
+def test_the_identity_encoding_is_none(opened: Interface) -> None:
+    assert opened.learn("Mine.", headers={"content-encoding": "Identity"}).status_code == 201
+
+
+# --- names of spaces ------------------------------------------------------------------------------
+
+HIDDEN = ["a\nb", "a\tb", "a\x7fb", "a\u202eb", "a\u200bb", "a\u2028b", "a\U000e0041b", "a\u00adb"]
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_a_space_is_named_by_visible_characters(opened: Interface, name: str) -> None:
+    path = f"/v1/spaces/{quote(name, safe='')}"
+    made = opened.ask("PUT", path, by="root")
+    copied = opened.ask("POST", f"{NOTES}/fork", by="root", json={"space": name})
+    for answer in (made, copied):
+        assert (answer.status_code, answer.json()["field"]) == (422, "space")
+    listed = opened.ask("GET", "/v1/spaces", by="root").json()["items"]
+    assert [each["space"] for each in listed] == ["notes", "other"]
+
+
+def test_an_erased_space_is_gone_for_good(opened: Interface) -> None:
+    assert opened.ask("PUT", NOTES).status_code == 200
+    assert opened.ask("DELETE", f"{NOTES}?confirm=notes").status_code == 200
+    gone = opened.ask("PUT", NOTES)
+    assert (gone.status_code, gone.json()["code"]) == (410, "space-erased")
+
+
+@pytest.mark.parametrize("query", ["", "?confirm=", "?confirm=Notes", "?confirm=other"])
+def test_a_space_is_erased_by_its_name_alone(refusing: Interface, query: str) -> None:
+    answer = refusing.ask("DELETE", f"{NOTES}{query}")
+    assert (answer.status_code, answer.json()["field"]) == (422, "confirm")
+    assert answer.json()["recovery"]
+
+
+def test_deleting_a_block_forgets_it_and_erasing_it_is_a_request_of_its_own(
+    opened: Interface,
+) -> None:
+    block = opened.learn("Ines moved the demo.", by="writer").json()["block_id"]
+    path = f"{NOTES}/blocks/{block}"
+    forgotten = opened.ask("DELETE", f"{path}?reason=old", by="writer")
+    kept = opened.ask("GET", path).json()
+    refused = opened.ask("POST", f"{path}/erase", by="writer")
+    erased = opened.ask("POST", f"{path}/erase")
+    assert (forgotten.status_code, forgotten.json()["action"]) == (200, "archived")
+    assert (kept["status"], kept["content"]) == ("archived", "Ines moved the demo.")
+    assert (refused.status_code, erased.status_code) == (403, 200)
+    assert opened.ask("GET", path).json()["content"] is None

@@ -21,7 +21,7 @@ from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.transfer.exports.archive import Packed, Unpacking
 from mnemic.adapters.transfer.exports.reader import Export
-from mnemic.kernel.errors import PointOutOfRange, SpaceExists
+from mnemic.kernel.errors import SpaceExists, SpaceNotFound
 from tests.adapters.http.live_servers import (
     PATIENCE_S,
     Running,
@@ -319,7 +319,7 @@ async def test_a_space_is_invisible_until_it_is_complete(tmp_path: Path) -> None
         vacancy = await spaces.vacancy("a")
         vacancy.fill(path, actor="ines")
         assert await spaces.names() == ()
-        with pytest.raises(PointOutOfRange):
+        with pytest.raises(SpaceNotFound):
             await spaces.hold("a")
         with pytest.raises(SpaceExists):
             await spaces.vacancy("a")

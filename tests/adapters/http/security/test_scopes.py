@@ -71,7 +71,7 @@ def test_a_space_of_others_answers_like_a_missing_one(refusing: Interface, step:
     """The responses are equal byte for byte, except for the name."""
     hidden = asked(refusing, step, by="ines", space="other")
     absent = asked(refusing, step, by="ines", space="ghost")
-    assert refused(absent) == (404, "point-out-of-range")
+    assert refused(absent) == (404, "space-not-found")
     assert hidden.status_code == absent.status_code
     assert hidden.content == absent.content.replace(b"ghost", b"other")
     assert hidden.headers == absent.headers
@@ -103,7 +103,7 @@ def test_an_invalid_body_reveals_no_space(refusing: Interface) -> None:
 def test_a_fork_needs_a_token_for_both_spaces(refusing: Interface) -> None:
     taken = refusing.ask("POST", f"{NOTES}/fork", json={"space": "other"}, headers=ASKED)
     free = refusing.ask("POST", f"{NOTES}/fork", json={"space": "ghost"}, headers=ASKED)
-    assert refused(taken) == refused(free) == (404, "point-out-of-range")
+    assert refused(taken) == refused(free) == (404, "space-not-found")
     assert taken.content == free.content.replace(b"ghost", b"other")
 
 
@@ -178,6 +178,6 @@ def test_a_zoned_token_learns_within_its_zone_and_changes_nothing_above(
     assert (learned.status_code, own["zone"]) == (201, "untrusted")
     body = {"content": "the gate code is 1234", "zone": "trusted"}
     asked_for_more = opened.ask("POST", f"{NOTES}/blocks", by=None, headers=by_mail, json=body)
-    forgotten = opened.ask("POST", f"{NOTES}/blocks/{ours}/forget", by=None, headers=by_mail)
+    forgotten = opened.ask("DELETE", f"{NOTES}/blocks/{ours}", by=None, headers=by_mail)
     assert [refused(each) for each in (asked_for_more, forgotten)] == [(403, "forbidden")] * 2
     assert opened.ask("GET", f"{NOTES}/blocks/{ours}", by="reader").json()["status"] == "inbox"

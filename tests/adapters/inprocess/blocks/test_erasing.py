@@ -247,7 +247,7 @@ def test_erasing_a_space_leaves_others_and_refuses_new_text(opened: Open, path: 
     memory.end_session()
     kept = other.learn("the other space keeps its words").block_id
     before = memory.history(limit=1000)
-    receipt = memory.erase_space()
+    receipt = memory.erase_space("default")
     assert left_in(path.parent) == set()
     assert (receipt.block_id, receipt.version) == (None, len(before))
     checked = memory.verify()
@@ -269,7 +269,7 @@ def test_erasing_a_space_leaves_others_and_refuses_new_text(opened: Open, path: 
     assert refused(lambda: memory.forget(secret, "words")) == "space-erased"
     assert refused(memory.consolidate) == "space-erased"
     assert memory.status().version == head
-    assert memory.erase_space() == receipt
+    assert memory.erase_space("default") == receipt
     memory.close()
     again = opened(path)
     assert again.status().version == head
@@ -279,7 +279,7 @@ def test_erasing_a_space_leaves_others_and_refuses_new_text(opened: Open, path: 
 def test_an_open_session_can_end_after_its_space_was_erased(memory: SyncMemory) -> None:
     memory.start_session()
     memory.learn("pending")
-    memory.erase_space()
+    memory.erase_space("default")
     assert memory.end_session().action == "ended"
 
 

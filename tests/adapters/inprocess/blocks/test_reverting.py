@@ -443,7 +443,7 @@ def test_a_read_only_memory_allows_only_a_dry_run(
 
 @pytest.mark.usefixtures("ids")
 def test_an_erased_space_refuses_a_revert(memory: SyncMemory) -> None:
-    memory.erase_space()
+    memory.erase_space("default")
     with pytest.raises(SpaceErased):
         memory.revert(1, 2)
     with pytest.raises(SpaceErased):

@@ -24,7 +24,7 @@ def test_a_read_only_session_handle_writes_nothing(opened: Open) -> None:
         session_handle.consolidate,
         session_handle.start_session,
         session_handle.curate,
-        session_handle.erase_space,
+        partial(session_handle.erase_space, "default"),
     ):
         with pytest.raises(ViewReadOnly, match="this session handle"):
             write()

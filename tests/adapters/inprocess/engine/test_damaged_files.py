@@ -86,7 +86,7 @@ def test_read_only_opening_creates_neither_files_nor_spaces(opened: Open, path: 
     assert refused(lambda: opened(path, read_only=True)) == "store-failed"
     assert not path.exists()
     opened(path).close()
-    assert refused(lambda: opened(path, read_only=True, space="other")) == "point-out-of-range"
+    assert refused(lambda: opened(path, read_only=True, space="other")) == "space-not-found"
     assert opened(path).status().version == 1
 
 
@@ -100,7 +100,7 @@ def test_a_read_only_memory_refuses_every_operation_that_writes(opened: Open, pa
         lambda: reader.revise(block, "more"),
         lambda: reader.forget(block),
         lambda: reader.erase(block),
-        reader.erase_space,
+        lambda: reader.erase_space("default"),
         lambda: reader.rezone(block, "vetted"),
         reader.consolidate,
         lambda: reader.connect(block, block),

@@ -173,7 +173,7 @@ def test_an_invalid_command_id_is_refused(opened: Open, path: Path, command_id: 
         lambda: memory.consolidate(command_id=command_id),
         lambda: memory.start_session(command_id=command_id),
         lambda: memory.adopt_policy(Policy(name="x"), command_id=command_id),
-        lambda: memory.erase_space(command_id=command_id),
+        lambda: memory.erase_space("default", command_id=command_id),
     ]
     assert [refused(call) for call in calls] == ["field-refused"] * len(calls)
     assert memory.status() == before

@@ -137,7 +137,7 @@ def change(memory: SyncMemory) -> None:
     memory.learn("bees go on")
     memory.erase(three)
     memory.adopt_policy(Policy(name="other"))
-    memory.erase_space()
+    memory.erase_space("default")
 
 
 def queries(memory: SyncMemory) -> None:

@@ -44,7 +44,7 @@ BEYOND: dict[str, Act] = {
     "adopt_policy": lambda m, _: m.adopt_policy(BEFORE),
     "reembed": lambda m, _: m.reembed(HashEmbedder(dimension=8)),
     "revert": lambda m, _: m.revert(1, 2),
-    "erase_space": lambda m, _: m.erase_space(),
+    "erase_space": lambda m, _: m.erase_space("default"),
     "bring back what was forgotten": lambda m, _: m.learn("ours: gone"),
     "bring it back as a revision": lambda m, ids: m.revise(ids["offer"], "ours: gone"),
     "learn for a zone to come": lambda m, _: m.learn("new", zone="verified"),

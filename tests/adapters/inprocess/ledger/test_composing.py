@@ -186,7 +186,7 @@ def test_erasing_the_space_leaves_no_text_of_compositions(
 ) -> None:
     memory.compose(blocks, query="fruit?", metadata={"n": 1}, composition_id="lane")
     memory.label("lane", "helpful", notes="ripe")
-    memory.erase_space()
+    memory.erase_space("default")
     found = memory.composition("lane")
     assert [each.block_id for each in found.members] == blocks
     assert {each.preview for each in found.members} == {None}

@@ -75,7 +75,7 @@ def test_an_erased_space_leaves_no_key(opened: Open, keys: Path) -> None:
     busy(one)
     kept = two.learn("the other space keeps its words").block_id
     before = secrets_of(keys)
-    one.erase_space()
+    one.erase_space("one")
     with closing(KeyTable(keys, read_only=True)) as table:
         assert table.holdings() == (
             KeyHolding(space="one", live=0, erased=8),
@@ -195,7 +195,7 @@ def test_a_backup_of_an_erased_space_is_erased(opened: Open, path: Path) -> None
     memory = opened()
     secret, _ = busy(memory)
     backup = copied(path, "backup.db")
-    memory.erase_space()
+    memory.erase_space("default")
     looked = opened(backup, read_only=True)
     assert {block.content for block in looked.blocks().items} == {None}
     assert looked.status().alerts
@@ -307,10 +307,10 @@ def test_erasing_again_destroys_what_an_older_copy_of_the_keys_brought_back(
         backup, old = copied(path, "backup.db"), keys.with_name("old.keys")
         with closing(KeyTable(keys, read_only=True)) as table:
             table.copy(old)
-        first = memory.erase_space() if whole else memory.erase(secret)
+        first = memory.erase_space("default") if whole else memory.erase(secret)
     with opened(keys=old) as memory:
         assert opened(backup, keys=old, read_only=True).block(secret).content == STORY
-        again = memory.erase_space() if whole else memory.erase(secret)
+        again = memory.erase_space("default") if whole else memory.erase(secret)
         assert again == first
     looked = opened(backup, keys=old, read_only=True)
     assert looked.block(secret).content is None
@@ -351,10 +351,10 @@ def test_a_command_request_cannot_be_guessed_after_the_space_is_erased(
     version = memory.status().version
     memory.outcome([block], 1.0, source="a telling one", command_id="scored")
     assert memory.status().version == version
-    receipt = memory.erase_space(command_id="gone")
+    receipt = memory.erase_space("default", command_id="gone")
     with pytest.raises(CommandIdReused, match="erased since"):
         memory.outcome([block], 1.0, source="a telling one", command_id="scored")
-    assert memory.erase_space(command_id="gone") == receipt
+    assert memory.erase_space("default", command_id="gone") == receipt
 
 
 def test_a_block_with_an_id_like_an_events_is_erased(

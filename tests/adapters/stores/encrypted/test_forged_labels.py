@@ -64,7 +64,7 @@ def test_a_forged_label_does_not_identify_another_space(
         other.learn("of another space")
         memory.checkpoint()
         if is_erased:
-            other.erase_space()
+            other.erase_space("other")
     with closing(open_store(path, keys=keys)) as store:
         number = space_of(store)
     first = row_of(path, itself(0))

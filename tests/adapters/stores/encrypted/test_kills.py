@@ -79,7 +79,7 @@ def erase_and_die(path: Path, keys: Path, step: str, block: str | None) -> None:
             EncryptedStore(SQLiteStore(path), table), embedder=HashEmbedder(16)
         )
         if block is None:
-            memory.erase_space()
+            memory.erase_space("default")
         else:
             memory.erase(block)
     finally:

@@ -137,7 +137,7 @@ def test_a_store_does_not_mix_encrypted_and_plain_spaces(
 def test_spaces_of_one_store_have_keys_of_their_own(opened: Open) -> None:
     one, two = opened(space="one"), opened(space="two")
     first, second = one.learn(STORY).block_id, two.learn(STORY).block_id
-    one.erase_space()
+    one.erase_space("one")
     assert one.blocks().items[0].content is None
     assert two.block(second).content == STORY
     assert first != second

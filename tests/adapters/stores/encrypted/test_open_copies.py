@@ -228,7 +228,7 @@ def test_an_erased_space_is_erased_in_open_copies(opened: Open, path: Path) -> N
     memory = opened()
     story(memory)
     copy = opened(copied(path, "backup.db"))
-    memory.erase_space()
+    memory.erase_space("default")
     assert {block.content for block in copy.blocks(status=None).items} == {None}
     with pytest.raises(SpaceErased):
         copy.learn("nothing new")

@@ -19,7 +19,7 @@ from mnemic.kernel.errors import (
     Closed,
     MnemicError,
     NotAStore,
-    PointOutOfRange,
+    SpaceNotFound,
     StoreBusy,
     StoreFailed,
     StoreTooNew,
@@ -266,7 +266,7 @@ def test_a_reader_writes_nothing(address: str, store: PostgresStore) -> None:
             log.append(records(2, 1), ())
         with pytest.raises(ViewReadOnly), log.write_lock():
             pass
-        with pytest.raises(PointOutOfRange):
+        with pytest.raises(SpaceNotFound):
             reading.log("other")
         with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
             reading.recorder.add_space("other")  # and if it tried, the server would refuse

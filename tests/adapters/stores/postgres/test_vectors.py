@@ -21,7 +21,13 @@ from mnemic.adapters.stores.postgres import PostgresStore
 from mnemic.adapters.stores.postgres.vectors import Checked, Near
 from mnemic.adapters.stores.vector_payloads import Embeddings
 from mnemic.adapters.system.entropy import SeededEntropy
-from mnemic.kernel.errors import LogCorrupt, PointOutOfRange, Unavailable, VectorRefused
+from mnemic.kernel.errors import (
+    LogCorrupt,
+    PointOutOfRange,
+    SpaceNotFound,
+    Unavailable,
+    VectorRefused,
+)
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.vectors import Vector, quantise
 from mnemic.kernel.ports import PayloadRow, Record, Store
@@ -221,7 +227,7 @@ def test_a_search_is_limited_to_the_given_numbers(kept: PostgresStore) -> None:
 def test_a_space_without_vectors_has_no_results(kept: PostgresStore) -> None:
     kept.log("home")
     assert found(kept) == []
-    with pytest.raises(PointOutOfRange):
+    with pytest.raises(SpaceNotFound):
         kept.vectors.nearest("elsewhere", question("thing 7"), 1)
 
 

@@ -17,7 +17,7 @@ from mnemic.adapters.stores.sqlite.watermark import SLOT_BYTES
 from mnemic.adapters.transfer.backup import backup, restore
 from mnemic.adapters.transfer.migration import migrate
 from mnemic.adapters.transfer.salvage import salvage
-from mnemic.kernel.errors import FieldRefused, LogCorrupt, PointOutOfRange
+from mnemic.kernel.errors import FieldRefused, LogCorrupt, SpaceNotFound
 from mnemic.kernel.ports import Log
 from mnemic.specs.contracts.log_entries import records
 from tests.adapters.stores.damages import read
@@ -318,7 +318,7 @@ def test_a_store_that_lost_everything_is_not_treated_as_new(path: Path) -> None:
 
 def test_a_nonexistent_space_is_not_a_loss(path: Path) -> None:
     write(path, 0, 3)
-    with closing(SQLiteStore(path)) as store, pytest.raises(PointOutOfRange):
+    with closing(SQLiteStore(path)) as store, pytest.raises(SpaceNotFound):
         store.log("elsewhere", create=False)
 
 

@@ -15,7 +15,7 @@ from mnemic.kernel.errors import (
     Closed,
     MnemicError,
     NotAStore,
-    PointOutOfRange,
+    SpaceNotFound,
     StoreFailed,
     StoreTooNew,
     ViewReadOnly,
@@ -195,7 +195,7 @@ def test_reading_only_reads_everything_and_writes_nothing(written: Path) -> None
             log.append(records(3, 1), ())
         with pytest.raises(ViewReadOnly):
             log.write_lock()
-        with pytest.raises(PointOutOfRange):
+        with pytest.raises(SpaceNotFound):
             store.log("away")
     assert written.read_bytes() == content
 

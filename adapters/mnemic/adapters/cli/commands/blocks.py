@@ -11,7 +11,7 @@ from attrs import evolve
 
 from mnemic.adapters.cli.invocation.conditions import metadata as objects
 from mnemic.adapters.cli.invocation.conditions import scope as named
-from mnemic.adapters.cli.invocation.context import STANDARD_INPUT, Flag, Run
+from mnemic.adapters.cli.invocation.context import STANDARD_INPUT, Run
 from mnemic.adapters.cli.invocation.failures import Exit
 from mnemic.adapters.cli.invocation.json_lines import Line, lines
 from mnemic.adapters.short_ids import full_id
@@ -228,24 +228,24 @@ def erase(block_id: str, /, *, command_id: str | None = None, run: Run) -> int:
     return Exit.OK
 
 
-def erase_space(*, yes: Flag = False, command_id: str | None = None, run: Run) -> int:
+def erase_space(*, confirm: str | None = None, command_id: str | None = None, run: Run) -> int:
     """Destroy all texts of the space for good, in the past too; nothing can be learned after.
 
     The log and its chain are kept, and can be verified. You are asked to type the space's name.
 
     Args:
-        yes: Do not ask for confirmation.
+        confirm: The name of the space, for a script; nothing is asked then.
         command_id: An idempotency key: a command repeated with the same key is done once.
         run: The invocation.
     """
     with run.memory() as memory:
-        if not yes:
+        if confirm is None:
             run.confirm(
                 f"This destroys all texts of space {run.space!r} in {told(run.path)} for good. "
                 "Nothing can be learned in it afterwards.",
                 word=run.space,
             )
-        run.show(memory.erase_space(command_id=command_id))
+        run.show(memory.erase_space(confirm or run.space, command_id=command_id))
     return Exit.OK
 
 

@@ -19,8 +19,8 @@ from mnemic.adapters.tokens import counter_named
 from mnemic.kernel.errors import (
     FieldRefused,
     LogCorrupt,
-    PointOutOfRange,
     SessionState,
+    SpaceNotFound,
     StoreFailed,
 )
 
@@ -49,7 +49,7 @@ def opened(
         StoreFailed: There is no such file, no such server, or no store on it.
         NotAStore: It is not a store of mnemic.
         FieldRefused: An in-memory store would be lost when the command ends.
-        PointOutOfRange: There is no such space in it.
+        SpaceNotFound: There is no such space in it.
         SessionState: The session to continue is not open, or another actor began it.
     """
     if str(run.path) == IN_MEMORY:
@@ -122,7 +122,7 @@ def _check_space(run: MemoryOptions, store: Store) -> None:
         meant = "".join(
             f" Did you mean {near!r}?" for near in get_close_matches(run.space, spaces, n=1)
         )
-        raise PointOutOfRange(
+        raise SpaceNotFound(
             f"{told(run.path)} has no space {run.space!r}",
             recovery=f"Name one with --space; the file has: {known}.{meant}",
             space=run.space,

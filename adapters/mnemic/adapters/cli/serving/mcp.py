@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rich.text import Text
 
 from mnemic.adapters.cli.invocation.context import Flag, Run
 from mnemic.adapters.cli.invocation.failures import Exit
-from mnemic.kernel.errors import PointOutOfRange, Unavailable
+from mnemic.kernel.errors import SpaceNotFound, Unavailable
 
 if TYPE_CHECKING:
     from mnemic.adapters.inprocess import SyncMemory
@@ -23,6 +23,8 @@ SHOWN_MAX = 10
 def mcp(
     *,
     sessions: Literal["auto", "manual"] = "auto",
+    scope: Literal["read", "write", "admin"] = "write",
+    tools: Literal["core", "all"] = "core",
     read_only: Flag = False,
     make: Flag = False,
     run: Run,
@@ -40,7 +42,11 @@ def mcp(
     Args:
         sessions: How sessions begin, in which time passes: auto, at the first call that writes;
             or manual, when the agent calls start_session. One that is open at the end is ended.
-        read_only: Offer only tools that do not write.
+        scope: What the agent may do: read; write, which also learns and corrects; or admin, which
+            also erases, reverts, and changes policies and zones. Each of those is a tool of its
+            own then, so that a client can ask before it is called.
+        tools: Tools to list: those of everyday work, or all.
+        read_only: Offer only tools that do not write; the same as --scope read.
         make: Create the store and the space if they do not exist, even next to other stores.
         run: The invocation.
     """
@@ -49,10 +55,12 @@ def mcp(
             "the MCP interface needs a package that is not installed",
             recovery="Install it: pip install 'mnemic[mcp]'.",
         )
+    read_only = read_only or scope == "read"
     made = make or (not read_only and _is_new(run))
     with run.memory(making=made, read_only=read_only) as memory:
         _introduce(run, memory)
-        _serve(run, memory, sessions=sessions, read_only=read_only)
+        serving = {"sessions": sessions, "scope": scope, "tool_set": tools, "read_only": read_only}
+        _serve(run, memory, **serving)
     return Exit.OK
 
 
@@ -61,7 +69,7 @@ def _is_new(run: Run) -> bool:
 
     Raises:
         StoreFailed: Another store is next to it, and probably meant.
-        PointOutOfRange: The store has other spaces, one of which is probably meant.
+        SpaceNotFound: The store has other spaces, one of which is probably meant.
     """
     from mnemic.adapters.hosting.nearby_stores import check_meant, spaces_in
 
@@ -70,7 +78,7 @@ def _is_new(run: Run) -> bool:
         check_meant(run.path)
         return True
     if run.space not in spaces:
-        raise PointOutOfRange(
+        raise SpaceNotFound(
             f"{run.store} has no space {run.space!r}",
             recovery=f"Name one with --space: {', '.join(spaces[:SHOWN_MAX])}; or give --make to "
             "begin a new one.",
@@ -92,9 +100,8 @@ def _introduce(run: Run, memory: SyncMemory) -> None:
         run.err.print(Text(line), soft_wrap=True)
 
 
-def _serve(
-    run: Run, memory: SyncMemory, *, sessions: Literal["auto", "manual"], read_only: bool
-) -> None:
+def _serve(run: Run, memory: SyncMemory, **serving: Any) -> None:
+    """Serve the memory; *serving* holds further arguments of ``reception``."""
     import anyio
 
     from mnemic.adapters.cli.invocation.opening import actor_of
@@ -106,7 +113,6 @@ def _serve(
         lambda: Memory(lambda: memory),
         actor=run.actor if run.session is None else actor_of(run),
         session=run.session,
-        sessions=sessions,
-        read_only=read_only,
+        **serving,
     )
     anyio.run(serve, opening)

@@ -41,6 +41,7 @@ def serve(
     token_file: Path | None = None,
     cors: Annotated[tuple[str, ...], Parameter(name="--cors")] = (),
     read_only: Flag = False,
+    tools: Literal["core", "all"] = "core",
     make: Flag = False,
     workers: int | Literal["auto"] = 1,
     telemetry: Flag = False,
@@ -62,11 +63,13 @@ def serve(
         host: Address to listen at. Other machines need tokens, and the server should be behind a
             proxy that terminates TLS.
         port: Port to listen at; 0 is any that is free.
-        open_loopback: Grant all rights without a token to clients on this machine.
+        open_loopback: Grant all rights without a token to clients on this machine; agents under
+            /mcp may read and write.
         token_file: The file of tokens: STORE.tokens next to the store, if not given. Required for a
             store on a server.
         cors: A web origin whose pages may send requests, like https://app.example; repeat for more.
         read_only: Refuse all writes, whatever the token.
+        tools: Tools listed to agents under /mcp: those of everyday work, or all.
         make: Create a new store even if another one is next to it.
         workers: Processes that serve; auto: as many as there are processors. Each opens the spaces
             it is asked for, so memory grows with them, and applies the limits of a server
@@ -85,7 +88,12 @@ def serve(
     from mnemic.adapters.http.settings import Settings
 
     settings = Settings(
-        host=host, port=port, open_loopback=open_loopback, origins=cors, read_only=read_only
+        host=host,
+        port=port,
+        open_loopback=open_loopback,
+        origins=cors,
+        read_only=read_only,
+        tools=tools,
     )
     keyring = keyring_of(run, token_file, option="--token-file")
     count = _processors() if workers == "auto" else workers

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from mnemic.adapters.remote.descriptions import entry
 from mnemic.adapters.remote.time_points import KINDS
 
 Document = dict[str, Any]
 POINT = rf"^({'|'.join(KINDS)}):.+$"
+_ETAG = r'(W/)?"[\x21\x23-\x7e\x80-\xff]*"'
+ETAGS = rf"^\s*(\*|{_ETAG}(\s*,\s*{_ETAG})*(\s*,)?)?\s*$"
+"""A list of ETags, as ``requests.tags`` reads it."""
+DATE = entry("at", of="fork").constraints["pattern"]
+"""A date in ISO 8601, as every operation reads it."""
 
 
 def message(names: Sequence[str], *data: Document) -> Document:
@@ -80,7 +86,7 @@ PARAMETERS: Document = {
         "in": "query",
         "description": "With `as_of`: evaluate ages at this instant (ISO 8601) instead of the "
         "point's own.",
-        "schema": {"type": "string", "examples": ["2026-03-02T00:00:00Z"]},
+        "schema": {"type": "string", "pattern": DATE, "examples": ["2026-03-02T00:00:00Z"]},
     },
     "Session": _header(
         "Mnemic-Session",
@@ -102,11 +108,13 @@ PARAMETERS: Document = {
     "IfMatch": _header(
         "If-Match",
         "The `ETag` of a response: proceed only if the log is exactly at that version, else 412.",
+        pattern=ETAGS,
         examples=['"901"'],
     ),
     "IfNoneMatch": _header(
         "If-None-Match",
         "The `ETag` of a stored response: 304 if nothing has happened since.",
+        pattern=ETAGS,
         examples=['"901"'],
     ),
     "LastEventId": _header(

@@ -23,6 +23,7 @@ ALWAYS: Family = (
     transport_errors.RequestUnreadable,
     transport_errors.HostRefused,
     transport_errors.AddressTooLong,
+    transport_errors.HeadTooLarge,
     transport_errors.Overloaded,
     transport_errors.Overdue,
     transport_errors.Stopping,
@@ -30,7 +31,7 @@ ALWAYS: Family = (
 """Errors of any request with a token."""
 OF_SPACE: Family = (
     errors.Forbidden,
-    errors.PointOutOfRange,
+    errors.SpaceNotFound,
     errors.FieldRefused,
     errors.SpaceErased,
     errors.SessionState,
@@ -59,7 +60,7 @@ WORDS: Mapping[int, str] = {
     404: "It does not exist, or the token may not know of it.",
     405: "The path does not take this method.",
     406: "The response has no form that the client accepts.",
-    408: "The body did not arrive in time.",
+    408: "The request did not arrive in time.",
     409: "It conflicts with the current state.",
     410: "Its text is erased, for good.",
     412: "The log is not at the version that the request requires (`If-Match`, `If-None-Match`).",
@@ -68,6 +69,7 @@ WORDS: Mapping[int, str] = {
     415: "The body is of another media type.",
     421: "Without a token only requests from this machine, to one of its names, are served.",
     422: "Understood and refused; nothing was written. The member `recovery` says what to do.",
+    431: "Request line and headers are too long.",
     500: "The stored log is damaged, or the server met an error of its own.",
     501: "The server does not offer this.",
     502: "The embedder returned something that is not a vector.",

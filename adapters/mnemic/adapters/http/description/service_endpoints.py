@@ -39,7 +39,7 @@ MAKING: error_responses.Family = (
     errors.StoreBusy,
     errors.Closed,
 )
-SEEN: error_responses.Family = (errors.Forbidden, errors.PointOutOfRange, errors.FieldRefused)
+SEEN: error_responses.Family = (errors.Forbidden, errors.SpaceNotFound, errors.FieldRefused)
 
 
 def paths(shapes: Shapes) -> Mapping[str, Document]:
@@ -149,7 +149,7 @@ def _make_space(shapes: Shapes) -> Document:
             "200": _json("It existed.", shapes, "SpaceMade", {**example, "made": False}),
             "201": _json("It was created.", shapes, "SpaceMade", example),
         },
-        refused=(*SEEN, *MAKING),
+        refused=(*SEEN, *MAKING, errors.SpaceErased),
     )
 
 

@@ -11,7 +11,7 @@ from mnemic.adapters.http.endpoints.dispatch import Dispatcher
 from mnemic.adapters.http.messages import requests
 from mnemic.adapters.http.middleware.security import Caller, check_scope, unseen
 from mnemic.adapters.remote.operations import Scope
-from mnemic.kernel.errors import PointOutOfRange
+from mnemic.kernel.errors import SpaceNotFound
 
 
 @frozen(kw_only=True)
@@ -28,7 +28,7 @@ def authorize(dispatcher: Dispatcher, scope: Any, wanted: Scope) -> tuple[Caller
 
     Raises:
         Unauthenticated: The caller cannot be identified.
-        PointOutOfRange: They may not see such a space, whether or not it exists.
+        SpaceNotFound: They may not see such a space, whether or not it exists.
         Forbidden: They may see it, but do not have the scope.
     """
     caller = dispatcher.authenticate(scope)
@@ -41,12 +41,12 @@ async def auth_context(dispatcher: Dispatcher, scope: Any, wanted: Scope) -> Aut
     """Authenticate a request, and open its space.
 
     Raises:
-        Unauthenticated, PointOutOfRange, Forbidden: See ``authorize``.
+        Unauthenticated, SpaceNotFound, Forbidden: See ``authorize``.
         LogCorrupt, StoreFailed: The space cannot be opened.
     """
     caller, space = authorize(dispatcher, scope, wanted)
     try:
         hold = await dispatcher.spaces.hold(space)
-    except PointOutOfRange:
+    except SpaceNotFound:
         raise unseen(space) from None
     return AuthContext(caller=caller, space=space, hold=hold)

@@ -39,7 +39,7 @@ from mnemic.adapters.remote.calls import (
     answered,
 )
 from mnemic.adapters.remote.documents import ITEMS, document_of
-from mnemic.kernel.errors import FieldRefused, PointOutOfRange, SessionState, VersionConflict
+from mnemic.kernel.errors import FieldRefused, SessionState, SpaceNotFound, VersionConflict
 from mnemic.kernel.validation import checked_name
 
 UNRECORDED = "A recall that is not recorded needs no more than read: give record=false."
@@ -131,7 +131,7 @@ async def answer(dispatcher: Dispatcher, route: Route, request: Asked) -> Answer
         raise unseen(space)
     try:
         hold = await dispatcher.spaces.hold(space)
-    except PointOutOfRange:
+    except SpaceNotFound:
         raise unseen(space) from None
     try:
         prepared = await prepare(dispatcher, route, caller, request, space=space)

@@ -69,7 +69,7 @@ async def answer(dispatcher: Dispatcher, scope: Any) -> Pieces:
     """Return the stream of a space's events.
 
     Raises:
-        Unauthenticated, PointOutOfRange: The caller has no access, or there is no such space.
+        Unauthenticated, SpaceNotFound: The caller has no access, or there is no such space.
         FieldRefused: The requested beginning is invalid.
         NotAcceptable: The client accepts no stream.
         Overloaded, Stopping: No stream may begin now.

@@ -82,7 +82,7 @@ async def exported(dispatcher: Dispatcher, route: Route, room: ExportRoom, scope
     """Return the export of a space as one body.
 
     Raises:
-        Unauthenticated, PointOutOfRange, Forbidden: See ``auth_context.auth_context``.
+        Unauthenticated, SpaceNotFound, Forbidden: See ``auth_context.auth_context``.
         FieldRefused, LogCorrupt, SpaceErased, StoreBusy, StoreFull: See ``SyncMemory.export``.
         Overloaded: Too many transfers are in progress.
     """

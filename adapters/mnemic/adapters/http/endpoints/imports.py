@@ -26,7 +26,7 @@ from mnemic.adapters.http.messages.streamed_responses import Pieces
 from mnemic.adapters.http.middleware.security import Caller
 from mnemic.adapters.http.routing.handlers import Asked
 from mnemic.adapters.http.routing.routes import check_name
-from mnemic.adapters.remote.asgi_requests import header
+from mnemic.adapters.remote.asgi_requests import check_unencoded, header
 from mnemic.adapters.remote.calls import Progress
 from mnemic.adapters.remote.transport_errors import BodyTooLarge, MediaTypeRefused, RequestTooSlow
 from mnemic.adapters.transfer.exports import archive
@@ -69,7 +69,7 @@ async def imported(dispatcher: Dispatcher, room: ExportRoom, request: Asked) -> 
     """Create a space from a body, and return the result.
 
     Raises:
-        Unauthenticated, PointOutOfRange, Forbidden: The caller may not create it.
+        Unauthenticated, SpaceNotFound, Forbidden: The caller may not create it.
         SpaceExists: The space exists.
         MediaTypeRefused, BodyTooLarge, RequestTooSlow: The body is not accepted.
         ExportCorrupt, FieldRefused, StoreTooNew, StoreFull: See ``SyncMemory.import_space``.
@@ -134,12 +134,7 @@ def check_body(dispatcher: Dispatcher, scope: Any) -> None:
             f"the body is {said or 'of no type'!r:.100}, not {archive.MEDIA_TYPE}",
             recovery=f"Send what .../export answered, as Content-Type: {archive.MEDIA_TYPE}.",
         )
-    coded = header(scope, b"content-encoding") or "identity"
-    if coded.lower() != "identity":
-        raise MediaTypeRefused(
-            f"the body has the content encoding {coded!r:.40}",
-            recovery="Send it without Content-Encoding.",
-        )
+    check_unencoded(scope)
     announced = header(scope, b"content-length") or ""
     if announced.isdigit() and int(announced) > dispatcher.settings.import_max_bytes:
         raise _too_large(dispatcher)

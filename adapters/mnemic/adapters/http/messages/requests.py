@@ -161,6 +161,7 @@ async def body(scope: Any, receive: Any, settings: Settings) -> bytes:
     """Return the whole body of a request.
 
     Raises:
+        MediaTypeRefused: It has a content encoding.
         BodyTooLarge: It is longer than allowed, whatever its headers say.
         RequestTooSlow: It did not arrive in time.
         RequestUnreadable: The client has disconnected.

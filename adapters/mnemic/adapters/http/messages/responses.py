@@ -17,6 +17,8 @@ JSON = "application/json"
 PROBLEM = "application/problem+json"
 PROBLEM_TYPE = "urn:mnemic:error:"
 REQUEST = "urn:mnemic:request:"
+VARIES = "mnemic_varies"
+"""Key in the ASGI scope of the request headers on which the response depends."""
 CONDITIONS = frozenset({b"if-match", b"if-none-match"})
 NEVER_KEPT = "private, no-cache"
 """A cache must revalidate a stored response, by its ETag, before using it again."""
@@ -35,6 +37,8 @@ class Answer:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ARG002 - ASGI
         """Send it; for HEAD without its body."""
+        if "vary" in self.headers:
+            scope[VARIES] = (self.headers["vary"],)
         body = b"" if scope["method"] == "HEAD" else self.body
         headers = [(name.encode(), value.encode("latin-1")) for name, value in self.headers.items()]
         if self.status not in BODILESS:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
 from urllib.parse import quote
 from uuid import uuid4
 
-from mnemic.adapters.http.messages.responses import of_error
+from mnemic.adapters.http.messages.responses import VARIES, of_error
 from mnemic.adapters.http.settings import Settings
 from mnemic.adapters.remote.asgi_requests import header
 from mnemic.adapters.remote.transport_errors import AddressTooLong, PathUnknown, RequestUnreadable
@@ -23,11 +23,18 @@ ACCESS = logging.getLogger("mnemic.http.access")
 LOG = logging.getLogger("mnemic.http")
 REQUEST_ID = "mnemic_request_id"
 """Key of a request's id in its ASGI scope."""
+LOGGED = "mnemic_logged"
+"""Key of a mapping in the ASGI scope with facts for the log: ``token``, the id of a valid token."""
+ABSENT = "-"
+"""What the log shows for a fact that there is not."""
 
 LOGGED_MAX = 500
 """Bytes of a path that the log shows."""
 PLAIN = "/%:@!$&'()*+,;=~"
 """Characters that the log shows unchanged, besides letters and digits; none of them ends a line."""
+
+VARY = b"vary"
+Header: TypeAlias = tuple[bytes, bytes]
 
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
@@ -63,6 +70,7 @@ class RequestMiddleware:
         began = time.perf_counter()
         request_id = identified(scope)
         scope[REQUEST_ID] = request_id
+        facts = scope[LOGGED] = {"peer": (scope.get("client") or (ABSENT,))[0], "token": ABSENT}
         logged = quote(_sent(scope)[:LOGGED_MAX], safe=PLAIN)
         status = 0
 
@@ -71,7 +79,7 @@ class RequestMiddleware:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 message["headers"] = [
-                    *message.get("headers", ()),
+                    *self._varying(scope, message.get("headers", ())),
                     (b"x-request-id", request_id.encode()),
                 ]
             await send(message)
@@ -85,15 +93,29 @@ class RequestMiddleware:
             else:
                 await self._behind(scope, receive, stamped)
         finally:
-            # Never the query, which may hold texts of a memory, nor any header.
+            # Never the query, which may hold texts of a memory, nor any header. The id of a token
+            # is public, and still says who asked when the token is revoked.
             ACCESS.info(
-                "%s %s %s %d %.1f ms",
+                "%s %s %s %d %.1f ms %s %s",
                 request_id,
                 scope["method"],
                 logged,
                 status,
                 (time.perf_counter() - began) * 1e3,
+                facts["peer"],
+                facts["token"],
             )
+
+    def _varying(self, scope: Any, headers: Iterable[Header]) -> Iterable[Header]:
+        """Return headers with a complete ``Vary`` where pages of other origins are served.
+
+        The framework sets it to ``Origin`` in responses to such pages, in place of what the
+        response has; and a cache must know of it even if the first request had no origin.
+        """
+        if not self._settings.origins:
+            return headers
+        kept = [each for each in headers if each[0] != VARY]
+        return [*kept, (VARY, ", ".join([*scope.get(VARIES, ()), "Origin"]).encode())]
 
     def _path(self, scope: Any) -> str:
         """Return the path as it was sent.

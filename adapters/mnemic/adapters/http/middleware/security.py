@@ -9,11 +9,12 @@ from urllib.parse import urlsplit
 from attrs import frozen
 
 from mnemic.adapters.access import Keyring, Token
+from mnemic.adapters.http.middleware.request_ids import LOGGED
 from mnemic.adapters.http.settings import Settings, is_loopback
 from mnemic.adapters.remote.asgi_requests import header
 from mnemic.adapters.remote.operations import Scope
 from mnemic.adapters.remote.transport_errors import HostRefused, OriginRefused
-from mnemic.kernel.errors import Forbidden, PointOutOfRange, Unauthenticated, ViewReadOnly
+from mnemic.kernel.errors import Forbidden, SpaceNotFound, Unauthenticated, ViewReadOnly
 
 BEARER = "bearer"
 LOCAL = "local"
@@ -21,8 +22,12 @@ LOCAL = "local"
 CHALLENGE = 'Bearer realm="mnemic"'
 """Challenge of a response with status 401. Source: RFC 6750, section 3."""
 
-FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via")
+FORWARDED = frozenset(
+    [b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"true-client-ip", b"cf-connecting-ip"]
+)
 """Headers of a request that a proxy forwards: the peer of the connection is not the client."""
+FORWARDED_PREFIX = b"x-forwarded-"
+"""The beginning of others: ``-for``, ``-host``, ``-proto``, ``-port`` and so on."""
 
 
 @frozen(kw_only=True)
@@ -87,6 +92,7 @@ def authentication(keyring: Keyring, settings: Settings) -> Authenticate:
             check_origin(scope, settings)
             return Caller(name=LOCAL)
         token = keyring.admit(bearer(shown))
+        scope.get(LOGGED, {}).update(token=token.id)
         return Caller(name=token.name, token=token)
 
     return authenticate
@@ -113,7 +119,7 @@ def check_local(scope: Any) -> None:
         HostRefused: The requested host name does not belong to this machine.
         Unauthenticated: It came from another machine.
     """
-    if any(header(scope, name) is not None for name in FORWARDED):
+    if any(name in FORWARDED or name.startswith(FORWARDED_PREFIX) for name, _ in scope["headers"]):
         raise Unauthenticated("no token was sent, and the request came through a proxy")
     peer = scope.get("client")
     if peer is None or not is_loopback(peer[0]):
@@ -136,9 +142,9 @@ def check_origin(scope: Any, settings: Settings) -> None:
         raise OriginRefused(f"a page of {origin!r:.100} asks, which is not of this machine")
 
 
-def unseen(space: str) -> PointOutOfRange:
+def unseen(space: str) -> SpaceNotFound:
     """Return the error for a space that does not exist or that the caller may not see."""
-    return PointOutOfRange(
+    return SpaceNotFound(
         f"there is no space {space!r:.200}",
         recovery="Name a space that GET /v1/spaces lists, or let an admin make it with PUT.",
         space=space,
@@ -155,7 +161,7 @@ def check_scope(caller: Caller, space: str, scope: Scope, *, besides: str = "") 
         besides: Further advice for a caller who may see the space, in a sentence.
 
     Raises:
-        PointOutOfRange: They may not see the space.
+        SpaceNotFound: They may not see the space.
         Forbidden: They may see it, but do not have the scope.
     """
     if not caller.sees(space):

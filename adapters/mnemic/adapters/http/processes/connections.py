@@ -1,26 +1,43 @@
 """Connection protocol of the server: uvicorn's, with limits on the head of a request.
 
-uvicorn waits for the head of a request without a time limit, and accepts any size. Here a head must
-arrive in time and be of a reasonable size.
+uvicorn waits for the head of a request without a time limit, accepts any size, and answers what it
+cannot parse in plain text. Here a head must arrive in time and be of a reasonable size, and every
+refusal is a problem document like those of the application.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
+from http import HTTPStatus
 from typing import Any, ClassVar
+from uuid import uuid4
 
+from uvicorn.protocols.http.flow_control import service_unavailable
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from mnemic.adapters.http.messages.responses import Answer, of_error
+from mnemic.adapters.http.settings import Settings
+from mnemic.adapters.remote.transport_errors import (
+    HeadTooLarge,
+    Overloaded,
+    RequestTooSlow,
+    RequestUnreadable,
+)
+from mnemic.kernel.errors import MnemicError
+
 HEAD_MAX_BYTES = 64 * 1024
-LATE = b"HTTP/1.1 408 Request Timeout\r\n"
-LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
-ENDING = b"content-length: 0\r\nconnection: close\r\n\r\n"
+"""Length of request line and headers together."""
+SEPARATORS_BYTES = 4
+"""Colon, space and end of line of a header."""
+
+LOG = logging.getLogger("mnemic.http")
 
 
 class Connection(HttpToolsProtocol):
     """One connection with limits on the time and size of a request's head."""
 
-    head_timeout_s: ClassVar[float]
+    settings: ClassVar[Settings]
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
         super().__init__(*args, **keywords)
@@ -28,6 +45,8 @@ class Connection(HttpToolsProtocol):
         """Runs while a head is awaited."""
         self._received_bytes = 0
         """Bytes received since a head was last awaited."""
+        self._head_bytes = 0
+        """Bytes of the current head that were parsed."""
 
     @property
     def waits_for_client(self) -> bool:
@@ -56,39 +75,119 @@ class Connection(HttpToolsProtocol):
         self._received_bytes += len(data)
         super().data_received(data)
         if self._head is not None and self._received_bytes > HEAD_MAX_BYTES:
-            self._refuse(LARGE)
+            self._refuse(_too_large())
 
     def on_message_begin(self) -> None:
         """Begin a request; an earlier one may still be answered."""
         if self._head is None:
             self._await_head()
+        self._head_bytes = 0
         super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        """Take a part of the address."""
+        self._count(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header."""
+        self._count(len(name) + len(value) + SEPARATORS_BYTES)
+        super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """Stop the timer and continue with the request."""
         self._stop_head_timer()
         super().on_headers_complete()
 
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's text
+        """Refuse what cannot be parsed, which ends the connection."""
+        is_large = self._head_bytes > HEAD_MAX_BYTES
+        error = _too_large() if is_large else RequestUnreadable("the request is not valid HTTP")
+        cycle: Any = self.cycle  # None before the first request
+        is_read = cycle is not None and not cycle.more_body
+        self._stop_head_timer()
+        if cycle is None or cycle.response_complete:
+            self._answer(error)
+        elif is_read:  # the error is in the next request; the connection ends after this response
+            self.flow.pause_reading()
+            cycle.keep_alive = False
+        elif cycle.response_started or self.pipeline:
+            self.transport.close()
+        else:
+            self._answer(error)
+
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        """Serve a request, or refuse it if there are too many connections."""
+        super()._start_asgi_task(cycle, self._full() if app is service_unavailable else app)
+
+    def _full(self) -> Answer:
+        return of_error(
+            Overloaded("too many connections are open"),
+            request_id=uuid4().hex,
+            headers={"retry-after": str(self.settings.retry_after_s), "connection": "close"},
+        )
+
+    def _count(self, length: int) -> None:
+        """Count parsed bytes of a head; one that is too long is not parsed any further.
+
+        Raises:
+            HeadTooLarge: The parser stops, and ``send_400_response`` answers.
+        """
+        self._head_bytes += length
+        if self._head_bytes > HEAD_MAX_BYTES:
+            raise _too_large()
+
     def _await_head(self) -> None:
         self._received_bytes = 0
-        self._head = self.loop.call_later(self.head_timeout_s, self._refuse, LATE)
+        self._head = self.loop.call_later(self.settings.head_timeout_s, self._refuse_late)
 
     def _stop_head_timer(self) -> None:
         if self._head is not None:
             self._head.cancel()
             self._head = None
 
-    def _refuse(self, line: bytes) -> None:
+    def _refuse_late(self) -> None:
+        limit_s = self.settings.head_timeout_s
+        self._refuse(
+            RequestTooSlow(
+                f"the head was not complete after {limit_s:g} seconds", timeout_s=limit_s
+            )
+        )
+
+    def _refuse(self, error: MnemicError) -> None:
         """Answer with an error and close; wait first while an earlier request is still answered."""
         self._stop_head_timer()
         cycle: Any = self.cycle  # None before the first request
         if cycle is not None and not cycle.response_complete:
             self._await_head()
         elif not self.transport.is_closing():
-            self.transport.write(line + ENDING)
-            self.transport.close()
+            self._answer(error)
+
+    def _answer(self, error: MnemicError) -> None:
+        """Write a problem document and close the connection."""
+        request_id = uuid4().hex
+        answer = of_error(error, request_id=request_id)
+        headers = {
+            **answer.headers,
+            "content-length": str(len(answer.body)),
+            "connection": "close",
+            "x-request-id": request_id,
+        }
+        lines = [f"HTTP/1.1 {answer.status} {HTTPStatus(answer.status).phrase}"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        peer = self.client[0] if self.client else "-"
+        LOG.warning("%s %s %d: %s", request_id, peer, answer.status, error)
+        self.transport.write("\r\n".join([*lines, "", ""]).encode("latin-1") + answer.body)
+        self.transport.close()
 
 
-def connection(head_timeout_s: float) -> type[Connection]:
-    """Return a connection class whose requests must begin within this many seconds."""
-    return type("Connection", (Connection,), {"head_timeout_s": head_timeout_s})
+def _too_large() -> HeadTooLarge:
+    return HeadTooLarge(
+        f"request line and headers are longer than {HEAD_MAX_BYTES} bytes",
+        limit_bytes=HEAD_MAX_BYTES,
+    )
+
+
+def connection(settings: Settings) -> type[Connection]:
+    """Return a connection class with the limits of these settings."""
+    return type("Connection", (Connection,), {"settings": settings})

@@ -34,9 +34,9 @@ learn                POST    ./blocks                                   201
 learn_many           POST    ./blocks/batch
 blocks               GET     ./blocks
 block                GET     ./blocks/{block_id}
-erase                DELETE  ./blocks/{block_id}
+forget               DELETE  ./blocks/{block_id}
+erase                POST    ./blocks/{block_id}/erase
 revise               POST    ./blocks/{block_id}/revise
-forget               POST    ./blocks/{block_id}/forget
 rezone               POST    ./blocks/{block_id}/rezone
 edges                GET     ./blocks/{block_id}/edges
 composed_with        GET     ./blocks/{block_id}/composed-with

@@ -251,8 +251,23 @@ class BlockOperations(Host):
                 version = state.timeline.erased_blocks.get(number, whole)
         return self._receipt(block, version)
 
-    def erase_space(self, *, command_id: str | None = None) -> ErasureReceipt:
-        """Destroy all text and vectors of the space permanently; nothing can be learned after."""
+    def erase_space(self, confirm: str, *, command_id: str | None = None) -> ErasureReceipt:
+        """Destroy all text and vectors of the space permanently; nothing can be learned after.
+
+        Args:
+            confirm: The name of the space, as a safeguard against a call by mistake.
+            command_id: An idempotency key.
+
+        Raises:
+            FieldRefused: *confirm* is not the name of the space.
+        """
+        if confirm != self._space.log.name:
+            raise FieldRefused(
+                f"confirm {confirm!r:.200} is not the name of this space",
+                recovery="To destroy all of its texts for good, give the name of the space in "
+                "confirm. For one block use forget or erase.",
+                field="confirm",
+            )
 
         def decide(view: View, _: Instant) -> DecisionResult:
             gone = view.state.timeline.space_erased is not None

@@ -200,3 +200,15 @@ class Host(Queries):
             is_due = wanted and bool(state.catalogue.waiting)
         if is_due:
             self._with_models(partial(consolidation.consolidate, space))
+
+
+def check_not_erased(memory: Host) -> None:
+    """Refuse a space whose texts were erased as a whole, for a host that lends spaces to others.
+
+    Raises:
+        SpaceErased: They were; nothing can be learned in it.
+    """
+    space = memory._open()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    with space.state_lock:
+        space.catch_up()
+        space.check_not_erased()

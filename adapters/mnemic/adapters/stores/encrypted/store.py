@@ -75,7 +75,7 @@ class EncryptedStore:
         """Return the log of *space*, the same object on every call.
 
         Raises:
-            PointOutOfRange: If the space does not exist and may not be made.
+            SpaceNotFound: If the space does not exist and may not be made.
             KeysMissing: The keys are not those of this space.
             NotEncrypted: Its text is not encrypted.
         """
@@ -97,7 +97,7 @@ class EncryptedStore:
             read_only: Whether they are shown to this reader alone, and nothing is written.
 
         Raises:
-            PointOutOfRange, KeysMissing, NotEncrypted: See ``log``.
+            SpaceNotFound, KeysMissing, NotEncrypted: See ``log``.
         """
         log = self.log(space, create=not read_only)
         return ErasureOverlayLog(log, None if read_only else copy_context)

@@ -21,7 +21,7 @@ from mnemic.adapters.stores.logs.staged_spaces import (
     sweep,
     unfinished,
 )
-from mnemic.kernel.errors import PointOutOfRange, ViewReadOnly
+from mnemic.kernel.errors import SpaceNotFound, ViewReadOnly
 
 Kept = TypeVar("Kept", bound=RecordedLog)
 """The type of a store's logs."""
@@ -83,7 +83,7 @@ class RecordedStore(ABC, Generic[Kept]):
         """Return the log of *space*, the same object on every call.
 
         Raises:
-            PointOutOfRange: If the space does not exist and may not be made.
+            SpaceNotFound: If the space does not exist and may not be made.
         """
         with self._opening, self._named():
             if space not in self._logs:
@@ -124,7 +124,7 @@ class RecordedStore(ABC, Generic[Kept]):
             self._rows.add_space(space)
             number = self._rows.space(space)
         if number is None:
-            raise PointOutOfRange(
+            raise SpaceNotFound(
                 f"{self._shown} has no space {space!r}",
                 recovery="Name one of the store's spaces, or let it be made.",
                 space=space,

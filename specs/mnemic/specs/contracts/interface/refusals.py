@@ -184,6 +184,11 @@ REFUSED_CALLS: dict[str, tuple[str, str, Ask]] = {
         "fork",
         lambda m, _: m.fork("trial", version=999),
     ),
+    "erase the space by another name": (
+        "field-refused",
+        "erase_space",
+        lambda m, _: m.erase_space("elsewhere"),
+    ),
     "fork into itself": ("space-exists", "fork", lambda m, _: m.fork("default")),
     "fork into no name": ("field-refused", "fork", lambda m, _: m.fork(" ")),
     # --- the ledger

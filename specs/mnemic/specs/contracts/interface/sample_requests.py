@@ -71,7 +71,7 @@ WRITING: dict[str, Ask] = {
     "composed_graph": lambda m, its, **own: m.composed_graph(
         "label", event_id=its["composition"], outcome_type="submitted", **own
     ),
-    "erase_space": lambda m, _, **own: m.erase_space(**own),
+    "erase_space": lambda m, _, **own: m.erase_space("default", **own),
 }
 """Writing operations, which can be repeated with the same command id."""
 

@@ -207,14 +207,14 @@ class Transfer(InterfaceFixture):
     @needs("erase_space")
     def test_a_space_is_erased_as_a_whole(self, memory: Interface, ids: Mapping[str, str]) -> None:
         before = version_of(memory)
-        receipt = plain(memory.erase_space())
+        receipt = plain(memory.erase_space("default"))
         assert receipt == {
             "block_id": None,
             "version": before + 1,
             "chain": plain(memory.verify())["head"],
             "left": [],
         }
-        assert plain(memory.erase_space()) == receipt
+        assert plain(memory.erase_space("default")) == receipt
         assert plain(memory.block(ids["tea"]))["content"] is None
         gone: tuple[Callable[[], Any], ...] = (
             lambda: memory.learn("the lamp is new"),

@@ -83,7 +83,7 @@ class Vectors:
             among: Numbers of those that count; None: all.
 
         Raises:
-            PointOutOfRange: There is no such space, or it has no version *upto* yet.
+            SpaceNotFound, PointOutOfRange: There is no such space, or it has no version *upto* yet.
             VectorRefused: The query is of another size.
             LogCorrupt: The table does not match the log.
             Unavailable: The table is behind, and the store is open to read only.
