@@ -19,6 +19,7 @@ from mnemic.kernel.events import (
     BlockRezoned,
     BlocksComposed,
     BlocksPromoted,
+    BlocksQuarantined,
     BlocksRelinked,
     BlockSuperseded,
     CompositionLabelled,
@@ -221,6 +222,13 @@ EXAMPLES: dict[str, dict[str, Recorded]] = {
             )
         ),
         "bare": bare(BlockRezoned(block_id=A, zone="quarantined")),
+    },
+    "blocks-quarantined.1": {
+        "full": full(
+            BlocksQuarantined(block_ids=(A, B), reason=Remark(text="The mailbox was poisoned."))
+        ),
+        "released": bare(BlocksQuarantined(block_ids=(A,), released=True)),
+        "bare": bare(BlocksQuarantined(block_ids=(B,))),
     },
     "vectors-staged.1": {
         "full": full(

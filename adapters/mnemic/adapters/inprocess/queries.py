@@ -87,7 +87,7 @@ class Queries(ABC):
             category: Of this category.
             author: By this author.
             thread: Of this thread.
-            status: ``inbox``, ``active`` or ``archived``.
+            status: ``inbox``, ``active``, ``archived`` or ``quarantined``.
             after: Continue after this version (``next_after`` of the previous page).
             limit: Most blocks of the page. Range: 1 to 1000.
         """

@@ -196,6 +196,10 @@ class DiffResult(Result):
     archived: tuple[Block, ...] = ()
     """Archived now, and not before, for any other reason."""
     rezoned: tuple[Rezoned, ...] = ()
+    quarantined: tuple[Block, ...] = ()
+    """In quarantine now, and not before."""
+    released: tuple[Block, ...] = ()
+    """In quarantine before, and not now."""
     edges_formed: tuple[Edge, ...] = ()
     """Exist now, and did not before; by the ids of their ends, as all edges here but the faded."""
     edges_removed: tuple[Edge, ...] = ()

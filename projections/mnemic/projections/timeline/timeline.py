@@ -44,9 +44,11 @@ _MOMENT: Mapping[str, type[np.generic]] = {
     "recorded_us": np.int64,
     "kind": np.int16,
     "session": np.int32,
+    "actor": np.int32,
 }
 _ACTIVE_US, _RECORDED_US = attrgetter("active_us"), attrgetter("recorded_us")
 _EVENT, _SESSION = attrgetter("event"), attrgetter("session_id")
+_ACTOR = attrgetter("actor")
 _OF_SESSIONS = frozenset((SessionStarted, SessionEnded))
 
 
@@ -59,6 +61,7 @@ class Timeline:
         self.kinds = Interner()
         self._kind_numbers: dict[type, int] = {}
         self.session_ids = Interner("")
+        self.actors = Interner()
         self.clock = ActiveClock()
         self.policies: VersionedMap[Policy] = VersionedMap(_POLICIES)
         self.embedders: VersionedMap[EmbedderIdentity] = VersionedMap(_EMBEDDERS)
@@ -80,6 +83,7 @@ class Timeline:
         facts = {
             "kinds": self.kinds.words,
             "session_ids": self.session_ids.words,
+            "actors": self.actors.words,
             "active_us": self.clock.active_us,
             "counted_us": self.clock.counted_us,
             "last_us": list(self.clock.last_us.items()),
@@ -96,6 +100,7 @@ class Timeline:
             "recorded_us": self.recorded_us.values,
             "kind": self.kind.values,
             "session": self.session.values,
+            "actor": self.actor.values,
             "facts": packed(facts),
             **nested(
                 policies=self.policies.frozen(),
@@ -113,6 +118,7 @@ class Timeline:
         timeline._moments = EventColumns.thawed(parts, _MOMENT)
         timeline.kinds = Interner.thawed(facts["kinds"])
         timeline.session_ids = Interner.thawed(facts["session_ids"])
+        timeline.actors = Interner.thawed(facts["actors"])
         timeline.clock = ActiveClock(
             active_us=facts["active_us"],
             counted_us=facts["counted_us"],
@@ -157,6 +163,11 @@ class Timeline:
         """By version: the number of the session of the event, 0 outside of one."""
         return self._column("session")
 
+    @property
+    def actor(self) -> GrowableArray:
+        """By version: the number of the actor that the event is recorded for."""
+        return self._column("actor")
+
     def _column(self, name: str) -> GrowableArray:
         return GrowableArray.thawed(self._moments.column(name))
 
@@ -183,7 +194,8 @@ class Timeline:
         if number is None:
             number = self._kind_numbers[kind] = self.kinds.number(kind.__name__)
         within = self.session_ids.number(session or "")
-        self._moments.append((active_us, recorded_us, number, within))
+        by = self.actors.number(recorded.actor)
+        self._moments.append((active_us, recorded_us, number, within, by))
 
     def record_each(self, events: Sequence[Recorded]) -> None:
         """Add the envelopes of the next events, and the sessions they start or end.
@@ -211,7 +223,8 @@ class Timeline:
         within = {each: self.session_ids.number(each or "") for each in dict.fromkeys(sessions)}
         kind_numbers = map(self._kind_numbers.__getitem__, kinds)
         session_numbers = map(within.__getitem__, sessions)
-        columns = (active_us, recorded_us, kind_numbers, session_numbers)
+        actor_numbers = map(self.actors.number, map(_ACTOR, events))
+        columns = (active_us, recorded_us, kind_numbers, session_numbers, actor_numbers)
         self._moments.extend([np.fromiter(each, np.int64, len(events)) for each in columns])
 
     def _note_session(self, recorded: Recorded) -> None:

@@ -295,6 +295,12 @@ EVENTS: Mapping[type, Strategy[Any]] = {
         reason=st.none() | remarks,
         rate=st.none() | fractions,
     ),
+    e.BlocksQuarantined: built(
+        e.BlocksQuarantined,
+        {"block_ids": tuples(block_ids)},
+        released=st.booleans(),
+        reason=st.none() | remarks,
+    ),
     e.VectorsStaged: st.builds(
         e.VectorsStaged, embedder=identities, vectors=tuples(staged_vectors)
     ),

@@ -125,6 +125,8 @@ def difference(result: DiffResult) -> Iterator[RenderableType]:
         ("promoted", _blocks(result.promoted)),
         ("superseded", _superseded(result.superseded)),
         ("archived", _archived(result.archived)),
+        ("quarantined", map(_block, result.quarantined)),
+        ("released", map(_block, result.released)),
         ("rezoned", (Text(plain(each.summary)) for each in result.rezoned)),
         ("edges_formed", _edges(result.edges_formed)),
         ("edges_removed", _edges(result.edges_removed)),
