@@ -55,6 +55,14 @@ class Rezone:
 
 
 @frozen(kw_only=True)
+class Quarantine:
+    """``quarantine`` of one block."""
+
+    block: int
+    release: bool
+
+
+@frozen(kw_only=True)
 class AdoptPolicy:
     """``adopt_policy``."""
 
@@ -70,7 +78,7 @@ class ScoreDecision:
     signal: float
 
 
-Command = commands.Command | commands.LedgerCommand | Rezone | AdoptPolicy | ScoreDecision
+Command = commands.Command | commands.LedgerCommand | Rezone | Quarantine | AdoptPolicy | ScoreDecision
 
 
 ZONES = st.sampled_from(("trusted", "external", " "))
@@ -78,6 +86,8 @@ PLACES = st.integers(min_value=0, max_value=9)
 USUAL = commands.commands()
 OF_THE_INTERFACE: st.SearchStrategy[Command] = st.one_of(
     st.builds(Rezone, block=commands.blocks(), zone=ZONES),
+    st.builds(Quarantine, block=commands.blocks(), release=st.booleans()),
+    st.builds(Quarantine, block=commands.blocks(), release=st.just(False)),
     st.builds(AdoptPolicy, name=st.sampled_from(sorted(POLICIES))),
     st.builds(ScoreDecision, decision=PLACES, signal=commands.signals()),
     commands.ledger_commands(),
@@ -180,6 +190,8 @@ class Player:
             if isinstance(given.get(field), int):
                 given[field] = commands.resolved(given[field], blocks)
         match command:
+            case Quarantine():
+                given["selector"] = {"block": given.pop("block")}
             case commands.Learn():
                 return memory.learn, self._lesson(command)
             case commands.Revert():
@@ -258,6 +270,7 @@ OPERATIONS: dict[type, str] = {
     commands.StartSession: "start_session",
     commands.EndSession: "end_session",
     Rezone: "rezone",
+    Quarantine: "quarantine",
 }
 
 

@@ -133,6 +133,10 @@ class LogChecker:
                 self._judge_outcome(event, now_us)
             case happened.Curated() as event:
                 assert event == expected_curate(plain, now_us, recorded.recorded_us)
+            case happened.BlocksQuarantined(block_ids=ids, released=released):
+                assert ids
+                assert list(ids) == sorted({*ids})
+                assert all(plain.blocks[each].quarantined is released for each in ids)
             case happened.Reverted(first=first, last=last, reason=reason) as event:
                 assert event == attrs.evolve(expected_revert(plain, first, last), reason=reason)
             case _:

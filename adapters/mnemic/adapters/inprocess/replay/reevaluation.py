@@ -70,16 +70,16 @@ class Rerun:
 
 
 def versions(
-    space: CommandExecutor, kind: type[Event], *, after: int = -1, upto: int | None = None
+    space: CommandExecutor, *kinds: type[Event], after: int = -1, upto: int | None = None
 ) -> list[int]:
-    """Return the versions in (after, upto] of the events of one kind."""
+    """Return the versions in (after, upto] of the events of some kinds."""
     timeline = space.state.timeline
     first = min(max(after, -1), timeline.version) + 1  # numpy knows no more than 64 bits
     last = timeline.version if upto is None else min(upto, timeline.version)
-    wanted = timeline.kinds.known(kind.__name__)
-    found = np.flatnonzero(timeline.kind.values[first : max(last + 1, first)] == wanted)
-    of_kind: list[int] = (found + first).tolist()
-    return of_kind
+    wanted = [timeline.kinds.known(kind.__name__) for kind in kinds]
+    found = np.flatnonzero(np.isin(timeline.kind.values[first : max(last + 1, first)], wanted))
+    of_kinds: list[int] = (found + first).tolist()
+    return of_kinds
 
 
 def decision_versions(
@@ -90,7 +90,14 @@ def decision_versions(
 
 
 def decisions(space: CommandExecutor, versions: Sequence[int]) -> Iterator[Decision]:
-    """Yield the recorded recalls at ascending *versions*; events in between are not decoded.
+    """Yield the recorded recalls at ascending *versions*. See ``events``."""
+    for recorded in events(space, versions):
+        if isinstance(recorded.event, RecallRecorded):
+            yield Decision(recorded=recorded, event=recorded.event)
+
+
+def events(space: CommandExecutor, versions: Sequence[int]) -> Iterator[Recorded]:
+    """Yield the events at ascending *versions*; events in between are not decoded.
 
     Only the log is read, so the state lock is not needed.
 
@@ -101,9 +108,7 @@ def decisions(space: CommandExecutor, versions: Sequence[int]) -> Iterator[Decis
         wanted = set(versions_read)
         for record, payloads in space.log.read(versions_read[0] - 1, versions_read[-1]):
             if record.version in wanted:
-                recorded = space.codec.decode(record, payloads)
-                if isinstance(recorded.event, RecallRecorded):
-                    yield Decision(recorded=recorded, event=recorded.event)
+                yield space.codec.decode(record, payloads)
 
 
 def _log_ranges(versions: Sequence[int]) -> Iterator[Sequence[int]]:
