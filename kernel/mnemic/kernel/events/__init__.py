@@ -60,7 +60,14 @@ from mnemic.kernel.events.space import (
     SpaceErased,
     SpaceOpened,
 )
-from mnemic.kernel.events.upkeep import Admission, Archival, Curated, Objection, Reverted
+from mnemic.kernel.events.upkeep import (
+    Admission,
+    Archival,
+    Curated,
+    Objection,
+    Reverted,
+    Withdrawal,
+)
 
 __all__ = [
     "SIGNALS",
@@ -110,4 +117,5 @@ __all__ = [
     "StagedVector",
     "Supersession",
     "VectorsStaged",
+    "Withdrawal",
 ]

@@ -262,8 +262,8 @@ class RevertConflict(Result):
     """Something that a revert left unchanged."""
 
     what: str
-    """``life``, ``strength``, ``evidence``, ``uses``, ``edge``, ``pending``, ``barred``, ``label``
-    or ``policy``."""
+    """``life``, ``strength``, ``evidence``, ``reviews``, ``uses``, ``edge``, ``pending``, ``barred``,
+    ``label`` or ``policy``."""
     of: tuple[str, ...]
     """The block, the pair, the label or the policy."""
     why: str
@@ -309,6 +309,8 @@ class RevertResult(Result):
     labels_restored: tuple[str, ...] = ()
     policy_id: PolicyId | None = None
     """The policy that is restored."""
+    withdrawn: tuple[BlockId, ...] = ()
+    """Blocks from which evidence and retrievals were subtracted that others had added to since."""
     conflicts: tuple[RevertConflict, ...] = ()
     kept: Mapping[str, int] = field(factory=dict)
     """Events of the range that are history and stay, by kind: sessions, decisions, compositions,
@@ -328,6 +330,7 @@ class RevertResult(Result):
             for count, words in (
                 (len(self.forgotten), f"{plural(len(self.forgotten), 'block')} forgotten"),
                 (len(blocks), f"{plural(len(blocks), 'block')} put back"),
+                (len(self.withdrawn), f"{plural(len(self.withdrawn), 'block')} corrected"),
                 *_both("edge", "removed", self.edges_removed, self.edges_restored),
                 (waiting, f"{plural(waiting, 'pending connection')} put back"),
                 (bars, f"{plural(bars, 'bar')} put back"),

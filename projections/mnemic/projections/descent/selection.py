@@ -83,11 +83,17 @@ class Selection:
         Raises:
             BlockNotFound: A selected block was not learned at the view's version.
         """
+        for each in self.block:
+            find(view, each)
+        return self.known_blocks(view)
+
+    def known_blocks(self, view: View) -> Ints:
+        """Return what ``blocks`` does, without selected blocks that were not learned by then."""
         catalogue, timeline = view.state.catalogue, view.state.timeline
+        numbers = view.known()
         if self.block:
-            numbers = np.unique([find(view, each) for each in self.block]).astype(np.int64)
-        else:
-            numbers = view.known()
+            named = [number for number in map(view.number, self.block) if number is not None]
+            numbers = np.unique(np.array(named, dtype=np.int64))
         learned = view.life.column("learned", numbers)
         passing = self._in_time(timeline.recorded_us.values[learned])
         if self.source:
@@ -98,6 +104,13 @@ class Selection:
             passing &= np.isin(timeline.actor.values[learned], wanted)
         found: Ints = numbers[passing]
         return found
+
+    def without(self, view: View) -> View:
+        """Return a view as though the selected blocks were not active; the same if none is."""
+        gone = self.known_blocks(view)
+        active = view.present.numbers
+        left = np.setdiff1d(active, gone)
+        return view if len(left) == len(active) else view.among(left)
 
     def _in_time(self, recorded_us: Ints) -> NDArray[np.bool_]:
         passing = np.ones(len(recorded_us), dtype=np.bool_)

@@ -500,6 +500,11 @@ class PlainState:
                     label.retracted = version
                 if set_at in event.recounted:
                     label.retracted = None
+        for each in event.withdrawn:
+            block = self.blocks[each.block_id]
+            block.alpha -= each.alpha
+            block.beta -= each.beta
+            block.retrievals -= each.retrievals
 
     def _put_back_blocks(self, event: happened.Reverted, then: PlainState) -> None:
         for block in event.lives:
