@@ -14,7 +14,7 @@ from mnemic.adapters.mcp.tools import Allows, tools
 from mnemic.adapters.remote.operations import operations
 from mnemic.adapters.tokens import counter_named
 
-TOKENS_MAX = 7000
+TOKENS_MAX = 7150
 """Maximum length of the whole list in tokens, answer schemas included."""
 
 

@@ -272,9 +272,9 @@ class Queries(ABC):
         that these or the writers led to, in the order of the log. The log is read for it.
 
         Args:
-            selector: Which writes: ``source``, ``actor`` and ``block`` (each one or several), and
-                ``since`` and ``until``, which limit when they were recorded. All given conditions
-                must hold.
+            selector: Which writes: ``source``, ``actor``, ``block``. Each may be one or several, and
+                ``since`` and ``until`` limit when they were recorded. All given conditions must
+                hold.
             after: Continue after this version (``next_after`` of the previous page).
             limit: Most entries of the page; those of one event stay together. Range: 1 to 1000.
 

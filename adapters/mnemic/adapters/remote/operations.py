@@ -27,6 +27,7 @@ from mnemic.adapters.remote.forms import (
     Lesson,
     Member,
     PolicyBody,
+    Selector,
     Signed,
 )
 from mnemic.kernel.policy import Policy
@@ -37,8 +38,8 @@ SCOPES: tuple[Scope, ...] = ("read", "write", "admin")
 REQUIRED = inspect.Parameter.empty
 
 READS = (
-    "analogies backtest block blocks checkpoints compare composed_with composition diff edges"
-    " explain frontier guide history ledger log near_duplicates pending_connections policy receipt"
+    "analogies backtest block blocks checkpoints compare composed_with composition descent diff"
+    " edges explain frontier guide history ledger log near_duplicates pending_connections policy receipt"
     " replay replay_all status timeline verify verify_receipt what_if why_not"
 ).split()
 """They write nothing, and repeating them has no consequences."""
@@ -49,20 +50,20 @@ WRITES = (
 ).split()
 RULES = (
     "adopt_policy calibrate checkpoint drop_checkpoints erase erase_space export fork import_space"
-    " reembed revert rezone"
+    " quarantine reembed revert revert_source rezone"
 ).split()
-"""They affect the whole space, take texts and keys out of it, cannot be undone, or make a source
-more trusted than it was."""
+"""They affect the whole space or all that a source wrote, take texts and keys out of it, cannot be
+undone, or make a source more trusted than it was."""
 DESTRUCTIVE = frozenset(
     "adopt_policy connect connect_by_query connects consolidate curate disconnect drop_checkpoints"
-    " erase erase_space forget revert revise".split()
+    " erase erase_space forget quarantine revert revert_source revise".split()
 )
 """They may remove something from the present: a connect may replace an edge or displace a weaker
 one, and a consolidation archives repeated texts. Side effects of pending work that other operations
 consolidate do not count, since they are not the purpose of the call."""
 SAME_TWICE = frozenset(
     "adopt_policy calibrate checkpoint consolidate curate disconnect drop_checkpoints erase"
-    " erase_space forget learn learn_many reembed rezone".split()
+    " erase_space forget learn learn_many quarantine reembed rezone".split()
 )
 """Writes that change nothing when they are repeated at once."""
 HOST_ONLY = frozenset({"as_of", "close", "dream", "open", "session_handle", "session"})
@@ -71,6 +72,8 @@ HOST_ONLY = frozenset({"as_of", "close", "dream", "open", "session_handle", "ses
 SPOKEN: Mapping[tuple[str, str], Any] = MappingProxyType(
     {
         ("*", "where"): Filter | None,
+        ("*", "selector"): Selector,
+        ("*", "without"): Selector | None,
         ("*", "created_at"): Instant | None,
         ("*", "expires_at"): Instant | None,
         ("*", "at"): Instant | None,

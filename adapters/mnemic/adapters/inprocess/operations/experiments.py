@@ -62,9 +62,9 @@ class ExperimentOperations(Host):
                 with the model in force then.
             frame: Another frame.
             top_k: Another limit.
-            without: Answer as though the blocks that selected writes learned were not in memory; a
-                selector as for ``quarantine``. What they had led to stays: blocks that they
-                superseded, and edges and evidence of others.
+            without: Leave out the blocks of these writes. A selector as for ``quarantine``: the
+                answer is as though what they learned were not in memory. What it had led to stays:
+                blocks that it superseded, and edges and evidence of others.
 
         Raises:
             DecisionNotFound, RecipeRetired: See each.

@@ -34,9 +34,9 @@ class QuarantineOperations(Host):
         writes later is not in quarantine: revoke its token, or give its source a zone of no trust.
 
         Args:
-            selector: Which writes: ``source``, ``actor`` and ``block`` (each one or several), and
-                ``since`` and ``until``, which limit when they were recorded. All given conditions
-                must hold.
+            selector: Which writes: ``source``, ``actor``, ``block``. Each may be one or several, and
+                ``since`` and ``until`` limit when they were recorded. All given conditions must
+                hold.
             reason: Why.
             release: Whether to end the quarantine of the blocks instead.
             command_id: See the class.

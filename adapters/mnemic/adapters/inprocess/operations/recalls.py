@@ -233,9 +233,9 @@ class RecallOperations(Host):
         Args:
             after: Only decisions after this version.
             upto: Only decisions up to this version.
-            without: Answer each as though the blocks that selected writes learned were not in
-                memory, as ``what_if`` does; a selector as for ``quarantine``. Those that come out
-                otherwise, with other blocks or another order, count as differing.
+            without: Leave out the blocks of these writes. A selector as for ``quarantine``: see
+                ``what_if``. Decisions that come out otherwise, with other blocks or in another
+                order, count as differing.
             progress: Called with the number of decisions done and the total.
 
         Raises:
