@@ -36,6 +36,7 @@ TUESDAY = {"actor": "mailbox", "since": "2026-11-24T00:00:00Z"}
 
 
 def main() -> None:
+    """Play the three days and print the drill."""
     clock = ManualClock()
     clock.set(MONDAY)
     with SyncMemory.open(":memory:", clock=clock, entropy=SeededEntropy("drill")) as memory:

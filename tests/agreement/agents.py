@@ -63,6 +63,14 @@ class Quarantine:
 
 
 @frozen(kw_only=True)
+class RevertSource:
+    """``revert_source`` of one block, or of everything that an actor wrote."""
+
+    block: int = 0
+    actor: str | None = None
+
+
+@frozen(kw_only=True)
 class AdoptPolicy:
     """``adopt_policy``."""
 
@@ -78,7 +86,15 @@ class ScoreDecision:
     signal: float
 
 
-Command = commands.Command | commands.LedgerCommand | Rezone | Quarantine | AdoptPolicy | ScoreDecision
+Command = (
+    commands.Command
+    | commands.LedgerCommand
+    | Rezone
+    | Quarantine
+    | RevertSource
+    | AdoptPolicy
+    | ScoreDecision
+)
 
 
 ZONES = st.sampled_from(("trusted", "external", " "))
@@ -86,8 +102,8 @@ PLACES = st.integers(min_value=0, max_value=9)
 USUAL = commands.commands()
 OF_THE_INTERFACE: st.SearchStrategy[Command] = st.one_of(
     st.builds(Rezone, block=commands.blocks(), zone=ZONES),
-    st.builds(Quarantine, block=commands.blocks(), release=st.booleans()),
-    st.builds(Quarantine, block=commands.blocks(), release=st.just(False)),
+    st.builds(Quarantine, block=commands.blocks(), release=st.sampled_from((False, False, True))),
+    st.builds(RevertSource, block=commands.blocks()),
     st.builds(AdoptPolicy, name=st.sampled_from(sorted(POLICIES))),
     st.builds(ScoreDecision, decision=PLACES, signal=commands.signals()),
     commands.ledger_commands(),
@@ -190,8 +206,6 @@ class Player:
             if isinstance(given.get(field), int):
                 given[field] = commands.resolved(given[field], blocks)
         match command:
-            case Quarantine():
-                given["selector"] = {"block": given.pop("block")}
             case commands.Learn():
                 return memory.learn, self._lesson(command)
             case commands.Revert():
@@ -214,6 +228,7 @@ class Player:
                 given["block_id"] = given.pop("block")
             case _:
                 pass
+        given |= _selector(command, given)
         return getattr(memory, OPERATIONS[type(command)]), given
 
     def _head(self) -> int:
@@ -271,7 +286,16 @@ OPERATIONS: dict[type, str] = {
     commands.EndSession: "end_session",
     Rezone: "rezone",
     Quarantine: "quarantine",
+    RevertSource: "revert_source",
 }
+
+
+def _selector(command: Command, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the selector of a command that has one, and remove what it is made of."""
+    if not isinstance(command, Quarantine | RevertSource):
+        return {}
+    block, actor = given.pop("block"), given.pop("actor", None)
+    return {"selector": {"block": block} if actor is None else {"actor": actor}}
 
 
 def date(us: int) -> datetime:

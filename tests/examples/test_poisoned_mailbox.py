@@ -26,7 +26,9 @@ def test_the_page_quotes_the_output_in_order(output: str) -> None:
 
 
 def test_the_answer_is_poisoned_and_then_right(output: str) -> None:
-    poisoned, quarantined, reverted = re.findall(r"(?:Tuesday|Quarantined|Reverted): Where (.*)", output)
+    poisoned, quarantined, reverted = re.findall(
+        r"(?:Tuesday|Quarantined|Reverted): Where (.*)", output
+    )
     assert "account 4711" in poisoned
     assert "4711" not in quarantined
     assert reverted.endswith(poisoned_mailbox.RULES[0])

@@ -137,7 +137,7 @@ def test_a_block_learned_again_starts_over_but_keeps_what_it_earned() -> None:
     assert (before.status, before.reason, before.successor) == ("archived", "superseded", B)
     assert story.state.blocks[A] == attrs.evolve(
         before,
-        status="inbox",
+        base="inbox",
         reason=None,
         successor=None,
         tags=("new",),

@@ -272,7 +272,7 @@ class Queries(ABC):
         that these or the writers led to, in the order of the log. The log is read for it.
 
         Args:
-            selector: Which writes: ``source``, ``actor``, ``block``. Each may be one or several, and
+            selector: Which writes: ``source``, ``actor``, ``block``. Each is one or several, and
                 ``since`` and ``until`` limit when they were recorded. All given conditions must
                 hold.
             after: Continue after this version (``next_after`` of the previous page).

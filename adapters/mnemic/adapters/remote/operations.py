@@ -39,8 +39,8 @@ REQUIRED = inspect.Parameter.empty
 
 READS = (
     "analogies backtest block blocks checkpoints compare composed_with composition descent diff"
-    " edges explain frontier guide history ledger log near_duplicates pending_connections policy receipt"
-    " replay replay_all status timeline verify verify_receipt what_if why_not"
+    " edges explain frontier guide history ledger log near_duplicates pending_connections policy"
+    " receipt replay replay_all status timeline verify verify_receipt what_if why_not"
 ).split()
 """They write nothing, and repeating them has no consequences."""
 WRITES = (

@@ -16,9 +16,9 @@ from mnemic.adapters.remote.docstrings import docstring, field_docstrings, plain
 from mnemic.adapters.remote.forms import (
     Assertion,
     Filter,
-    Selector,
     Lesson,
     Member,
+    Selector,
 )
 from mnemic.adapters.remote.operations import (
     REQUIRED,

@@ -12,7 +12,7 @@ It is ``reverting`` with another idea of what changed, see ``LogSelection``, and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
 from attrs import evolve, frozen
@@ -59,65 +59,63 @@ def decide_revert_selection(
         Objection(what="reviews", of=(reading.id(number),), why="touched", version=later)
         for number, later in sorted(selection.reviews.items())
     )
-    whole = evolve(
-        whole, withdrawn=selection.withdrawn, left=(*whole.left, *stay), selected=True
-    )
+    whole = evolve(whole, withdrawn=selection.withdrawn, left=(*whole.left, *stay), selected=True)
     return SelectionReverted(whole=whole, events=tuple(_events(reading, whole, selection)))
 
 
-def _events(reading: Reading, whole: Reverted, selection: LogSelection) -> Iterable[Reverted]:
+def _events(reading: Reading, whole: Reverted, selection: LogSelection) -> Iterator[Reverted]:
     """Yield the revert as events, each of which restores values of one version."""
-    number_of: dict[BlockId, int] = {}
-
-    def number(block: BlockId) -> int:
-        found = number_of.get(block)
-        if found is None:
-            named = reading.number(block)
-            assert named is not None  # noqa: S101 - the plan names known blocks
-            found = number_of[block] = named
-        return found
 
     def ends(pair: Pair) -> Ends:
-        return ends_of(number(pair[0]), number(pair[1]))
+        return ends_of(_number(reading, pair[0]), _number(reading, pair[1]))
 
-    def then(of: Mapping[Any, int], keys: Iterable[Any], named: Iterable[T]) -> list[tuple[int, T]]:
-        return [(of[key], name) for key, name in zip(keys, named, strict=True)]
+    def block(of: BlockId) -> int:
+        return _number(reading, of)
 
     blocks = {
-        name: then(of, map(number, getattr(whole, name)), getattr(whole, name))
-        for name, of in (
-            ("lives", selection.life_then),
-            ("strength", selection.strength_then),
-            ("evidence", selection.evidence_then),
-        )
+        "lives": _by_version(whole.lives, block, selection.life_then),
+        "strength": _by_version(whole.strength, block, selection.strength_then),
+        "evidence": _by_version(whole.evidence, block, selection.evidence_then),
     }
     ties = {
-        name: then(of, map(ends, getattr(whole, name)), getattr(whole, name))
-        for name, of in (
-            ("linked", selection.edges_then),
-            ("deferred", selection.pending_then),
-            ("barred", selection.barred_then),
-        )
+        "linked": _by_version(whole.linked, ends, selection.edges_then),
+        "deferred": _by_version(whole.deferred, ends, selection.pending_then),
+        "barred": _by_version(whole.barred, ends, selection.barred_then),
     }
-    removals = evolve(whole, **dict.fromkeys(RESTORED, ()))
+    nothing: dict[str, Any] = dict.fromkeys(RESTORED, ())
     left = whole.left
-    for event in (removals, *_by_version(whole, blocks), *_by_version(whole, ties)):
+    for event in (evolve(whole, **nothing), *_restoring(whole, blocks), *_restoring(whole, ties)):
         if changes(event):
             yield evolve(event, left=left)
             left = ()
 
 
+def _number(reading: Reading, block: BlockId) -> int:
+    number = reading.number(block)
+    assert number is not None  # noqa: S101 - the plan names known blocks
+    return number
+
+
 def _by_version(
-    whole: Reverted, restored: Mapping[str, list[tuple[int, Any]]]
-) -> Iterable[Reverted]:
-    for version in sorted({version for each in restored.values() for version, _ in each}):
+    named: Iterable[T], key: Callable[[T], Any], then: Mapping[Any, int]
+) -> dict[int, tuple[T, ...]]:
+    """Return what is restored by the version that has the value, in the given order."""
+    found: dict[int, tuple[T, ...]] = {}
+    for each in named:
+        version = then[key(each)]
+        found[version] = (*found.get(version, ()), each)
+    return found
+
+
+def _restoring(
+    whole: Reverted, restored: Mapping[str, Mapping[int, tuple[Any, ...]]]
+) -> Iterator[Reverted]:
+    for version in sorted({version for each in restored.values() for version in each}):
+        fields: dict[str, Any] = {name: each.get(version, ()) for name, each in restored.items()}
         yield Reverted(
             first=version + 1,
             last=max(whole.last, version + 1),
             reason=whole.reason,
             selected=True,
-            **{
-                name: tuple(named for at, named in each if at == version)
-                for name, each in restored.items()
-            },
+            **fields,
         )

@@ -42,8 +42,8 @@ class Objection:
     """Something that a revert left unchanged, and why."""
 
     what: str
-    """``life``, ``strength``, ``evidence``, ``reviews``, ``uses``, ``edge``, ``pending``, ``barred``, ``label``
-    or ``policy``."""
+    """``life``, ``strength``, ``evidence``, ``reviews``, ``uses``, ``edge``, ``pending``,
+    ``barred``, ``label`` or ``policy``."""
     of: tuple[str, ...]
     """The block, the pair, the label or the policy."""
     why: str

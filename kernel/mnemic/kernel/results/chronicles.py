@@ -262,8 +262,8 @@ class RevertConflict(Result):
     """Something that a revert left unchanged."""
 
     what: str
-    """``life``, ``strength``, ``evidence``, ``reviews``, ``uses``, ``edge``, ``pending``, ``barred``,
-    ``label`` or ``policy``."""
+    """``life``, ``strength``, ``evidence``, ``reviews``, ``uses``, ``edge``, ``pending``,
+    ``barred``, ``label`` or ``policy``."""
     of: tuple[str, ...]
     """The block, the pair, the label or the policy."""
     why: str

@@ -6,9 +6,9 @@ Rules of this module:
    block that descends, by superseding it.
 2. A block that a selected write said again, and one that a descending block superseded, is listed
    as well; its text is not the writer's, so nothing descends from it on that account.
-3. A decision descends if a selected actor asked, or if it returned a block that descends. An outcome
-   does if a selected actor reported it, if it scores a descending decision or composition, or if
-   it names a block that descends. Blocks that were returned or scored together with one that
+3. A decision descends if a selected actor asked, or if it returned a block that descends. An
+   outcome does if a selected actor reported it, if it scores a descending decision or composition,
+   or if it names a block that descends. Blocks that were returned or scored together with one that
    descends do not descend for that.
 4. An edge descends if one of its ends does, or if a selected actor connected it, directly or by an
    outcome. A composition does if a selected actor composed it or a member descends; a label if a
@@ -175,8 +175,7 @@ class Lineage:
             ends = [link.source, link.target]
             self._edge(ends, at, why, self._first(ends) or of)
 
-    def _connected(
-        self, event: happened.EdgeConnected | happened.EdgeDeferred, at: _Write) -> None:
+    def _connected(self, event: happened.EdgeConnected | happened.EdgeDeferred, at: _Write) -> None:
         ends = [event.source, event.target]
         if at.picked:
             self._written("edge", "--".join(pair(event.source, event.target)), at, "connected")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -143,9 +144,7 @@ class _Selected:
         return version in self._versions
 
     def _of_pair(self, ends: Ends, version: int) -> bool:
-        return (ends, version) in self._admitted or any(
-            self._of_life(end, version) for end in ends
-        )
+        return (ends, version) in self._admitted or any(self._of_life(end, version) for end in ends)
 
     # --- blocks -----------------------------------------------------------------------------
 
@@ -183,7 +182,8 @@ class _Selected:
             changes = sorted({*(since for since, _ in scored[number]), *reviewed})
             picked = [each for each in changes if self._of_sums(number, each)]
             late = [each for each in changes if picked and each > picked[0] and each not in picked]
-            alpha, beta, outcomes = 0, 0, ()
+            alpha, beta = 0, 0
+            outcomes: tuple[int, ...] = ()
             if picked and not late:
                 then[number] = picked[0] - 1
             elif picked:
@@ -209,9 +209,7 @@ class _Selected:
         A revert by another event restored the counts of its time, with what they contained.
         """
         timeline = self._view.state.timeline
-        reverted, outcome = map(
-            timeline.kinds.known, (Reverted.__name__, OutcomeRecorded.__name__)
-        )
+        reverted, outcome = map(timeline.kinds.known, (Reverted.__name__, OutcomeRecorded.__name__))
         width = len(trail[-1][1]) if trail else 1
         last, total, outcomes = (0,) * width, [0] * width, list[int]()
         for since, row in trail:
@@ -231,7 +229,7 @@ class _Selected:
         trails, timeline = self._pairs(self._graph.pending), self._view.state.timeline
         kinds, curated = timeline.kind, timeline.kinds.known(Curated.__name__)
         for ends, trail in trails.items():
-            for (began, value), (ended, after) in zip(trail, trail[1:], strict=False):
+            for (began, value), (ended, after) in pairwise(trail):
                 swept = after is None and kinds.values[ended] == curated
                 if value is not None and swept and self._of_pair(ends, began):
                     self._admitted.add((ends, ended))
@@ -378,9 +376,7 @@ def _settled(
     return found, then, values
 
 
-def _unvectored(
-    view: Changing, before: _Before, then: Mapping[int, int]
-) -> frozenset[int]:
+def _unvectored(view: Changing, before: _Before, then: Mapping[int, int]) -> frozenset[int]:
     """Return the blocks of *then* that would have no vector of the embedder in force."""
     state = view.state
     embedders = {each: state.timeline.embedders.at(each) for each in set(then.values())}

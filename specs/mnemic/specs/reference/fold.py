@@ -494,17 +494,20 @@ class PlainState:
             self.pending.pop(ends, None)
             self.pending[ends] = copy.copy(then.pending[ends])
         self.barred.update(event.barred)
+        self._put_back_labels(event, version)
+        for each in event.withdrawn:
+            block = self.blocks[each.block_id]
+            block.alpha -= each.alpha
+            block.beta -= each.beta
+            block.retrievals -= each.retrievals
+
+    def _put_back_labels(self, event: happened.Reverted, version: int) -> None:
         for composition in self.compositions.values():
             for set_at, label in composition.labels.items():
                 if set_at in event.retracted:
                     label.retracted = version
                 if set_at in event.recounted:
                     label.retracted = None
-        for each in event.withdrawn:
-            block = self.blocks[each.block_id]
-            block.alpha -= each.alpha
-            block.beta -= each.beta
-            block.retrievals -= each.retrievals
 
     def _put_back_blocks(self, event: happened.Reverted, then: PlainState) -> None:
         for block in event.lives:

@@ -177,10 +177,12 @@ def test_it_is_not_followed_to_suggested_compared_or_on_the_frontier(
 
     def shown() -> set[str]:
         answer = memory.recall("Who is the harbour master?", top_k=20, suggest=True, record=False)
-        ends = {end for each in answer.suggested_connections for end in (each.source_id, each.target_id)}
+        ends = {
+            end for each in answer.suggested_connections for end in (each.source_id, each.target_id)
+        }
         listed = {each.id for one in memory.near_duplicates() for each in one[:2]}
         frontier = memory.frontier(size="any", limit=100)
-        members = {each for one in frontier.candidates for each in one.block_ids}
+        members = {each for one in frontier.candidates for each in getattr(one, "block_ids", ())}
         alike = {each.block_id for each in memory.analogies(trusted)}
         weighed = {each.id for each in memory.deep_reference(QUESTION, record=False).evidence}
         return {*answer.block_ids, *ends, *listed, *members, *alike, *weighed}
@@ -199,7 +201,9 @@ def test_neither_it_nor_a_new_text_supersedes_the_other(
     new = memory.learn("The gate of the yard is open at noon!", author="Ann").block_id
     memory.consolidate()
     assert (memory.block(old).status, memory.block(new).status) == ("quarantined", "active")
-    assert old not in {end for each in memory.edges(new) for end in (each.source_id, each.target_id)}
+    assert old not in {
+        end for each in memory.edges(new) for end in (each.source_id, each.target_id)
+    }
 
 
 def test_what_waits_in_the_inbox_is_not_promoted_until_it_is_released(
@@ -279,9 +283,7 @@ def test_a_new_embedder_covers_it_too(memory: SyncMemory, planted: list[BlockId]
     assert cosine == pytest.approx(1.0, abs=0.001)
 
 
-def test_checkpoints_copies_and_exports_keep_it(
-    opened: Open, path: Path, tmp_path: Path
-) -> None:
+def test_checkpoints_copies_and_exports_keep_it(opened: Open, path: Path, tmp_path: Path) -> None:
     memory = opened(path)
     block = memory.session_handle(actor="mailbox").learn(PLANTED[0]).block_id
     memory.learn(FACTS[0])

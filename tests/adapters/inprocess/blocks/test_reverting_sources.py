@@ -42,6 +42,7 @@ def ids(memory: SyncMemory) -> list[BlockId]:
 @pytest.fixture
 def mailbox(memory: SyncMemory, ids: list[BlockId]) -> SyncMemory:
     """Another writer, in a session of its own."""
+    assert ids
     handle = memory.session_handle(actor="mailbox")
     handle.start_session()
     return handle
@@ -126,9 +127,7 @@ def test_what_it_superseded_comes_back_if_another_actor_consolidated(
     assert values(memory, ids) == before
 
 
-def test_a_successor_keeps_its_own_evidence_only(
-    memory: SyncMemory, mailbox: SyncMemory, ids: list[BlockId]
-) -> None:
+def test_a_successor_keeps_its_own_evidence_only(memory: SyncMemory, mailbox: SyncMemory) -> None:
     planted = mailbox.learn("The key is under the mat.").block_id
     memory.consolidate()
     mailbox.outcome([planted], 1.0, weight=4.0)
@@ -228,23 +227,20 @@ def test_quarantine_first_is_no_obstacle(
     assert memory.block(planted).status == "archived"
 
 
-def test_withdrawn_outcomes_judge_no_policy(
-    memory: SyncMemory, mailbox: SyncMemory, ids: list[BlockId]
-) -> None:
+def test_withdrawn_outcomes_judge_no_policy(memory: SyncMemory, mailbox: SyncMemory) -> None:
     for _ in range(3):
         decision = memory.recall("the lamp", top_k=1).decision_id
         mailbox.outcome(decision_id=decision, signal=0.0)
         memory.outcome(decision_id=decision, signal=1.0)
 
-    def hits() -> float | None:
+    def hits() -> float:
         (recorded, _) = memory.backtest([memory.policy], objective="hit").scores
-        found: float | None = recorded.reward.mean
-        return found
+        assert recorded.reward is not None
+        return recorded.reward.mean
 
     mixed = hits()
     memory.revert_source(ALL)
     clean = hits()
-    assert mixed is not None
     assert clean == 1.0 > mixed
 
 

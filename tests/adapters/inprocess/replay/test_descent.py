@@ -154,7 +154,8 @@ def test_pages_keep_the_entries_of_one_event_together(
     memory.consolidate()
     memory.recall(QUESTION)
     whole = memory.descent(MAIL, limit=1000).items
-    pages, after = [], None
+    pages: list[Descendant] = []
+    after = None
     while True:
         page = memory.descent(MAIL, after=after, limit=2)
         pages += page.items
@@ -165,7 +166,7 @@ def test_pages_keep_the_entries_of_one_event_together(
     assert tuple(pages) == whole
     for wrong in ({"limit": 0}, {"limit": 1001}, {"after": "1"}):
         with pytest.raises(FieldRefused):
-            memory.descent(MAIL, **wrong)  # type: ignore[arg-type]
+            memory.descent(MAIL, **wrong)
 
 
 def test_it_outlives_erasure_and_quarantine(memory: SyncMemory, mailbox: SyncMemory) -> None:

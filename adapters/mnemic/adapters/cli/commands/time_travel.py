@@ -197,7 +197,8 @@ def replay(
     if decision is not None and ((after, upto) != (None, None) or without):
         raise FieldRefused(
             "--after, --upto and --without do not apply to a single decision",
-            recovery="Leave them out, or give --all instead of a decision; what-if takes --without.",
+            recovery="Leave them out, or give --all instead of a decision; `mnemic what-if` takes "
+            "--without.",
             field="decision",
         )
     if decision is None:

@@ -34,7 +34,7 @@ class QuarantineOperations(Host):
         writes later is not in quarantine: revoke its token, or give its source a zone of no trust.
 
         Args:
-            selector: Which writes: ``source``, ``actor``, ``block``. Each may be one or several, and
+            selector: Which writes: ``source``, ``actor``, ``block``. Each is one or several, and
                 ``since`` and ``until`` limit when they were recorded. All given conditions must
                 hold.
             reason: Why.
