@@ -393,8 +393,8 @@ def test_erasing_a_space_removes_all_text_and_keeps_all_facts() -> None:
     after = story.state.snapshot()
     assert {block["content"] for block in after["blocks"].values()} == {None}
     assert after["order"] == before["order"]
-    assert [block["status"] for block in after["blocks"].values()] == [
-        block["status"] for block in before["blocks"].values()
+    assert [block["base"] for block in after["blocks"].values()] == [
+        block["base"] for block in before["blocks"].values()
     ]
 
 

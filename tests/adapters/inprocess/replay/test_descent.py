@@ -164,7 +164,8 @@ def test_pages_keep_the_entries_of_one_event_together(
             break
         after = page.next_after
     assert tuple(pages) == whole
-    for wrong in ({"limit": 0}, {"limit": 1001}, {"after": "1"}):
+    wrongs: tuple[dict[str, Any], ...] = ({"limit": 0}, {"limit": 1001}, {"after": "1"})
+    for wrong in wrongs:
         with pytest.raises(FieldRefused):
             memory.descent(MAIL, **wrong)
 
