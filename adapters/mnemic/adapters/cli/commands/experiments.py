@@ -11,7 +11,7 @@ from attrs import evolve
 from cyclopts import Parameter
 from rich.text import Text
 
-from mnemic.adapters.cli.invocation.conditions import selector
+from mnemic.adapters.cli.commands.origins import chosen
 from mnemic.adapters.cli.invocation.context import Invocation, Run, plain
 from mnemic.adapters.cli.invocation.failures import Exit
 from mnemic.kernel.errors import FieldRefused, PolicyRefused
@@ -55,7 +55,7 @@ def what_if(
             query=query,
             frame=frame,
             top_k=top_k,
-            without=selector(without) if without else None,
+            without=chosen(memory, without) if without else None,
         )
     run.show(result, Text(plain(result.summary)), *experiments.supposed(result))
     if not run.as_json:

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
 from rich.console import RenderableType
 from rich.text import Text
 
 from mnemic.adapters.cli.invocation.conditions import selector as selected
 from mnemic.adapters.cli.invocation.context import Flag, Run, plain
 from mnemic.adapters.cli.invocation.failures import Exit
+from mnemic.adapters.short_ids import full_id
+
+if TYPE_CHECKING:
+    from mnemic.adapters.inprocess.queries import Queries
+
+
+def chosen(known: Queries, given: Iterable[str]) -> dict[str, Any]:
+    """Return the selector that ``key=value`` words spell, with full ids for short ones."""
+    found = selected(given)
+    if "block" in found:
+        found["block"] = [full_id(known, each) for each in found["block"]]
+    return found
 
 
 def descent(*selector: str, after: int | None = None, limit: int = 100, run: Run) -> int:
@@ -25,8 +40,8 @@ def descent(*selector: str, after: int | None = None, limit: int = 100, run: Run
         limit: Maximum number of entries, 1 to 1000.
         run: The invocation.
     """
-    with run.memory(read_only=True) as memory:
-        result = memory.descent(selected(selector), after=after, limit=limit)
+    with run.looking() as known:
+        result = known.descent(chosen(known, selector), after=after, limit=limit)
     drawn: list[RenderableType] = [Text(plain(result.summary))]
     drawn += [Text(plain(each.summary)) for each in result.items]
     if result.next_after is not None:
@@ -56,7 +71,7 @@ def quarantine(
     """
     with run.memory() as memory:
         result = memory.quarantine(
-            selected(selector), reason, release=release, command_id=command_id
+            chosen(memory, selector), reason, release=release, command_id=command_id
         )
     run.show(result, Text(plain(result.summary)))
     return Exit.OK
@@ -85,7 +100,7 @@ def revert_source(
 
     with run.memory(read_only=dry_run) as memory:
         result = memory.revert_source(
-            selected(selector), reason, dry_run=dry_run, command_id=command_id
+            chosen(memory, selector), reason, dry_run=dry_run, command_id=command_id
         )
         run.show(result, *history.reverted(result, memory.block))
     return Exit.OK

@@ -18,7 +18,7 @@ from mnemic.adapters.cli.commands import (
     queries,
     similarity,
 )
-from mnemic.adapters.cli.invocation.conditions import conditions, selector
+from mnemic.adapters.cli.invocation.conditions import conditions
 from mnemic.adapters.cli.invocation.conditions import scope as named
 from mnemic.adapters.cli.invocation.context import (
     Flag,
@@ -238,7 +238,7 @@ def replay_all(
         result = memory.replay_all(
             after=after,
             upto=upto,
-            without=selector(without) if without else None,
+            without=origins.chosen(memory, without) if without else None,
             progress=progress,
         )
     drawn: list[RenderableType] = [Text(result.summary)]
