@@ -227,7 +227,8 @@ def _curated(event: happened.Curated) -> str:
 
 def _reverted(event: happened.Reverted) -> str:
     """Return what was reverted, and why."""
-    versions = f"versions {event.first} to {event.last}"
+    of = "selected events of versions" if event.selected else "versions"
+    versions = f"{of} {event.first} to {event.last}"
     return f"{versions}: {event.reason.text}" if isinstance(event.reason, Remark) else versions
 
 
