@@ -55,6 +55,22 @@ class Rezone:
 
 
 @frozen(kw_only=True)
+class Quarantine:
+    """``quarantine`` of one block."""
+
+    block: int
+    release: bool
+
+
+@frozen(kw_only=True)
+class RevertSource:
+    """``revert_source`` of one block, or of everything that an actor wrote."""
+
+    block: int = 0
+    actor: str | None = None
+
+
+@frozen(kw_only=True)
 class AdoptPolicy:
     """``adopt_policy``."""
 
@@ -70,7 +86,15 @@ class ScoreDecision:
     signal: float
 
 
-Command = commands.Command | commands.LedgerCommand | Rezone | AdoptPolicy | ScoreDecision
+Command = (
+    commands.Command
+    | commands.LedgerCommand
+    | Rezone
+    | Quarantine
+    | RevertSource
+    | AdoptPolicy
+    | ScoreDecision
+)
 
 
 ZONES = st.sampled_from(("trusted", "external", " "))
@@ -78,6 +102,8 @@ PLACES = st.integers(min_value=0, max_value=9)
 USUAL = commands.commands()
 OF_THE_INTERFACE: st.SearchStrategy[Command] = st.one_of(
     st.builds(Rezone, block=commands.blocks(), zone=ZONES),
+    st.builds(Quarantine, block=commands.blocks(), release=st.sampled_from((False, False, True))),
+    st.builds(RevertSource, block=commands.blocks()),
     st.builds(AdoptPolicy, name=st.sampled_from(sorted(POLICIES))),
     st.builds(ScoreDecision, decision=PLACES, signal=commands.signals()),
     commands.ledger_commands(),
@@ -202,6 +228,7 @@ class Player:
                 given["block_id"] = given.pop("block")
             case _:
                 pass
+        given |= _selector(command, given)
         return getattr(memory, OPERATIONS[type(command)]), given
 
     def _head(self) -> int:
@@ -258,7 +285,17 @@ OPERATIONS: dict[type, str] = {
     commands.StartSession: "start_session",
     commands.EndSession: "end_session",
     Rezone: "rezone",
+    Quarantine: "quarantine",
+    RevertSource: "revert_source",
 }
+
+
+def _selector(command: Command, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the selector of a command that has one, and remove what it is made of."""
+    if not isinstance(command, Quarantine | RevertSource):
+        return {}
+    block, actor = given.pop("block"), given.pop("actor", None)
+    return {"selector": {"block": block} if actor is None else {"actor": actor}}
 
 
 def date(us: int) -> datetime:

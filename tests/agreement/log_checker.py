@@ -98,7 +98,7 @@ class LogChecker:
         assert plain.clock.active_us == recorded.active_us
         self._check_edges(stood, before)
 
-    def _judge(self, recorded: Recorded) -> None:
+    def _judge(self, recorded: Recorded) -> None:  # noqa: C901 - a case per kind
         """Compare a decision with that of the reference on the state before it."""
         plain, now_us = self.plain, recorded.active_us
         match recorded.event:
@@ -133,7 +133,10 @@ class LogChecker:
                 self._judge_outcome(event, now_us)
             case happened.Curated() as event:
                 assert event == expected_curate(plain, now_us, recorded.recorded_us)
-            case happened.Reverted(first=first, last=last, reason=reason) as event:
+            case happened.BlocksQuarantined(block_ids=ids, released=released):
+                changed = {each for each in ids if plain.blocks[each].quarantined is released}
+                assert list(ids) == sorted(changed) != []
+            case happened.Reverted(first=first, last=last, reason=reason, selected=False) as event:
                 assert event == attrs.evolve(expected_revert(plain, first, last), reason=reason)
             case _:
                 pass

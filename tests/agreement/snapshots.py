@@ -96,7 +96,8 @@ def _block(view: View, number: int) -> StateDict:
     learned, successor = life.get("learned", number), life.get("successor", number)
     return {
         "number": number,
-        "status": STATUSES[facts.status],
+        "base": STATUSES[life.get("status", number)],
+        "quarantined": number in _standing(view, catalogue.quarantine),
         "reason": REASONS[life.get("reason", number)] or None,
         "successor": None if successor < 0 else view.id(successor),
         "content": words.content if words else None,
@@ -125,8 +126,8 @@ def _block(view: View, number: int) -> StateDict:
         "retrievals": facts.retrievals,
         "reviews": [tuple(each) for each in catalogue.reviews.of(number, view.point.version)],
         "frames": view.returned_by(number),
-        "vector": _vector(view, number) if facts.status == ACTIVE else None,
-        "typicality": _typicality(view, number) if facts.status == ACTIVE else None,
+        "vector": _vector(view, number) if life.get("status", number) == ACTIVE else None,
+        "typicality": _typicality(view, number) if life.get("status", number) == ACTIVE else None,
     }
 
 
@@ -249,7 +250,7 @@ def _plain_compositions(state: PlainState) -> list[StateDict]:
 
 
 def _plain_block(facts: StateDict) -> StateDict:
-    if facts["status"] != "active":
+    if facts["base"] != "active":
         return {**facts, "vector": None, "typicality": None}
     vector, recorded = facts["vector"], facts["typicality"]
     return {

@@ -27,6 +27,8 @@ def named(answer: DiffResult) -> dict[str, list[Any]]:
     return {
         **{name: [block.id for block in getattr(answer, name)] for name in blocks},
         "rezoned": [each.block.id for each in answer.rezoned],
+        "quarantined": [each.id for each in answer.quarantined],
+        "released": [each.id for each in answer.released],
         "evidence": [each.block_id for each in answer.evidence],
         **{
             name: [pair(edge.source_id, edge.target_id) for edge in getattr(answer, name)]

@@ -15,7 +15,7 @@ from mnemic.kernel.model.identity import decision_id
 from mnemic.specs.strategies import clocks, commands
 from mnemic.specs.strategies.commands import NAMES
 from mnemic.specs.strategies.vectors import PlaneEmbedder
-from tests.agreement.agents import POLICIES, Agent, Command, any_commands
+from tests.agreement.agents import POLICIES, Agent, Command, RevertSource, any_commands
 from tests.agreement.log_checker import read
 
 HUB = st.sampled_from((0, 0, 0, 1))
@@ -50,6 +50,7 @@ TURNS: st.SearchStrategy[list[Command]] = st.one_of(
     *[any_commands().map(lambda command: [command])] * 3,
     st.lists(TIES, min_size=4, max_size=9),
     commands.visits(),
+    st.sampled_from(("ann", "ben")).map(lambda actor: [RevertSource(actor=actor)]),
     st.integers(min_value=2, max_value=len(USED)).map(lambda count: USED[:count]),
     clocks.steps().map(lambda by_us: [commands.MoveClock(by_us=by_us), commands.Curate()]),
     st.builds(

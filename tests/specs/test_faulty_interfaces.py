@@ -62,6 +62,12 @@ FAULTS: dict[str, tuple[str, Change]] = {
     "ages_can_be_evaluated_at_another_date": ("as_of", deaf("now")),
     "an_adopted_policy_is_current": ("adopt_policy", lambda _, policy: policy),
     "a_range_of_the_log_is_reverted": ("revert", deaf("dry_run")),
+    "quarantine_takes_blocks_out_of_recall_until_they_are_released": (
+        "quarantine",
+        deaf("release"),
+    ),
+    "descent_lists_what_descends_from_a_block_with_the_path": ("descent", deaf("after")),
+    "selected_writes_are_reverted_and_left_out": ("revert_source", deaf("dry_run")),
     "deep_reference_can_skip_recording": ("deep_reference", deaf("record")),
     "an_answer_keeps_to_its_budget_and_lists_dropped_blocks": ("recall", deaf("token_budget")),
     "a_recall_can_be_filtered": ("recall", deaf("where")),

@@ -16,7 +16,7 @@ from typing import Protocol, TypeAlias
 
 from attrs import frozen
 
-from mnemic.kernel.events import BlocksComposed, EmbedderIdentity
+from mnemic.kernel.events import BlocksComposed, EmbedderIdentity, Withdrawal
 from mnemic.kernel.model.blocks import BlockColumns, BlockFacts, Fresh
 from mnemic.kernel.model.compositions import LabelFacts
 from mnemic.kernel.model.edges import EdgeColumns, EdgeFacts, PendingFacts
@@ -84,7 +84,11 @@ class Reading(EdgeReading, Protocol):
         ...
 
     def status(self, number: int) -> int:
-        """Return INBOX, ACTIVE or ARCHIVED."""
+        """Return INBOX, ACTIVE, ARCHIVED or QUARANTINED."""
+        ...
+
+    def is_quarantined(self, number: int) -> bool:
+        """Whether a block is in quarantine, archived or not."""
         ...
 
     def facts(self, number: int) -> BlockFacts: ...
@@ -207,3 +211,26 @@ class LogRange:
     """Blocks of ``life`` that were superseded after the range."""
     unvectored: frozenset[int]
     """Blocks of ``life`` that would have no vector of the current embedder if made active again."""
+
+
+@frozen(eq=False, kw_only=True)
+class LogSelection(LogRange):
+    """What selected events changed, and the blocks whose texts they learned.
+
+    ``before`` gives each value as it was before the selected events that changed it last; other
+    events may lie between those of two values. A value that another event changed since is mapped
+    to the version of that event, as in a range; evidence and uses add up, so that the share of the
+    selected events in them is known all the same.
+    """
+
+    life_then: Mapping[int, int]
+    """Blocks of ``life`` that can be restored, and a version that has the value to restore."""
+    strength_then: Mapping[int, int]
+    evidence_then: Mapping[int, int]
+    edges_then: Mapping[Ends, int]
+    pending_then: Mapping[Ends, int]
+    barred_then: Mapping[Ends, int]
+    withdrawn: tuple[Withdrawal, ...]
+    """What selected events added to evidence and uses that cannot be restored; by block."""
+    reviews: Mapping[int, int]
+    """Blocks of which selected reviews stay, and the first later review."""

@@ -196,7 +196,25 @@ def _looked_back(life: Life, ids: list[str], decision: str) -> None:
     life.ask("revert", from_version=4, to_version=head, dry_run=True)
     life.ask("revert", from_version=head - 6, to_version=head, reason="too much")
     life.ask("revert", from_version=4, to_version=20, dry_run=True)
+    _traced(life, ids, decision)
     life.ask("verify")
+
+
+def _traced(life: Life, ids: list[str], decision: str) -> None:
+    everything = {"actor": [*{each.actor for each in life.memory.log(limit=1000)}]}
+    life.ask("descent", selector={"block": ids[0]}, limit=3)
+    life.ask("descent", selector=everything, limit=1000, as_of=f"decision:{decision}")
+    life.ask("what_if", decision_id=decision, without={"block": ids[:2]})
+    life.ask("replay_all", without={"block": ids[:2]}, upto=40)
+    head = life.memory.status().version
+    life.ask("quarantine", selector={"block": ids[0]}, reason="a trial")
+    life.ask("quarantine", selector={"block": ids[0]}, reason="again")
+    life.ask("blocks", status="quarantined")
+    life.ask("diff", before=head)
+    held = life.memory.status().version
+    life.ask("quarantine", selector={"block": ids[0]}, release=True)
+    life.ask("diff", before=held)
+    life.ask("revert_source", selector={"block": ids[1]}, reason="a trial")
 
 
 def _copied(life: Life) -> None:

@@ -54,6 +54,7 @@ ANY_NUMBER = {
     "composed_graph.limit",
     "deep_reference.depth",
     "diff.after",
+    "descent.after",
     "diff.before",
     "log.after",
     "replay_all.after",

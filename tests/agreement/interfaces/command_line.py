@@ -29,6 +29,7 @@ FIRST: dict[str, tuple[str, ...]] = {
     "connects": ("edges",),
     "connect_by_query": ("source_query", "target_query", "relation"),
     "deep_reference": ("query",),
+    "descent": ("selector",),
     "diff": ("before", "after"),
     "disconnect": ("source", "target"),
     "edges": ("block_id",),
@@ -43,11 +44,13 @@ FIRST: dict[str, tuple[str, ...]] = {
     "learn": ("content",),
     "learn_many": ("lessons",),
     "outcome": ("block_ids", "signal"),
+    "quarantine": ("selector",),
     "recall": ("query",),
     "receipt": ("decision_id",),
     "replay": ("decision_id",),
     "retract_label": ("label_id",),
     "revert": ("from_version", "to_version"),
+    "revert_source": ("selector",),
     "revise": ("block_id", "content", "reason"),
     "rezone": ("block_id", "zone", "reason"),
     "verify_receipt": ("receipt",),
@@ -210,7 +213,10 @@ def tokens(operation: str, given: Mapping[str, Any]) -> list[str]:
     for name in FIRST.get(operation, ("",)):
         if name not in NAMED and rest.get(name) is not None:
             value = rest.pop(name)
-            texts += map(_word, value if isinstance(value, list | tuple) else [value])
+            if name == "selector":
+                texts += _pairs(name, value)
+            else:
+                texts += map(_word, value if isinstance(value, list | tuple) else [value])
     return [operation.replace("_", "-"), *spelled(operation, rest), "--", *texts]
 
 

@@ -19,6 +19,7 @@ from mnemic.kernel.events import (
     BlockRezoned,
     BlocksComposed,
     BlocksPromoted,
+    BlocksQuarantined,
     BlocksRelinked,
     BlockSuperseded,
     CompositionLabelled,
@@ -52,6 +53,7 @@ from mnemic.kernel.events import (
     StagedVector,
     Supersession,
     VectorsStaged,
+    Withdrawal,
 )
 from mnemic.kernel.model.identity import (
     BlockId,
@@ -221,6 +223,13 @@ EXAMPLES: dict[str, dict[str, Recorded]] = {
             )
         ),
         "bare": bare(BlockRezoned(block_id=A, zone="quarantined")),
+    },
+    "blocks-quarantined.1": {
+        "full": full(
+            BlocksQuarantined(block_ids=(A, B), reason=Remark(text="The mailbox was poisoned."))
+        ),
+        "released": bare(BlocksQuarantined(block_ids=(A,), released=True)),
+        "bare": bare(BlocksQuarantined(block_ids=(B,))),
     },
     "vectors-staged.1": {
         "full": full(
@@ -524,6 +533,21 @@ EXAMPLES: dict[str, dict[str, Recorded]] = {
                     Objection(what="life", of=(D,), why="touched", version=40),
                     Objection(what="edge", of=(C, D), why="no-room"),
                 ),
+            )
+        ),
+        "selection": bare(
+            Reverted(
+                first=5,
+                last=40,
+                selected=True,
+                forgotten=(A,),
+                withdrawn=(
+                    Withdrawal(
+                        block_id=B, alpha=900_000_000, beta=-1, retrievals=2, outcomes=(17, 19)
+                    ),
+                    Withdrawal(block_id=C),
+                ),
+                left=(Objection(what="reviews", of=(B,), why="touched", version=41),),
             )
         ),
         "bare": bare(Reverted(first=1, last=2)),

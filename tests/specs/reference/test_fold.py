@@ -137,7 +137,7 @@ def test_a_block_learned_again_starts_over_but_keeps_what_it_earned() -> None:
     assert (before.status, before.reason, before.successor) == ("archived", "superseded", B)
     assert story.state.blocks[A] == attrs.evolve(
         before,
-        status="inbox",
+        base="inbox",
         reason=None,
         successor=None,
         tags=("new",),
@@ -393,8 +393,8 @@ def test_erasing_a_space_removes_all_text_and_keeps_all_facts() -> None:
     after = story.state.snapshot()
     assert {block["content"] for block in after["blocks"].values()} == {None}
     assert after["order"] == before["order"]
-    assert [block["status"] for block in after["blocks"].values()] == [
-        block["status"] for block in before["blocks"].values()
+    assert [block["base"] for block in after["blocks"].values()] == [
+        block["base"] for block in before["blocks"].values()
     ]
 
 

@@ -24,7 +24,7 @@ def states(draw: st.DrawFn) -> PlainState:
         state.order.append(block)
         state.blocks[block] = PlainBlock(
             number=number,
-            status="active",
+            base="active",
             tags=draw(st.sampled_from(((), (), ("self/constitutional",)))),
             rate=nano(0.01),
             tier_rate=nano(0.01),

@@ -23,6 +23,7 @@ from mnemic.adapters.cli.commands import (
     experiments,
     explanations,
     ledger,
+    origins,
     queries,
     sessions,
     similarity,
@@ -182,7 +183,13 @@ for title, commands in {
         key_commands.keys,
         doctor,
     ),
-    "Re-embed or revert": (history_commands.revert, upkeep.reembed),
+    "Trace and revert": (
+        origins.descent,
+        origins.quarantine,
+        origins.revert_source,
+        history_commands.revert,
+        upkeep.reembed,
+    ),
 }.items():
     group = Group.create_ordered(title)
     for place, each in enumerate(commands):

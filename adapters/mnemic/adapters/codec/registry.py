@@ -48,6 +48,7 @@ TOPICS: Mapping[str, type] = {
     "block-forgotten.1": events.BlockForgotten,
     "block-erased.1": events.BlockErased,
     "block-rezoned.1": events.BlockRezoned,
+    "blocks-quarantined.1": events.BlocksQuarantined,
     "vectors-staged.1": events.VectorsStaged,
     "edge-connected.1": events.EdgeConnected,
     "edge-deferred.1": events.EdgeDeferred,

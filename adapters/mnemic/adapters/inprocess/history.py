@@ -183,6 +183,13 @@ def _block(event: happened.BlockForgotten | happened.BlockErased | happened.Bloc
     return short(event.block_id)
 
 
+def _quarantined(event: happened.BlocksQuarantined) -> str:
+    """Return how many blocks were put into quarantine or released, and why."""
+    way = "released" if event.released else "quarantined"
+    counted = f"{plural(len(event.block_ids), 'block')} {way}"
+    return f"{counted}: {event.reason.text}" if isinstance(event.reason, Remark) else counted
+
+
 def _edge(event: happened.EdgeConnected | happened.EdgeDeferred | happened.EdgeDisconnected) -> str:
     """Return which edge was formed or removed, and the reason of a removal."""
     edge = f"{short(event.source)} -{event.relation or 'pending'}-> {short(event.target)}"
@@ -220,7 +227,8 @@ def _curated(event: happened.Curated) -> str:
 
 def _reverted(event: happened.Reverted) -> str:
     """Return what was reverted, and why."""
-    versions = f"versions {event.first} to {event.last}"
+    of = "selected events of versions" if event.selected else "versions"
+    versions = f"{of} {event.first} to {event.last}"
     return f"{versions}: {event.reason.text}" if isinstance(event.reason, Remark) else versions
 
 
@@ -232,6 +240,7 @@ DETAILS: dict[type, Callable[[Any], str]] = {
     happened.BlockForgotten: _block,
     happened.BlockErased: _block,
     happened.BlockRezoned: _block,
+    happened.BlocksQuarantined: _quarantined,
     happened.EdgeConnected: _edge,
     happened.EdgeDeferred: _edge,
     happened.EdgeDisconnected: _edge,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from mnemic.adapters.inprocess import history
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.recall import decision_records
+from mnemic.adapters.inprocess.replay import reevaluation
 from mnemic.adapters.inprocess.time_points import NOW, Point, view_of_point
 from mnemic.kernel.events import EmbedderIdentity
 from mnemic.kernel.model.identity import BlockId
@@ -16,6 +18,7 @@ from mnemic.kernel.results import (
     Block,
     ComposedNeighbour,
     Composition,
+    Descent,
     DiffResult,
     Edge,
     Frontier,
@@ -24,6 +27,9 @@ from mnemic.kernel.results import (
     Status,
     Timeline,
 )
+from mnemic.projections.descent.descent import check_page, listed
+from mnemic.projections.descent.lineage import FOLLOWED_KINDS, Lineage
+from mnemic.projections.descent.selection import Selection
 from mnemic.projections.frontier.queue import frontier
 from mnemic.projections.listing import (
     analogies as analogy_listing,
@@ -36,7 +42,7 @@ from mnemic.projections.listing import (
 from mnemic.projections.listing import (
     timeline as timeline_listing,
 )
-from mnemic.projections.view import View
+from mnemic.projections.view import View, as_of
 from mnemic.projections.view.block_results import block_result, find
 
 
@@ -87,7 +93,7 @@ class Queries(ABC):
             category: Of this category.
             author: By this author.
             thread: Of this thread.
-            status: ``inbox``, ``active`` or ``archived``.
+            status: ``inbox``, ``active``, ``archived`` or ``quarantined``.
             after: Continue after this version (``next_after`` of the previous page).
             limit: Most blocks of the page. Range: 1 to 1000.
         """
@@ -256,6 +262,40 @@ class Queries(ABC):
         """
         with self._space.state_lock:
             return timeline_listing.timeline(self._view(), bins=bins, after=after, limit=limit)
+
+    def descent(
+        self, selector: Mapping[str, Any], *, after: int | None = None, limit: int = 100
+    ) -> Descent:
+        """Return what descends from the selected writes, each with the path from them to it.
+
+        Blocks that they learned, and edges, decisions, outcomes, compositions, labels and policies
+        that these or the writers led to, in the order of the log. The log is read for it.
+
+        Args:
+            selector: Which writes: ``source``, ``actor``, ``block``. Each is one or several, and
+                ``since`` and ``until`` limit when they were recorded. All given conditions must
+                hold.
+            after: Continue after this version (``next_after`` of the previous page).
+            limit: Most entries of the page; those of one event stay together. Range: 1 to 1000.
+
+        Raises:
+            FieldRefused: The selector selects by none of source, actor and block, or an argument
+                cannot be read.
+            BlockNotFound: A selected block was not learned by now.
+        """
+        selection = Selection.parse(selector)
+        check_page(limit, after)
+        with self._space.state_lock:
+            view = self._view()
+            selection.blocks(view)  # refuses unknown blocks
+            upto = view.point.version
+            versions = reevaluation.versions(self._space, *FOLLOWED_KINDS, upto=upto)
+        lineage = Lineage.of(selection, self._space.state.catalogue.ids)
+        for recorded in reevaluation.events(self._space, versions):
+            lineage.take(recorded)
+        with self._space.state_lock:
+            view = as_of(self._space.state, upto)
+            return listed(view, lineage, after=after, limit=limit)
 
     def status(self) -> Status:
         """Return counts, the clock, and what is in force."""

@@ -27,6 +27,7 @@ from mnemic.adapters.inprocess.operations.edges import EdgeOperations
 from mnemic.adapters.inprocess.operations.experiments import ExperimentOperations
 from mnemic.adapters.inprocess.operations.guide import Guided
 from mnemic.adapters.inprocess.operations.host import Date
+from mnemic.adapters.inprocess.operations.quarantine import QuarantineOperations
 from mnemic.adapters.inprocess.operations.recalls import RecallOperations
 from mnemic.adapters.inprocess.operations.references import ReferenceOperations
 from mnemic.adapters.inprocess.operations.reverts import RevertOperations
@@ -79,6 +80,7 @@ class SyncMemory(
     ExperimentOperations,
     CheckpointOperations,
     RevertOperations,
+    QuarantineOperations,
     Guided,
 ):
     """One space of memory. Open it with ``SyncMemory.open`` and close it, or use ``with``.

@@ -26,10 +26,15 @@ NAMED: Mapping[str, frozenset[str]] = MappingProxyType(
         "composed_graph": frozenset({"memory_id"}),
         "connect": ENDS,
         "connects": frozenset({"edges"}),
+        "descent": frozenset({"selector"}),
         "disconnect": ENDS,
         "history": frozenset({"of"}),
         "ledger": frozenset({"of"}),
         "outcome": frozenset({"block_ids"}),
+        "quarantine": frozenset({"selector"}),
+        "replay_all": frozenset({"without"}),
+        "revert_source": frozenset({"selector"}),
+        "what_if": frozenset({"without"}),
     }
 )
 """The arguments of each operation that hold block ids, directly or in nested values.
@@ -38,6 +43,8 @@ Operations that are not listed have ``block_id`` alone."""
 OTHERS = frozenset({"block_id"})
 WITHIN = ENDS | OTHERS
 """The fields of nested values that hold block ids."""
+SELECTORS = frozenset({"selector", "without"})
+"""Arguments that are selectors, in which ``block`` holds ids, and ``source`` does not."""
 
 
 async def expanded(memory: Memory, call: Call) -> Call:
@@ -50,36 +57,41 @@ async def expanded(memory: Memory, call: Call) -> Call:
     """
     names = NAMED.get(call.operation, OTHERS)
     given = {name: value for name, value in call.arguments.items() if name in names}
-    if not any(map(_is_short, given.values())):
+    if not any(_is_short(value, _within(name)) for name, value in given.items()):
         return call
     ids = await memory.run(known_ids)
-    whole = {name: _whole(value, ids) for name, value in given.items()}
+    whole = {name: _whole(value, ids, _within(name)) for name, value in given.items()}
     return evolve(call, arguments={**call.arguments, **whole})
 
 
-def _is_short(value: Any) -> bool:
+def _within(name: str) -> frozenset[str]:
+    """Return the fields of an argument that hold block ids, if its values are nested."""
+    return frozenset({"block"}) if name in SELECTORS else WITHIN
+
+
+def _is_short(value: Any, within: frozenset[str]) -> bool:
     match value:
         case str():
             return SHORT.fullmatch(value) is not None
         case Mapping():
-            return any(_is_short(value[name]) for name in WITHIN & value.keys())
+            return any(_is_short(value[name], within) for name in within & value.keys())
         case list() | tuple():
-            return any(map(_is_short, value))
+            return any(_is_short(each, within) for each in value)
         case _:
             return False
 
 
-def _whole(value: Any, ids: Sequence[BlockId]) -> Any:
+def _whole(value: Any, ids: Sequence[BlockId], within: frozenset[str]) -> Any:
     match value:
-        case str() if _is_short(value):
+        case str() if _is_short(value, within):
             try:
                 return completed(value, ids)
             except BlockNotFound:
                 return value
         case Mapping():
-            whole = {name: _whole(value[name], ids) for name in WITHIN & value.keys()}
+            whole = {name: _whole(value[name], ids, within) for name in within & value.keys()}
             return {**value, **whole}
         case list() | tuple():
-            return [_whole(each, ids) for each in value]
+            return [_whole(each, ids, within) for each in value]
         case _:
             return value

@@ -89,3 +89,22 @@ class Filter:
     """Created at or after; blocks of unknown age do not match."""
     until: Instant | None = None
     """Created at or before."""
+
+
+@frozen(kw_only=True)
+class Selector:
+    """Which writes: by at least one of source, actor and block.
+
+    Every given condition must hold; listed values are alternatives.
+    """
+
+    source: str | Sequence[str] | None = None
+    """Texts from one of these sources."""
+    actor: str | Sequence[str] | None = None
+    """Events of one of these actors, as the log names them."""
+    block: str | Sequence[str] | None = None
+    """The texts of these blocks."""
+    since: Instant | None = None
+    """Recorded at or after."""
+    until: Instant | None = None
+    """Recorded before or at."""

@@ -27,6 +27,7 @@ from mnemic.adapters.remote.forms import (
     Lesson,
     Member,
     PolicyBody,
+    Selector,
     Signed,
 )
 from mnemic.kernel.policy import Policy
@@ -37,9 +38,9 @@ SCOPES: tuple[Scope, ...] = ("read", "write", "admin")
 REQUIRED = inspect.Parameter.empty
 
 READS = (
-    "analogies backtest block blocks checkpoints compare composed_with composition diff edges"
-    " explain frontier guide history ledger log near_duplicates pending_connections policy receipt"
-    " replay replay_all status timeline verify verify_receipt what_if why_not"
+    "analogies backtest block blocks checkpoints compare composed_with composition descent diff"
+    " edges explain frontier guide history ledger log near_duplicates pending_connections policy"
+    " receipt replay replay_all status timeline verify verify_receipt what_if why_not"
 ).split()
 """They write nothing, and repeating them has no consequences."""
 WRITES = (
@@ -49,13 +50,13 @@ WRITES = (
 ).split()
 RULES = (
     "adopt_policy calibrate checkpoint drop_checkpoints erase erase_space export fork import_space"
-    " reembed revert rezone"
+    " quarantine reembed revert revert_source rezone"
 ).split()
-"""They affect the whole space, take texts and keys out of it, cannot be undone, or make a source
-more trusted than it was."""
+"""They affect the whole space or all that a source wrote, take texts and keys out of it, cannot be
+undone, or make a source more trusted than it was."""
 DESTRUCTIVE = frozenset(
     "adopt_policy connect connect_by_query connects consolidate curate disconnect drop_checkpoints"
-    " erase erase_space forget reembed revert revise rezone".split()
+    " erase erase_space forget quarantine reembed revert revert_source revise rezone".split()
 )
 """They may remove something from the present, or replace it: a connect may displace a weaker edge,
 a consolidation archives repeated texts, another zone or embedder takes the place of the former one.
@@ -63,7 +64,7 @@ Side effects of pending work that other operations consolidate do not count, sin
 purpose of the call."""
 SAME_TWICE = frozenset(
     "adopt_policy calibrate checkpoint consolidate curate disconnect drop_checkpoints erase"
-    " erase_space forget learn learn_many reembed rezone".split()
+    " erase_space forget learn learn_many quarantine reembed rezone".split()
 )
 """Writes that change nothing when they are repeated at once."""
 HOST_ONLY = frozenset({"as_of", "close", "dream", "open", "session_handle", "session"})
@@ -72,6 +73,8 @@ HOST_ONLY = frozenset({"as_of", "close", "dream", "open", "session_handle", "ses
 SPOKEN: Mapping[tuple[str, str], Any] = MappingProxyType(
     {
         ("*", "where"): Filter | None,
+        ("*", "selector"): Selector,
+        ("*", "without"): Selector | None,
         ("*", "created_at"): Instant | None,
         ("*", "expires_at"): Instant | None,
         ("*", "at"): Instant | None,

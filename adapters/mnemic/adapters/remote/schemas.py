@@ -18,6 +18,7 @@ from mnemic.adapters.remote.forms import (
     Filter,
     Lesson,
     Member,
+    Selector,
 )
 from mnemic.adapters.remote.operations import (
     REQUIRED,
@@ -45,7 +46,15 @@ COMPUTED: Mapping[str, Mapping[str, Any]] = types.MappingProxyType(
 )
 """Fields that ``to_dict`` adds to those of a result, by its class."""
 FORMS: Mapping[type, str | None] = types.MappingProxyType(
-    {Assertion: "connect", Filter: None, Frame: None, Lesson: "learn", Member: None, Policy: None}
+    {
+        Assertion: "connect",
+        Filter: None,
+        Frame: None,
+        Lesson: "learn",
+        Member: None,
+        Policy: None,
+        Selector: None,
+    }
 )
 """Values that callers write, and the operation whose parameters describe their fields: fields with
 defaults may be left out, and others are not allowed."""

@@ -17,7 +17,7 @@ from mnemic.kernel.errors import (
     WeightOutOfRange,
 )
 from mnemic.kernel.events import EdgeConnected, EdgeDeferred, EdgeDisconnected
-from mnemic.kernel.model.blocks import ARCHIVED, BlockFacts
+from mnemic.kernel.model.blocks import ARCHIVED, QUARANTINED, BlockFacts
 from mnemic.kernel.model.edges import EdgeFacts, PendingFacts
 from mnemic.kernel.model.texts import Remark
 from mnemic.kernel.numeric.arithmetic import NANO, nano
@@ -73,9 +73,15 @@ def find(reading: EdgeReading, block_id: str) -> BlockFacts:
 
     Raises:
         BlockNotFound: The block was never learned.
-        BlockNotActive: The block is archived.
+        BlockNotActive: The block is archived or in quarantine.
     """
     facts = known(reading, block_id)
+    if facts.status == QUARANTINED:
+        raise BlockNotActive(
+            f"block {block_id} is in quarantine",
+            recovery="Release it first, or leave it alone.",
+            block_id=block_id,
+        )
     if facts.status == ARCHIVED:
         raise BlockNotActive(f"block {block_id} is archived", block_id=block_id)
     return facts

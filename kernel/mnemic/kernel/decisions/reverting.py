@@ -82,7 +82,7 @@ def decide_revert(
     """
     _check(first, last, head)
     words = remark_text("reason", reason, reading.policy)
-    return _Plan(reading, reading.stretch(first, last)).event(
+    return Plan(reading, reading.stretch(first, last)).event(
         None if words is None else Remark(text=words)
     )
 
@@ -103,6 +103,7 @@ def changes(event: Reverted) -> bool:
         event.barred,
         event.retracted,
         event.recounted,
+        event.withdrawn,
     )
     return event.policy is not None or any(lists)
 
@@ -126,7 +127,7 @@ def _check(first: object, last: object, head: int) -> None:
         )
 
 
-class _Plan:
+class Plan:
     """What is removed, restored and left, computed in the order of the event's fields."""
 
     def __init__(self, reading: Reading, stretch: LogRange) -> None:

@@ -21,6 +21,7 @@ from mnemic.kernel.events.blocks import (
     BlockRestated,
     BlockRezoned,
     BlocksPromoted,
+    BlocksQuarantined,
     BlockSuperseded,
     NearDuplicate,
     Promotion,
@@ -59,7 +60,14 @@ from mnemic.kernel.events.space import (
     SpaceErased,
     SpaceOpened,
 )
-from mnemic.kernel.events.upkeep import Admission, Archival, Curated, Objection, Reverted
+from mnemic.kernel.events.upkeep import (
+    Admission,
+    Archival,
+    Curated,
+    Objection,
+    Reverted,
+    Withdrawal,
+)
 
 __all__ = [
     "SIGNALS",
@@ -75,6 +83,7 @@ __all__ = [
     "BlockSuperseded",
     "BlocksComposed",
     "BlocksPromoted",
+    "BlocksQuarantined",
     "BlocksRelinked",
     "CompositionLabelled",
     "Curated",
@@ -108,4 +117,5 @@ __all__ = [
     "StagedVector",
     "Supersession",
     "VectorsStaged",
+    "Withdrawal",
 ]

@@ -149,6 +149,17 @@ class BlockRezoned:
 
 
 @frozen(kw_only=True)
+class BlocksQuarantined:
+    """Blocks were taken out of recall, or released again. Nothing else about them changes."""
+
+    block_ids: tuple[BlockId, ...]
+    """Those that it changes; sorted."""
+    released: bool = False
+    """Whether they are recalled again from here on."""
+    reason: Remark | Erased | None = None
+
+
+@frozen(kw_only=True)
 class StagedVector:
     block_id: BlockId
     vector: Embedding | Erased

@@ -11,6 +11,7 @@ from mnemic.kernel.events.blocks import (
     BlockRestated,
     BlockRezoned,
     BlocksPromoted,
+    BlocksQuarantined,
     BlockSuperseded,
     VectorsStaged,
 )
@@ -43,6 +44,7 @@ Event = (
     | BlockForgotten
     | BlockErased
     | BlockRezoned
+    | BlocksQuarantined
     | VectorsStaged
     | EdgeConnected
     | EdgeDeferred

@@ -42,8 +42,8 @@ class Objection:
     """Something that a revert left unchanged, and why."""
 
     what: str
-    """``life``, ``strength``, ``evidence``, ``uses``, ``edge``, ``pending``, ``barred``, ``label``
-    or ``policy``."""
+    """``life``, ``strength``, ``evidence``, ``reviews``, ``uses``, ``edge``, ``pending``,
+    ``barred``, ``label`` or ``policy``."""
     of: tuple[str, ...]
     """The block, the pair, the label or the policy."""
     why: str
@@ -54,13 +54,26 @@ class Objection:
 
 
 @frozen(kw_only=True)
+class Withdrawal:
+    """Evidence and retrievals of a block that no longer count, whatever was added since."""
+
+    block_id: BlockId
+    alpha: int = 0
+    """Outcome evidence, nano-units; subtracted."""
+    beta: int = 0
+    retrievals: int = 0
+    outcomes: tuple[int, ...] = ()
+    """Versions of the outcomes that no longer count for the block."""
+
+
+@frozen(kw_only=True)
 class Reverted:
     """The changes of a range of versions were reverted, unless a later event had changed them too.
 
     Each value is restored to what it was at the version before *first*; a block that had not been
     learned by then has no such value. Applied in this order: the policy; removal of edges, pending
     connections and bars; blocks, of which those that are archived by it lose their edges and
-    pending connections; return of edges, pending connections and bars; labels.
+    pending connections; return of edges, pending connections and bars; labels; withdrawals.
     """
 
     first: int
@@ -93,3 +106,6 @@ class Reverted:
     recounted: tuple[int, ...] = ()
     """Labels that count again, by version."""
     left: tuple[Objection, ...] = ()
+    withdrawn: tuple[Withdrawal, ...] = ()
+    selected: bool = False
+    """Whether selected events of the range were reverted, and not all of them."""

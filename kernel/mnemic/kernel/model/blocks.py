@@ -11,8 +11,9 @@ from mnemic.kernel.model.vectors import Vector
 
 Ints = NDArray[np.int64]
 
-INBOX, ACTIVE, ARCHIVED = range(3)
-STATUSES = ("inbox", "active", "archived")
+INBOX, ACTIVE, ARCHIVED, QUARANTINED = range(4)
+"""A block in quarantine that is not archived is QUARANTINED, whichever it will be on release."""
+STATUSES = ("inbox", "active", "archived", "quarantined")
 
 
 @frozen

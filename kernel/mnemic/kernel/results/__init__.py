@@ -52,6 +52,7 @@ from mnemic.kernel.results.compositions import (
     CompositionMember,
     LabelResult,
 )
+from mnemic.kernel.results.descents import Descendant, Descent, QuarantineResult
 from mnemic.kernel.results.edges import (
     ConnectByQueryResult,
     ConnectResult,
@@ -148,6 +149,8 @@ __all__ = [
     "Corrected",
     "CurateResult",
     "DeepReference",
+    "Descendant",
+    "Descent",
     "DiffPoint",
     "DiffResult",
     "Difference",
@@ -180,6 +183,7 @@ __all__ = [
     "PolicyScore",
     "PolicyStep",
     "ProbabilityTerm",
+    "QuarantineResult",
     "RecallResult",
     "Receipt",
     "ReceiptCheck",

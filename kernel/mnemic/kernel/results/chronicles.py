@@ -198,6 +198,10 @@ class DiffResult(Result):
     archived: tuple[Block, ...] = ()
     """Archived now, and not before, for any other reason."""
     rezoned: tuple[Rezoned, ...] = ()
+    quarantined: tuple[Block, ...] = ()
+    """In quarantine now, and not before."""
+    released: tuple[Block, ...] = ()
+    """In quarantine before, and not now."""
     edges_formed: tuple[Edge, ...] = ()
     """Exist now, and did not before; by the ids of their ends, as all edges here but the faded."""
     edges_removed: tuple[Edge, ...] = ()
@@ -260,8 +264,8 @@ class RevertConflict(Result):
     """Something that a revert left unchanged."""
 
     what: str
-    """``life``, ``strength``, ``evidence``, ``uses``, ``edge``, ``pending``, ``barred``, ``label``
-    or ``policy``."""
+    """``life``, ``strength``, ``evidence``, ``reviews``, ``uses``, ``edge``, ``pending``,
+    ``barred``, ``label`` or ``policy``."""
     of: tuple[str, ...]
     """The block, the pair, the label or the policy."""
     why: str
@@ -307,6 +311,8 @@ class RevertResult(Result):
     labels_restored: tuple[str, ...] = ()
     policy_id: PolicyId | None = None
     """The policy that is restored."""
+    withdrawn: tuple[BlockId, ...] = ()
+    """Blocks from which evidence and retrievals were subtracted that others had added to since."""
     conflicts: tuple[RevertConflict, ...] = ()
     kept: Mapping[str, int] = field(factory=dict)
     """Events of the range that are history and stay, by kind: sessions, decisions, compositions,
@@ -326,6 +332,7 @@ class RevertResult(Result):
             for count, words in (
                 (len(self.forgotten), f"{plural(len(self.forgotten), 'block')} forgotten"),
                 (len(blocks), f"{plural(len(blocks), 'block')} put back"),
+                (len(self.withdrawn), f"{plural(len(self.withdrawn), 'block')} corrected"),
                 *_both("edge", "removed", self.edges_removed, self.edges_restored),
                 (waiting, f"{plural(waiting, 'pending connection')} put back"),
                 (bars, f"{plural(bars, 'bar')} put back"),

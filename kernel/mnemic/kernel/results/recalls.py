@@ -281,7 +281,7 @@ class ReplayResult(Result):
     """Category of the cause if it differs: ``policy`` or ``embedder`` (the view has another one
     than the record names), ``record`` (the stored values are not consistent), or ``state`` (they
     are, so the state that it read must be different today: because of another release's projections
-    or recipe, or a log that was overwritten)."""
+    or recipe, or a log that was overwritten); ``without`` if blocks were left out on request."""
     recall: RecallResult | None = None
     """The answer as computed again; None when sealed."""
 

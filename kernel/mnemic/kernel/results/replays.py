@@ -40,6 +40,8 @@ class ReplaySummary(Result):
     """Reasons why decisions differ from their records, the most frequent first."""
     differences: tuple[ReplayResult, ...] = ()
     """The first decisions that differ, at most 10, block by block."""
+    changed: tuple[DecisionId, ...] = ()
+    """The first decisions that differ, at most 1,000, in the order of the log."""
 
     @property
     def is_exact(self) -> bool:
@@ -122,7 +124,7 @@ class WhatIf(Result):
     """The version the decision read."""
     hour: float
     supposed: tuple[str, ...]
-    """The changed inputs, out of ``policy``, ``query``, ``frame`` and ``top_k``."""
+    """The changed inputs, out of ``policy``, ``query``, ``frame``, ``top_k`` and ``without``."""
     recorded: RecallResult
     """The recorded answer."""
     answer: RecallResult
@@ -151,7 +153,9 @@ class WhatIf(Result):
 
     @property
     def summary(self) -> str:
-        head = f"{self.decision_id} with another {' and '.join(self.supposed)}"
+        others = " and ".join(name for name in self.supposed if name != "without")
+        left_out = " without some blocks" if "without" in self.supposed else ""
+        head = f"{self.decision_id}{f' with another {others}' if others else ''}{left_out}"
         changes = [move for move in self.moves if move.change != "stayed"]
         if not changes:
             return f"{head}: the same {plural(len(self.moves), 'block')} in the same order."

@@ -88,6 +88,7 @@ class Status(Result):
     inbox: int = 0
     active: int = 0
     archived: int = 0
+    quarantined: int = 0
     edges: int = 0
     pending_connections: int = 0
     near_duplicates: int = 0
@@ -105,9 +106,10 @@ class Status(Result):
 
     @property
     def summary(self) -> str:
+        apart = f"{self.quarantined} quarantined, " if self.quarantined else ""
         return (
             f"{self.space}: {self.active} active, {self.inbox} in the inbox, "
-            f"{self.archived} archived, {plural(self.edges, 'edge')}; "
+            f"{self.archived} archived, {apart}{plural(self.edges, 'edge')}; "
             f"version {self.version} at {self.hour:.2f} active hours."
         )
 

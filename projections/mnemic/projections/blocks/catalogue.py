@@ -19,6 +19,7 @@ from mnemic.kernel.decisions.supersession import inherited
 from mnemic.kernel.events import (
     BlockLearned,
     BlockRestated,
+    BlocksQuarantined,
     Promotion,
     Recorded,
     Supersession,
@@ -42,6 +43,7 @@ from mnemic.projections.storage.array_bundle import (
 )
 from mnemic.projections.storage.columns import GrowableArray, Interner, VersionedTable
 from mnemic.projections.storage.payloads import Payloads
+from mnemic.projections.storage.versioned_maps import VersionedMap
 
 REASONS = ("", "decayed", "superseded", "expired", "forgotten", "erased")
 
@@ -101,6 +103,8 @@ class Catalogue:
         self.uses = VersionedTable(**_USES)
         self.returns = RetrievalCounts()
         self.reviews = ReviewHistory()
+        self.quarantine: VersionedMap[int] = VersionedMap()
+        """The blocks in quarantine, by number, and the version that put each there."""
         self._unread = {"tag_sets": packed([NO_TAGS]), "summaries": packed([])}
         """Frozen parts that are decoded on demand."""
 
@@ -120,6 +124,7 @@ class Catalogue:
                 uses=self.uses.frozen(),
                 returns=self.returns.frozen(),
                 reviews=self.reviews.frozen(),
+                quarantine=self.quarantine.frozen(),
             ),
         }
 
@@ -140,6 +145,7 @@ class Catalogue:
         catalogue.uses = VersionedTable.thawed(within(parts, "uses"), _USES)
         catalogue.returns = RetrievalCounts.thawed(within(parts, "returns"))
         catalogue.reviews = ReviewHistory.thawed(within(parts, "reviews"))
+        catalogue.quarantine = VersionedMap.thawed(within(parts, "quarantine"))
         return catalogue
 
     def over(self, **tables: Any) -> Catalogue:
@@ -314,6 +320,15 @@ class Catalogue:
             values["tier_rate"] = rate
             self.strength.change(number, version, rate=rate)
         self.life.change(number, version, **values)
+
+    def set_apart(self, event: BlocksQuarantined, version: int) -> None:
+        """Put blocks into quarantine, or release them."""
+        for block in event.block_ids:
+            number = self.numbers[block]
+            if event.released:
+                self.quarantine.drop(number, version)
+            else:
+                self.quarantine.put(number, version, version)
 
     def revector(self, number: int, version: int, vector: int) -> None:
         """Set the vector of a block for a newly adopted embedder."""

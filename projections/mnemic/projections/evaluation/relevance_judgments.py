@@ -60,8 +60,11 @@ class TakenBack:
 
     def __init__(self, reverts: Iterable[Recorded]) -> None:
         self._of_block: defaultdict[BlockId, list[tuple[int, int]]] = defaultdict(list)
+        self._withdrawn: set[tuple[BlockId, int]] = set()
         for recorded in reverts:
             if isinstance(recorded.event, Reverted):
+                for each in recorded.event.withdrawn:
+                    self._withdrawn.update((each.block_id, version) for version in each.outcomes)
                 for block in recorded.event.evidence:
                     self._of_block[block].append((recorded.version, recorded.event.first))
 
@@ -71,6 +74,8 @@ class TakenBack:
         Read backwards, a revert restores the state before its log range: nothing between the two
         counts, neither an outcome nor an earlier revert.
         """
+        if (block, version) in self._withdrawn:
+            return True
         behind: int | None = None
         for at, first in reversed(self._of_block.get(block, ())):
             if at > version and (behind is None or at < behind):

@@ -56,7 +56,7 @@ def blocks(  # a query has one argument per filter
         category: Blocks of this category.
         author: Blocks by this author.
         thread: Blocks of this thread.
-        status: ``inbox``, ``active`` or ``archived``.
+        status: ``inbox``, ``active``, ``archived`` or ``quarantined``.
         after: Continue after this version.
         limit: Maximum number of blocks in the page. Range: 1 to 1000.
 
@@ -108,7 +108,7 @@ def _said(view: View, number: int, author: str | None, thread: str | None) -> bo
 
 def status(view: View, space: str) -> Status:
     """Return the counts of a view and the settings in force at it."""
-    statuses = np.bincount(view.life.column("status", view.known()), minlength=len(STATUSES))
+    statuses = np.bincount(view.statuses(view.known()), minlength=len(STATUSES))
     timeline, version = view.state.timeline, view.point.version
     pending = len(view.waiting_connections())
     recalls = timeline.kinds.known("RecallRecorded")
@@ -125,6 +125,7 @@ def status(view: View, space: str) -> Status:
         inbox=int(statuses[0]),
         active=int(statuses[1]),
         archived=int(statuses[2]),
+        quarantined=int(statuses[3]),
         edges=len(view.pairs()),
         pending_connections=pending,
         near_duplicates=len(view.sightings()),

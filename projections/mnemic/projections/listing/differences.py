@@ -149,8 +149,16 @@ class _Blocks:
             ("superseded", numbers[put_away & superseded].tolist(), self._block),
             ("archived", numbers[put_away & ~superseded].tolist(), self._block),
             ("rezoned", numbers[rezoned].tolist(), self._rezoned),
+            ("quarantined", self._apart(after, self._before), self._block),
+            ("released", self._apart(self._before, after), self._block),
             ("evidence", numbers[self._scored()].tolist(), self._evidence),
         )
+
+    @staticmethod
+    def _apart(here: View, there: View) -> list[int]:
+        """Return the blocks in quarantine in one view and not in the other."""
+        found: list[int] = np.setdiff1d(here.quarantined(), there.quarantined()).tolist()
+        return found
 
     def _block(self, number: int) -> Any:
         return block_result(self._after, number)

@@ -1,5 +1,7 @@
 """Active blocks: the blocks active at one version, and the columns of them every recall reads.
 
+A block in quarantine is not active, whatever its row says.
+
 A recall looks at few blocks closely, but it has to know which there are. That is computed once and
 then updated: the active blocks of a later version are those of an earlier one, with blocks inserted
 or removed whose rows were opened or closed in between. So the cost after a write is proportional to
@@ -42,10 +44,10 @@ class ActiveBlocks:
     """By document, whether an active block has this text; false beyond the end."""
 
     @classmethod
-    def found(cls, life: TableView, blocks: int) -> ActiveBlocks:
+    def found(cls, life: TableView, blocks: int, quarantined: Ints) -> ActiveBlocks:
         """Return the active ones of the first *blocks* blocks, by looking at each."""
         known = np.flatnonzero(life.rows[:blocks] >= 0)
-        numbers = known[life.column("status", known) == ACTIVE]
+        numbers = _active(life, known, quarantined)
         texts, vectors, expires_us = _columns(life, numbers)
         return cls(
             numbers=numbers,
@@ -66,17 +68,19 @@ class ActiveBlocks:
             alive=_marked(np.zeros_like(self.alive), texts[:0], texts),
         )
 
-    def moved(self, life: TableView, changed: Ints) -> ActiveBlocks:
+    def moved(self, life: TableView, changed: Ints, quarantined: Ints) -> ActiveBlocks:
         """Return what ``found`` does at a later version.
 
         Args:
             life: The life table at that version.
-            changed: Numbers of the blocks that have another row there, ascending.
+            changed: Numbers of the blocks that have another row there, or were put into quarantine
+                or released in between, ascending.
+            quarantined: Numbers of the blocks in quarantine there, ascending.
         Returns:
             This object itself, if nothing in it has changed.
         """
         existing = changed[life.rows[changed] >= 0]
-        fresh = existing[life.column("status", existing) == ACTIVE]
+        fresh = _active(life, existing, quarantined)
         texts, vectors, expires_us = _columns(life, fresh)
         held = places(self.numbers, changed)
         held = held[held >= 0]
@@ -97,6 +101,11 @@ class ActiveBlocks:
             expiring=np.union1d(np.setdiff1d(self.expiring, changed), expiring),
             alive=_marked(self.alive, self.texts[held], texts),
         )
+
+
+def _active(life: TableView, numbers: Ints, quarantined: Ints) -> Ints:
+    numbers = numbers[life.column("status", numbers) == ACTIVE]
+    return numbers[places(quarantined, numbers) < 0] if len(quarantined) else numbers
 
 
 def _columns(life: TableView, numbers: Ints) -> tuple[Rows, Rows, Ints]:

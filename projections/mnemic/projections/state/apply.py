@@ -150,6 +150,10 @@ def _rezoned(state: State, event: happened.BlockRezoned, at: Recorded) -> None:
     state.catalogue.rezone(number, at.version, event.zone, event.rate)
 
 
+def _quarantined(state: State, event: happened.BlocksQuarantined, at: Recorded) -> None:
+    state.catalogue.set_apart(event, at.version)
+
+
 def _vectors_staged(state: State, event: happened.VectorsStaged, _: Recorded) -> None:
     staged = state.staged_vectors.setdefault(event.embedder, {})
     for entry in event.vectors:
@@ -331,6 +335,7 @@ HANDLERS: dict[type, Callable[[State, Any, Recorded], None]] = {
     happened.BlockForgotten: _forgotten,
     happened.BlockErased: _erased,
     happened.BlockRezoned: _rezoned,
+    happened.BlocksQuarantined: _quarantined,
     happened.VectorsStaged: _vectors_staged,
     happened.EdgeConnected: _connected,
     happened.EdgeDeferred: _deferred,

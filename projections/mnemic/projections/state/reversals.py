@@ -27,6 +27,11 @@ def put_back(state: State, event: Reverted, at: Recorded) -> None:
     _tie(state, event, at.version, then)
     for label in (*event.retracted, *event.recounted):
         state.ledger.turn(label, at.version)
+    for each in event.withdrawn:
+        number = state.catalogue.numbers[each.block_id]
+        state.catalogue.score(number, at.version, -each.alpha, -each.beta)
+        if each.retrievals:
+            state.catalogue.retrieve(number, at.version, -each.retrievals)
 
 
 def _untie(state: State, event: Reverted, version: int) -> None:

@@ -12,6 +12,7 @@ Rules of this module:
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import islice
 from typing import Any, Final, Protocol
 
@@ -80,8 +81,11 @@ class VersionSnapshot:
         self._mappings: dict[Any, dict[Any, Any]] = {}
         self._past = state.past
         self._present: ActiveBlocks | None = None
-        self._before: tuple[ActiveBlocks, Rows] | None = None
-        """The active blocks of some earlier version, and the life rows of that version."""
+        self._quarantined: Ints | None = None
+        self._quarantine = catalogue.quarantine
+        self._before: tuple[ActiveBlocks, Rows, Ints] | None = None
+        """The active blocks of some earlier version, and the life rows and the blocks in quarantine
+        of that version."""
         if earlier is not None:
             self._before = earlier.known_present()
 
@@ -96,25 +100,39 @@ class VersionSnapshot:
     def present(self) -> ActiveBlocks:
         """Return the active blocks."""
         if self.version is None:
-            return self._past.present(self.life, self.blocks)
+            return self._past.present(self.life, self.blocks, self.quarantined())
         if self._present is None:
             self._present = self._found()
             self._before = None
         return self._present
 
-    def known_present(self) -> tuple[ActiveBlocks, Rows] | None:
-        """Return the active blocks of this or some earlier version, and the life rows of it."""
-        return self._before if self._present is None else (self._present, self.life.rows)
+    def quarantined(self) -> Ints:
+        """Return the numbers of the blocks in quarantine, ascending."""
+        if self._quarantined is None:
+            if self.version is None:
+                self._quarantined = self._past.quarantined(self._quarantine)
+            else:
+                self._quarantined = _sorted(self.mapping(self._quarantine))
+        return self._quarantined
+
+    def known_present(self) -> tuple[ActiveBlocks, Rows, Ints] | None:
+        """Return what ``_before`` is, of this or some earlier version."""
+        if self._present is None:
+            return self._before
+        return self._present, self.life.rows, self.quarantined()
 
     def _found(self) -> ActiveBlocks:
+        quarantined = self.quarantined()
         if self._before is None:
-            return ActiveBlocks.found(self.life, self.blocks)
-        before, rows = self._before
+            return ActiveBlocks.found(self.life, self.blocks, quarantined)
+        before, rows, quarantined_before = self._before
         now = self.life.rows
-        if now is rows:
+        moved = np.setxor1d(quarantined, quarantined_before)
+        if now is rows and not len(moved):
             return before
         changed = np.flatnonzero(now[: len(rows)] != rows)
-        return before.moved(self.life, np.concatenate((changed, np.arange(len(rows), len(now)))))
+        changed = np.concatenate((changed, np.arange(len(rows), len(now))))
+        return before.moved(self.life, np.union1d(changed, moved), quarantined)
 
 
 class SnapshotCache:
@@ -126,8 +144,11 @@ class SnapshotCache:
         self._noted = GrowableArray(np.int32)
         self._block = GrowableArray(np.int32)
         self._other = GrowableArray(np.int32)
-        self._head: tuple[ActiveBlocks, int] | None = None
-        """The active blocks of the head, and the number of life rows when they were found."""
+        self._head: tuple[ActiveBlocks, int, Ints] | None = None
+        """The active blocks of the head, and the number of life rows and the blocks in quarantine
+        when they were found."""
+        self._quarantined: tuple[tuple[int, int], Ints] | None = None
+        """The blocks in quarantine at the head, and the edition of the map they were read from."""
         self._predecessors: dict[int, set[int]] = {}
         self._succeeded = 0
         """Number of life rows already scanned for successors."""
@@ -153,22 +174,35 @@ class SnapshotCache:
             del self._kept[next(iter(self._kept))]
         return found
 
-    def present(self, life: TableView, blocks: int) -> ActiveBlocks:
+    def present(self, life: TableView, blocks: int, quarantined: Ints) -> ActiveBlocks:
         """Return the active blocks of the head.
 
         Args:
             life: The life table at the head.
             blocks: Number of blocks, active or not.
+            quarantined: Numbers of the blocks in quarantine, as ``quarantined`` returned them.
         """
         rows, head = life.count, self._head
-        if head is not None and head[1] == rows:
+        if head is not None and head[1] == rows and head[2] is quarantined:
             return head[0]
         if head is None:
-            found = ActiveBlocks.found(life, blocks)
+            found = ActiveBlocks.found(life, blocks, quarantined)
         else:
-            found = head[0].moved(life, np.unique(life.keys(head[1])).astype(np.int64))
-        self._head = found, rows
+            changed = np.unique(life.keys(head[1])).astype(np.int64)
+            changed = np.union1d(changed, np.setxor1d(quarantined, head[2]))
+            found = head[0].moved(life, changed, quarantined)
+        self._head = found, rows, quarantined
         return found
+
+    def quarantined(self, quarantine: VersionedMap[int]) -> Ints:
+        """Return the numbers of the blocks in quarantine at the head, ascending.
+
+        It is the same array until one more is put there or released.
+        """
+        edition, known = quarantine.edition, self._quarantined
+        if known is None or known[0] != edition:
+            known = self._quarantined = edition, _sorted(quarantine.current)
+        return known[1]
 
     def predecessors(self, lives: VersionedTable, block: int) -> list[int]:
         """Return the blocks that *block* succeeded at any version of the state, ascending.
@@ -239,3 +273,8 @@ class SnapshotCache:
         count = int(np.searchsorted(self._noted.values, version, side="right"))
         ends = self._block.values[:count], self._other.values[:count]
         return np.stack(ends, axis=1).astype(np.int64)
+
+
+def _sorted(numbers: Collection[int]) -> Ints:
+    """Return some numbers as an array, ascending."""
+    return np.array(sorted(numbers), dtype=np.int64)

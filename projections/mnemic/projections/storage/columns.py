@@ -17,7 +17,7 @@ Rules of this module:
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -385,6 +385,15 @@ class VersionedTable:
         self._settle()
         since, until = self._since[: self._settled], self._until[: self._settled]
         rows = ((first <= since) & (since <= last)) | ((first <= until) & (until <= last))
+        keys: list[int] = np.unique(self._key[: self._settled][rows]).tolist()
+        return keys
+
+    def changed_at(self, versions: Collection[int]) -> list[int]:
+        """Return the keys with a row opened or closed at one of some versions, ascending."""
+        self._settle()
+        wanted = np.array(sorted(versions), dtype=np.int64)
+        since, until = self._since[: self._settled], self._until[: self._settled]
+        rows = np.isin(since, wanted) | np.isin(until, wanted)
         keys: list[int] = np.unique(self._key[: self._settled][rows]).tolist()
         return keys
 

@@ -150,6 +150,11 @@ class VersionedMap(Generic[V]):
         if len(self._closed) == BUFFERED_MAX:
             self._ends()
 
+    @property
+    def edition(self) -> tuple[int, int]:
+        """A pair of numbers that changes with every put and every drop."""
+        return len(self._since), len(self.current)
+
     # --- entries at a version ---------------------------------------------------------------
 
     def since(self, key: Any) -> int:

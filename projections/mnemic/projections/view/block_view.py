@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.errors import SpaceErased
 from mnemic.kernel.events import EmbedderIdentity
-from mnemic.kernel.model.blocks import ACTIVE, INBOX, BlockColumns, BlockFacts
+from mnemic.kernel.model.blocks import (
+    ACTIVE,
+    ARCHIVED,
+    INBOX,
+    QUARANTINED,
+    BlockColumns,
+    BlockFacts,
+)
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.texts import BlockText, Erased
 from mnemic.kernel.model.vectors import Vector
@@ -133,8 +140,30 @@ class BlockView:
         return self.state.catalogue.ids[number]
 
     def status(self, number: int) -> int:
-        """Return INBOX, ACTIVE or ARCHIVED."""
-        return self.life.get("status", number)
+        """Return INBOX, ACTIVE, ARCHIVED or QUARANTINED."""
+        status = self.life.get("status", number)
+        return QUARANTINED if status != ARCHIVED and self.is_quarantined(number) else status
+
+    def is_quarantined(self, number: int) -> bool:
+        """Whether a block is in quarantine, archived or not."""
+        return number in self.mapping(self.state.catalogue.quarantine)
+
+    def statuses(self, numbers: Ints) -> Ints:
+        """Return ``status`` of each block."""
+        found, apart = self.life.column("status", numbers), self.quarantined()
+        if not len(apart):
+            return found
+        return np.where((found != ARCHIVED) & among(apart, numbers), QUARANTINED, found)
+
+    def quarantined(self) -> Ints:
+        """Return the numbers of the blocks in quarantine, ascending; not to be written to."""
+        return self._snapshot.quarantined()
+
+    def vectored(self) -> Ints:
+        """Return the numbers of the blocks that have a vector in use or will have on release."""
+        known = self.known()
+        found: Ints = known[self.life.column("status", known) == ACTIVE]
+        return found
 
     def tags(self, number: int) -> tuple[str, ...]:
         """Return the tags of a block, sorted."""
@@ -254,14 +283,14 @@ class BlockView:
         if status == ACTIVE:
             return self.present.numbers
         known = self.known()
-        found: Ints = known[self.life.column("status", known) == status]
+        found: Ints = known[self.statuses(known) == status]
         return found
 
     def are_active(self, numbers: Ints) -> NDArray[np.bool_]:
         """Return which of *numbers* are active, within the scope of this view."""
         if self._alone is not None:
             return among(self._alone.numbers, numbers)
-        active: NDArray[np.bool_] = self.life.column("status", numbers) == ACTIVE
+        active: NDArray[np.bool_] = self.statuses(numbers) == ACTIVE
         return active
 
     def mask(self, numbers: Ints) -> NDArray[np.bool_]:
@@ -334,7 +363,8 @@ class BlockView:
     def inbox(self) -> list[int]:
         """Return the numbers of the blocks in the inbox, oldest first."""
         if self.live:
-            return list(self.state.catalogue.waiting)
+            apart = self.mapping(self.state.catalogue.quarantine)
+            return [number for number in self.state.catalogue.waiting if number not in apart]
         waiting = self.with_status(INBOX)
         order = np.argsort(self.life.column("learned", waiting), kind="stable")
         numbers: list[int] = waiting[order].tolist()

@@ -23,10 +23,12 @@ def waiting_connections(at: BlockView) -> list[Pending]:
 
 def pending(at: BlockView) -> list[PendingFacts]:
     """Return the deferred connections as decisions see them."""
-    return [
-        PendingFacts(waiting.source, waiting.target, waiting.relation, waiting.weight)
-        for waiting in waiting_connections(at)
-    ]
+    return list(map(pending_facts, waiting_connections(at)))
+
+
+def pending_facts(waiting: Pending) -> PendingFacts:
+    """Return a deferred connection as decisions see it."""
+    return PendingFacts(waiting.source, waiting.target, waiting.relation, waiting.weight)
 
 
 def is_pending(at: BlockView, a: int, b: int) -> bool:

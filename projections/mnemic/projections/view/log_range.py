@@ -45,8 +45,8 @@ class _Trails:
         self.life = catalogue.life.trails(
             blocks, self._now, lambda row: row[:vector] + row[vector + 1 :]
         )
-        self.strength = catalogue.strength.trails(blocks, self._now, _nothing_is_none)
-        self.uses = catalogue.uses.trails(blocks, self._now, _nothing_is_none)
+        self.strength = catalogue.strength.trails(blocks, self._now, nothing_is_none)
+        self.uses = catalogue.uses.trails(blocks, self._now, nothing_is_none)
         self.evidence = self._evidence(blocks)
         self.pairs = graph.rows.trails(graph.rows.changed(first, last), self._now, self._edge)
         self.pending = graph.pending.trails(first, last, self._now, self._waiting)
@@ -105,7 +105,7 @@ class _Trails:
     def _evidence(self, blocks: list[int]) -> dict[int, Trail]:
         """Return outcomes and reviews of blocks as one trail."""
         catalogue = self._catalogue
-        scored = catalogue.evidence.trails(blocks, self._now, _nothing_is_none)
+        scored = catalogue.evidence.trails(blocks, self._now, nothing_is_none)
         found: dict[int, Trail] = {}
         for number, trail in scored.items():
             versions = {since for since, _ in trail}
@@ -175,7 +175,7 @@ def at(trail: Trail, version: int) -> Any:
     return found
 
 
-def _nothing_is_none(row: tuple[int, ...]) -> tuple[int, ...] | None:
+def nothing_is_none(row: tuple[int, ...]) -> tuple[int, ...] | None:
     """Return a row of counts; None if all of them are 0."""
     return row if any(row) else None
 

@@ -440,7 +440,7 @@ def expected_outcome(
             refused.append(RefusedBlock(block_id=one, code="block-not-found"))
         elif state.blocks[block].status == "inbox":
             refused.append(RefusedBlock(block_id=one, code="block-in-inbox"))
-        elif state.blocks[block].status == "archived":
+        elif state.blocks[block].status in {"archived", "quarantined"}:
             refused.append(RefusedBlock(block_id=one, code="block-not-active"))
         else:
             scored.append(block)

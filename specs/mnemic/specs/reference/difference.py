@@ -30,7 +30,7 @@ def expected_difference(before: PlainState, after: PlainState) -> dict[str, list
 
     def became(status: str) -> Callable[[PlainBlock | None, PlainBlock], bool]:
         return lambda then, each: (
-            each.status == status and (then is None or then.status != status or again(then, each))
+            each.base == status and (then is None or then.base != status or again(then, each))
         )
 
     archived = blocks(became("archived"))
@@ -41,6 +41,8 @@ def expected_difference(before: PlainState, after: PlainState) -> dict[str, list
         "superseded": [block for block in archived if now[block].reason == "superseded"],
         "archived": [block for block in archived if now[block].reason != "superseded"],
         "rezoned": blocks(lambda then, each: then is not None and then.zone != each.zone),
+        "quarantined": blocks(lambda then, each: each.quarantined and not _apart(then)),
+        "released": blocks(lambda then, each: _apart(then) and not each.quarantined),
         "evidence": [
             block for block in after.order if _outcomes(before, block) != _outcomes(after, block)
         ],
@@ -55,6 +57,10 @@ def expected_difference(before: PlainState, after: PlainState) -> dict[str, list
         "labels_set": _labels(after, without=before),
         "labels_retracted": _labels(before, without=after),
     }
+
+
+def _apart(each: PlainBlock | None) -> bool:
+    return each is not None and each.quarantined
 
 
 def _outcomes(state: PlainState, block: BlockId) -> tuple[int, int]:

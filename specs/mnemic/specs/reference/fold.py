@@ -93,7 +93,7 @@ class PlainState:
         return self.log[-1].active_us if self.log else 0
 
     def with_status(self, status: str) -> list[BlockId]:
-        """Return the blocks that are ``inbox``, ``active`` or ``archived``, by number."""
+        """Return the blocks that are ``inbox``, ``active``, ``archived`` or ``quarantined``."""
         return [block for block in self.order if self.blocks[block].status == status]
 
     def is_constitutional(self, block: BlockId) -> bool:
@@ -188,6 +188,9 @@ class PlainState:
                 self.blocks[block].zone = zone
                 if rate is not None:
                     self.blocks[block].rate = self.blocks[block].tier_rate = rate
+            case happened.BlocksQuarantined(block_ids=ids, released=released):
+                for block in ids:
+                    self.blocks[block].quarantined = not released
             case happened.VectorsStaged(embedder=embedder, vectors=vectors):
                 staged = self.vectors_staged.setdefault(embedder, {})
                 for entry in vectors:
@@ -242,7 +245,7 @@ class PlainState:
             self.blocks[event.block_id] = block
             self.order.append(event.block_id)
         text = event.text if isinstance(event.text, BlockText) else None
-        block.status = "inbox"
+        block.base = "inbox"
         block.reason = block.successor = block.summary = block.vector = None
         block.content = text.content if text else None
         block.tags = text.tags if text else ()
@@ -275,7 +278,7 @@ class PlainState:
         now = at.active_us
         for promotion in event.promotions:
             block = self.blocks[promotion.block_id]
-            block.status = "active"
+            block.base = "active"
             block.vector, block.typicality = _packed(promotion.vector), promotion.typicality
             block.rate = block.tier_rate = promotion.rate
             if isinstance(promotion.analysis, AnalysisText):
@@ -312,7 +315,7 @@ class PlainState:
 
     def archive(self, block: BlockId, reason: str) -> None:
         """Archive a block and remove its edges, pending connections and staged pairs."""
-        self.blocks[block].status = "archived"
+        self.blocks[block].base = "archived"
         self.blocks[block].reason = reason
         self._isolate(block)
 
@@ -492,6 +495,14 @@ class PlainState:
             self.pending.pop(ends, None)
             self.pending[ends] = copy.copy(then.pending[ends])
         self.barred.update(event.barred)
+        self._put_back_labels(event, version)
+        for each in event.withdrawn:
+            block = self.blocks[each.block_id]
+            block.alpha -= each.alpha
+            block.beta -= each.beta
+            block.retrievals -= each.retrievals
+
+    def _put_back_labels(self, event: happened.Reverted, version: int) -> None:
         for composition in self.compositions.values():
             for set_at, label in composition.labels.items():
                 if set_at in event.retracted:

@@ -104,7 +104,7 @@ def _with_free_alone(state: PlainState) -> PlainState:
     alone = state.copy()
     for block in state.with_status("active"):
         if state.policy.places(state.blocks[block].zone) < NANO:
-            alone.blocks[block].status = "archived"
+            alone.blocks[block].base = "archived"
     return alone
 
 

@@ -19,7 +19,9 @@ class PlainBlock:
 
     number: int
     """Its place in the order of first learning."""
-    status: str = "inbox"
+    base: str = "inbox"
+    """``inbox``, ``active`` or ``archived``, in quarantine or not."""
+    quarantined: bool = False
     reason: str | None = None
     """Why it is archived."""
     successor: BlockId | None = None
@@ -68,6 +70,11 @@ class PlainBlock:
     typicality: int = -1
     """As recorded with the vector, nano-units; -1: it was not."""
 
+    @property
+    def status(self) -> str:
+        """Its status: a block in quarantine has none of its own until it is archived."""
+        return "quarantined" if self.quarantined and self.base != "archived" else self.base
+
 
 STRENGTH = ("reinforced_us", "reinforcements", "rate")
 """Fields of a block that a reinforcement or a penalty changes."""
@@ -75,7 +82,7 @@ _COUNTED = {"alpha", "beta", "retrievals", "reviews", "frames"}
 LIFE = tuple(
     name
     for name in attrs.fields_dict(PlainBlock)
-    if name not in {*_COUNTED, "number", "vector", "typicality", *STRENGTH}
+    if name not in {*_COUNTED, "number", "quarantined", "vector", "typicality", *STRENGTH}
 )
 """Descriptive fields of a block."""
 

@@ -295,6 +295,12 @@ EVENTS: Mapping[type, Strategy[Any]] = {
         reason=st.none() | remarks,
         rate=st.none() | fractions,
     ),
+    e.BlocksQuarantined: built(
+        e.BlocksQuarantined,
+        {"block_ids": tuples(block_ids)},
+        released=st.booleans(),
+        reason=st.none() | remarks,
+    ),
     e.VectorsStaged: st.builds(
         e.VectorsStaged, embedder=identities, vectors=tuples(staged_vectors)
     ),
@@ -393,6 +399,17 @@ EVENTS: Mapping[type, Strategy[Any]] = {
         strength=tuples(block_ids),
         evidence=tuples(block_ids),
         uses=tuples(block_ids),
+        withdrawn=tuples(
+            built(
+                e.Withdrawal,
+                {"block_id": block_ids},
+                alpha=fractions,
+                beta=fractions,
+                retrievals=counts,
+                outcomes=tuples(versions),
+            )
+        ),
+        selected=st.booleans(),
         linked=tuples(pairs),
         deferred=tuples(pairs),
         barred=tuples(pairs),

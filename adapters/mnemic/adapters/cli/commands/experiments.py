@@ -11,6 +11,7 @@ from attrs import evolve
 from cyclopts import Parameter
 from rich.text import Text
 
+from mnemic.adapters.cli.commands.origins import chosen
 from mnemic.adapters.cli.invocation.context import Invocation, Run, plain
 from mnemic.adapters.cli.invocation.failures import Exit
 from mnemic.kernel.errors import FieldRefused, PolicyRefused
@@ -27,6 +28,7 @@ def what_if(
     query: str | None = None,
     frame: str | None = None,
     top_k: int | None = None,
+    without: tuple[str, ...] = (),
     run: Run,
 ) -> int:
     """Answer a recorded recall again with something changed, next to the recorded answer.
@@ -39,13 +41,22 @@ def what_if(
         query: Another question; an empty one means no question.
         frame: Another frame.
         top_k: Another limit.
+        without: As though the blocks of source=NAME, actor=NAME or block=ID had not been in memory;
+            repeat for more, since=DATE and until=DATE limit when they were recorded.
         run: The invocation.
     """
     from mnemic.adapters.cli.render import experiments
 
     with run.memory(read_only=True) as memory:
         other = None if policy is None else read_policy(policy, memory.policy)
-        result = memory.what_if(decision, policy=other, query=query, frame=frame, top_k=top_k)
+        result = memory.what_if(
+            decision,
+            policy=other,
+            query=query,
+            frame=frame,
+            top_k=top_k,
+            without=chosen(memory, without) if without else None,
+        )
     run.show(result, Text(plain(result.summary)), *experiments.supposed(result))
     if not run.as_json:
         for warning in result.warnings:

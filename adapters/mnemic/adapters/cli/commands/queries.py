@@ -140,7 +140,7 @@ def blocks(
         category: Of this category.
         author: Said by this author.
         thread: Of this thread.
-        status: inbox, active or archived.
+        status: inbox, active, archived or quarantined.
         after: Continue after this version of the log.
         limit: Maximum number of blocks, 1 to 1000.
         run: The invocation.

@@ -11,6 +11,8 @@ from mnemic.kernel.errors import FieldRefused
 LISTED = frozenset({"tags", "category", "author", "thread"})
 """Keys that may be given several times."""
 METADATA = "metadata."
+SELECTED = frozenset({"source", "actor", "block"})
+"""Keys of a selector that may be given several times."""
 
 
 def conditions(given: Iterable[str]) -> dict[str, Any]:
@@ -30,6 +32,23 @@ def conditions(given: Iterable[str]) -> dict[str, Any]:
             found.setdefault("metadata", {})[name.removeprefix(METADATA)] = _value(value)
         elif name in found:
             raise FieldRefused(f"where names {name!r} twice", field="where")
+        else:
+            found[name] = value
+    return found
+
+
+def selector(given: Iterable[str]) -> dict[str, Any]:
+    """Return the selector given as ``source=mail``, ``actor=bot``, ``block=ID``, ``since=DATE``.
+
+    Raises:
+        FieldRefused: One has no ``=``, or a date is given twice.
+    """
+    found: dict[str, Any] = {}
+    for name, value in map(_pair, given):
+        if name in SELECTED:
+            found.setdefault(name, []).append(value)
+        elif name in found:
+            raise FieldRefused(f"selector names {name!r} twice", field="selector")
         else:
             found[name] = value
     return found

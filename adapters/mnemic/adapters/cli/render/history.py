@@ -126,6 +126,8 @@ def difference(result: DiffResult) -> Iterator[RenderableType]:
         ("promoted", _blocks(result.promoted)),
         ("superseded", _superseded(result.superseded)),
         ("archived", _archived(result.archived)),
+        ("quarantined", _blocks(result.quarantined)),
+        ("released", _blocks(result.released)),
         ("rezoned", (Text(plain(each.summary)) for each in result.rezoned)),
         ("edges_formed", _edges(result.edges_formed)),
         ("edges_removed", _edges(result.edges_removed)),

@@ -346,6 +346,8 @@ def found(result: ConnectByQueryResult) -> Iterator[RenderableType]:
 def status(result: Status) -> Iterator[RenderableType]:
     """Draw the counts of a space, its clock, and what is in force."""
     counts = f"{result.active} active, {result.inbox} in the inbox, {result.archived} archived"
+    if result.quarantined:
+        counts += f", {result.quarantined} quarantined"
     waiting = f", {result.pending_connections} pending" if result.pending_connections else ""
     yield pairs(
         (

@@ -30,7 +30,7 @@ TAGS: Mapping[str, str] = {
     "Compositions": "compose ledger composition label retract_label composed_graph frontier"
     " composed_with analogies compare",
     "Upkeep": "start_session end_session consolidate curate reembed policy adopt_policy calibrate",
-    "The past": "log history timeline diff revert verify",
+    "The past": "log history timeline diff descent quarantine revert revert_source verify",
     "Spaces": "status erase_space checkpoints checkpoint drop_checkpoints export import_space fork",
     "Server": "guide",
 }

@@ -82,6 +82,9 @@ history              GET     ./history
 timeline             GET     ./timeline
 diff                 GET     ./diff
 revert               POST    ./revert
+descent              POST    ./descent
+quarantine           POST    ./quarantine
+revert_source        POST    ./revert-source
 verify               POST    ./verify
 
 policy               GET     ./policy

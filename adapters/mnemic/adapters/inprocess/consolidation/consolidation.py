@@ -150,7 +150,7 @@ class _Request:
         with self._space.state_lock:
             if self._commits and self._head != self._space.state.version:
                 return len(as_of(self._space.state, self._head).inbox())
-            return len(self._space.state.catalogue.waiting)
+            return len(self._space.live().inbox())
 
 
 class _Chunks:

@@ -10,7 +10,6 @@ from mnemic.adapters.inprocess.consolidation.consolidation import Progress, embe
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
 from mnemic.kernel.events import EmbedderAdopted, EmbedderIdentity, StagedVector, VectorsStaged
-from mnemic.kernel.model.blocks import ACTIVE
 from mnemic.kernel.model.texts import BlockText, Embedding
 from mnemic.kernel.model.vectors import Vector, pack
 from mnemic.kernel.ports import Embedder
@@ -47,11 +46,11 @@ def reembed(
 
 
 def _todo(space: CommandExecutor, identity: EmbedderIdentity) -> list[tuple[int, BlockText]]:
-    """Return the active blocks that have no staged vector yet."""
+    """Return the blocks that have no staged vector yet: active, in quarantine or not."""
     with space.state_lock:
         view = space.live()
         done = space.state.staged_vectors.get(identity, {})
-        blocks = ((number, view.text(number)) for number in view.with_status(ACTIVE).tolist())
+        blocks = ((number, view.text(number)) for number in view.vectored().tolist())
         return [
             (number, text)
             for number, text in blocks
@@ -67,10 +66,11 @@ def _stage(
 ) -> int:
     def decide(view: View, _: Instant) -> DecisionResult:
         # A block may have been archived, or learned with another text, since it was read.
+        vectored = set(view.vectored().tolist())
         left = [
             (number, vector)
             for (number, text), vector in zip(chunk, vectors, strict=True)
-            if view.status(number) == ACTIVE and view.text(number) == text
+            if number in vectored and view.text(number) == text
         ]
         typical = view.typicality([vector for _, vector in left], identity)
         fresh = tuple(

@@ -29,7 +29,9 @@ from mnemic.kernel.timestamps import Instant
 from mnemic.kernel.validation import checked_name
 from mnemic.projections.view import View, live
 
-SPACE_WIDE_OPERATIONS = frozenset({"adopt_policy", "calibrate", "erase_space", "reembed", "revert"})
+SPACE_WIDE_OPERATIONS = frozenset(
+    "adopt_policy calibrate erase_space quarantine reembed revert revert_source".split()
+)
 """Operations that affect every block of a space."""
 
 

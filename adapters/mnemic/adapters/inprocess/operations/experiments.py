@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from attrs import evolve
 
@@ -23,6 +24,7 @@ from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.results import RECORDED, CalibrateResult, WhatIf
 from mnemic.kernel.timestamps import Instant
+from mnemic.projections.descent.selection import Selection
 from mnemic.projections.evaluation import platt
 from mnemic.projections.view import View
 
@@ -44,6 +46,7 @@ class ExperimentOperations(Host):
         query: str | None = None,
         frame: str | None = None,
         top_k: int | None = None,
+        without: Mapping[str, Any] | None = None,
     ) -> WhatIf:
         """Return a past decision and what it would have been with some of its inputs changed.
 
@@ -59,6 +62,9 @@ class ExperimentOperations(Host):
                 with the model in force then.
             frame: Another frame.
             top_k: Another limit.
+            without: Leave out the blocks of these writes. A selector as for ``quarantine``: the
+                answer is as though what they learned were not in memory. What it had led to stays:
+                blocks that it superseded, and edges and evidence of others.
 
         Raises:
             DecisionNotFound, RecipeRetired: See each.
@@ -66,7 +72,13 @@ class ExperimentOperations(Host):
             FieldRefused, PolicyRefused, FrameUnknown: A changed input is invalid.
             EmbedderMismatch, VectorRefused: The model of that time is not available for *query*.
         """
-        supposed = Supposition(policy=policy, query=query, frame=frame, top_k=top_k)
+        supposed = Supposition(
+            policy=policy,
+            query=query,
+            frame=frame,
+            top_k=top_k,
+            without=None if without is None else Selection.parse(without),
+        )
         return what_if_engine.what_if(self._open(), self._models, decision_id, supposed)
 
     def backtest(

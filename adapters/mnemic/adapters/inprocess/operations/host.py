@@ -197,7 +197,7 @@ class Host(Queries):
             space.catch_up()
             state = space.state
             wanted = state.timeline.policy.auto_consolidate and not space.is_pinned
-            is_due = wanted and bool(state.catalogue.waiting)
+            is_due = wanted and bool(space.live().inbox())
         if is_due:
             self._with_models(partial(consolidation.consolidate, space))
 

@@ -29,6 +29,7 @@ from mnemic.kernel.results import (
     WhyNot,
 )
 from mnemic.kernel.timestamps import Instant
+from mnemic.projections.descent.selection import Selection
 from mnemic.projections.listing import compositions
 from mnemic.projections.view import View
 
@@ -222,6 +223,7 @@ class RecallOperations(Host):
         *,
         after: int | None = None,
         upto: int | None = None,
+        without: Mapping[str, Any] | None = None,
         progress: replaying.Progress | None = None,
     ) -> ReplaySummary:
         """Compute every past decision again from the state it read, and count the outcomes.
@@ -231,14 +233,23 @@ class RecallOperations(Host):
         Args:
             after: Only decisions after this version.
             upto: Only decisions up to this version.
+            without: Leave out the blocks of these writes. A selector as for ``quarantine``: see
+                ``what_if``. Decisions that come out otherwise, with other blocks or in another
+                order, count as differing.
             progress: Called with the number of decisions done and the total.
 
         Raises:
-            FieldRefused: A version is not a whole number.
+            FieldRefused: A version is not a whole number, or the selector cannot be read.
+            BlockNotFound: A block to leave out was never learned.
             LogCorrupt: At the first decision that cannot be read.
         """
         return replaying.replay_all(
-            self._open(), self._models, after=after, upto=upto, progress=progress
+            self._open(),
+            self._models,
+            after=after,
+            upto=upto,
+            without=None if without is None else Selection.parse(without),
+            progress=progress,
         )
 
 

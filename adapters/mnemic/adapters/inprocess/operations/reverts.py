@@ -2,20 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Final, get_args
 
 from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
 from mnemic.adapters.inprocess.operations.host import Host
+from mnemic.adapters.inprocess.replay import reevaluation
 from mnemic.kernel.decisions.reverting import HISTORY, changes, decide_revert
-from mnemic.kernel.events import Objection, Reverted
+from mnemic.kernel.decisions.reverting_selection import decide_revert_selection
+from mnemic.kernel.events import (
+    BlocksPromoted,
+    BlocksQuarantined,
+    BlocksRelinked,
+    Curated,
+    Event,
+    Objection,
+    RecallRecorded,
+    Recorded,
+    Reverted,
+    SpaceOpened,
+)
 from mnemic.kernel.model.identity import label_id
 from mnemic.kernel.results import RevertConflict, RevertResult
 from mnemic.kernel.timestamps import Instant
+from mnemic.projections.descent.selection import Selection
 from mnemic.projections.listing.timeline import kind_of, kinds
 from mnemic.projections.view import View
+from mnemic.projections.view.log_selection import log_selection_of
 
 STAY: Final = frozenset(kind_of(event.__name__) for event in HISTORY)
 """Kinds of events that no revert undoes."""
+KEPT: Final = (*(each for each in HISTORY if each is not RecallRecorded), SpaceOpened)
+"""Kinds of events without an effect that is undone; those of a recall are its uses and edges."""
+PICKED: Final = tuple(
+    each
+    for each in get_args(Event)
+    if each not in {BlocksPromoted, BlocksRelinked, BlocksQuarantined, Curated}
+)
+"""Kinds of events that may be selected: not upkeep, which any actor may happen to carry out for
+all, and not a quarantine, which is released and not reverted."""
 WHY: Final = {
     "touched": "version {version} changed it since",
     "archived": "a block that it connects is archived",
@@ -78,6 +104,63 @@ class RevertOperations(Host):
         version = outcome.last if outcome.events else None
         return revert_result(event, kept, action="reverted", version=version)
 
+    def revert_source(
+        self,
+        selector: Mapping[str, Any],
+        reason: str | None = None,
+        *,
+        dry_run: bool = False,
+        command_id: str | None = None,
+    ) -> RevertResult:
+        """Undo what selected writes changed, wherever they are in the log.
+
+        Like ``revert``, and written as one such event per version whose values are restored. The
+        blocks that the writes learned are archived as forgotten, whatever was said of them since;
+        what they superseded comes back. Evidence, reinforcements, edges, pending connections,
+        labels and policies by the selected actors are put back. What another event changed since is
+        left and listed among the conflicts, but their share of evidence and retrievals is
+        subtracted. Selected by source or block alone, only texts and their effects are undone.
+
+        Args:
+            selector: Which writes, as for ``quarantine``.
+            reason: Why.
+            dry_run: Whether to only report what would be done.
+            command_id: See the class.
+
+        Raises:
+            FieldRefused: The selector selects by none of source, actor and block, or cannot be
+                read.
+            BlockNotFound: A selected block was never learned.
+            NoteTooLong: The reason is too long.
+        """
+        space, selection = self._open(), Selection.parse(selector)
+
+        def decide(view: View, _: Instant) -> DecisionResult:
+            picked = self._picked(selection, view)
+            undone = [each.version for each in picked if type(each.event) not in KEPT]
+            changed = log_selection_of(view, undone, selection.blocks(view).tolist())
+            found = decide_revert_selection(view, changed, reason=reason)
+            kept = Counter(kind_of(type(each.event).__name__) for each in picked)
+            return DecisionResult(found.events, extra=(found.whole, dict(sorted(kept.items()))))
+
+        if dry_run:
+            with space.state_lock:
+                space.catch_up()
+                space.check_not_erased()
+                event, kept = decide(space.live(), space.moment()).extra
+            return revert_result(event, kept, action="dry_run", version=None)
+        arguments = {"selector": selection.plain(), "reason": reason}
+        outcome = space.prepared(Command("revert_source", arguments, command_id), decide)
+        event, kept = outcome.extra
+        version = outcome.last if outcome.events else None
+        return revert_result(event, kept, action="reverted", version=version)
+
+    def _picked(self, selection: Selection, view: View) -> list[Recorded]:
+        """Return the selected writes up to a view."""
+        upto = view.point.version
+        kinds = reevaluation.versions(self._space, *PICKED, upto=upto)
+        return [each for each in reevaluation.events(self._space, kinds) if selection.picks(each)]
+
 
 def revert_result(
     event: Reverted, kept: dict[str, int], *, action: str, version: int | None
@@ -109,6 +192,7 @@ def revert_result(
         labels_retracted=tuple(map(label_id, event.retracted)),
         labels_restored=tuple(map(label_id, event.recounted)),
         policy_id=event.policy_id,
+        withdrawn=tuple(each.block_id for each in event.withdrawn),
         conflicts=tuple(map(_conflict, event.left)),
         kept={kind: count for kind, count in kept.items() if kind in STAY},
     )

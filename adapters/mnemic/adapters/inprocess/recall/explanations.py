@@ -14,7 +14,7 @@ from mnemic.adapters.inprocess.recall import decision_records, recall_request
 from mnemic.adapters.inprocess.recall.recall_request import Request
 from mnemic.kernel.errors import BlockNotFound, FieldRefused
 from mnemic.kernel.events import SIGNALS, AnswerRow, RecallRecorded, Recorded
-from mnemic.kernel.model.blocks import ACTIVE, INBOX
+from mnemic.kernel.model.blocks import ACTIVE, INBOX, QUARANTINED
 from mnemic.kernel.model.identity import (
     BlockId,
     DecisionId,
@@ -233,6 +233,8 @@ def _by_status(case: Case, number: int) -> WhyNot | None:
     stage, detail, successor = "", "", None
     if status == INBOX:
         stage, detail = "inbox", "It waited in the inbox: consolidate() had not promoted it yet."
+    elif status == QUARANTINED:
+        stage, detail = "quarantined", "It was in quarantine."
     elif status != ACTIVE:
         reason = REASONS[view.life.get("reason", number)]
         after = view.life.get("successor", number)

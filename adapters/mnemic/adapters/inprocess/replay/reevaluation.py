@@ -26,6 +26,7 @@ from mnemic.kernel.events import Answer, Event, RecallRecorded, Recorded
 from mnemic.kernel.model.identity import DecisionId, decision_id
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.policy import Policy
+from mnemic.projections.descent.selection import Selection
 from mnemic.projections.retrieval import packing
 from mnemic.projections.retrieval.abstention import Judgment
 from mnemic.projections.retrieval.ranking import rank
@@ -56,7 +57,7 @@ class Rerun:
 
     decision: Decision
     view: View
-    """The state it read, under its own policy."""
+    """The state it read, under its own policy; without the blocks that are left out, if any."""
     answers: tuple[Answer | None, ...]
     """One per requested policy; None where that policy has no frame of this name. A question in the
     default frame is asked in that of the policy instead."""
@@ -70,16 +71,16 @@ class Rerun:
 
 
 def versions(
-    space: CommandExecutor, kind: type[Event], *, after: int = -1, upto: int | None = None
+    space: CommandExecutor, *kinds: type[Event], after: int = -1, upto: int | None = None
 ) -> list[int]:
-    """Return the versions in (after, upto] of the events of one kind."""
+    """Return the versions in (after, upto] of the events of some kinds."""
     timeline = space.state.timeline
     first = min(max(after, -1), timeline.version) + 1  # numpy knows no more than 64 bits
     last = timeline.version if upto is None else min(upto, timeline.version)
-    wanted = timeline.kinds.known(kind.__name__)
-    found = np.flatnonzero(timeline.kind.values[first : max(last + 1, first)] == wanted)
-    of_kind: list[int] = (found + first).tolist()
-    return of_kind
+    wanted = [timeline.kinds.known(kind.__name__) for kind in kinds]
+    found = np.flatnonzero(np.isin(timeline.kind.values[first : max(last + 1, first)], wanted))
+    of_kinds: list[int] = (found + first).tolist()
+    return of_kinds
 
 
 def decision_versions(
@@ -90,7 +91,14 @@ def decision_versions(
 
 
 def decisions(space: CommandExecutor, versions: Sequence[int]) -> Iterator[Decision]:
-    """Yield the recorded recalls at ascending *versions*; events in between are not decoded.
+    """Yield the recorded recalls at ascending *versions*. See ``events``."""
+    for recorded in events(space, versions):
+        if isinstance(recorded.event, RecallRecorded):
+            yield Decision(recorded=recorded, event=recorded.event)
+
+
+def events(space: CommandExecutor, versions: Sequence[int]) -> Iterator[Recorded]:
+    """Yield the events at ascending *versions*; events in between are not decoded.
 
     Only the log is read, so the state lock is not needed.
 
@@ -101,9 +109,7 @@ def decisions(space: CommandExecutor, versions: Sequence[int]) -> Iterator[Decis
         wanted = set(versions_read)
         for record, payloads in space.log.read(versions_read[0] - 1, versions_read[-1]):
             if record.version in wanted:
-                recorded = space.codec.decode(record, payloads)
-                if isinstance(recorded.event, RecallRecorded):
-                    yield Decision(recorded=recorded, event=recorded.event)
+                yield space.codec.decode(record, payloads)
 
 
 def _log_ranges(versions: Sequence[int]) -> Iterator[Sequence[int]]:
@@ -123,8 +129,12 @@ def reruns(
     models: Models,
     asked: Iterable[Decision],
     policies: Sequence[Policy | None],
+    *,
+    without: Selection | None = None,
 ) -> Iterator[Rerun]:
     """Yield each decision answered again under each of *policies*; None is its own.
+
+    With *without*, each is answered as though the blocks of those writes were not in memory.
 
     The space has to be caught up. Its state lock is held while one decision is computed, and
     released in between. Decisions in the order of the log are the quickest.
@@ -134,12 +144,19 @@ def reruns(
             for decision in together:
                 with space.state_lock:
                     try:
-                        found = rerun(space, models, decision, policies, products=products.result())
+                        found = rerun(
+                            space,
+                            models,
+                            decision,
+                            policies,
+                            products=products.result(),
+                            without=without,
+                        )
                     except StoreBusy:
                         # Vectors in remote storage were erased meanwhile, by an event in the log.
                         if not space.catch_up():
                             raise
-                        found = rerun(space, models, decision, policies)
+                        found = rerun(space, models, decision, policies, without=without)
                 yield found
 
 
@@ -171,6 +188,7 @@ def rerun(
     policies: Sequence[Policy | None],
     *,
     products: Products | None = None,
+    without: Selection | None = None,
 ) -> Rerun:
     """Return one decision answered again under each of *policies*; None is its own.
 
@@ -180,6 +198,7 @@ def rerun(
         decision: The decision.
         policies: The policies.
         products: Products of its question with the vectors, if already computed.
+        without: Writes whose blocks are left out.
     """
     event = decision.event
     view = decision_records.view_of(space, event)
@@ -194,23 +213,28 @@ def rerun(
         own = _answer(quick, models, decision, None)
         if own is None or own[0].rows != event.answer.rows:
             return Rerun(decision=decision, view=view, answers=(), obstacle="sealed")
-    found = [_answer(quick, models, decision, policy) for policy in policies]
+    rest = quick if without is None else without.without(quick)
+    counted = rest is quick
+    found = [_answer(rest, models, decision, policy, counted=counted) for policy in policies]
     return Rerun(
         decision=decision,
-        view=view,
+        view=view if counted else rest,
         answers=tuple(None if each is None else each[0] for each in found),
         judgments=tuple(None if each is None else each[1] for each in found),
     )
 
 
 def _answer(
-    view: View, models: Models, decision: Decision, policy: Policy | None
+    view: View, models: Models, decision: Decision, policy: Policy | None, *, counted: bool = True
 ) -> tuple[Answer, Judgment] | None:
+    """Return an answer; if not *counted*, words are counted in the view and not as recorded."""
     event = decision.event
     under = view if policy is None else view.under(policy)
     request = decision_records.request_of(decision.recorded, event)
     if policy is not None:
         request = decision_records.under_another(request)
+    if not counted:
+        request = evolve(request, statistics=())
     if event.frame == view.policy.default_frame and not under.policy.has_frame(event.frame):
         request = evolve(request, frame=None)  # the default frame of either
     try:

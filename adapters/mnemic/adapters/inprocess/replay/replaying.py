@@ -21,7 +21,7 @@ from mnemic.adapters.inprocess.replay.reevaluation import (
 )
 from mnemic.kernel.errors import FieldRefused, FrameUnknown
 from mnemic.kernel.events import SIGNALS, Answer, AnswerRow, RecallRecorded
-from mnemic.kernel.model.identity import BlockId, short
+from mnemic.kernel.model.identity import BlockId, DecisionId, short
 from mnemic.kernel.results import (
     NAMED_MAX,
     Difference,
@@ -32,6 +32,7 @@ from mnemic.kernel.results import (
 )
 from mnemic.kernel.scoring import probability
 from mnemic.kernel.scoring.signals import composite
+from mnemic.projections.descent.selection import Selection
 from mnemic.projections.retrieval import packing, recipes
 from mnemic.projections.retrieval.abstention import Judgment
 from mnemic.projections.retrieval.ranking import digest
@@ -42,6 +43,8 @@ Progress = Callable[[int, int], None]
 """Called with the number of decisions done and the total."""
 
 DAMAGED = "the stored signals, scores and digest do not agree with each other: run verify()"
+CHANGED_MAX = 1000
+"""Differing decisions that are named."""
 REPORTED_MAX = 10
 """Differing decisions that are reported block by block."""
 
@@ -65,26 +68,40 @@ def replay_all(
     *,
     after: int | None = None,
     upto: int | None = None,
+    without: Selection | None = None,
     progress: Progress | None = None,
 ) -> ReplaySummary:
     """Compute every decision with version in (after, upto] again, and count the outcomes.
 
+    With *without*, each is answered as though the blocks of those writes were not in memory, and
+    differs if its answer has other blocks or another order.
+
     Raises:
         FieldRefused: A version is not a whole number.
+        BlockNotFound: A block to leave out was never learned.
         LogCorrupt: At the first decision that cannot be read.
     """
     with space.state_lock:
         space.catch_up()
+        if without is not None:
+            without.blocks(space.live())  # refuses unknown blocks
         first = -1 if after is None else _version("after", after)
         last = space.state.version if upto is None else _version("upto", upto)
         versions = decision_versions(space, after=first, upto=last)
     outcomes: Counter[str] = Counter()
     suspects: Counter[str] = Counter()
     reported: list[ReplayResult] = []
-    for done, (outcome, found) in enumerate(_outcomes(space, models, versions), start=1):
+    changed: list[DecisionId] = []
+    replayed = (
+        _outcomes(space, models, versions)
+        if without is None
+        else _left_out(space, models, versions, without)
+    )
+    for done, (outcome, found) in enumerate(replayed, start=1):
         outcomes[outcome] += 1
         if found is not None:
             suspects[str(found.suspect)] += 1
+            changed += [found.decision_id][: CHANGED_MAX - len(changed)]
             reported += [evolve(found, recall=None)][: REPORTED_MAX - len(reported)]
         if progress is not None:
             progress(done, len(versions))
@@ -101,6 +118,7 @@ def replay_all(
             for suspect, count in sorted(suspects.items(), key=lambda each: (-each[1], each[0]))
         ),
         differences=tuple(reported),
+        changed=tuple(changed),
     )
 
 
@@ -119,6 +137,50 @@ def _outcomes(
             with space.state_lock:
                 found = _replayed(space, models, decision)
             yield found.outcome, found if found.outcome == "differs" else None
+
+
+def _left_out(
+    space: CommandExecutor, models: Models, versions: Sequence[int], without: Selection
+) -> Iterator[tuple[str, ReplayResult | None]]:
+    """Yield the outcome of each decision without some blocks, and how it would have come out."""
+    for rerun in reruns(space, models, decisions(space, versions), (None,), without=without):
+        event, view = rerun.decision.event, rerun.view
+        if rerun.obstacle is not None:
+            yield rerun.obstacle, None
+            continue
+        found = rerun.answers[0]
+        if event.explored is not None:
+            with space.state_lock:
+                found = _drawn(view, models, rerun.decision)
+        if found is None:
+            yield "recipe-retired", None
+            continue
+        if [row.block for row in found.rows] == [row.block for row in event.answer.rows]:
+            yield "reproduced", None
+            continue
+        yield (
+            "differs",
+            ReplayResult(
+                decision_id=rerun.decision.id,
+                outcome="differs",
+                version=event.read_version,
+                hour=view.point.hour,
+                recorded_digest=event.digest,
+                replayed_digest=packing.digest_of(view, found),
+                recombines=_recombines(view, event),
+                differences=_differences(view, event.answer, found),
+                cause="blocks were left out",
+                suspect="without",
+            ),
+        )
+
+
+def _drawn(view: View, models: Models, decision: Decision) -> Answer:
+    """Return the answer to a decision that drew a block at random."""
+    recorded, event = decision.recorded, decision.event
+    request = evolve(decision_records.request_of(recorded, event), statistics=())
+    models = decision_records.as_then(event, models)
+    return answer(view, request, decision_records.vector_of(event), models).answer
 
 
 def _is_same(rerun: Rerun) -> bool:

@@ -26,6 +26,7 @@ from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.results import Contribution, Move, RecallResult, Shift, WhatIf, unit
+from mnemic.projections.descent.selection import Selection
 from mnemic.projections.retrieval import packing
 from mnemic.projections.retrieval.ranking import Inquiry, Ranking, rank
 from mnemic.projections.view import View
@@ -43,6 +44,8 @@ class Supposition:
     """Empty: no question, and blocks rank without relevance."""
     frame: str | None = None
     top_k: int | None = None
+    without: Selection | None = None
+    """Writes whose blocks are left out."""
 
     def checked(self) -> Supposition:
         """Return it, if it is valid.
@@ -54,7 +57,7 @@ class Supposition:
         if not self.names:
             raise FieldRefused(
                 "what_if needs at least one changed input",
-                recovery="Give at least one of policy, query, frame and top_k.",
+                recovery="Give at least one of policy, query, frame, top_k and without.",
             )
         if self.policy is not None and not isinstance(self.policy, Policy):
             raise PolicyRefused(f"not a policy: {self.policy!r:.100}")
@@ -68,6 +71,7 @@ class Supposition:
             "query": self.query,
             "frame": self.frame,
             "top_k": self.top_k,
+            "without": self.without,
         }
         return tuple(name for name, value in given.items() if value is not None)
 
@@ -123,6 +127,7 @@ def what_if(
     Raises:
         DecisionNotFound, RecipeRetired, DecisionSealed: It cannot be answered again.
         FieldRefused, PolicyRefused, FrameUnknown: A changed input is invalid.
+        BlockNotFound: A block to leave out was never learned.
         EmbedderMismatch, VectorRefused: The embedder of that time is not available for a new
             question.
     """
@@ -147,6 +152,11 @@ def what_if(
         asked = decision_records.under_another(asked)
     with space.state_lock:
         under = view if supposed.policy is None else view.under(supposed.policy)
+        if supposed.without is not None:
+            supposed.without.blocks(space.live())  # refuses unknown blocks
+            rest = supposed.without.without(under)
+            if rest is not under:
+                under, asked = rest, evolve(asked, statistics=())
         before = _side(view, request, recorded_vector, models)
         after = _side(under, asked, vector, models)
         return _compared(before, after, supposed, Decision(recorded=recorded, event=event))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 import pytest
@@ -48,6 +49,7 @@ class Decisions(InterfaceFixture):
             "last_version": versions[2],
             "suspects": [],
             "differences": [],
+            "changed": [],
         }
         assert plain(memory.replay_all()) == whole
         middle = plain(memory.replay_all(after=versions[0], upto=versions[1]))
@@ -190,3 +192,72 @@ class Decisions(InterfaceFixture):
             "reverted",
             "archived",
         )
+
+    # --- descent, quarantine and revert of selected writes --------------------------------------
+
+    @needs("descent", "quarantine", "recall", "outcome")
+    def test_quarantine_takes_blocks_out_of_recall_until_they_are_released(
+        self, memory: Interface, ids: Mapping[str, str]
+    ) -> None:
+        before = plain(memory.recall(LESSONS["gate"], frame="attention"))
+        assert ids["gate"] in before["block_ids"]
+        start, selector = version_of(memory), {"block": [ids["gate"]]}
+        done = plain(memory.quarantine(selector, "it was planted"))
+        expected = {"action": "quarantined", "block_ids": [ids["gate"]], "selected": 1}
+        assert done == {**expected, "version": start + 1}
+        assert plain(memory.block(ids["gate"]))["status"] == "quarantined"
+        assert [each["id"] for each in plain(memory.blocks(status="quarantined"))["items"]] == [
+            ids["gate"]
+        ]
+        assert plain(memory.status())["quarantined"] == 1
+        now = plain(memory.recall(LESSONS["gate"], frame="attention"))
+        assert ids["gate"] not in now["block_ids"]
+        assert plain(memory.quarantine(selector))["action"] == "nothing"
+        released = plain(memory.quarantine(selector, release=True))
+        assert (released["action"], released["block_ids"]) == ("released", [ids["gate"]])
+        after = plain(memory.recall(LESSONS["gate"], frame="attention"))
+        assert ids["gate"] in after["block_ids"]
+
+    @needs("descent", "recall", "outcome", "compose")
+    def test_descent_lists_what_descends_from_a_block_with_the_path(
+        self, memory: Interface, ids: Mapping[str, str]
+    ) -> None:
+        decision = plain(memory.recall(LESSONS["gate"], frame="attention"))["decision_id"]
+        memory.outcome(decision_id=decision, signal=0.9)
+        made = plain(memory.compose([ids["gate"], ids["tea"]]))["composition_id"]
+        found = plain(memory.descent({"block": ids["gate"]}, limit=1000))
+        paths = {(each["kind"], each["id"]): each["path"] for each in found["items"]}
+        (learned,) = paths["block", ids["gate"]]
+        assert paths["decision", decision][0] == learned
+        assert [step.partition(" (v")[0] for step in paths["decision", decision][1:]] == [
+            f"returned in {decision}"
+        ]
+        assert any(kind == "outcome" for kind, _ in paths)
+        assert len(paths["composition", made]) == 2  # noqa: PLR2004 - learned, composed
+        assert found["totals"] == dict(sorted(Counter(kind for kind, _ in paths).items()))
+        first = plain(memory.descent({"block": ids["gate"]}, limit=1))
+        assert first["items"] == found["items"][: len(first["items"])]
+        more = plain(memory.descent({"block": ids["gate"]}, after=first["next_after"], limit=1000))
+        assert [*first["items"], *more["items"]] == found["items"]
+
+    @needs("revert_source", "what_if", "replay_all", "recall")
+    def test_selected_writes_are_reverted_and_left_out(
+        self, memory: Interface, ids: Mapping[str, str]
+    ) -> None:
+        selector = {"block": ids["gate"]}
+        recalled = plain(memory.recall(LESSONS["gate"], frame="attention"))
+        answered = plain(memory.what_if(recalled["decision_id"], without=selector))
+        assert answered["supposed"] == ["without"]
+        assert answered["answer"]["block_ids"] == [
+            each for each in recalled["block_ids"] if each != ids["gate"]
+        ]
+        replayed = plain(memory.replay_all(without=selector))
+        assert recalled["decision_id"] in replayed["changed"]
+        assert plain(memory.replay_all())["changed"] == []
+        head = version_of(memory)
+        shown = plain(memory.revert_source(selector, dry_run=True))
+        assert (shown["action"], version_of(memory)) == ("dry_run", head)
+        done = plain(memory.revert_source(selector, "it was planted"))
+        assert done == {**shown, "action": "reverted", "version": version_of(memory)}
+        assert done["forgotten"] == [ids["gate"]]
+        assert plain(memory.block(ids["gate"]))["archive_reason"] == "forgotten"

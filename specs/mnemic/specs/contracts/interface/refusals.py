@@ -173,6 +173,17 @@ REFUSED_CALLS: dict[str, tuple[str, str, Ask]] = {
         "revert",
         lambda m, _: m.revert(999, 999),
     ),
+    "quarantine everything": ("field-refused", "quarantine", lambda m, _: m.quarantine({})),
+    "quarantine an unknown block": (
+        "block-not-found",
+        "quarantine",
+        lambda m, _: m.quarantine({"block": UNKNOWN_ID}),
+    ),
+    "descend from an unknown key": (
+        "field-refused",
+        "descent",
+        lambda m, _: m.descent({"author": "Ines"}),
+    ),
     "revert in the wrong order": ("field-refused", "revert", lambda m, _: m.revert(3, 2)),
     "export beyond the end": (
         "point-out-of-range",

@@ -65,6 +65,8 @@ WRITING: dict[str, Ask] = {
     "calibrate": lambda m, _, **own: m.calibrate(**own),
     "adopt_policy": lambda m, _, **own: m.adopt_policy(evolve(DEFAULT, name="other"), **own),
     "revert": lambda m, its, **own: m.revert(int(its["version"]), int(its["version"]), **own),
+    "quarantine": lambda m, ids, **own: m.quarantine({"block": ids["tea"]}, "why", **own),
+    "revert_source": lambda m, ids, **own: m.revert_source({"block": ids["tea"]}, **own),
     "end_session": lambda m, _, **own: m.end_session(**own),
     "label": lambda m, its, **own: m.label(its["composition"], "helpful", **own),
     "retract_label": lambda m, its, **own: m.retract_label(its["label"], **own),

@@ -22,6 +22,10 @@ VIEW_QUERIES: dict[str, tuple[str, Ask]] = {
     "the frontier": ("frontier", lambda v, _: v.frontier(tags=["lamp"], size="any", limit=2)),
     "the classic frontier": ("frontier", lambda v, _: v.frontier(mode="classic")),
     "what changed": ("diff", lambda v, its: v.diff(2, its["decision"], limit=3)),
+    "what descends from a block": (
+        "descent",
+        lambda v, its: v.descent({"block": its["tea"]}, after=1, limit=5),
+    ),
     "what changed since": ("diff", lambda v, _: v.diff("2")),
     "the last events": ("history", lambda v, _: v.history(limit=4)),
     "the events behind a block": ("history", lambda v, its: v.history(of=its["gate"], limit=9)),

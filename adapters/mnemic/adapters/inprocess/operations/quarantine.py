@@ -1,0 +1,69 @@
+"""quarantine: take the blocks of selected writes out of recall by one event, or release them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
+from mnemic.adapters.inprocess.operations.host import Host
+from mnemic.kernel.decisions.quarantining import decide_quarantine
+from mnemic.kernel.errors import FieldRefused
+from mnemic.kernel.results import QuarantineResult
+from mnemic.kernel.timestamps import Instant
+from mnemic.projections.descent.selection import Selection
+from mnemic.projections.view import View
+
+
+class QuarantineOperations(Host):
+    """The operation quarantine."""
+
+    def quarantine(
+        self,
+        selector: Mapping[str, Any],
+        reason: str | None = None,
+        *,
+        release: bool = False,
+        command_id: str | None = None,
+    ) -> QuarantineResult:
+        """Take every block that the selected writes learned out of recall, by one event.
+
+        A block in quarantine is not recalled, followed to along an edge, suggested, promoted or put
+        on the frontier. Nothing else about it changes, so a release restores it exactly. Views of
+        the past, and replays of decisions, show what was so then. What the same source or actor
+        writes later is not in quarantine: revoke its token, or give its source a zone of no trust.
+
+        Args:
+            selector: Which writes: ``source``, ``actor``, ``block``. Each is one or several, and
+                ``since`` and ``until`` limit when they were recorded. All given conditions must
+                hold.
+            reason: Why.
+            release: Whether to end the quarantine of the blocks instead.
+            command_id: See the class.
+
+        Raises:
+            FieldRefused: The selector selects by none of source, actor and block, or cannot be
+                read.
+            BlockNotFound: A selected block was never learned.
+            NoteTooLong: The reason is too long.
+        """
+        if not isinstance(release, bool):
+            raise FieldRefused(f"release must be true or false, got {release!r}", field="release")
+        selection = Selection.parse(selector)
+
+        def decide(view: View, _: Instant) -> DecisionResult:
+            numbers = selection.blocks(view).tolist()
+            event = decide_quarantine(view, numbers, release=release, reason=reason)
+            return DecisionResult(() if event is None else (event,), extra=(event, len(numbers)))
+
+        arguments = {"selector": selection.plain(), "reason": reason, "release": release}
+        outcome = self._open().prepared(Command("quarantine", arguments, command_id), decide)
+        event, selected = outcome.extra
+        if event is None:
+            return QuarantineResult(action="nothing", selected=selected)
+        return QuarantineResult(
+            action="released" if event.released else "quarantined",
+            block_ids=event.block_ids,
+            selected=selected,
+            version=outcome.last,
+        )

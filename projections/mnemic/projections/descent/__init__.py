@@ -1,0 +1,1 @@
+"""Descent: which blocks a selection of writes learned, and everything that descends from them."""
