@@ -24,7 +24,7 @@ UNKNOWN = "0" * 16
 
 REFUSED: dict[str, tuple[str, Bad]] = {
     "learn nothing": ("content-empty", lambda m, _: m.learn(" \n ")),
-    "learn too much": ("content-too-long", lambda m, _: m.learn("x" * 32_769)),
+    "learn too much": ("content-too-long", lambda m, _: m.learn("x" * 200_001)),
     "learn under too many tags": (
         "tags-refused",
         lambda m, _: m.learn("x", tags=[str(number) for number in range(65)]),

@@ -338,7 +338,7 @@ def test_confidence_reaches_both_ends(memory: SyncMemory, confidence: float) -> 
 REFUSALS = [
     ({"content": ""}, "content-empty"),
     ({"content": " \n\t\u00a0\u2003"}, "content-empty"),
-    ({"content": "w" * 32_769}, "content-too-long"),
+    ({"content": "w" * 200_001}, "content-too-long"),
     ({"content": None}, "field-refused"),
     ({"content": b"bytes"}, "field-refused"),
     ({"content": "lone \ud800 surrogate"}, "field-refused"),

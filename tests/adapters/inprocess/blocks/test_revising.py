@@ -228,7 +228,7 @@ def test_an_invalid_revision_is_refused_and_leaves_no_trace(memory: SyncMemory) 
     assert refused(lambda: memory.revise(block, " alpha ")) == "field-refused"
     assert refused(lambda: memory.revise(block, "omega\n")) == "field-refused"
     assert refused(lambda: memory.revise(block, "  ")) == "content-empty"
-    assert refused(lambda: memory.revise(block, "w" * 32_769)) == "content-too-long"
+    assert refused(lambda: memory.revise(block, "w" * 200_001)) == "content-too-long"
     assert refused(lambda: memory.revise(block, "new", "r" * 501)) == "note-too-long"
     assert memory.status() == before
     assert memory.block(other).status == "active"
