@@ -104,22 +104,6 @@ def checked_name(name: str, value: object) -> str:
     return stripped
 
 
-def checked_space(value: object) -> str:
-    """Return the name of a new space, stripped: visible characters only, as lists show it.
-
-    Raises:
-        FieldRefused: It is not a name, or has a character that is not shown as such.
-    """
-    name = checked_name("space", value)
-    if not name.isprintable():
-        raise FieldRefused(
-            f"the name of a space has hidden characters: {name!r}",
-            recovery="Give a name of visible characters on one line.",
-            field="space",
-        )
-    return name
-
-
 def checked_metadata(metadata: Mapping[str, Any] | None, policy: Policy) -> str | None:
     """Return the canonical JSON of a small object."""
     if metadata is None:

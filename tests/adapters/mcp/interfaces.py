@@ -121,6 +121,7 @@ def _progress_callback(report: Callable[[int, int], None] | None) -> ProgressFnT
 def connected(portal: BlockingPortal, **opening: Any) -> Generator[ToolInterface]:
     """Open a memory behind an MCP server, and connect an SDK client to it."""
     opened = partial(Memory.open, **opening)
-    interface = server(reception(opened, actor="agent", sessions="manual", scope="admin"))
+    serving: dict[str, Any] = {"sessions": "manual", "scope": "admin", "tool_set": "all"}
+    interface = server(reception(opened, actor="agent", **serving))
     with portal.wrap_async_context_manager(Client(interface)) as client:
         yield ToolInterface(portal, client)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 from mcp import Client
+from mcp.types import TextContent
 
 from mnemic.adapters.access import Keyring
 from mnemic.adapters.http.middleware.security import Caller
@@ -194,5 +196,19 @@ def test_a_tool_in_the_list_is_not_marked() -> None:
         async with client(tool_set="all") as agent:
             answer = await agent.call_tool("mnemic_look", {"operation": "explain"})
             assert "explain is called by mnemic_decision." in text(answer)
+
+    run(conversation)
+
+
+def test_a_prompt_asks_for_no_tool_without_which_it_cannot_be_followed() -> None:
+    async def conversation() -> None:
+        async with client() as agent:
+            listed = {*await names(agent)}
+            for prompt in ("end_of_session_reflection", "review_frontier"):
+                content = (await agent.get_prompt(prompt)).messages[0].content
+                assert isinstance(content, TextContent)
+                for line in content.text.splitlines():
+                    named = set(re.findall(r"mnemic_[a-z_]+", line))
+                    assert named <= listed or "in your list" in line
 
     run(conversation)

@@ -31,7 +31,7 @@ from mnemic.adapters.stores.opening import IN_MEMORY, Address, open_store
 from mnemic.kernel.errors import Closed, FieldRefused, SpaceExists, SpaceNotFound, Unavailable
 from mnemic.kernel.ports import Store
 from mnemic.kernel.results import ImportResult
-from mnemic.kernel.validation import checked_space
+from mnemic.kernel.validation import checked_name
 
 OPEN_MAX = 32
 """Spaces that are kept open while no caller uses them."""
@@ -212,7 +212,7 @@ class Spaces:
             SpaceErased: It exists, and its texts were erased for good.
             StoreFull, StoreBusy, StoreFailed, ViewReadOnly: See each.
         """
-        name = checked_space(space)
+        name = checked_name("space", space)
         self._check_not_reserved(name)
         async with self._making:  # of several concurrent callers, one gets True
             if name in await self.names():
@@ -229,7 +229,7 @@ class Spaces:
             FieldRefused: The name is invalid.
             SpaceExists: It exists, or is being imported.
         """
-        name = checked_space(space)
+        name = checked_name("space", space)
         store = self._open_store()
         is_there = name in await to_thread.run_sync(store.spaces)
         self._check_not_reserved(name)

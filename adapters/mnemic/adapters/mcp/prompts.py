@@ -47,15 +47,15 @@ Edges among them:
 {edges}
 {pairs}
 Do this, with the tools of mnemic, and do nothing where nothing is true:
-1. Keep what you learned and have not kept yet: mnemic_learn, or mnemic_batch for several.
+1. Keep what you learned and have not kept yet: mnemic_learn.
 2. Say how the blocks served that you used: mnemic_outcome, signal 0 (useless) to 1 (decisive). \
 Not for blocks you did not use.
 3. Correct what turned out wrong: mnemic_correct (revise, or forget); an edge that is wrong: \
-mnemic_disconnect.
-4. Connect what belongs together{relation}: mnemic_batch with connects, each edge with a note that \
-says why. Only blocks you have read.
+mnemic_disconnect, if it is in your list.
+4. Connect what belongs together{relation}: mnemic_connect, each time with a note that says \
+why. Only blocks you have read.
 5. If a conclusion came out of several blocks, record it: mnemic_compose.
-6. mnemic_session with end_session.
+6. If mnemic_session is in your list: end_session.
 """
 FRONTIER = """\
 These sets of blocks have not been composed yet and look worth it, best first. This is a queue of \

@@ -39,7 +39,7 @@ from mnemic.kernel.model.vectors import DIMENSION_MAX
 from mnemic.kernel.policy import DEFAULT, Policy
 from mnemic.kernel.ports import Analyst, Clock, Embedder, Entropy, Log, Store, TokenCounter
 from mnemic.kernel.timestamps import Instant
-from mnemic.kernel.validation import checked_name, checked_space
+from mnemic.kernel.validation import checked_name
 from mnemic.projections.retrieval import recipes
 from mnemic.projections.retrieval.recipes import Recipe
 from mnemic.projections.vectors.index import VectorIndex
@@ -97,7 +97,7 @@ def open_space(  # each argument is one thing that a host may configure
         SpaceNotFound: The space does not exist, and opening read-only does not create it.
     """
     if not isinstance(space, str) or not space.strip():
-        checked_space(space)  # refused before a file is created
+        checked_name("space", space)  # refused before a file is created
     checked_name("actor", actor)
     are_remote = are_on_server(vectors, retriever=retriever)
     graphs = None if are_remote else wanted_graphs(retriever)
@@ -111,7 +111,7 @@ def open_space(  # each argument is one thing that a host may configure
     )
     try:
         if not (read_only or space in store.spaces()):
-            checked_space(space)  # one that exists is opened whatever its name
+            checked_name("space", space)  # one that exists is opened whatever its name
             check_unmixed(store, space)
         opened = CommandExecutor(
             _log(store, space, copy_context, read_only=read_only),

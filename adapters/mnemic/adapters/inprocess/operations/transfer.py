@@ -28,7 +28,7 @@ from mnemic.kernel.errors import FieldRefused, LogCorrupt, SpaceErased, StoreBus
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.ports import Clock, Entropy, Head, Log, Store
 from mnemic.kernel.results import ExportResult, ForkResult, ImportResult, Receipt, ReceiptCheck
-from mnemic.kernel.validation import checked_name, checked_space
+from mnemic.kernel.validation import checked_name
 from mnemic.projections.view import as_of
 
 EXPORT_TRIES = 3
@@ -190,7 +190,7 @@ class ExchangeOperations(Host):
         )
         export = Export(path)
         importing.check_words(export)
-        name = checked_space(export.manifest.space if space is None else space)
+        name = checked_name("space", export.manifest.space if space is None else space)
         last = importing.check(export, progress=progress)
         with target(into, name, keys=None if keys is None else Path(keys)) as log:
             head = importing.write(export, last, log, copy_context, progress=progress)
@@ -239,7 +239,7 @@ class ExchangeOperations(Host):
             SpaceErased: The text of this space is erased.
             LogCorrupt, StoreFull, StoreFailed, VersionConflict: See each.
         """
-        name, original = checked_space(space), self._open()
+        name, original = checked_name("space", space), self._open()
         with original.state_lock:
             original.catch_up()
             original.check_not_erased()
