@@ -15,7 +15,7 @@ from rich.text import Text
 from mnemic.adapters.cli.invocation.context import plain
 from mnemic.adapters.cli.render import compositions, references, similarity, tables
 from mnemic.adapters.mcp.answers import json_text, text_of
-from mnemic.adapters.mcp.prompts import _preview  # the line of a block in a prompt
+from mnemic.adapters.mcp.prompts import preview
 from mnemic.adapters.remote.documents import document_of
 from mnemic.kernel.model.identity import BlockId, CompositionId, DecisionId, LabelId, PolicyId
 from mnemic.kernel.results import (
@@ -307,7 +307,7 @@ TOOLS: dict[type, Render] = {
         "recall", recalled((), suggested_connections=tuple(found)), {}
     ),
 }
-PROMPTS: dict[type, Render] = {Block: lambda found: "\n".join(map(_preview, found))}
+PROMPTS: dict[type, Render] = {Block: lambda found: "\n".join(map(preview, found))}
 TERMINAL: dict[type, tuple[Render, ...]] = {
     Block: (
         lambda found: drawn(*tables.page(Page(items=tuple(found)))),
