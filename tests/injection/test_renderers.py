@@ -34,6 +34,7 @@ from mnemic.kernel.results import (
     Frontier,
     FrontierCandidate,
     LogEntry,
+    Origin,
     Page,
     RecallResult,
     ReferencedBlock,
@@ -122,6 +123,7 @@ CONNECTED = ConnectResult(
     action="created",
     note=HARMLESS,
 )
+ORIGIN = Origin(zone="untrusted", source=HARMLESS, actor=HARMLESS, author=HARMLESS)
 MATCHED = ConnectByQueryResult(
     source_query=HARMLESS,
     target_query=HARMLESS,
@@ -129,6 +131,8 @@ MATCHED = ConnectByQueryResult(
     target_id=TWO,
     source_content=HARMLESS,
     target_content=HARMLESS,
+    source_origin=ORIGIN,
+    target_origin=ORIGIN,
     source_confidence=0.5,
     target_confidence=0.5,
     min_confidence=0.4,
@@ -204,6 +208,7 @@ CANDIDATE = FrontierCandidate(
     components={},
     cap=1.0,
     previews=(HARMLESS, HARMLESS),
+    origins=(ORIGIN, ORIGIN),
     reason=HARMLESS,
     composition_question=HARMLESS,
 )
@@ -213,6 +218,8 @@ IDEA = SuggestedConnection(
     target_id=TWO,
     source_content=HARMLESS,
     target_content=HARMLESS,
+    source_origin=ORIGIN,
+    target_origin=ORIGIN,
     reason=HARMLESS,
     suggested_relation=HARMLESS,
     confidence=0.5,
@@ -223,7 +230,7 @@ CUT = DisconnectResult(
 )
 SAMPLES: tuple[AnyResult, ...] = (
     *(BLOCK, SCORED, EDGE, CONNECTED, MATCHED, MEMBER, LABEL, LANE, REFERENCED, DISPUTE, AGAINST),
-    *(ANALOGY, CANDIDATE, ENTRY, IDEA, REFUSAL, CUT),
+    *(ORIGIN, ANALOGY, CANDIDATE, ENTRY, IDEA, REFUSAL, CUT),
 )
 
 

@@ -14,7 +14,9 @@ from mnemic.adapters.system.clocks import ManualClock
 from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.policy import Frame, Policy
-from mnemic.kernel.results import RecallResult, SuggestedConnection
+from mnemic.kernel.results import Origin, RecallResult, SuggestedConnection
+
+OURS = Origin(zone="trusted", source="api", actor="agent")
 
 Open: TypeAlias = Callable[..., SyncMemory]
 
@@ -87,6 +89,8 @@ def test_a_pair_one_session_short_of_an_edge_is_suggested(memory: SyncMemory) ->
             target_id=b,  # type: ignore[arg-type]
             source_content="humility",
             target_content="uncertainty",
+            source_origin=OURS,
+            target_origin=OURS,
             reason="returned together in 2 sessions without an edge; one more makes an edge by "
             "itself",
             suggested_relation="co_occurs",
