@@ -243,7 +243,7 @@ def test_a_suggestion_has_a_one_line_summary(memory: SyncMemory) -> None:
     together(memory, 2)
     (idea,) = memory.recall("humility", top_k=1, suggest=True).suggested_connections
     assert idea.summary == (
-        f"{a[:8]} 'humility' and {b[:8]} 'uncertainty': returned together in 2 sessions "
+        f'{a[:8]} "humility" and {b[:8]} "uncertainty": returned together in 2 sessions '
         "without an edge; one more makes an edge by itself. "
         "Suggested relation: co_occurs. Confidence: 0.67"
     )
