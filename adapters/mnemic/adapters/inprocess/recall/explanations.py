@@ -282,7 +282,7 @@ def _by_search(case: Case, number: int) -> WhyNot:
     choices = packing.choices(view.policy, ranking, limits, line)
     reason = next(reason for each, reason in choices if each == place)
     row = ranking.row(place)
-    detail, needed = _outranked(case, row, reason, limits, line)
+    detail, needed = _outranked(case, row, reason, limits, line=line)
     return WhyNot(
         decision_id=case.id,
         block_id=block,
@@ -314,7 +314,7 @@ def _overlooked(case: Case, number: int) -> str:
 
 
 def _outranked(
-    case: Case, row: AnswerRow, reason: str | None, limits: packing.Limits, line: Line
+    case: Case, row: AnswerRow, reason: str | None, limits: packing.Limits, *, line: Line
 ) -> tuple[str, int | None]:
     """Describe why a scored block was left out, and the score that it would have needed."""
     if reason == "explored":
