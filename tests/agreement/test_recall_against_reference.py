@@ -25,9 +25,9 @@ from mnemic.projections.lexical.languages import words
 from mnemic.projections.lexical.languages.stop_words import LATIN
 from mnemic.projections.retrieval.abstention import HEADINGS, Judgment
 from mnemic.projections.retrieval.filters import Eligibility, Where
+from mnemic.projections.retrieval.lines import lines
 from mnemic.projections.retrieval.packing import (
     Limits,
-    lines,
     pack,
     select,
 )

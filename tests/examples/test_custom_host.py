@@ -23,7 +23,7 @@ def test_the_host_keeps_the_log_of_a_watch(capsys: pytest.CaptureFixture[str]) -
     custom_host.main()
     answer = capsys.readouterr().out
     for sentence in (
-        "The forward pump leaks; the carpenter has been told. (mate, 2026-01-05)",
+        ", by mate, 2026-01-05] The forward pump leaks; the carpenter has been told.",
         "  bergen: We moored at Bergen",
         "The pump now: The forward pump is tight again.",
         "The pump 2 hours into the watch: The forward pump leaks",

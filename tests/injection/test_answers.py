@@ -62,9 +62,9 @@ def memory_of(texts: list[str]) -> SyncMemory:
     memory = SyncMemory.open(MemoryStore(), embedder=HashEmbedder(), clock=ManualClock())
     events = tuple(hostile(text, number) for number, text in enumerate(texts))
     handle = memory.session_handle(actor="mailbox")
-    handle._open().execute(  # noqa: SLF001 - the only way to an event that nothing decides today
-        Command("learn", {}, None), lambda _view, _at: DecisionResult(events)
-    )
+    # The only way to an event that nothing decides today.
+    space = handle._open()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    space.execute(Command("learn", {}, None), lambda _view, _at: DecisionResult(events))
     memory.consolidate()
     return memory
 

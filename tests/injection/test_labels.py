@@ -25,16 +25,16 @@ def _learn(memory: SyncMemory, **labels: Any) -> Any:
     return memory.block(memory.learn(f"text {next(_NUMBERS)}", **labels).block_id)
 
 
-def _label(memory: SyncMemory, ids: Mapping[str, Any], **labels: str) -> Any:
+def _label(memory: SyncMemory, ids: Mapping[str, Any], **labels: Any) -> Any:
     memory.label(ids["lane"], "helpful", **labels)
     return memory.composition(ids["lane"]).labels[-1]
 
 
-def _edge(memory: SyncMemory, ids: Mapping[str, Any], **labels: str) -> Any:
+def _edge(memory: SyncMemory, ids: Mapping[str, Any], **labels: Any) -> Any:
     return memory.connect(ids["gate"], ids["oil"], if_exists="update", **labels)
 
 
-def _lane(memory: SyncMemory, ids: Mapping[str, Any], **labels: str) -> Any:
+def _lane(memory: SyncMemory, ids: Mapping[str, Any], **labels: Any) -> Any:
     lane = memory.compose([ids["gate"], ids["oil"]], **labels).composition_id
     return memory.composition(lane)
 

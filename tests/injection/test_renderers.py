@@ -15,7 +15,7 @@ from rich.text import Text
 from mnemic.adapters.cli.invocation.context import plain
 from mnemic.adapters.cli.render import compositions, references, similarity, tables
 from mnemic.adapters.mcp.answers import json_text, text_of
-from mnemic.adapters.mcp.prompts import _preview  # the line of a block in a prompt
+from mnemic.adapters.mcp.prompts import preview
 from mnemic.adapters.remote.documents import document_of
 from mnemic.kernel.model.identity import BlockId, CompositionId, DecisionId, LabelId, PolicyId
 from mnemic.kernel.results import (
@@ -34,6 +34,7 @@ from mnemic.kernel.results import (
     Frontier,
     FrontierCandidate,
     LogEntry,
+    Origin,
     Page,
     RecallResult,
     ReferencedBlock,
@@ -122,6 +123,7 @@ CONNECTED = ConnectResult(
     action="created",
     note=HARMLESS,
 )
+ORIGIN = Origin(zone="untrusted", source=HARMLESS, actor=HARMLESS, author=HARMLESS)
 MATCHED = ConnectByQueryResult(
     source_query=HARMLESS,
     target_query=HARMLESS,
@@ -129,6 +131,8 @@ MATCHED = ConnectByQueryResult(
     target_id=TWO,
     source_content=HARMLESS,
     target_content=HARMLESS,
+    source_origin=ORIGIN,
+    target_origin=ORIGIN,
     source_confidence=0.5,
     target_confidence=0.5,
     min_confidence=0.4,
@@ -204,6 +208,7 @@ CANDIDATE = FrontierCandidate(
     components={},
     cap=1.0,
     previews=(HARMLESS, HARMLESS),
+    origins=(ORIGIN, ORIGIN),
     reason=HARMLESS,
     composition_question=HARMLESS,
 )
@@ -213,6 +218,8 @@ IDEA = SuggestedConnection(
     target_id=TWO,
     source_content=HARMLESS,
     target_content=HARMLESS,
+    source_origin=ORIGIN,
+    target_origin=ORIGIN,
     reason=HARMLESS,
     suggested_relation=HARMLESS,
     confidence=0.5,
@@ -223,7 +230,7 @@ CUT = DisconnectResult(
 )
 SAMPLES: tuple[AnyResult, ...] = (
     *(BLOCK, SCORED, EDGE, CONNECTED, MATCHED, MEMBER, LABEL, LANE, REFERENCED, DISPUTE, AGAINST),
-    *(ANALOGY, CANDIDATE, ENTRY, IDEA, REFUSAL, CUT),
+    *(ORIGIN, ANALOGY, CANDIDATE, ENTRY, IDEA, REFUSAL, CUT),
 )
 
 
@@ -307,7 +314,7 @@ TOOLS: dict[type, Render] = {
         "recall", recalled((), suggested_connections=tuple(found)), {}
     ),
 }
-PROMPTS: dict[type, Render] = {Block: lambda found: "\n".join(map(_preview, found))}
+PROMPTS: dict[type, Render] = {Block: lambda found: "\n".join(map(preview, found))}
 TERMINAL: dict[type, tuple[Render, ...]] = {
     Block: (
         lambda found: drawn(*tables.page(Page(items=tuple(found)))),

@@ -61,8 +61,8 @@ def first_lines() -> Iterator[str]:
 def brackets() -> Iterator[str]:
     """A citation in the middle of a line, in brackets of all kinds."""
     pairs = ("[]", "［］", "【】", "〔〕", "〖〗", "〚〛", "⟦⟧", "⁅⁆", "❲❳", "[[", "[ ")
-    for (left, right), form in product(pairs, ("{}{id}{}", "{} {id} {}", "see {}{id}{}: yes")):
-        yield form.format(left, right, id=VICTIM)
+    for pair, form in product(pairs, ("{}{id}{}", "{} {id} {}", "see {}{id}{}: yes")):
+        yield form.format(pair[0], pair[1], id=VICTIM)
 
 
 def heads() -> Iterator[str]:

@@ -22,7 +22,8 @@ def test_a_contradicting_block_is_shown_as_a_counterpoint_and_not_as_support(
     answer = memory.recall(QUESTION, top_k=1)
     # The question cannot tell them apart, so the newer comes first.
     assert (answer.block_ids, [block.id for block in answer.counterpoints]) == ((fresh,), [cache])
-    assert f"{CACHE} (2026-01-01) (earlier; contradicted by [{fresh[:8]}])" in answer.text
+    marked = f"[{cache[:8]}, 2026-01-01, earlier, contradicted by {fresh[:8]}] {CACHE}"
+    assert marked in answer.text.splitlines()
     both = memory.recall(QUESTION, top_k=2)
     assert [block.was_expanded for block in both.blocks] == [False, False]
     assert {block.id for block in both.counterpoints} == {cache, fresh}

@@ -137,7 +137,7 @@ async def _reflection(session_handle: ClientHandle, given: Mapping[str, str]) ->
     return REFLECTION.format(
         shown=len(blocks),
         total=len(touched),
-        blocks=_listed(_preview(block) for block in blocks),
+        blocks=_listed(preview(block) for block in blocks),
         edges=_listed(str(edge) for edge in among.values()),
         pairs=await _near(session_handle, ids),
         relation=f", looking above all for `{relation}`" if relation else "",
@@ -182,7 +182,7 @@ async def _candidate(
     else:
         ends = (candidate.first_id, candidate.second_id)
     blocks = [await session_handle.memory.block(block) for block in ends]
-    lines = [f"   - {_preview(block)}" for block in blocks]
+    lines = [f"   - {preview(block)}" for block in blocks]
     question = escaped(candidate.composition_question)
     return "\n".join([f"{rank}. {candidate}", *lines, f"   {question}"])
 
@@ -219,7 +219,8 @@ def _limit(given: str | None) -> int:
 # --- texts ----------------------------------------------------------------------------------------
 
 
-def _preview(block: Block) -> str:
+def preview(block: Block) -> str:
+    """Return the line of a block in a prompt: its full id, and the beginning of its text."""
     text = block.content
     if text is not None and len(text) > PREVIEW_MAX:
         text = f"{text[:PREVIEW_MAX]}..."

@@ -84,6 +84,7 @@ from mnemic.kernel.results.frontier import (
     FrontierCandidate,
 )
 from mnemic.kernel.results.guides import GuideCard, GuideIndex
+from mnemic.kernel.results.origins import Origin
 from mnemic.kernel.results.recalls import (
     CalibrateResult,
     Contribution,
@@ -178,6 +179,7 @@ __all__ = [
     "LearnResult",
     "LogEntry",
     "Move",
+    "Origin",
     "OutcomeResult",
     "Page",
     "PolicyScore",

@@ -6,6 +6,7 @@ from attrs import frozen
 
 from mnemic.kernel.model.identity import BlockId, short
 from mnemic.kernel.rendering import labelled, quoted, quoting
+from mnemic.kernel.results.origins import Origin
 from mnemic.kernel.results.shape import Result, plural
 
 SNIPPET_LENGTH = 60
@@ -139,6 +140,9 @@ class ConnectByQueryResult(Result):
     source_content: str | None
     """Full text, to verify the match; None when there is none, or it was erased since."""
     target_content: str | None
+    source_origin: Origin | None = None
+    """Where the text of the source comes from; None if nothing matched."""
+    target_origin: Origin | None = None
     source_confidence: float
     """Confidence that the block was meant. Range: [0, 1]."""
     target_confidence: float
@@ -152,8 +156,12 @@ class ConnectByQueryResult(Result):
 
     @property
     def summary(self) -> str:
-        source = _found(self.source_id, self.source_content, self.source_confidence)
-        target = _found(self.target_id, self.target_content, self.target_confidence)
+        source = _found(
+            self.source_id, self.source_content, self.source_origin, self.source_confidence
+        )
+        target = _found(
+            self.target_id, self.target_content, self.target_origin, self.target_confidence
+        )
         if self.action == "connected" and self.connect_result is not None:
             return (
                 f"{self.connect_result.summary}. Matched {source} and {target}: "
@@ -187,10 +195,13 @@ def _ends(source: str, target: str) -> str:
     return f"{short(source)}…→{short(target)}…"
 
 
-def _found(block: BlockId | None, content: str | None, confidence: float) -> str:
+def _found(
+    block: BlockId | None, content: str | None, origin: Origin | None, confidence: float
+) -> str:
     """Return a short description of a match: its id, the beginning of its text, its confidence."""
     if block is None:
         return "nothing"
     words = " ".join((content or "").split())
     shown = words if len(words) <= SNIPPET_LENGTH else f"{words[: SNIPPET_LENGTH - 1]}…"
-    return f"{short(block)} {quoted(shown)} ({confidence:.2f})"
+    mark = "" if origin is None else origin.mark
+    return f"{short(block)} {quoted(shown)}{mark} ({confidence:.2f})"

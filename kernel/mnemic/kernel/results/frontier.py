@@ -6,6 +6,7 @@ from attrs import frozen
 
 from mnemic.kernel.model.identity import BlockId, CompositionId, short
 from mnemic.kernel.rendering import escaped, labelled
+from mnemic.kernel.results.origins import Origin
 from mnemic.kernel.results.shape import Result, plural
 
 
@@ -41,6 +42,9 @@ class ClassicCandidate(Result):
     second_category: str
     first_preview: str
     second_preview: str
+    first_origin: Origin | None = None
+    """Where the text of the first comes from."""
+    second_origin: Origin | None = None
     reason: str
     composition_question: str
     """What to answer before doing anything; never empty."""
@@ -84,6 +88,8 @@ class FrontierCandidate(Result):
     outcome_signal: str = "clean"
     categories: tuple[str, ...] = ()
     previews: tuple[str, ...] = ()
+    origins: tuple[Origin, ...] = ()
+    """Where the text of each member comes from, in the order of their ids."""
     reason: str
     composition_question: str
     """What to answer before doing anything; never empty."""

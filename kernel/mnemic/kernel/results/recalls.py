@@ -14,6 +14,7 @@ from mnemic.kernel.model.identity import (
 )
 from mnemic.kernel.rendering import cited, escaped, labelled, quoted, render_line
 from mnemic.kernel.results.blocks import Block, ContradictedPair, Replacement
+from mnemic.kernel.results.origins import Origin
 from mnemic.kernel.results.shape import Result, plural
 
 
@@ -126,6 +127,9 @@ class SuggestedConnection(Result):
     source_content: str
     """At most 120 characters of it, on one line."""
     target_content: str
+    source_origin: Origin
+    """Where the text of the source comes from."""
+    target_origin: Origin
     reason: str
     suggested_relation: str
     """``co_occurs`` or ``similar``, from what is recorded. An agent may know a better one."""
@@ -135,9 +139,11 @@ class SuggestedConnection(Result):
 
     @property
     def summary(self) -> str:
+        source = f"{quoted(self.source_content)}{self.source_origin.mark}"
+        target = f"{quoted(self.target_content)}{self.target_origin.mark}"
         return (
-            f"{short(self.source_id)} {quoted(self.source_content)} and "
-            f"{short(self.target_id)} {quoted(self.target_content)}: {escaped(self.reason)}. "
+            f"{short(self.source_id)} {source} and {short(self.target_id)} {target}: "
+            f"{escaped(self.reason)}. "
             f"Suggested relation: {labelled(self.suggested_relation)}. "
             f"Confidence: {self.confidence:.2f}"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from mnemic.kernel.model.identity import BlockId, DecisionId, short
+from mnemic.kernel.results.origins import Origin
 from mnemic.kernel.results.recalls import RecallResult, ReplayResult
 from mnemic.kernel.results.shape import Result, plural
 
@@ -89,6 +90,8 @@ class Move(Result):
 
     block_id: BlockId
     content: str
+    origin: Origin
+    """Where its text comes from."""
     change: str
     """``entered``, ``left``, ``moved`` or ``stayed``."""
     rank_before: int | None

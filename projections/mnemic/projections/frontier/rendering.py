@@ -17,6 +17,7 @@ from mnemic.projections.frontier.sets import Candidate
 from mnemic.projections.frontier.terms import is_boundary, most_specific
 from mnemic.projections.lexical import analysis
 from mnemic.projections.view import View
+from mnemic.projections.view.block_results import origin_of
 
 PAIR: Final = 2
 _WORD: Final = re.compile(r"[^\W_]+(?:['.-][^\W_]+)*")
@@ -53,6 +54,7 @@ def shown(view: View, field: Field, candidate: Candidate) -> FrontierCandidate:
         outcome_signal=signal(outcomes),
         categories=categories,
         previews=tuple(wording.preview(view, number) for number in numbers),
+        origins=tuple(origin_of(view, number) for number in numbers),
         reason=_reason(candidate.kind, categories, boundaries, held_by),
         composition_question=_question(
             categories, ", ".join(boundaries or tags or terms[:3]) or held_by

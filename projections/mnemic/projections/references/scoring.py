@@ -13,6 +13,7 @@ Source: reference composed-graph section 3, stages 6 to 8; specs/deliberation.to
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import Final
 
@@ -132,7 +133,7 @@ def weigh(view: View, query: str, gathered: Gathered, verdicts: Verdicts) -> Wei
 # --- roles ----------------------------------------------------------------------------------
 
 
-def _primary(evidence: Sequence[Evidence], passed_over: set[str]) -> Evidence | None:
+def _primary(evidence: Sequence[Evidence], passed_over: AbstractSet[str]) -> Evidence | None:
     """Return the current memory of the highest weight, preferring ones the question found."""
     current = [each for each in evidence if each.id not in passed_over]
     for pool in (

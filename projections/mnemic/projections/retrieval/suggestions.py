@@ -33,6 +33,7 @@ from mnemic.kernel.results import SuggestedConnection, unit
 from mnemic.kernel.scoring.signals import UNKNOWN
 from mnemic.projections.graph.graph import key
 from mnemic.projections.view import View
+from mnemic.projections.view.block_results import origin_of
 
 Ints = NDArray[np.int64]
 SNIPPET_LENGTH_MAX = 120
@@ -203,6 +204,8 @@ def _suggestion(view: View, idea: _Idea, rank: dict[int, int]) -> SuggestedConne
         target_id=view.id(target),
         source_content=_snippet(view, source),
         target_content=_snippet(view, target),
+        source_origin=origin_of(view, source),
+        target_origin=origin_of(view, target),
         reason=idea.reason,
         suggested_relation=idea.relation,
         confidence=unit(idea.confidence),

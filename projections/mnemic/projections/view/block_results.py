@@ -16,7 +16,7 @@ from mnemic.kernel.numeric.arithmetic import (
     decayed,
     share,
 )
-from mnemic.kernel.results import Block, Edge, unit
+from mnemic.kernel.results import Block, Edge, Origin, unit
 from mnemic.kernel.scoring.signals import UNKNOWN
 from mnemic.kernel.timestamps import iso
 from mnemic.projections.blocks.catalogue import REASONS
@@ -69,6 +69,11 @@ def origin(view: View, number: int) -> dict[str, Any]:
         "actor": view.actor(number),
         "author": text.author if isinstance(text, BlockText) else None,
     }
+
+
+def origin_of(view: View, number: int) -> Origin:
+    """Return where a block's text comes from, as a result."""
+    return Origin(**origin(view, number))
 
 
 def _summary(view: View, number: int) -> str | None:

@@ -17,7 +17,9 @@ from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.errors import MnemicError
 from mnemic.kernel.events import EdgeConnected, EdgeDeferred, Matched
 from mnemic.kernel.policy import Policy
-from mnemic.kernel.results import ConnectByQueryResult, ConnectResult
+from mnemic.kernel.results import ConnectByQueryResult, ConnectResult, Origin
+
+OURS = Origin(zone="trusted", source="api", actor="agent")
 
 Open: TypeAlias = Callable[..., SyncMemory]
 
@@ -70,6 +72,8 @@ def test_two_descriptions_connect_the_matching_blocks(memory: SyncMemory) -> Non
         target_id=ids[IDENTITY],  # type: ignore[arg-type]
         source_content=FRAME,
         target_content=IDENTITY,
+        source_origin=OURS,
+        target_origin=OURS,
         source_confidence=result.source_confidence,
         target_confidence=result.target_confidence,
         min_confidence=0.70,

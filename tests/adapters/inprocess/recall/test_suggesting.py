@@ -14,7 +14,9 @@ from mnemic.adapters.system.clocks import ManualClock
 from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.policy import Frame, Policy
-from mnemic.kernel.results import RecallResult, SuggestedConnection
+from mnemic.kernel.results import Origin, RecallResult, SuggestedConnection
+
+OURS = Origin(zone="trusted", source="api", actor="agent")
 
 Open: TypeAlias = Callable[..., SyncMemory]
 
@@ -87,6 +89,8 @@ def test_a_pair_one_session_short_of_an_edge_is_suggested(memory: SyncMemory) ->
             target_id=b,  # type: ignore[arg-type]
             source_content="humility",
             target_content="uncertainty",
+            source_origin=OURS,
+            target_origin=OURS,
             reason="returned together in 2 sessions without an edge; one more makes an edge by "
             "itself",
             suggested_relation="co_occurs",
@@ -239,7 +243,7 @@ def test_a_suggestion_has_a_one_line_summary(memory: SyncMemory) -> None:
     together(memory, 2)
     (idea,) = memory.recall("humility", top_k=1, suggest=True).suggested_connections
     assert idea.summary == (
-        f"{a[:8]} 'humility' and {b[:8]} 'uncertainty': returned together in 2 sessions "
+        f'{a[:8]} "humility" and {b[:8]} "uncertainty": returned together in 2 sessions '
         "without an edge; one more makes an edge by itself. "
         "Suggested relation: co_occurs. Confidence: 0.67"
     )

@@ -118,6 +118,8 @@ def _default(pair: FrontierCandidate) -> Record:
                 second_category=pair.categories[1],
                 first_preview=pair.previews[0],
                 second_preview=pair.previews[1],
+                first_origin=pair.origins[0],
+                second_origin=pair.origins[1],
                 reason=pair.reason,
                 composition_question=pair.composition_question,
             )

@@ -36,7 +36,7 @@ from mnemic.projections.blocks.catalogue import REASONS
 from mnemic.projections.retrieval import packing
 from mnemic.projections.retrieval.abstention import judged
 from mnemic.projections.retrieval.filters import obstacle, unexpired
-from mnemic.projections.retrieval.lines import lines
+from mnemic.projections.retrieval.lines import Line, lines
 from mnemic.projections.retrieval.ranking import Inquiry, Ranking, rank
 from mnemic.projections.retrieval.recipes.match import Ints, Match, nth_best
 from mnemic.projections.view import View
@@ -282,7 +282,7 @@ def _by_search(case: Case, number: int) -> WhyNot:
     choices = packing.choices(view.policy, ranking, limits, line)
     reason = next(reason for each, reason in choices if each == place)
     row = ranking.row(place)
-    detail, needed = _outranked(case, row, reason, limits)
+    detail, needed = _outranked(case, row, reason, limits, line=line)
     return WhyNot(
         decision_id=case.id,
         block_id=block,
@@ -314,7 +314,7 @@ def _overlooked(case: Case, number: int) -> str:
 
 
 def _outranked(
-    case: Case, row: AnswerRow, reason: str | None, limits: packing.Limits
+    case: Case, row: AnswerRow, reason: str | None, limits: packing.Limits, *, line: Line
 ) -> tuple[str, int | None]:
     """Describe why a scored block was left out, and the score that it would have needed."""
     if reason == "explored":
@@ -327,7 +327,7 @@ def _outranked(
     if reason == "min_probability":
         return _improbable(case, row, limits), None
     if reason == "token_budget":
-        tokens = limits.counter.count(lines(case.view, case.models.recipe)(row.block))
+        tokens = limits.counter.count(line(row.block))
         return f"Its {tokens} tokens did not fit what was left of {limits.token_budget}.", None
     least = min((each.score for each in case.event.answer.rows), default=0)
     missing = unit(least - row.score)

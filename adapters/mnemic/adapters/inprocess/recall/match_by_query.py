@@ -25,12 +25,13 @@ from mnemic.kernel.model.texts import Erased
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.kernel.policy import Policy
-from mnemic.kernel.results import ConnectByQueryResult, ConnectResult, unit
+from mnemic.kernel.results import ConnectByQueryResult, ConnectResult, Origin, unit
 from mnemic.kernel.timestamps import Instant
 from mnemic.projections.retrieval import matching
 from mnemic.projections.retrieval.filters import Eligibility, Where
 from mnemic.projections.retrieval.matching import Match, best_match
 from mnemic.projections.view import View, as_of
+from mnemic.projections.view.block_results import origin_of
 
 FRAME = "attention"
 """Default frame of a query: all active blocks."""
@@ -213,6 +214,11 @@ class _End:
             return cls()
         return cls(id=view.id(match.number), confidence=match.confidence)
 
+    def origin(self, view: View) -> Origin | None:
+        """Return where its text comes from; None if there is no block."""
+        number = None if self.id is None else view.number(self.id)
+        return None if number is None else origin_of(view, number)
+
     def content(self, view: View) -> str | None:
         """Return the content of the block; None if there is no block or its text is erased."""
         number = None if self.id is None else view.number(self.id)
@@ -285,6 +291,8 @@ class _Pairing:
             target_id=target.id,
             source_content=source.content(self.view),
             target_content=target.content(self.view),
+            source_origin=source.origin(self.view),
+            target_origin=target.origin(self.view),
             source_confidence=unit(source.confidence),
             target_confidence=unit(target.confidence),
             min_confidence=float(self.request.min_confidence),

@@ -30,6 +30,7 @@ from mnemic.projections.descent.selection import Selection
 from mnemic.projections.retrieval import packing
 from mnemic.projections.retrieval.ranking import Inquiry, Ranking, rank
 from mnemic.projections.view import View
+from mnemic.projections.view.block_results import origin_of
 
 DIGITS = 9
 """Decimal digits of a difference of two numbers of whole nano-units."""
@@ -238,6 +239,7 @@ class _Pair:
         return Move(
             block_id=self._block,
             content=text.content if isinstance(text, BlockText) else "[erased]",
+            origin=origin_of(before.view, self._number),
             change=_change(rank_before, rank_after),
             rank_before=rank_before,
             rank_after=rank_after,

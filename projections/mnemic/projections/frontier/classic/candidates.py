@@ -27,6 +27,7 @@ from mnemic.projections.frontier.classic.window import Window, labels_in, window
 from mnemic.projections.frontier.outcomes import adjustment, signal
 from mnemic.projections.frontier.terms import is_boundary, most_specific
 from mnemic.projections.view import View
+from mnemic.projections.view.block_results import origin_of
 
 Ints = NDArray[np.int64]
 
@@ -215,6 +216,8 @@ def _shown(view: View, nodes: Window, best: _Scored, place: int) -> ClassicCandi
         second_category=categories[1],
         first_preview=wording.preview(view, one),
         second_preview=wording.preview(view, other),
+        first_origin=origin_of(view, one),
+        second_origin=origin_of(view, other),
         reason=wording.reason(categories, boundaries, wording.anchor(tags, terms)),
         composition_question=wording.question(categories, boundaries or tags, terms),
     )

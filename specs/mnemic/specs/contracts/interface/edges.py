@@ -13,6 +13,7 @@ from mnemic.specs.contracts.interface.fixtures import (
     Interface,
     InterfaceFixture,
     needs,
+    origin_of,
     version_of,
 )
 from mnemic.specs.contracts.interface.sample_requests import LESSONS, UNKNOWN_ID
@@ -137,6 +138,8 @@ class Edges(InterfaceFixture):
             "target_id": ids["gate"],
             "source_content": queries[0],
             "target_content": queries[1],
+            "source_origin": origin_of(memory, ids["tea"]),
+            "target_origin": origin_of(memory, ids["gate"]),
             "source_confidence": shown["source_confidence"],
             "target_confidence": shown["target_confidence"],
             "min_confidence": 0.6,

@@ -119,6 +119,12 @@ def learned(memory: Interface, content: str) -> str:
     return block_id
 
 
+def origin_of(memory: Interface, block_id: str) -> dict[str, Any]:
+    """Return where a block's text comes from, as results that quote it say."""
+    block = plain(memory.block(block_id))
+    return {name: block[name] for name in ("zone", "source", "actor", "author")}
+
+
 def version_of(memory: Interface) -> int:
     """Return the last version of the log of *memory*."""
     version: int = plain(memory.status())["version"]

@@ -17,6 +17,7 @@ from mnemic.specs.contracts.interface.fixtures import (
     InterfaceFixture,
     learned,
     needs,
+    origin_of,
     version_of,
 )
 from mnemic.specs.contracts.interface.sample_requests import LESSONS, UNKNOWN_ID
@@ -196,6 +197,8 @@ class Recalls(InterfaceFixture):
             "target_id": oil,
             "source_content": LESSONS["gate"],
             "target_content": LESSONS["oil"],
+            "source_origin": origin_of(memory, gate),
+            "target_origin": origin_of(memory, oil),
             "reason": idea["reason"],
             "suggested_relation": "similar",
             "confidence": 0.824249805,
