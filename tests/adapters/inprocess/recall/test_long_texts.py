@@ -11,7 +11,7 @@ from mnemic.kernel.errors import ContentTooLong
 from mnemic.kernel.model.identity import short
 from mnemic.kernel.passages import passages
 from mnemic.kernel.policy import DEFAULT
-from mnemic.kernel.rendering import parse
+from mnemic.kernel.rendering import Cited, parse
 
 QUESTION = "which valve leaks above six bar?"
 FACT = "Valve twelve of the brewery leaks when the pressure exceeds six bar, says the fitter."
@@ -54,8 +54,8 @@ def test_a_book_is_found_by_one_passage_and_cited_by_it(memory: SyncMemory) -> N
         assert FACT in answer.text
         assert answer.tokens <= 400
         (section,) = parse(answer.text)
-        cited = next(line for line in section.lines if getattr(line, "passage", None))
-        assert (cited.id, cited.passage) == (short(told.block_id), best.passage)
+        cited = [line for line in section.lines if isinstance(line, Cited) and line.passage]
+        assert [(line.id, line.passage) for line in cited] == [(short(told.block_id), best.passage)]
 
 
 def test_a_text_of_few_passages_is_shown_as_a_whole(memory: SyncMemory) -> None:
@@ -89,6 +89,7 @@ def test_a_decision_about_a_book_is_replayed(memory: SyncMemory) -> None:
         memory.learn(book(40, fact_after=17))
         other = memory.learn(book(30, fact_after=29))
         decided = memory.recall(QUESTION, token_budget=300)
+        assert decided.decision_id is not None
         memory.erase(memory.learn("The pressure gauge shows bar.").block_id)
         assert memory.replay(decided.decision_id).outcome == "reproduced"
         then = memory.as_of(decision=decided.decision_id)
