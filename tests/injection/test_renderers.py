@@ -285,12 +285,12 @@ def drawn(*parts: RenderableType) -> str:
 
 
 def each(draw: Callable[[Any], Iterable[RenderableType]]) -> Render:
-    """Return a renderer of one result after another, each drawn once."""
+    """Return a renderer of one result after another; a repeated one is drawn once."""
 
     def render(found: Sequence[Any]) -> str:
-        different = {id(result): result for result in found}
-        shown = {number: drawn(*draw(result)) for number, result in different.items()}
-        return "\n".join(shown[id(result)] for result in found)
+        different = list({id(result): result for result in found}.values())
+        text = drawn(*(part for result in different for part in draw(result)))
+        return "\n".join([text] * (len(found) // len(different)))
 
     return render
 
