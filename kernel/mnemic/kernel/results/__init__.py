@@ -25,6 +25,7 @@ from mnemic.kernel.results.blocks import (
     ForgetResult,
     LearnManyResult,
     LearnResult,
+    Origin,
     Page,
     ReembedResult,
     Replacement,
@@ -84,7 +85,6 @@ from mnemic.kernel.results.frontier import (
     FrontierCandidate,
 )
 from mnemic.kernel.results.guides import GuideCard, GuideIndex
-from mnemic.kernel.results.origins import Origin
 from mnemic.kernel.results.recalls import (
     CalibrateResult,
     Contribution,

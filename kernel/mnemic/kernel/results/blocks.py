@@ -8,7 +8,7 @@ from typing import Any
 from attrs import frozen
 
 from mnemic.kernel.model.identity import BlockId, short
-from mnemic.kernel.rendering import cited, labelled, render_line
+from mnemic.kernel.rendering import TRUSTED, cited, labelled, render_line
 from mnemic.kernel.results.shape import Refusal, Result, plural
 
 ACTIVE = "active"
@@ -208,6 +208,30 @@ class ErasureReceipt(Result):
             return said
         names = ", ".join(self.left)
         return f"{said} But {names} could not be removed and may hold its text: remove it by hand."
+
+
+@frozen(kw_only=True, str=False)
+class Origin(Result):
+    """Where a text that a result quotes comes from."""
+
+    zone: str
+    source: str
+    actor: str
+    """Who wrote it: the actor that the log names, which a caller cannot choose."""
+    author: str | None = None
+    """The author that the writer gave."""
+
+    @property
+    def mark(self) -> str:
+        """What a reader has to know of the text; nothing if it is trusted."""
+        if self.zone == TRUSTED:
+            return ""
+        return f" ({labelled(self.zone)}, written by {labelled(self.actor)})"
+
+    @property
+    def summary(self) -> str:
+        claims = "" if self.author is None else f", claims {labelled(self.author)}"
+        return f"{labelled(self.zone)}, written by {labelled(self.actor)}{claims}"
 
 
 @frozen(kw_only=True, str=False)

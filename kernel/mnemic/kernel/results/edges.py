@@ -6,7 +6,7 @@ from attrs import frozen
 
 from mnemic.kernel.model.identity import BlockId, short
 from mnemic.kernel.rendering import labelled, quoted, quoting
-from mnemic.kernel.results.origins import Origin
+from mnemic.kernel.results.blocks import Origin
 from mnemic.kernel.results.shape import Result, plural
 
 SNIPPET_LENGTH = 60

@@ -6,7 +6,7 @@ from attrs import frozen
 
 from mnemic.kernel.model.identity import BlockId, CompositionId, short
 from mnemic.kernel.rendering import escaped, labelled
-from mnemic.kernel.results.origins import Origin
+from mnemic.kernel.results.blocks import Origin
 from mnemic.kernel.results.shape import Result, plural
 
 

@@ -13,8 +13,7 @@ from mnemic.kernel.model.identity import (
     short,
 )
 from mnemic.kernel.rendering import cited, escaped, labelled, quoted, render_line
-from mnemic.kernel.results.blocks import Block, ContradictedPair, Replacement
-from mnemic.kernel.results.origins import Origin
+from mnemic.kernel.results.blocks import Block, ContradictedPair, Origin, Replacement
 from mnemic.kernel.results.shape import Result, plural
 
 

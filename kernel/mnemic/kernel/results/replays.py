@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from mnemic.kernel.model.identity import BlockId, DecisionId, short
-from mnemic.kernel.results.origins import Origin
+from mnemic.kernel.results.blocks import Origin
 from mnemic.kernel.results.recalls import RecallResult, ReplayResult
 from mnemic.kernel.results.shape import Result, plural
 
