@@ -9,6 +9,7 @@ import pytest
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.inprocess.engine import idempotency
 from mnemic.kernel.errors import CommandIdReused
+from mnemic.kernel.results import LearnResult
 from tests.adapters.inprocess.conftest import Open
 
 
@@ -25,13 +26,16 @@ def test_two_actors_may_use_the_same_command_id(memory: SyncMemory) -> None:
 
 def test_each_actor_gets_its_own_answer_again(memory: SyncMemory) -> None:
     ada, ben = memory.session_handle(actor="ada"), memory.session_handle(actor="ben")
-    asked = (
-        lambda: ada.learn("the bridge is closed", command_id="learn-1"),
-        lambda: ben.learn("the ferry runs at nine", command_id="learn-1"),
-    )
-    first = [ask() for ask in asked]
+
+    def said() -> list[LearnResult]:
+        return [
+            ada.learn("the bridge is closed", command_id="learn-1"),
+            ben.learn("the ferry runs at nine", command_id="learn-1"),
+        ]
+
+    first = said()
     written = memory.status().version
-    assert [ask() for ask in asked] == first
+    assert said() == first
     assert memory.status().version == written
 
 

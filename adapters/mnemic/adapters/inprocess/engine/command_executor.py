@@ -233,9 +233,7 @@ class CommandExecutor(SessionHandle):
             self.expected_version = last
         return Outcome(written.extra, first, last, written.events)
 
-    def _stamped(
-        self, key: str | None, events: Sequence[Event], moment: Instant
-    ) -> list[Recorded]:
+    def _stamped(self, key: str | None, events: Sequence[Event], moment: Instant) -> list[Recorded]:
         command_id = CommandId(key or self.entropy.token(8).hex())
         first = events[0]
         started = first.session_id if isinstance(first, happened.SessionStarted) else None

@@ -21,7 +21,6 @@ from mnemic.adapters.inprocess.engine.log_state import LogState
 from mnemic.kernel.errors import CommandIdReused
 from mnemic.kernel.ports import CommandRow, PayloadRow
 
-
 KEY_DIGITS = 16
 """Hexadecimal digits of the digest in a derived key."""
 
