@@ -55,9 +55,10 @@ from mnemic.adapters.remote.transport_errors import (
     PathUnknown,
     RequestTooSlow,
     RequestUnreadable,
+    ShareExceeded,
     Stopping,
 )
-from mnemic.kernel.errors import MnemicError, StoreBusy, Unauthenticated
+from mnemic.kernel.errors import InboxFull, MnemicError, StoreBusy, Unauthenticated
 
 EXPOSED = ("ETag", "Mnemic-Version", "X-Request-Id", "Link", "Retry-After", "Location")
 """Response headers that a page of another origin may read."""
@@ -260,7 +261,7 @@ def _headers(error: Exception, found: Exception, settings: Settings) -> dict[str
             return {"accept-encoding": "identity", "connection": "close"}  # the body is not read
         case BodyTooLarge() | RequestTooSlow():
             return {"connection": "close"}  # the rest of the body is not read
-        case Overloaded() | Overdue() | Stopping() | StoreBusy():
+        case Overloaded() | ShareExceeded() | InboxFull() | Overdue() | Stopping() | StoreBusy():
             return {"retry-after": str(settings.retry_after_s)}
         case _:
             return {}

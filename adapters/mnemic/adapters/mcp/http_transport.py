@@ -34,7 +34,8 @@ from mnemic.adapters.mcp.server import server
 from mnemic.adapters.mcp.session_handles import Sessions
 from mnemic.adapters.mcp.tools import ToolSet
 from mnemic.adapters.remote import asgi_requests
-from mnemic.adapters.remote.transport_errors import Overloaded, PathUnknown
+from mnemic.adapters.remote.shares import Client, Shares
+from mnemic.adapters.remote.transport_errors import Overloaded, PathUnknown, ShareExceeded
 from mnemic.kernel.errors import (
     FieldRefused,
     MnemicError,
@@ -73,6 +74,7 @@ class Mounted:
         self._read_only = read_only
         self._elsewhere = elsewhere
         self._listening: set[anyio.CancelScope] = set()
+        self._listening_shares = Shares(total=limits.listeners_max, what="streams")
 
     def stop(self) -> None:
         """End the streams on which clients only listen; calls that have begun continue."""
@@ -130,8 +132,8 @@ class Mounted:
             await self._refuse(error, send)
             return
         try:
-            self.client_sessions.call_limiter.check_room()
-        except Overloaded as error:
+            self.client_sessions.call_limiter.check_room(scope[VISIT].client)
+        except (Overloaded, ShareExceeded) as error:
             asked = http_errors.asked(body)
             if asked is not None:
                 await self._refuse(error, send, asked=asked)
@@ -180,6 +182,12 @@ class Mounted:
             full = Overloaded(f"{len(self._listening)} streams are open already")
             await self._refuse(full, send)
             return
+        client: Client | None = scope[VISIT].client
+        try:
+            self._listening_shares.take(client)
+        except ShareExceeded as exceeded:
+            await self._refuse(exceeded, send)
+            return
         is_open = False
 
         async def noting(message: Any) -> None:
@@ -193,6 +201,7 @@ class Mounted:
                 await serve(scope, receive, noting)
             finally:
                 self._listening.discard(listening)
+                self._listening_shares.leave(client)
         if is_open:  # cut off here, or left off by a library that has seen the signal to stop
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 

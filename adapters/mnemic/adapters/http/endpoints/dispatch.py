@@ -129,6 +129,7 @@ async def answer(dispatcher: Dispatcher, route: Route, request: Asked) -> Answer
     space = requests.segment(request.scope["path_params"]["space"])
     if not caller.sees(space):
         raise unseen(space)
+    dispatcher.workers.check_share(caller.client)  # before the body is read
     try:
         hold = await dispatcher.spaces.hold(space)
     except SpaceNotFound:
@@ -142,7 +143,9 @@ async def answer(dispatcher: Dispatcher, route: Route, request: Asked) -> Answer
 
     async def work(report: Progress | None) -> Answer:
         executing = partial(executed, hold.memory, prepared, report)
-        return await dispatcher.workers.run(executing, timeout_s=timeout_s, done=hold.release)
+        return await dispatcher.workers.run(
+            executing, timeout_s=timeout_s, done=hold.release, client=caller.client
+        )
 
     if route.operation.long and requests.wants_stream(request.scope):
         return await progress.reported(
