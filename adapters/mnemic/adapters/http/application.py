@@ -46,6 +46,7 @@ from mnemic.adapters.http.routing.handlers import Asked, options, placed
 from mnemic.adapters.http.routing.routes import Route, routes
 from mnemic.adapters.http.settings import Settings
 from mnemic.adapters.remote.errors import names_a_file
+from mnemic.adapters.remote.shares import Shares
 from mnemic.adapters.remote.transport_errors import (
     BodyTooLarge,
     MediaTypeRefused,
@@ -111,6 +112,7 @@ def application(
         workers=Workers(settings.threads, settings.waiting_max),
         stopping=stopping,
         watches=Watches(settings.streams_max, stopping),
+        arriving=Shares(total=settings.threads + settings.waiting_max, what="requests"),
         proxy=None
         if worker_slot is None
         else WorkerProxy(worker_slot=worker_slot, settings=settings),

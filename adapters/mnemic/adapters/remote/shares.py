@@ -12,7 +12,8 @@ Rules of this module:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Final
 
 import anyio
@@ -89,6 +90,19 @@ class Shares:
             self._used[client.key] -= 1
             if not self._used[client.key]:
                 del self._used[client.key]
+
+    @contextmanager
+    def using(self, client: Client | None) -> Generator[None]:
+        """Count one more for a ``with`` block.
+
+        Raises:
+            ShareExceeded: The client uses its share already.
+        """
+        self.take(client)
+        try:
+            yield
+        finally:
+            self.leave(client)
 
 
 @define(kw_only=True, eq=False)

@@ -39,6 +39,7 @@ from mnemic.adapters.remote.calls import (
     answered,
 )
 from mnemic.adapters.remote.documents import ITEMS, document_of
+from mnemic.adapters.remote.shares import Shares
 from mnemic.kernel.errors import FieldRefused, SessionState, SpaceNotFound, VersionConflict
 from mnemic.kernel.validation import checked_name
 
@@ -64,6 +65,8 @@ class Dispatcher:
     """Set when the server stops; streams then end."""
     watches: Watches
     """The followers of each log."""
+    arriving: Shares
+    """Requests whose bodies are being received."""
     proxy: WorkerProxy | None = None
     """Forwards to the other processes that serve the same address; None: there are none."""
 
@@ -135,7 +138,8 @@ async def answer(dispatcher: Dispatcher, route: Route, request: Asked) -> Answer
     except SpaceNotFound:
         raise unseen(space) from None
     try:
-        prepared = await prepare(dispatcher, route, caller, request, space=space)
+        with dispatcher.arriving.using(caller.client):
+            prepared = await prepare(dispatcher, route, caller, request, space=space)
         timeout_s = _timeout_s(dispatcher.settings, route)
     except BaseException:
         hold.release()

@@ -181,6 +181,6 @@ def _too_large(dispatcher: Dispatcher) -> BodyTooLarge:
     limit = dispatcher.settings.import_max_bytes
     return BodyTooLarge(
         f"the body is longer than {limit} bytes",
-        recovery="Import it with `mnemic import` into the store, or raise the server's limit.",
+        recovery="Export a part of the memory with upto, or copy the store with `mnemic migrate`.",
         limit_bytes=limit,
     )
