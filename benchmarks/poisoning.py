@@ -1,4 +1,4 @@
-"""Measures what an attacker with an untrusted token achieves, by poisoning a memory and by flooding.
+"""Measures what an attacker with an untrusted token achieves by poisoning and by flooding.
 
 **Poisoning.** 1,000 trusted facts are learned, and 200 questions about them will be asked. The
 attacker knows the questions and none of the answers, and writes one text for each question, chosen
@@ -29,13 +29,14 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import json
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import count
@@ -68,12 +69,14 @@ BATCH = 200
 """Texts of one batch of the attacker."""
 RATIO_MAX = 3.0
 WARM_UP = 20
+ROUNDS = 3
+"""Quiet and flooded recalls alternate this often."""
 CENTILES = 100
 
 
 @frozen(kw_only=True)
 class Poisoned:
-    """What the attacker achieved in one memory, as shares of the questions; None: not applicable."""
+    """What the attacker achieved in one memory, in shares of the questions; None: no such thing."""
 
     name: str
     returned: float
@@ -157,7 +160,7 @@ def ours(known: Sequence[Fact], asked: Sequence[Fact], hostile: Sequence[Attack]
 
 def _lines(text: str, blocks: set[str]) -> list[str]:
     """Return the lines of an answer that show some blocks."""
-    names = [f"[{short(block)}" for block in blocks]  # type: ignore[arg-type]
+    names = [f"[{short(block)}" for block in blocks]
     return [line for line in text.splitlines() if any(name in line for name in names)]
 
 
@@ -210,7 +213,7 @@ def _of_peer(result: dict[str, Any], wanted: Sequence[str]) -> Poisoned:
     )
 
 
-def _share(hits: Any) -> float:
+def _share(hits: Iterable[bool]) -> float:
     found = list(hits)
     return sum(found) / len(found)
 
@@ -235,10 +238,14 @@ def flooding(known: Sequence[Fact], asked: Sequence[Fact], recalls: int) -> Floo
             ]
             ask = partial(timed, connection, requests)
             ask(WARM_UP)
-            quiet = ask(recalls)
             attacker = Interface(port=interface.port, token=mailbox)
-            flooded, statuses = attacked(partial(ask, recalls), attacker)
-    return Flooded(quiet=quiet, flooded=flooded, statuses=statuses)
+            quiet, flooded, statuses = [], [], Counter[str]()
+            for _ in range(ROUNDS):  # so that other work of the machine affects both alike
+                quiet += ask(recalls // ROUNDS)
+                found, answered = attacked(partial(ask, recalls // ROUNDS), attacker)
+                flooded += found
+                statuses += Counter(answered)
+    return Flooded(quiet=quiet, flooded=flooded, statuses=dict(statuses))
 
 
 def timed(connection: Connection, requests: Sequence[bytes], many: int) -> list[float]:
@@ -323,19 +330,26 @@ def _hostile(numbers: count[int]) -> list[tuple[str, dict[str, Any]]]:
 def report(found: Sequence[Poisoned], skipped: dict[str, str], flooded: Flooded) -> list[str]:
     """Return the tables."""
     columns = ("memory", "returned", "first", "unmarked", "marked", "resolved", "found")
-    answered = ", ".join(f"{name}: {many}" for name, many in sorted(flooded.statuses.items()))
-    mine, quiet = flooded.flooded, flooded.quiet
     return [
         *table(columns, [each.cells for each in found]),
         *(f"\n{name} was left out: {why}." for name, why in skipped.items()),
         "",
+        _said(flooded),
+    ]
+
+
+def _said(flooded: Flooded) -> str:
+    """Return what the flood did, in a paragraph."""
+    answered = ", ".join(f"{name}: {many}" for name, many in sorted(flooded.statuses.items()))
+    mine, quiet = flooded.flooded, flooded.quiet
+    return (
         f"Under the flood the 99th percentile of everybody else's recalls is "
         f"**{flooded.ratio:.1f} times** the quiet one, wanted at most {RATIO_MAX:g} "
         f"({1e3 * p99(mine):.0f} ms and {1e3 * p99(quiet):.0f} ms; medians "
-        f"{1e3 * statistics.median(mine):.0f} and {1e3 * statistics.median(quiet):.0f}; "
-        f"{len(mine)} recalls each, one run on a machine that had other work). "
-        f"Answers to the attacker: {answered}.",
-    ]
+        f"{1e3 * statistics.median(mine):.0f} ms and {1e3 * statistics.median(quiet):.0f} ms; "
+        f"{len(mine)} recalls each, in {ROUNDS} rounds, on a machine that had other work). "
+        f"Answers to the attacker: {answered}."
+    )
 
 
 def main() -> None:
@@ -344,15 +358,13 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("--recalls", type=int, default=500, help="timed without and with the flood")
+    add("--recalls", type=int, default=600, help="timed without and with the flood")
     add("--date", default=f"{dt.datetime.now(tz=dt.UTC):%Y-%m-%d}")
     add("--json", type=Path, help="also write the numbers here")
     add("--write", type=Path, help="put the tables between the marks of this page")
     add("--flood", type=int, metavar="PORT", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.flood is not None:
-        import os
-
         flood(options.flood, os.environ["MNEMIC_FLOOD_TOKEN"])
         return
     known = facts(FACTS)

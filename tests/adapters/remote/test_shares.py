@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from mnemic.adapters.remote.shares import Client, Lanes, Shares, client_of
+from mnemic.adapters.remote.shares import REST, Client, Lanes, Shares, client_of
 from mnemic.adapters.remote.transport_errors import ShareExceeded
 
 ADA = Client("token ada", 2)
@@ -66,6 +66,18 @@ async def test_calls_beyond_the_running_share_wait_and_further_ones_are_refused(
         leave()
         await entered.wait()
     (await lanes.enter(ADA))()
+
+
+@pytest.mark.anyio
+async def test_the_place_of_a_zone_rests_after_each_call() -> None:
+    lanes, zone = Lanes(running=1, waiting=1), Client("zone untrusted", 2, rests=True)
+    for client, most_s, least_s in ((ADA, 0.05, 0.0), (zone, 10.0, REST * 0.05)):
+        leave = await lanes.enter(client)
+        await anyio.sleep(0.05)
+        leave()
+        begun_s = anyio.current_time()
+        (await lanes.enter(client))()
+        assert least_s <= anyio.current_time() - begun_s < most_s
 
 
 @pytest.mark.anyio

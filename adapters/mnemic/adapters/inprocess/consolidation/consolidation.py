@@ -17,6 +17,7 @@ from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult, Outcome
 from mnemic.adapters.inprocess.engine.opening import Models, check_embedder
 from mnemic.adapters.inprocess.results import contradictions, replacements
+from mnemic.kernel.decisions.authorization import inbox_room
 from mnemic.kernel.decisions.promotion import Candidate, decide_promotion, decide_relink
 from mnemic.kernel.errors import MnemicError, StoreBusy, VectorRefused
 from mnemic.kernel.events import (
@@ -37,6 +38,8 @@ from mnemic.projections.view import View, as_of
 
 Progress = Callable[[int, int], None]
 """Called with the number of blocks done and the total."""
+CHUNK_OF_LIMITED = 8
+"""Blocks that one chunk promotes for a writer of a zone that is not fully trusted."""
 T = TypeVar("T")
 
 
@@ -250,6 +253,11 @@ class _Chunks:
             self._adapt(len(waiting), event)
         return event
 
+    def _largest(self, view: View) -> int:
+        """Return the size of a chunk; others wait less for those of a writer with little trust."""
+        most = view.policy.consolidate_chunk
+        return most if inbox_room(view) is None else min(most, CHUNK_OF_LIMITED)
+
     def prepare_first(self) -> None:
         """Embed and analyse the first block."""
         first = self._next(1)
@@ -268,7 +276,7 @@ class _Chunks:
         """Return the next inbox blocks of a snapshot, oldest first."""
         with self._space.state_lock:
             view = self._space.live()
-            size = self._size or view.policy.consolidate_chunk
+            size = self._size or self._largest(view)
             most = size if limit is None else min(size, max(0, limit))
             numbers = self.waiting()[:most] if self._order is None else self._ordered(view, most)
             texts = ((number, view.text(number)) for number in numbers)
@@ -346,7 +354,7 @@ class _Chunks:
             numbers = self._space.state.catalogue.numbers
             for promotion in event.promotions:
                 self._ready.pop(numbers[promotion.block_id], None)
-            largest = self._space.live().policy.consolidate_chunk
+            largest = self._largest(self._space.live())
         self._size = min(largest, 2 * (self._size or largest if promoted == tried else promoted))
         self._size = max(1, self._size)
 
