@@ -2,8 +2,8 @@
 
 Rules of this module:
 
-1. A client is a token; tokens that are bound to a trust zone are one client per zone, since anyone
-   whose text is not trusted may hold several.
+1. A client is a token; tokens that are bound to a lower trust zone are one client per zone, since
+   anyone whose text is not trusted may hold several.
 2. A token may use a half, and a zone a sixteenth of everything that is limited, rounded up. A
    caller without a token, who is the owner of the machine, may use all of it.
 3. After each call of a zone its place rests three times as long as the call took. Calls hold locks
@@ -27,6 +27,8 @@ from mnemic.adapters.remote.transport_errors import ShareExceeded
 
 TOKEN_PART: Final = 2
 ZONE_PART: Final = 16
+FULL_TRUST: Final = "trusted"
+"""The zone whose tokens are treated as those without a zone."""
 REST: Final = 3
 """How many times as long as a call took the place of a zone rests after it."""
 
@@ -50,7 +52,7 @@ def client_of(token: Token | None) -> Client | None:
     """Return whose share the requests with a token use; None: they are not limited."""
     if token is None:
         return None
-    if token.zone is None:
+    if token.zone in {None, FULL_TRUST}:
         return Client(f"token {token.id}", TOKEN_PART)
     return Client(f"zone {token.zone}", ZONE_PART, rests=True)
 

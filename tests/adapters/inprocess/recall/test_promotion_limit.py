@@ -11,7 +11,9 @@ import pytest
 
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.inprocess.consolidation.inbox_worker import InboxWorker
 from mnemic.adapters.system.clocks import ManualClock
+from mnemic.kernel.errors import VectorRefused
 from mnemic.kernel.policy import Policy
 from tests.adapters.inprocess.conftest import Open
 
@@ -168,3 +170,36 @@ def test_the_end_of_a_session_keeps_the_limit(alone: SyncMemory, clock: ManualCl
     alone.end_session()
     assert (clock.now_us() - begun) / 1000 <= 6 * LIMIT_MS
     assert alone.status().inbox > 0
+
+
+def test_a_background_asked_for_more_during_its_last_round_goes_on() -> None:
+    rounds = iter([False, False])
+    begun, resume = Event(), Event()
+
+    def promote() -> bool:
+        begun.set()
+        assert resume.wait(30)
+        return next(rounds)
+
+    worker = InboxWorker(promote)
+    worker.start()
+    assert begun.wait(30)
+    worker.start()  # a recall that has just left something in the inbox
+    resume.set()
+    assert worker.wait(30)
+    assert next(rounds, None) is None
+
+
+def test_a_background_that_fails_can_begin_again() -> None:
+    failures = iter([True, False])
+
+    def promote() -> bool:
+        if next(failures):
+            raise VectorRefused("the model is away")
+        return False
+
+    worker = InboxWorker(promote)
+    for _ in range(2):
+        worker.start()
+        assert worker.wait(30)
+    assert next(failures, None) is None

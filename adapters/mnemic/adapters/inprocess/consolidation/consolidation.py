@@ -97,7 +97,7 @@ def promote_within(
         only_privileged: Whether blocks of zones that are not fully trusted are left in the inbox.
 
     Returns:
-        Whether blocks are left in the inbox.
+        Whether the time was over before everything was promoted.
 
     Raises:
         VectorRefused, EmbedderMismatch: As ``consolidate``.
@@ -108,11 +108,14 @@ def promote_within(
         order = _by_zone(space.live(), only_privileged=only_privileged)
     chunks = _Chunks(space, models, request, order)
     chunks.prepare_first()
-    while (room := pace.room()) and (done := chunks.promote(room)) is not None:
+    while room := pace.room():
+        done = chunks.promote(room)
+        if done is None:
+            return False
         if isinstance(done, BlocksPromoted):
             pace.promoted(len(done.promotions))
     with space.state_lock:
-        return bool(space.state.catalogue.waiting)
+        return bool(space.live().inbox())
 
 
 def _by_zone(view: View, *, only_privileged: bool) -> list[int]:

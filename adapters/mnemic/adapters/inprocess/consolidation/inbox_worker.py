@@ -25,13 +25,15 @@ class InboxWorker:
     """The thread that empties the inbox of one open memory.
 
     Args:
-        promote: Promotes for about ``ROUND_US``, and returns whether blocks are left.
+        promote: Promotes for about ``ROUND_US``, and returns whether there is more to promote.
     """
 
     def __init__(self, promote: Callable[[], bool]) -> None:
         self._promote = promote
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._is_wanted = False
+        """Whether it was asked to begin since its present round began."""
         self._stopping = threading.Event()
 
     @property
@@ -42,6 +44,7 @@ class InboxWorker:
     def start(self) -> None:
         """Begin to promote, unless it does so already or is closed."""
         with self._lock:
+            self._is_wanted = True
             if self._thread is not None or self._stopping.is_set():
                 return
             self._thread = threading.Thread(target=self._run, name="mnemic-inbox", daemon=True)
@@ -63,14 +66,25 @@ class InboxWorker:
             thread.join()
 
     def _run(self) -> None:
+        has_more = True
         try:
-            while not self._stopping.is_set():
+            while self._goes_on(has_more=has_more):
                 begun = time.monotonic()
-                if not self._promote():
-                    break
+                has_more = self._promote()
                 self._stopping.wait(time.monotonic() - begun)
         except MnemicError as error:
             # The blocks stay in the inbox, and the next recall reports the error if it remains.
             LOG.warning("the inbox is not emptied for now: %s", error)
         finally:
-            self._thread = None
+            with self._lock:
+                if self._thread is threading.current_thread():
+                    self._thread = None
+
+    def _goes_on(self, *, has_more: bool) -> bool:
+        """Return whether another round begins; if not, the next ``start`` begins anew."""
+        with self._lock:
+            goes_on = (has_more or self._is_wanted) and not self._stopping.is_set()
+            self._is_wanted = False
+            if not goes_on:
+                self._thread = None
+            return goes_on

@@ -232,7 +232,7 @@ class Host(Queries):
     def _promote(
         self, space: CommandExecutor, limit_us: int, *, only_privileged: bool = False
     ) -> bool:
-        """Promote for at most *limit_us*, and return whether blocks are left in the inbox."""
+        """Promote for at most *limit_us*, and return whether there is more to promote."""
         pace = Pace(limit_us, space.clock.now_us, self._shared_models.speed)
         return self._with_models(
             lambda models: consolidation.promote_within(
