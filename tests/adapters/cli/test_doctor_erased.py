@@ -190,3 +190,11 @@ def test_nothing_is_written(shell: Shell, store: Path, block: str) -> None:
         before = store.read_bytes()
     shell("doctor", "--erased", block)
     assert store.read_bytes() == before
+
+
+def test_a_block_of_an_erased_space_is_erased(shell: Shell, store: Path, block: str) -> None:
+    with opened(store) as memory:
+        memory.start_session()
+        memory.erase_space()
+        memory.end_session()
+    assert places(shell, block) == []

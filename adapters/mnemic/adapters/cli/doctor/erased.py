@@ -23,7 +23,6 @@ from attrs import frozen
 from mnemic.adapters.cli.doctor.findings import About, Finding
 from mnemic.adapters.cli.doctor.store_files import is_store, megabytes
 from mnemic.kernel.errors import BackupDamaged, MnemicError
-from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.results import plural
 
 if TYPE_CHECKING:
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 ERASE_THERE = "Erase it there too, or delete the copy."
 EXPORTS = (".jsonl", ".ndjson", ".tar")
 """Endings of files whose first line is looked at."""
+ERASURES = frozenset({"block-erased", "space-erased"})
 HISTORY_MAX = 1000
 """Events of the block that are looked at."""
 MANIFEST_MAX = 1 << 20
@@ -86,7 +86,7 @@ def remains(
     from mnemic.adapters.inprocess import SyncMemory
 
     with SyncMemory.open(store, space=space, read_only=True) as memory:
-        known = _known(memory, given, is_encrypted=keys is not None)
+        known = _known(memory, store, space, given, is_encrypted=keys is not None)
         yield from _live(known, store)
         yield from _checkpoints(known, memory)
     looked = _folders(path, keys, folders)
@@ -102,23 +102,25 @@ def remains(
     yield known.about.ok("looked into", ", ".join(str(folder) for folder in looked) or "no folder")
 
 
-def _known(memory: SyncMemory, given: str, *, is_encrypted: bool) -> Erased:
+def _known(
+    memory: SyncMemory, store: Store, space: str, given: str, *, is_encrypted: bool
+) -> Erased:
     from mnemic.adapters.short_ids import full_id
-    from mnemic.kernel.errors import BlockNotFound
 
     block = full_id(memory, given)
-    state = memory._space.state  # noqa: SLF001 - versions of erasures are no part of an answer
-    number = state.catalogue.numbers.get(BlockId(block))
-    if number is None:
-        raise BlockNotFound(f"no block {block!r:.40} was ever learned", block_id=block)
-    genesis = memory._space.digest_at(0)  # noqa: SLF001
+    events = memory.history(of=block, limit=HISTORY_MAX)
+    # Nothing but the end of a session can follow the erasure of a space.
+    ends = [*events, *memory.history(limit=HISTORY_MAX)[-2:]]
+    erased = (each.version for each in ends if each.kind in ERASURES)
+    genesis = store.log(space, create=False).digest_at(0)
+    assert genesis is not None  # noqa: S101 - the log has been read
     return Erased(
         block=block,
-        space=memory._space.log.name,  # noqa: SLF001
+        space=space,
         is_encrypted=is_encrypted,
         genesis=genesis,
-        learned=memory.history(of=block, limit=HISTORY_MAX)[0].version,
-        erased=state.timeline.erased_blocks.get(number, state.timeline.space_erased),
+        learned=events[0].version,
+        erased=next(erased, None),
     )
 
 
