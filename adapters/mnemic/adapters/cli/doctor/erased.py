@@ -11,7 +11,6 @@ snapshots of file systems, the pages of a server, and what was shown to models a
 
 from __future__ import annotations
 
-import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
@@ -289,17 +288,15 @@ def _may_hold(known: Erased, version: int) -> bool:
 
 def _manifest(file: Path) -> Manifest | None:
     """Return the manifest of an export, or of one in an archive; None: it is none."""
+    from mnemic.adapters.transfer.exports.archive import first_line
     from mnemic.adapters.transfer.exports.manifest import ManifestUnreadable, read
 
     try:
-        if file.suffix != ".tar":
-            with file.open("rb") as source:
-                return read(source.readline(MANIFEST_MAX))
-        with tarfile.open(file) as archive:
-            member = archive.next()
-            lines = None if member is None else archive.extractfile(member)
-            return None if lines is None else read(lines.readline(MANIFEST_MAX))
-    except (OSError, tarfile.TarError, ManifestUnreadable):
+        if file.suffix == ".tar":
+            return read(first_line(file, MANIFEST_MAX))
+        with file.open("rb") as source:
+            return read(source.readline(MANIFEST_MAX))
+    except (OSError, ManifestUnreadable):
         return None
 
 
