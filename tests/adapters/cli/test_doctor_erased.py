@@ -195,6 +195,6 @@ def test_nothing_is_written(shell: Shell, store: Path, block: str) -> None:
 def test_a_block_of_an_erased_space_is_erased(shell: Shell, store: Path, block: str) -> None:
     with opened(store) as memory:
         memory.start_session()
-        memory.erase_space()
+        memory.erase_space("default")
         memory.end_session()
     assert places(shell, block) == []
