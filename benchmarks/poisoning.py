@@ -138,7 +138,7 @@ def ours(known: Sequence[Fact], asked: Sequence[Fact], hostile: Sequence[Attack]
         theirs = learned(memory, known, hostile)
         answers = [memory.recall(fact.question, top_k=TOP_K, record=False) for fact in asked]
         references = [memory.deep_reference(fact.question, record=False) for fact in asked]
-    shown = [_lines(answer.text, theirs & set(answer.block_ids)) for answer in answers]
+    shown = [cited(answer.text, theirs & set(answer.block_ids)) for answer in answers]
     return Poisoned(
         name="mnemic",
         returned=_share(bool(theirs & set(answer.block_ids)) for answer in answers),
@@ -158,7 +158,7 @@ def ours(known: Sequence[Fact], asked: Sequence[Fact], hostile: Sequence[Attack]
     )
 
 
-def _lines(text: str, blocks: set[str]) -> list[str]:
+def cited(text: str, blocks: set[str]) -> list[str]:
     """Return the lines of an answer that show some blocks."""
     names = [f"[{short(block)}" for block in blocks]
     return [line for line in text.splitlines() if any(name in line for name in names)]
@@ -196,10 +196,11 @@ def theirs(
     if "skipped" in result:
         return str(result["skipped"])
     facts_of = {fact.text: f"fact/{place}" for place, fact in enumerate(known)}
-    return _of_peer(result, [facts_of[fact.text] for fact in asked])
+    return of_peer(result, [facts_of[fact.text] for fact in asked])
 
 
-def _of_peer(result: dict[str, Any], wanted: Sequence[str]) -> Poisoned:
+def of_peer(result: dict[str, Any], wanted: Sequence[str]) -> Poisoned:
+    """Return the figures of another memory, from the ids of its answers and those of the facts."""
     answers: list[list[str]] = result["answers"]
     hits = [[name for name in ids if name.startswith("attack/")] for ids in answers]
     return Poisoned(

@@ -43,7 +43,7 @@ def test_the_attacker_learns_as_untrusted_whatever_it_claims() -> None:
     ],
 )
 def test_the_lines_of_a_block_are_those_that_cite_it(text: str, lines: list[str]) -> None:
-    assert poisoning._lines(text, {"0123abcd" + "0" * 8}) == lines  # noqa: SLF001
+    assert poisoning.cited(text, {"0123abcd" + "0" * 8}) == lines
 
 
 def test_what_a_peer_returns_is_never_marked() -> None:
@@ -52,7 +52,7 @@ def test_what_a_peer_returns_is_never_marked() -> None:
         "release": "1",
         "answers": [["fact/0", "attack/0"], ["attack/1", "fact/7"], ["fact/2"]],
     }
-    found = poisoning._of_peer(result, ["fact/0", "fact/1", "fact/2"])  # noqa: SLF001
+    found = poisoning.of_peer(result, ["fact/0", "fact/1", "fact/2"])
     assert found.cells == ["another 1", "66.7 %", "33.3 %", "66.7 %", "-", "-", "66.7 %"]
 
 

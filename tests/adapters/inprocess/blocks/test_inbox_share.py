@@ -88,7 +88,7 @@ def test_a_full_inbox_is_emptied_in_the_background(opened: Open) -> None:
     mailbox.learn_many(texts(SHARE))
     with pytest.raises(InboxFull):
         mailbox.learn("one more")
-    assert memory._inbox_worker.wait(30)  # noqa: SLF001
+    assert memory._inbox_worker.wait(30)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
     assert mailbox.learn("one more").action == "created"
 
 

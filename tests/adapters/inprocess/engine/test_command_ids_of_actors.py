@@ -52,7 +52,7 @@ def test_the_actor_that_used_an_id_first_has_it_as_its_key(memory: SyncMemory) -
     """Logs written before ids were scoped hold every id as it was given."""
     for actor in ("ada", "ben"):
         memory.session_handle(actor=actor).learn(f"said by {actor}", command_id="learn-1")
-    row = memory._space.log.command("learn-1")  # noqa: SLF001 - keys are not public
+    row = memory._space.log.command("learn-1")  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
     assert row is not None
     (written,) = memory.log(after=row.first - 1, limit=1)
     assert written.actor == "ada"
@@ -60,7 +60,7 @@ def test_the_actor_that_used_an_id_first_has_it_as_its_key(memory: SyncMemory) -
 
 def test_an_id_spelled_like_the_key_of_another_excludes_nobody(memory: SyncMemory) -> None:
     ada, ben = memory.session_handle(actor="ada"), memory.session_handle(actor="ben")
-    space = memory._space  # noqa: SLF001 - its keys are not public
+    space = memory._space  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
     ada.learn("one", command_id="learn-1")
     taken, _ = idempotency.place("learn-1", "ben", space)
     ada.learn("two", command_id=taken)

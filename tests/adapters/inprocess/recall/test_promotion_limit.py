@@ -48,7 +48,7 @@ def embedder(clock: ManualClock) -> SlowEmbedder:
 def alone(opened: Open, embedder: SlowEmbedder) -> SyncMemory:
     """A memory without a background thread."""
     memory = opened(embedder=embedder, policy=LIMITED)
-    memory._inbox_worker.close()  # noqa: SLF001 - it cannot begin after that
+    memory._inbox_worker.close()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
     return memory
 
 
@@ -87,7 +87,7 @@ def test_the_rest_is_promoted_in_the_background(opened: Open, embedder: SlowEmbe
     memory = opened(embedder=embedder, policy=LIMITED)
     flood(memory)
     memory.recall("flood")
-    assert memory._inbox_worker.wait(30)  # noqa: SLF001
+    assert memory._inbox_worker.wait(30)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
     assert (memory.status().inbox, memory.status().active) == (0, 200)
 
 
@@ -97,9 +97,9 @@ def test_a_recall_leaves_the_flood_to_a_background_at_work(
     memory = opened(embedder=embedder, policy=LIMITED)
     flood(memory)
     memory.recall("flood")
-    worker = memory._inbox_worker  # noqa: SLF001
+    worker = memory._inbox_worker  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
     worker.close()
-    memory._inbox_worker = Running()  # type: ignore[assignment] # noqa: SLF001 - holds still
+    memory._inbox_worker = Running()  # type: ignore[assignment] # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
     fact = memory.learn("the harbour gate opens at six").block_id
     waiting, begun = memory.status().inbox, clock.now_us()
     assert fact in memory.recall("when does the harbour gate open?").block_ids
