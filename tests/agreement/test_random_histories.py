@@ -77,6 +77,8 @@ class Done:
     """A command that wrote something, to be repeated."""
 
     id: str
+    who: int
+    """The agent, to which the id belongs."""
     call: Call
     result: Any
     erasures: int
@@ -131,7 +133,7 @@ class KernelAgainstReference(RuleBasedStateMachine):
             blocks, decisions = self.checker.plain.order, list(self.checker.seen)
             call = self.agents[who].call(command, blocks, decisions)
             if call is not None:
-                self.run(call)
+                self.run(who, call)
 
     @rule(who=WHO, ties=st.lists(TIES, min_size=2, max_size=6))
     def tie(self, who: int, ties: Sequence[Command]) -> None:
@@ -157,7 +159,7 @@ class KernelAgainstReference(RuleBasedStateMachine):
         for agent in self.agents:
             agent.think_with(embedder)
 
-    def run(self, call: Call) -> None:
+    def run(self, who: int, call: Call) -> None:
         """Run one command under an id of its own, and once more under the same id."""
         self.asked += 1
         name, before = f"c{self.asked}", self.log.head()
@@ -169,7 +171,7 @@ class KernelAgainstReference(RuleBasedStateMachine):
         self.checker.catch_up()
         if self.log.command(name) is None:  # nothing was written, or only what waited anyway
             return
-        done = Done(id=name, call=call, result=result, erasures=len(self.checker.erased))
+        done = Done(id=name, who=who, call=call, result=result, erasures=len(self.checker.erased))
         self.done.append(done)
         self.ask_again(done)
 
@@ -190,7 +192,7 @@ class KernelAgainstReference(RuleBasedStateMachine):
             with suppress(CommandIdReused):
                 done.call(done.id)
         with pytest.raises(CommandIdReused):
-            self.agents[0].memory.learn("something else", command_id=done.id)
+            self.agents[done.who].memory.learn("something else", command_id=done.id)
         assert self.log.head() == before
 
     # --- what must hold after every command -----------------------------------------------------

@@ -102,6 +102,17 @@ class ContentTooLong(Refused):
     default_recovery = "Split the text into several blocks, or adopt a policy with a larger limit."
 
 
+class InboxFull(Refused):
+    """As many blocks of the writer's zone wait in the inbox as may."""
+
+    code = "inbox-full"
+    status = 429
+    default_recovery = (
+        "Try again when some of them are promoted, or let a trusted writer consolidate; a policy "
+        "with a larger inbox_zone_max lets more wait."
+    )
+
+
 class TagsRefused(Refused):
     code = "tags-refused"
     default_recovery = "Give at most 64 tags of 1 to 128 characters each."

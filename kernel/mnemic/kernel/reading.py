@@ -79,6 +79,10 @@ class Reading(EdgeReading, Protocol):
         """How many blocks were learned by now, archived ones included."""
         ...
 
+    def waiting_within(self, zone: str) -> int:
+        """Return how many blocks of *zone* and of lower zones are in the inbox."""
+        ...
+
     def number(self, block_id: object) -> int | None:
         """Return the number of a block that was ever learned; None for any other value."""
         ...

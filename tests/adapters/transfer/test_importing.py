@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from mnemic.adapters.http.settings import Settings
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.stores.sqlite import SQLiteStore
+from mnemic.adapters.transfer.exports.importing import IMPORT_BYTES_MAX
 from mnemic.adapters.transfer.exports.writer import vectors_path
 from mnemic.kernel.errors import (
     ExportCorrupt,
@@ -146,3 +148,12 @@ def test_nothing_is_written_from_a_damaged_export(exported: Path, tmp_path: Path
             SyncMemory.import_space(exported, into)
     assert (target.spaces(), (tmp_path / "new.db").exists()) == ((), False)
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_one_limit_holds_for_the_size_of_every_import(exported: Path, tmp_path: Path) -> None:
+    with exported.open("r+b") as lines:
+        lines.truncate(IMPORT_BYTES_MAX + 1)  # a file with a hole, which takes no space
+    with pytest.raises(FieldRefused) as caught:
+        SyncMemory.import_space(exported, tmp_path / "copy.db")
+    assert caught.value.facts["limit_bytes"] == IMPORT_BYTES_MAX == Settings().import_max_bytes
+    assert not (tmp_path / "copy.db").exists()

@@ -30,6 +30,7 @@ pytestmark = pytest.mark.extended
 SUBJECTS = ("the gate", "the ferry", "the lamp", "the archive", "the orchard", "the tide table")
 AT_ONCE = 2
 """Rounds of each agent while the person's next command starts and runs."""
+PROMOTION = "blocks-promoted"
 SESSION = "session-started"
 KINDS = {
     "start_session": (SESSION,),
@@ -219,7 +220,11 @@ def test_every_command_id_has_events_of_its_own(afterwards: Afterwards) -> None:
 
 def test_every_event_belongs_to_a_session_of_its_actor(afterwards: Afterwards) -> None:
     begun = {event.session_id: event.actor for event in afterwards.log if event.kind == SESSION}
-    actors = {(event.actor, begun.get(event.session_id, "nobody")) for event in afterwards.log}
+    actors = {
+        (event.actor, begun.get(event.session_id, "nobody"))
+        for event in afterwards.log
+        if event.kind != PROMOTION  # on a slow machine some are of the hosts, in the background
+    }
     assert actors == {("before", "nobody"), ("ada", "ada"), ("ben", "ben"), ("ines", "ines")}
 
 

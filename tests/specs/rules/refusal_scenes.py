@@ -26,6 +26,7 @@ from mnemic.kernel.events import Event, Recorded
 from mnemic.kernel.model import identity
 from mnemic.kernel.model.identity import CommandId
 from mnemic.kernel.model.texts import BlockText, Salt
+from mnemic.kernel.policy import Policy
 from mnemic.kernel.ports import Record
 from mnemic.projections.retrieval.recipes import recipe
 from mnemic.projections.state.apply import apply
@@ -97,6 +98,15 @@ def another_model(path: Path) -> Generator[Call]:
 @contextmanager
 def retired_recipe(_: Path) -> Generator[Call]:
     yield partial(recipe, "recall-0")
+
+
+@contextmanager
+def full_inbox(path: Path) -> Generator[Call]:
+    """A writer of a zone that is not trusted has used up its share of the inbox."""
+    with opened(path, policy=Policy(inbox_zone_max=1, auto_consolidate=False)) as memory:
+        mailbox = memory.session_handle(actor="mailbox", zone="untrusted")
+        mailbox.learn("one")
+        yield partial(mailbox.learn, "another")
 
 
 @contextmanager
@@ -257,6 +267,7 @@ SCENES: dict[str, Scene] = {
     "broken-model": broken_model,
     "another-model": another_model,
     "retired-recipe": retired_recipe,
+    "full-inbox": full_inbox,
     "read-only": read_only,
     "missing-space": missing_space,
     "slower-writer": slower_writer,

@@ -126,6 +126,7 @@ def packed_export(path: str | Path) -> Packed:
     """
     file = Path(path)
     importing.check_words(Export(file))
+    importing.check_size(Export(file))
     return Packed(file)
 
 

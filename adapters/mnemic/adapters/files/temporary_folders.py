@@ -84,10 +84,11 @@ def sweep(parent: Path) -> None:
 
 def leftovers(parent: Path) -> list[Path]:
     """Return the temporary folders in *parent* that no process uses."""
-    return [folder for folder in _of_ours(parent) if not _is_taken(folder / LOCK)]
+    return [folder for folder in present(parent) if not _is_taken(folder / LOCK)]
 
 
-def _of_ours(parent: Path) -> Iterator[Path]:
+def present(parent: Path) -> Iterator[Path]:
+    """Yield the temporary folders in *parent*, by name, whether or not a process uses them."""
     try:
         entries = sorted(parent.iterdir())
     except OSError:

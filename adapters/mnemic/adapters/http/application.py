@@ -46,6 +46,7 @@ from mnemic.adapters.http.routing.handlers import Asked, options, placed
 from mnemic.adapters.http.routing.routes import Route, routes
 from mnemic.adapters.http.settings import Settings
 from mnemic.adapters.remote.errors import names_a_file
+from mnemic.adapters.remote.shares import Shares
 from mnemic.adapters.remote.transport_errors import (
     BodyTooLarge,
     MediaTypeRefused,
@@ -55,9 +56,10 @@ from mnemic.adapters.remote.transport_errors import (
     PathUnknown,
     RequestTooSlow,
     RequestUnreadable,
+    ShareExceeded,
     Stopping,
 )
-from mnemic.kernel.errors import MnemicError, StoreBusy, Unauthenticated
+from mnemic.kernel.errors import InboxFull, MnemicError, StoreBusy, Unauthenticated
 
 EXPOSED = ("ETag", "Mnemic-Version", "X-Request-Id", "Link", "Retry-After", "Location")
 """Response headers that a page of another origin may read."""
@@ -110,6 +112,7 @@ def application(
         workers=Workers(settings.threads, settings.waiting_max),
         stopping=stopping,
         watches=Watches(settings.streams_max, stopping),
+        arriving=Shares(total=settings.threads + settings.waiting_max, what="requests"),
         proxy=None
         if worker_slot is None
         else WorkerProxy(worker_slot=worker_slot, settings=settings),
@@ -260,7 +263,7 @@ def _headers(error: Exception, found: Exception, settings: Settings) -> dict[str
             return {"accept-encoding": "identity", "connection": "close"}  # the body is not read
         case BodyTooLarge() | RequestTooSlow():
             return {"connection": "close"}  # the rest of the body is not read
-        case Overloaded() | Overdue() | Stopping() | StoreBusy():
+        case Overloaded() | ShareExceeded() | InboxFull() | Overdue() | Stopping() | StoreBusy():
             return {"retry-after": str(settings.retry_after_s)}
         case _:
             return {}

@@ -8,6 +8,8 @@ from typing import Literal
 from attrs import field, frozen
 from attrs.validators import ge, gt
 
+from mnemic.adapters.transfer.exports.importing import IMPORT_BYTES_MAX
+
 PORT = 8377
 MEGABYTE = 1 << 20
 
@@ -38,8 +40,9 @@ class Settings:
     """Until an operation must have answered, including the wait for a thread."""
     long_timeout_s: float = field(default=3600.0, validator=gt(0))
     """The same for long operations, like a verification of everything."""
-    import_max_bytes: int = field(default=16 * 1024 * MEGABYTE, validator=ge(1))
-    """Size of an imported memory; it is written to the disk as it arrives."""
+    import_max_bytes: int = field(default=IMPORT_BYTES_MAX, validator=ge(1))
+    """Size of an imported memory; it is written to the disk as it arrives. More than the default is
+    refused by every interface."""
     transfers_max: int = field(default=4, validator=ge(1))
     """Exports and imports in progress at once."""
     temporary_exports: str | None = None
@@ -58,6 +61,7 @@ class Settings:
     head_timeout_s: float = field(default=20.0, validator=gt(0))
     """Until request line and headers must have arrived."""
     connections_max: int = field(default=1000, validator=ge(1))
+    """One more takes the place of a silent connection; without one, requests are refused."""
     grace_s: float = field(default=30.0, validator=gt(0))
     """How long a stopping server waits for requests in progress."""
     silence_max_s: float = field(default=30.0, validator=ge(2.0))

@@ -37,7 +37,6 @@ from mnemic.adapters.inprocess.results import contradictions, replacements
 from mnemic.adapters.inprocess.view import SyncView, view_at
 from mnemic.kernel.decisions.curating import decide_curate
 from mnemic.kernel.errors import (
-    CommandIdReused,
     MnemicError,
     PolicyRefused,
     Refused,
@@ -204,7 +203,7 @@ class SyncMemory(
 
         Raises:
             SessionState: This memory has one open already.
-            CommandIdReused: See the class; or another actor began a session under this id.
+            CommandIdReused: See the class.
         """
         space = self._open()
         command = Command("start_session", {}, command_id)
@@ -235,7 +234,7 @@ class SyncMemory(
 
         Raises:
             SessionState: None is open, or another session handle has ended it meanwhile.
-            CommandIdReused: See the class; or another actor ended a session under this id.
+            CommandIdReused: See the class.
             VectorRefused, EmbedderMismatch, Unavailable: The model failed. The session has ended
                 nevertheless, and pending blocks stay in the inbox.
         """
@@ -274,20 +273,10 @@ class SyncMemory(
             self.end_session()
 
     def _session_of(self, row: CommandRow) -> Outcome:
-        """Return which session a remembered command started or ended.
-
-        Raises:
-            CommandIdReused: By another actor, so that no actor gets a session by guessing an id.
-        """
+        """Return which session a remembered command of this actor started or ended."""
         recorded = self._space.event_at(row.last)
         assert recorded is not None  # noqa: S101 - a command is remembered with its events
         assert recorded.session_id is not None  # noqa: S101 - both events are of their session
-        if recorded.actor != self._space.actor:
-            raise CommandIdReused(
-                f"command id {row.id!r} was used by another actor at version {row.first}",
-                command_id=row.id,
-                version=row.first,
-            )
         return Outcome(recorded.session_id, row.first, row.last, ())
 
     def _session_result(self, session: SessionId, action: str, version: int) -> SessionResult:

@@ -16,6 +16,7 @@ from anyio.abc import TaskGroup
 from attrs import define, field, frozen
 from attrs.validators import ge, gt
 
+from mnemic.adapters.remote.shares import Client, Lanes
 from mnemic.adapters.remote.transport_errors import Overdue, Overloaded, Stopping
 
 MEGABYTE = 1 << 20
@@ -60,6 +61,7 @@ class _Job:
 
     work: Callable[[], Awaitable[object]]
     client_lock: anyio.Lock
+    client: Client | None
     answer: object = None
     failure: Exception | None = None
     has_begun: bool = False
@@ -77,12 +79,14 @@ class CallLimiter:
 
     limits: Limits
     _slots: anyio.CapacityLimiter = field(init=False)
+    _lanes: Lanes = field(init=False)
     _tasks: TaskGroup | None = field(default=None, init=False)
     _under_way: int = field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Create as many slots as calls may run at once."""
         self._slots = anyio.CapacityLimiter(self.limits.calls_max)
+        self._lanes = Lanes(running=self.limits.calls_max, waiting=self.limits.waiting_max)
 
     @asynccontextmanager
     async def working(self) -> AsyncGenerator[None]:
@@ -100,12 +104,17 @@ class CallLimiter:
         """The number of calls that run or wait, including those whose client stopped waiting."""
         return self._under_way
 
-    def check_room(self) -> None:
+    def check_room(self, client: Client | None = None) -> None:
         """Refuse a call beyond the limits of running and waiting calls.
+
+        Args:
+            client: Whose share it would use; None: it is not limited.
 
         Raises:
             Overloaded: Nothing was begun.
+            ShareExceeded: The client uses its share already.
         """
+        self._lanes.check(client)
         if self._under_way >= self.limits.calls_max + self.limits.waiting_max:
             raise Overloaded(
                 f"{self._under_way} calls are under way already",
@@ -114,7 +123,12 @@ class CallLimiter:
             )
 
     async def make(
-        self, work: Callable[[], Awaitable[T]], *, client_lock: anyio.Lock, is_long: bool = False
+        self,
+        work: Callable[[], Awaitable[T]],
+        *,
+        client_lock: anyio.Lock,
+        client: Client | None = None,
+        is_long: bool = False,
     ) -> T:
         """Make a call and return its answer, if that comes in time.
 
@@ -122,17 +136,19 @@ class CallLimiter:
             work: The call.
             client_lock: The lock of the calling client: its calls are made one after the other and
                 occupy one slot together, however many they are.
+            client: Whose share of the calls it uses; None: it is not limited.
             is_long: Whether the call is a long-running operation.
 
         Raises:
             Overloaded: Too many calls, or the call waited too long to begin. Nothing was done.
+            ShareExceeded: The client uses its share already. Nothing was done.
             Overdue: The call had begun, and continues.
             Stopping: The server is stopping and takes no further calls.
         """
-        self.check_room()
+        self.check_room(client)
         if self._tasks is None:
             raise Stopping("the server stops, and begins nothing more")
-        job = _Job(work, client_lock)
+        job = _Job(work, client_lock, client)
         self._under_way += 1
         self._tasks.start_soon(self._do, job)
         timeout_s = self.limits.long_timeout_s if is_long else self.limits.call_timeout_s
@@ -152,10 +168,14 @@ class CallLimiter:
         job.failure = Stopping("the server stops")  # unless it ends in another way
         try:
             with job.scope:
-                async with job.client_lock, self._slots:
-                    job.has_begun = True
-                    job.answer = await job.work()
-                    job.failure = None
+                leave = await self._lanes.enter(job.client)
+                try:
+                    async with job.client_lock, self._slots:
+                        job.has_begun = True
+                        job.answer = await job.work()
+                        job.failure = None
+                finally:
+                    leave()
         except Exception as failure:  # noqa: BLE001 - raised where the call is awaited
             job.failure = failure
         finally:

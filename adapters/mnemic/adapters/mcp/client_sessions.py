@@ -24,6 +24,7 @@ from mnemic.adapters.mcp.server import Context
 from mnemic.adapters.mcp.session_handles import ClientHandle, Sessions
 from mnemic.adapters.mcp.tools import ToolSet
 from mnemic.adapters.remote.operations import Scope
+from mnemic.adapters.remote.shares import Client, client_of
 
 HANDLES_MAX = 1000
 IDLE_S = 30 * 60.0
@@ -70,6 +71,11 @@ class ClientVisit:
         """The id of the token; ids are public and never reused."""
         token = self.caller.token
         return LOCAL if token is None else token.id
+
+    @property
+    def client(self) -> Client | None:
+        """Whose share of the server it uses; None: it is not limited."""
+        return client_of(self.caller.token)
 
     def allows(self, scope: Scope) -> bool:
         """Return whether the request has *scope* in its space; ``admin`` needs a token."""
@@ -166,6 +172,7 @@ class ClientSessions:
                     sessions=self.sessions,
                     read_only=visit.read_only,
                     call_limiter=self.call_limiter,
+                    client=visit.client,
                 )
                 stack.push_async_callback(entry.session_handle.leave)
                 entry.leaving = stack.pop_all()

@@ -34,7 +34,8 @@ from mnemic.adapters.mcp.server import server
 from mnemic.adapters.mcp.session_handles import Sessions
 from mnemic.adapters.mcp.tools import ToolSet
 from mnemic.adapters.remote import asgi_requests
-from mnemic.adapters.remote.transport_errors import Overloaded, PathUnknown
+from mnemic.adapters.remote.shares import Client, Shares
+from mnemic.adapters.remote.transport_errors import Overloaded, PathUnknown, ShareExceeded
 from mnemic.kernel.errors import (
     FieldRefused,
     MnemicError,
@@ -73,6 +74,8 @@ class Mounted:
         self._read_only = read_only
         self._elsewhere = elsewhere
         self._listening: set[anyio.CancelScope] = set()
+        self._arriving = Shares(total=limits.calls_max + limits.waiting_max, what="requests")
+        self._listening_shares = Shares(total=limits.listeners_max, what="streams")
 
     def stop(self) -> None:
         """End the streams on which clients only listen; calls that have begun continue."""
@@ -101,7 +104,7 @@ class Mounted:
             return
         other = None if self._elsewhere is None else self._elsewhere(visit)
         if other is not None:
-            await self._pass_on(other, scope, receive, send)
+            await self._pass_on(other, scope, receive, send, client=visit.client)
             return
         # Not every HTTP server trims header values, and the SDK compares them exactly.
         # Source: RFC 9110, section 5.5.
@@ -109,7 +112,8 @@ class Mounted:
         scope = {**scope, "headers": headers, VISIT: visit, "user": _user(visit)}
         match scope["method"]:
             case "GET":
-                await self._listen(self._manager.handle_request, scope, receive, send)
+                serve = self._manager.handle_request
+                await self._listen(serve, scope, receive, send, client=visit.client)
             case "POST":
                 await self._take(scope, receive, send)
             case "DELETE":
@@ -120,18 +124,19 @@ class Mounted:
     async def _take(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve a message sent by POST."""
         try:
-            body = await asgi_requests.whole(
-                scope,
-                receive,
-                max_bytes=self._limits.body_max_bytes,
-                timeout_s=self._limits.body_timeout_s,
-            )
+            with self._arriving.using(scope[VISIT].client):
+                body = await asgi_requests.whole(
+                    scope,
+                    receive,
+                    max_bytes=self._limits.body_max_bytes,
+                    timeout_s=self._limits.body_timeout_s,
+                )
         except MnemicError as error:
             await self._refuse(error, send)
             return
         try:
-            self.client_sessions.call_limiter.check_room()
-        except Overloaded as error:
+            self.client_sessions.call_limiter.check_room(scope[VISIT].client)
+        except (Overloaded, ShareExceeded) as error:
             asked = http_errors.asked(body)
             if asked is not None:
                 await self._refuse(error, send, asked=asked)
@@ -167,18 +172,27 @@ class Mounted:
 
         return sending
 
-    async def _pass_on(self, other: Application, scope: Any, receive: Any, send: Any) -> None:
+    async def _pass_on(
+        self, other: Application, scope: Any, receive: Any, send: Any, *, client: Client | None
+    ) -> None:
         """Pass a request on to another process."""
         if scope["method"] == "GET":
-            await self._listen(other, scope, receive, send)
+            await self._listen(other, scope, receive, send, client=client)
         else:
             await other(scope, receive, send)
 
-    async def _listen(self, serve: Application, scope: Any, receive: Any, send: Any) -> None:
+    async def _listen(
+        self, serve: Application, scope: Any, receive: Any, send: Any, *, client: Client | None
+    ) -> None:
         """Serve a stream on which a client only listens; it never ends by itself."""
         if len(self._listening) >= self._limits.listeners_max:
             full = Overloaded(f"{len(self._listening)} streams are open already")
             await self._refuse(full, send)
+            return
+        try:
+            self._listening_shares.take(client)
+        except ShareExceeded as exceeded:
+            await self._refuse(exceeded, send)
             return
         is_open = False
 
@@ -193,6 +207,7 @@ class Mounted:
                 await serve(scope, receive, noting)
             finally:
                 self._listening.discard(listening)
+                self._listening_shares.leave(client)
         if is_open:  # cut off here, or left off by a library that has seen the signal to stop
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 

@@ -22,6 +22,7 @@ from mnemic.adapters.mcp.call_limiter import CallLimiter
 from mnemic.adapters.mcp.tools import Allows, ToolSet, least_scope
 from mnemic.adapters.remote.calls import RECORDERS, Call, perform
 from mnemic.adapters.remote.operations import SCOPES, Scope
+from mnemic.adapters.remote.shares import Client
 from mnemic.kernel.errors import (
     Forbidden,
     MnemicError,
@@ -72,6 +73,8 @@ class ClientHandle:
     sessions: Sessions = "auto"
     read_only: bool = False
     """Whether writes are refused whatever the client is allowed."""
+    client: Client | None = None
+    """Whose share of the calls it uses; None: it is not limited."""
     _has_session: bool = field(default=False, init=False)
     _beginning: anyio.Lock = field(factory=anyio.Lock, init=False)
     _lock: anyio.Lock = field(factory=anyio.Lock, init=False)
@@ -104,9 +107,11 @@ class ClientHandle:
             is_long: Whether one of them is long-running.
 
         Raises:
-            Overloaded, Overdue, Stopping: The work was not done, or not in time.
+            Overloaded, ShareExceeded, Overdue, Stopping: The work was not done, or not in time.
         """
-        return await self.call_limiter.make(work, client_lock=self._lock, is_long=is_long)
+        return await self.call_limiter.make(
+            work, client_lock=self._lock, client=self.client, is_long=is_long
+        )
 
     def may(self, operation: str) -> bool:
         """Return whether this client may use an operation, at least in its unrecorded form."""

@@ -110,6 +110,16 @@ class Overloaded(Unavailable):
     default_recovery = "Try again after the number of seconds in the header Retry-After."
 
 
+class ShareExceeded(Unavailable):
+    """The client uses its share of the server already. Nothing was begun."""
+
+    code = "share-exceeded"
+    status = 429
+    default_recovery = (
+        "Try again after the number of seconds in the header Retry-After, with fewer at once."
+    )
+
+
 class Overdue(Unavailable):
     """The response did not come in time. A command that had begun may still be written."""
 

@@ -12,7 +12,9 @@ Rules of this module:
 4. It may label a composition, or retract a label, if no member is higher.
 5. It cannot assign a zone that the policy does not name, except its own: a later policy may name
    that zone and trust it.
-6. Operations on the whole space (its policy, its embedder, a revert, its erasure) are reserved for
+6. A writer whose zone is not fully trusted may have a limited number of blocks in the inbox, since
+   every recall promotes what is there.
+7. Operations on the whole space (its policy, its embedder, a revert, its erasure) are reserved for
    writers of the highest zone.
 7. A writer of a zone that the policy calls unattributed may name no author but itself and no date.
    What it dates in the future, and what any writer below full trust does, is dated now.
@@ -22,7 +24,7 @@ Source: DOMAIN section 8 (trust zones); Biba (1977): what is low does not write 
 
 from __future__ import annotations
 
-from mnemic.kernel.errors import Forbidden
+from mnemic.kernel.errors import Forbidden, InboxFull
 from mnemic.kernel.events import BlocksComposed
 from mnemic.kernel.model.blocks import BlockFacts
 from mnemic.kernel.numeric.arithmetic import NANO
@@ -62,6 +64,24 @@ def check_zone(reading: EdgeReading, zone: str) -> None:
         raise _forbidden(f"zone {zone!r:.100} is above {own!r}", own)
     if zone not in dict(reading.policy.zone_ceilings):
         raise _forbidden(f"the policy names no zone {zone!r:.100}", own)
+
+
+def inbox_room(reading: Reading) -> int | None:
+    """Return how many blocks the writer may still put into the inbox; None: any number."""
+    own, policy = reading.highest, reading.policy
+    if own is None or policy.ceiling(own) >= NANO:
+        return None
+    return max(0, policy.inbox_zone_max - reading.waiting_within(own))
+
+
+def inbox_full(reading: Reading) -> InboxFull:
+    """Return the refusal of a block for which the writer's zone has no room in the inbox."""
+    most = reading.policy.inbox_zone_max
+    return InboxFull(
+        f"{most} blocks of the zone {reading.highest!r} may wait in the inbox, and no more",
+        zone=reading.highest,
+        most=most,
+    )
 
 
 def check_reach(reading: EdgeReading, *ends: BlockFacts) -> None:

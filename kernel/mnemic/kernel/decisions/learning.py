@@ -19,6 +19,8 @@ from mnemic.kernel.decisions.authorization import (
     check_claims,
     check_reach,
     dated,
+    inbox_full,
+    inbox_room,
     lesson_zone,
     within,
 )
@@ -99,6 +101,11 @@ class Learned:
     saying: Saying
     """After it."""
 
+    @property
+    def enters_inbox(self) -> bool:
+        """Whether the block is in the inbox because of it."""
+        return isinstance(self.event, BlockLearned)
+
 
 @frozen(kw_only=True)
 class Earlier:
@@ -108,6 +115,9 @@ class Earlier:
     """Number of new blocks."""
     said: Mapping[BlockId, Saying] = MappingProxyType({})
     """Blocks that were learned or restated; none of them is archived."""
+    room: int | None = None
+    """How many blocks the writer may still put into the inbox, see ``inbox_room``; None: it is
+    looked up."""
 
 
 NOTHING: Final = Earlier()
@@ -126,10 +136,16 @@ def decide_learn(reading: Reading, lesson: Lesson, *, earlier: Earlier = NOTHING
 
     Raises:
         ContentEmpty, ContentTooLong, TagsRefused, FieldRefused, IdCollision, Forbidden: See each.
+        InboxFull: The writer's zone has no room in the inbox.
 
     Source: DOMAIN section 3.
     """
-    return decide_fresh(reading, drafted(reading, lesson, earlier=earlier), earlier=earlier)
+    learned = decide_fresh(reading, drafted(reading, lesson, earlier=earlier), earlier=earlier)
+    if learned.enters_inbox:
+        room = inbox_room(reading) if earlier.room is None else earlier.room
+        if room is not None and room <= 0:
+            raise inbox_full(reading)
+    return learned
 
 
 def decide_fresh(reading: Reading, fresh: BlockLearned, *, earlier: Earlier = NOTHING) -> Learned:

@@ -17,6 +17,7 @@ from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR, NANO, nano
 from mnemic.kernel.policy.frames import FRAMES, Frame, frames_of
 from mnemic.kernel.policy.legacy import LEGACY
 from mnemic.kernel.policy.ranges import (
+    COUNT_MAX,
     count,
     each,
     one_of,
@@ -100,6 +101,13 @@ class Policy:
     consolidate_chunk: int = field(default=128, validator=count(low=1))
     """Blocks that one committed chunk promotes."""
     auto_consolidate: bool = field(default=True, validator=truth)
+    """Whether recalls and the ends of sessions promote what waits in the inbox first."""
+    recall_promotion_ms: int = field(default=50, validator=count())
+    """Milliseconds that one of them spends on that, higher zones first; the rest is promoted in the
+    background. The most allowed, 1,000,000, is no limit: all is promoted, in the order of learning.
+    """
+    inbox_zone_max: int = field(default=256, validator=count(low=1))
+    """Blocks that writers of a zone which is not fully trusted may have in the inbox."""
     near_duplicate: float = field(default=0.95, validator=unit)
     """Not used since release 0.5.0: similar vectors supersede nothing. Kept so that policies
     adopted before can be read."""
@@ -386,6 +394,12 @@ class Policy:
     def gap_us(self) -> int:
         """The idle gap in microseconds of active time."""
         return round(self.idle_gap_hours * MICROS_PER_HOUR)
+
+    @property
+    def promotion_limit_us(self) -> int | None:
+        """How long one recall promotes, in microseconds of wall clock; None: until all is done."""
+        limit_ms = self.recall_promotion_ms
+        return None if limit_ms == COUNT_MAX else 1000 * limit_ms
 
     @cached_property
     def relevance_weights(self) -> tuple[int, ...]:

@@ -370,6 +370,11 @@ class BlockView:
         numbers: list[int] = waiting[order].tolist()
         return numbers
 
+    def waiting_within(self, zone: str) -> int:
+        """Return how many blocks of *zone* and of lower zones are in the inbox."""
+        ceilings = self.ceilings(np.array(self.inbox(), dtype=np.int64))
+        return int(np.count_nonzero(ceilings <= self.policy.ceiling(zone)))
+
     def active(self) -> BlockColumns:
         """Return the active blocks as columns."""
         numbers = self.with_status(ACTIVE)

@@ -179,7 +179,7 @@ def test_a_full_server_sends_retry_after(tmp_path: Path) -> None:
         with ThreadPoolExecutor(1) as aside:
             first = aside.submit(opened.ask, "POST", f"{NOTES}/consolidate")
             assert embedder.asked.wait(LONG_S)
-            second = opened.ask("POST", f"{NOTES}/curate")
+            second = opened.ask("POST", f"{NOTES}/curate", by="writer")
             embedder.go_on.set()
     assert (first.result().status_code, second.status_code) == (200, 503)
     assert (second.json()["code"], second.headers["retry-after"]) == ("overloaded", "7")

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
+from cyclopts import Parameter
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -31,7 +32,13 @@ if TYPE_CHECKING:
 STYLES = {"ok": "green", "warning": "yellow", "problem": "bold red"}
 
 
-def doctor(*, sweep: Flag = False, run: Run) -> int:
+def doctor(
+    *,
+    sweep: Flag = False,
+    erased: str | None = None,
+    look: Annotated[tuple[Path, ...], Parameter(name="--look")] = (),
+    run: Run,
+) -> int:
     """Check the installation, the store and every space of it; change nothing.
 
     Each line is ok, a warning or a problem, and says what to do. The chain of every space is
@@ -40,16 +47,36 @@ def doctor(*, sweep: Flag = False, run: Run) -> int:
     Args:
         sweep: First remove the hidden data that killed imports have left in the store. An import
             still running is left alone; one that stalled meanwhile ends with a conflict.
+        erased: Only list every place where the text of this erased block may remain: the store, its
+            write-ahead log, checkpoints, forks, copies, backups and exports by their manifests,
+            temporary files and copies of keys. Exit code 1 if there is one that holds it.
+        look: A folder to search for copies, besides that of the store; repeat for more.
         run: The invocation.
     """
     from mnemic.adapters.cli.doctor.findings import Diagnosis
 
+    if erased is not None:
+        return _erased(run, erased, look)
     swept = tuple(_swept(run)) if sweep else ()
     if isinstance(run.path, Path):
         path = Path(os.path.realpath(run.path))
         found = Diagnosis.of(str(path), (*_examined(run, path), *swept))
     else:
         found = Diagnosis.of(run.store, (*_examined_server(run, run.path), *swept))
+    run.show(found, *_drawn(found.findings), Text(found.summary, style="bold"))
+    return Exit.REFUSED if found.problems else Exit.OK
+
+
+def _erased(run: Invocation, block: str, look: Iterable[Path]) -> int:
+    """Show where the text of an erased block may remain."""
+    from mnemic.adapters.cli.doctor.erased import remains
+    from mnemic.adapters.cli.doctor.findings import Diagnosis
+    from mnemic.adapters.stores.opening import open_store
+
+    path = Path(os.path.realpath(run.path)) if isinstance(run.path, Path) else None
+    with closing(open_store(run.path, read_only=True, keys=run.keys)) as store:
+        places = remains(store, run.space, block, path=path, keys=run.keys, folders=look)
+        found = Diagnosis.of(run.store if path is None else str(path), tuple(places))
     run.show(found, *_drawn(found.findings), Text(found.summary, style="bold"))
     return Exit.REFUSED if found.problems else Exit.OK
 

@@ -186,7 +186,7 @@ def _leftovers(path: Path) -> Iterator[Finding]:
 def neighbours(path: Path) -> list[Path]:
     """Return the other stores of mnemic in the folder of *path*, largest first."""
     try:
-        files = [file for file in path.parent.iterdir() if file != path and _is_store(file)]
+        files = [file for file in path.parent.iterdir() if file != path and is_store(file)]
         return sorted(files, key=lambda file: (-file.stat().st_size, file.name))
     except OSError:
         return []
@@ -199,7 +199,7 @@ def listed(files: list[Path]) -> str:
     return ", ".join(shown) + more
 
 
-def _is_store(file: Path) -> bool:
+def is_store(file: Path) -> bool:
     """Return whether the header of a file is that of a store; it is not opened as one."""
     from mnemic.adapters.stores.sqlite.format import APPLICATION_ID
 

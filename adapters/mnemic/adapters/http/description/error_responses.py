@@ -25,6 +25,7 @@ ALWAYS: Family = (
     transport_errors.AddressTooLong,
     transport_errors.HeadTooLarge,
     transport_errors.Overloaded,
+    transport_errors.ShareExceeded,
     transport_errors.Overdue,
     transport_errors.Stopping,
 )
@@ -51,6 +52,7 @@ OF_BODY: Family = (
 )
 OF_PAST: Family = (errors.PointOutOfRange, errors.DecisionNotFound)
 OF_WRITES: Family = (errors.VersionConflict, errors.ViewReadOnly, errors.StoreFull)
+RETRIED = ((429, "Retry-After"), (503, "Retry-After"))
 CONDITION_FAILED, INTERNAL_ERROR = 412, 500
 """Status of a ``version-conflict`` if the request itself named the version."""
 WORDS: Mapping[int, str] = {
@@ -69,6 +71,7 @@ WORDS: Mapping[int, str] = {
     415: "The body is of another media type.",
     421: "Without a token only requests from this machine, to one of its names, are served.",
     422: "Understood and refused; nothing was written. The member `recovery` says what to do.",
+    429: "The client uses its share of the server already. `Retry-After` says when to try again.",
     431: "Request line and headers are too long.",
     500: "The stored log is damaged, or the server met an error of its own.",
     501: "The server does not offer this.",
@@ -163,7 +166,7 @@ def _specific() -> frozenset[str]:
 
 def _component(refusal: Refusal) -> dict[str, Any]:
     headers: dict[str, Any] = {"X-Request-Id": {"$ref": "#/components/headers/RequestId"}}
-    for status, name in ((401, "WWW-Authenticate"), (405, "Allow"), (503, "Retry-After")):
+    for status, name in ((401, "WWW-Authenticate"), (405, "Allow"), *RETRIED):
         if refusal.status == status:
             headers[name] = {"$ref": f"#/components/headers/{name.replace('-', '')}"}
     return {

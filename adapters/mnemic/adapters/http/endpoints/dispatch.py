@@ -39,6 +39,7 @@ from mnemic.adapters.remote.calls import (
     answered,
 )
 from mnemic.adapters.remote.documents import ITEMS, document_of
+from mnemic.adapters.remote.shares import Shares
 from mnemic.kernel.errors import FieldRefused, SessionState, SpaceNotFound, VersionConflict
 from mnemic.kernel.validation import checked_name
 
@@ -64,6 +65,8 @@ class Dispatcher:
     """Set when the server stops; streams then end."""
     watches: Watches
     """The followers of each log."""
+    arriving: Shares
+    """Requests whose bodies are being received."""
     proxy: WorkerProxy | None = None
     """Forwards to the other processes that serve the same address; None: there are none."""
 
@@ -129,12 +132,14 @@ async def answer(dispatcher: Dispatcher, route: Route, request: Asked) -> Answer
     space = requests.segment(request.scope["path_params"]["space"])
     if not caller.sees(space):
         raise unseen(space)
+    dispatcher.workers.check_share(caller.client)  # before the body is read
     try:
         hold = await dispatcher.spaces.hold(space)
     except SpaceNotFound:
         raise unseen(space) from None
     try:
-        prepared = await prepare(dispatcher, route, caller, request, space=space)
+        with dispatcher.arriving.using(caller.client):
+            prepared = await prepare(dispatcher, route, caller, request, space=space)
         timeout_s = _timeout_s(dispatcher.settings, route)
     except BaseException:
         hold.release()
@@ -142,7 +147,9 @@ async def answer(dispatcher: Dispatcher, route: Route, request: Asked) -> Answer
 
     async def work(report: Progress | None) -> Answer:
         executing = partial(executed, hold.memory, prepared, report)
-        return await dispatcher.workers.run(executing, timeout_s=timeout_s, done=hold.release)
+        return await dispatcher.workers.run(
+            executing, timeout_s=timeout_s, done=hold.release, client=caller.client
+        )
 
     if route.operation.long and requests.wants_stream(request.scope):
         return await progress.reported(

@@ -13,7 +13,8 @@ here, too. A stream
   with a comment when the server stops; and without notice when the client disconnects, or has read
   nothing for a minute. A client reconnects with ``Last-Event-ID``, and misses nothing.
 
-``Settings.streams_max`` of them may be open at once; one more is refused (503). The header
+``Settings.streams_max`` of them may be open at once; one more is refused (503), and so is one more
+than the share of a client (429, see ``remote.shares``). The header
 ``Mnemic-Version`` gives the end of the log when the stream began.
 """
 
@@ -72,22 +73,22 @@ async def answer(dispatcher: Dispatcher, scope: Any) -> Pieces:
         Unauthenticated, SpaceNotFound: The caller has no access, or there is no such space.
         FieldRefused: The requested beginning is invalid.
         NotAcceptable: The client accepts no stream.
-        Overloaded, Stopping: No stream may begin now.
+        Overloaded, ShareExceeded, Stopping: No stream may begin now.
     """
     visited = await auth_context(dispatcher, scope, "read")
-    space, memory = visited.space, visited.hold.memory
+    space, memory, client = visited.space, visited.hold.memory, visited.caller.client
     try:
         after = beginning(scope)
         requests.check_acceptable(scope, sse.MEDIA_TYPE)
         watch = dispatcher.watches.follow(
-            space, partial(version_of, memory), subscribe=hearing(memory)
+            space, partial(version_of, memory), subscribe=hearing(memory), client=client
         )
     except BaseException:
         visited.hold.release()
         raise
 
     def leave() -> None:
-        dispatcher.watches.leave(space)
+        dispatcher.watches.leave(space, client)
         visited.hold.release()
 
     try:

@@ -84,14 +84,14 @@ async def exported(dispatcher: Dispatcher, route: Route, room: ExportRoom, scope
     Raises:
         Unauthenticated, SpaceNotFound, Forbidden: See ``auth_context.auth_context``.
         FieldRefused, LogCorrupt, SpaceErased, StoreBusy, StoreFull: See ``SyncMemory.export``.
-        Overloaded: Too many transfers are in progress.
+        Overloaded, ShareExceeded: Too many transfers are in progress, of all or of this client.
     """
     visited = await auth_context(dispatcher, scope, "admin")
-    hold = visited.hold
+    hold, client = visited.hold, visited.caller.client
     try:
         arguments = in_query(route, requests.query(scope))
         requests.check_acceptable(scope, archive.MEDIA_TYPE)
-        room.take()
+        room.take(client)
     except BaseException:
         hold.release()
         raise
@@ -103,9 +103,10 @@ async def exported(dispatcher: Dispatcher, route: Route, room: ExportRoom, scope
             partial(shipment.pack, memory, arguments),
             timeout_s=dispatcher.settings.long_timeout_s,
             done=hold.release,
+            client=client,
         )
     except BaseException:
-        room.leave()
+        room.leave(client)
         if shipment is None:
             hold.release()
         else:
@@ -113,7 +114,7 @@ async def exported(dispatcher: Dispatcher, route: Route, room: ExportRoom, scope
         raise
 
     def leave() -> None:
-        room.leave()
+        room.leave(client)
         shipment.give_up()
 
     return Pieces(

@@ -73,7 +73,7 @@ async def imported(dispatcher: Dispatcher, room: ExportRoom, request: Asked) -> 
         SpaceExists: The space exists.
         MediaTypeRefused, BodyTooLarge, RequestTooSlow: The body is not accepted.
         ExportCorrupt, FieldRefused, StoreTooNew, StoreFull: See ``SyncMemory.import_space``.
-        Overloaded: Too many transfers are in progress.
+        Overloaded, ShareExceeded: Too many transfers are in progress, of all or of this client.
     """
     scope: Any = request.scope
     caller, space = authorize(dispatcher, scope, "admin")
@@ -82,7 +82,7 @@ async def imported(dispatcher: Dispatcher, room: ExportRoom, request: Asked) -> 
     check_body(dispatcher, scope)
     vacancy = await dispatcher.spaces.vacancy(space)
     try:
-        room.take()
+        room.take(caller.client)
     except BaseException:
         vacancy.release()
         raise
@@ -90,12 +90,12 @@ async def imported(dispatcher: Dispatcher, room: ExportRoom, request: Asked) -> 
         arrival = Upload(vacancy=vacancy, caller=caller, folder=folder_for(dispatcher, "import"))
     except BaseException:
         vacancy.release()
-        room.leave()
+        room.leave(caller.client)
         raise
 
     def leave() -> None:
         arrival.leave()
-        room.leave()
+        room.leave(caller.client)
 
     try:
         with unplaced(Path(arrival.folder.name)):
@@ -109,6 +109,7 @@ async def imported(dispatcher: Dispatcher, room: ExportRoom, request: Asked) -> 
             partial(arrival.settle, lines, report),
             timeout_s=dispatcher.settings.long_timeout_s,
             done=leave,
+            client=caller.client,
         )
 
     if requests.wants_stream(scope):
@@ -180,6 +181,6 @@ def _too_large(dispatcher: Dispatcher) -> BodyTooLarge:
     limit = dispatcher.settings.import_max_bytes
     return BodyTooLarge(
         f"the body is longer than {limit} bytes",
-        recovery="Import it with `mnemic import` into the store, or raise the server's limit.",
+        recovery="Export a part of the memory with upto, or copy the store with `mnemic migrate`.",
         limit_bytes=limit,
     )

@@ -20,6 +20,7 @@ from anyio import CapacityLimiter, to_thread
 from attrs import define, field
 
 from mnemic.adapters.inprocess.operations.answer_version import Hear
+from mnemic.adapters.remote.shares import Client, Shares
 from mnemic.adapters.remote.transport_errors import Overloaded, Stopping
 
 T = TypeVar("T")
@@ -128,6 +129,7 @@ class Watches:
 
     def __init__(self, followers_max: int, stopping: asyncio.Event) -> None:
         self._followers_max = followers_max
+        self._shares = Shares(total=followers_max, what="streams")
         self._stopping = stopping
         self._watches: dict[str, Watch] = {}
         self._threads = CapacityLimiter(THREADS)
@@ -143,7 +145,12 @@ class Watches:
         return sum(watch.followers for watch in self._watches.values())
 
     def follow(
-        self, space: str, head: Callable[[], int], *, subscribe: Hear | None = None
+        self,
+        space: str,
+        head: Callable[[], int],
+        *,
+        subscribe: Hear | None = None,
+        client: Client | None = None,
     ) -> Watch:
         """Follow a space from now on, until ``leave``.
 
@@ -152,9 +159,11 @@ class Watches:
             head: Reads the version of its log's head, for as long as the space has followers. Runs
                 on a thread.
             subscribe: Subscribes to notifications of the log; None: it sends none.
+            client: Whose share of the followers it uses; None: it is not limited.
 
         Raises:
             Overloaded: The limit of followers is reached.
+            ShareExceeded: The client has as many followers as it may.
             Stopping: The server is shutting down.
         """
         if self._stopping.is_set():
@@ -164,6 +173,7 @@ class Watches:
                 f"{self.followers} streams are open, which is the limit",
                 under_way=self.followers,
             )
+        self._shares.take(client)
         watch = self._watches.get(space)
         if watch is None:
             watch = self._watches[space] = Watch(head=head, subscribe=subscribe)
@@ -171,8 +181,9 @@ class Watches:
         watch.followers += 1
         return watch
 
-    def leave(self, space: str) -> None:
-        """Stop following a space. Call once for each ``follow``."""
+    def leave(self, space: str, client: Client | None = None) -> None:
+        """Stop following a space. Call once for each ``follow``, with the same client."""
+        self._shares.leave(client)
         watch = self._watches[space]
         watch.followers -= 1
         if not watch.followers:

@@ -8,11 +8,12 @@ from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from attrs import define
+from attrs import define, field
 
 from mnemic.adapters.files import atomic_files
 from mnemic.adapters.files.temporary_folders import aside
 from mnemic.adapters.http.endpoints.dispatch import Dispatcher
+from mnemic.adapters.remote.shares import Client, Shares
 from mnemic.adapters.remote.transport_errors import Overloaded
 from mnemic.kernel.errors import MnemicError
 
@@ -23,22 +24,33 @@ class ExportRoom:
 
     most: int
     taken: int = 0
+    _shares: Shares = field(init=False)
 
-    def take(self) -> None:
+    def __attrs_post_init__(self) -> None:
+        """Give each client a share."""
+        self._shares = Shares(total=self.most, what="exports and imports")
+
+    def take(self, client: Client | None = None) -> None:
         """Count one more transfer.
+
+        Args:
+            client: Whose share it uses; None: it is not limited.
 
         Raises:
             Overloaded: The limit is reached.
+            ShareExceeded: The client has as many as it may.
         """
         if self.taken >= self.most:
             raise Overloaded(
                 f"{self.taken} exports and imports are in progress, which is the limit",
                 under_way=self.taken,
             )
+        self._shares.take(client)
         self.taken += 1
 
-    def leave(self) -> None:
-        """Count one transfer less. Call once for each ``take``."""
+    def leave(self, client: Client | None = None) -> None:
+        """Count one transfer less. Call once for each ``take``, with the same client."""
+        self._shares.leave(client)
         self.taken -= 1
 
 

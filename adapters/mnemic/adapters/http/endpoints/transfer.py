@@ -18,7 +18,8 @@ Both use a temporary folder that only the server's user can read, and that is re
 transfer is complete or the client disconnects. While an export is sent its files are already
 unlinked (on POSIX), so that not even a killed server leaves texts behind.
 
-``Settings.transfers_max`` of both together may be in progress; one more is refused (503).
+``Settings.transfers_max`` of both together may be in progress; one more is refused (503), and so is
+one more than the share of a client (429, see ``remote.shares``).
 """
 
 from __future__ import annotations

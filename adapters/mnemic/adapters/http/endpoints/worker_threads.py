@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from mnemic.adapters.remote.shares import Client, Lanes
 from mnemic.adapters.remote.transport_errors import Overdue, Overloaded, Stopping
 
 T = TypeVar("T")
@@ -23,6 +25,7 @@ class Workers:
     def __init__(self, count: int, waiting_max: int) -> None:
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="mnemic-operation")
         self._room = count + waiting_max
+        self._lanes = Lanes(running=count, waiting=waiting_max)
         self._under_way: set[asyncio.Future[Any]] = set()
 
     @property
@@ -30,7 +33,22 @@ class Workers:
         """Number of calls that run or wait, including those whose caller has stopped waiting."""
         return len(self._under_way)
 
-    async def run(self, work: Callable[[], T], *, timeout_s: float, done: Callable[[], None]) -> T:
+    def check_share(self, client: Client | None) -> None:
+        """Refuse a client that uses its share of the threads and of the queue already.
+
+        Raises:
+            ShareExceeded: It does.
+        """
+        self._lanes.check(client)
+
+    async def run(
+        self,
+        work: Callable[[], T],
+        *,
+        timeout_s: float,
+        done: Callable[[], None],
+        client: Client | None = None,
+    ) -> T:
         """Run *work* to its end on a thread, and return its result if that comes in time.
 
         Args:
@@ -38,12 +56,33 @@ class Workers:
             timeout_s: How long to wait for it. Range: > 0.
             done: Called once, when it has ended or will never begin, even if the caller has stopped
                 waiting.
+            client: Whose share of the threads and of the queue it uses; None: it is not limited.
 
         Raises:
             Overloaded: The queue is full, or it waited too long for a thread. Nothing was done.
+            ShareExceeded: The client uses its share already. Nothing was done.
             Overdue: It had begun, and continues to run.
             Stopping: The pool is closed.
         """
+        begun = time.monotonic()
+        try:
+            async with asyncio.timeout(timeout_s):
+                leave = await self._lanes.enter(client)
+        except TimeoutError:
+            done()
+            raise Overloaded(f"no worker was free for {timeout_s:g} seconds") from None
+        except BaseException:
+            done()
+            raise
+
+        def ended() -> None:
+            leave()
+            done()
+
+        left_s = timeout_s - (time.monotonic() - begun)
+        return await self._run(work, timeout_s=left_s, done=ended)
+
+    async def _run(self, work: Callable[[], T], *, timeout_s: float, done: Callable[[], None]) -> T:
         if self.busy >= self._room:
             done()
             raise Overloaded(f"{self.busy} requests are under way already", under_way=self.busy)

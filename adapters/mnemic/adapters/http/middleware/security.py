@@ -13,6 +13,7 @@ from mnemic.adapters.http.middleware.request_ids import LOGGED
 from mnemic.adapters.http.settings import Settings, is_loopback
 from mnemic.adapters.remote.asgi_requests import header
 from mnemic.adapters.remote.operations import Scope
+from mnemic.adapters.remote.shares import Client, client_of
 from mnemic.adapters.remote.transport_errors import HostRefused, OriginRefused
 from mnemic.kernel.errors import Forbidden, SpaceNotFound, Unauthenticated, ViewReadOnly
 
@@ -43,6 +44,11 @@ class Caller:
     def zone(self) -> str | None:
         """Trust zone of what they write; None: trusted in full."""
         return None if self.token is None else self.token.zone
+
+    @property
+    def client(self) -> Client | None:
+        """Whose share of the server their requests use; None: they are not limited."""
+        return client_of(self.token)
 
     def allows(self, space: str, scope: Scope) -> bool:
         """Return whether they have *scope* on *space*."""

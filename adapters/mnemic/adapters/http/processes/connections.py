@@ -3,14 +3,19 @@
 uvicorn waits for the head of a request without a time limit, accepts any size, and answers what it
 cannot parse in plain text. Here a head must arrive in time and be of a reasonable size, and every
 refusal is a problem document like those of the application.
+
+With as many connections as may be open, uvicorn refuses every request, those on connections that
+have been open for long included. So that clients who open connections and send nothing do not
+exclude the others, a new connection then takes the place of a silent one.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from http import HTTPStatus
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 from uuid import uuid4
 
 from uvicorn.protocols.http.flow_control import service_unavailable
@@ -47,6 +52,24 @@ class Connection(HttpToolsProtocol):
         """Bytes received since a head was last awaited."""
         self._head_bytes = 0
         """Bytes of the current head that were parsed."""
+        self._silent_since_s = self.loop.time()
+        """When it was opened, or its last response was complete."""
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether no request is in progress; a part of a head does not count as one."""
+        cycle: Any = self.cycle  # None before the first request
+        return (cycle is None or cycle.response_complete) and not self.transport.is_closing()
+
+    @property
+    def silent_since_s(self) -> float:
+        """When it was opened, or its last response was complete, by the clock of the event loop."""
+        return self._silent_since_s
+
+    @property
+    def peer(self) -> str:
+        """The address of the other side, without its port."""
+        return "" if self.client is None else self.client[0]
 
     @property
     def waits_for_client(self) -> bool:
@@ -61,9 +84,26 @@ class Connection(HttpToolsProtocol):
         return self.transport.get_write_buffer_size(), self._received_bytes
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for the first request."""
+        """Begin to wait for the first request; at the limit, cut a silent connection off."""
         super().connection_made(transport)
         self._await_head()
+        if self.limit_concurrency is not None:
+            self._make_room(self.limit_concurrency)
+
+    def _make_room(self, limit: int) -> None:
+        """Cut silent connections off, so that fewer than *limit* are open.
+
+        Of the peer with most of them first, and of its connections the longest silent.
+        """
+        connections = cast("set[Connection]", self.connections)
+        remaining = sum(not each.transport.is_closing() for each in connections)
+        if remaining < limit:
+            return
+        silent = [each for each in connections if each is not self and each.is_silent]
+        peers = Counter(each.peer for each in silent)
+        silent.sort(key=lambda each: (-peers[each.peer], each.silent_since_s))
+        for each in silent[: remaining - limit + 1]:
+            each.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the timer of the head."""
@@ -76,6 +116,11 @@ class Connection(HttpToolsProtocol):
         super().data_received(data)
         if self._head is not None and self._received_bytes > HEAD_MAX_BYTES:
             self._refuse(_too_large())
+
+    def on_response_complete(self) -> None:
+        """Begin to wait for the next request."""
+        super().on_response_complete()
+        self._silent_since_s = self.loop.time()
 
     def on_message_begin(self) -> None:
         """Begin a request; an earlier one may still be answered."""

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import TypeVar
 
 import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
 
+from mnemic.adapters.inprocess.consolidation.pacing import Pace
 from mnemic.adapters.inprocess.engine.analysis import analyse
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult, Outcome
 from mnemic.adapters.inprocess.engine.opening import Models, check_embedder
 from mnemic.adapters.inprocess.results import contradictions, replacements
+from mnemic.kernel.decisions.authorization import inbox_room
 from mnemic.kernel.decisions.promotion import Candidate, decide_promotion, decide_relink
 from mnemic.kernel.errors import MnemicError, StoreBusy, VectorRefused
 from mnemic.kernel.events import (
@@ -34,6 +38,8 @@ from mnemic.projections.view import View, as_of
 
 Progress = Callable[[int, int], None]
 """Called with the number of blocks done and the total."""
+CHUNK_OF_LIMITED = 8
+"""Blocks that one chunk promotes for a writer of a zone that is not fully trusted."""
 T = TypeVar("T")
 
 
@@ -75,6 +81,51 @@ def consolidate(
         formed = _relink(space, request, progress)
         total = evolve(total, edges_created=total.edges_created + formed)
     return evolve(total, inbox_remaining=request.inbox_remaining())
+
+
+def promote_within(
+    space: CommandExecutor, models: Models, pace: Pace, *, only_privileged: bool = False
+) -> bool:
+    """Promote what waits, higher zones first, as far as a time limit allows.
+
+    The first block is embedded before the time counts, since that may load the model.
+
+    Args:
+        space: The open space.
+        models: The models of the host.
+        pace: The time limit.
+        only_privileged: Whether blocks of zones that are not fully trusted are left in the inbox.
+
+    Returns:
+        Whether the time was over before everything was promoted.
+
+    Raises:
+        VectorRefused, EmbedderMismatch: As ``consolidate``.
+    """
+    with space.state_lock:
+        space.catch_up()
+        request = _Request(space, limit=None, relink=False, command_id=None)
+        order = _by_zone(space.live(), only_privileged=only_privileged)
+    chunks = _Chunks(space, models, request, order)
+    chunks.prepare_first()
+    while room := pace.room():
+        done = chunks.promote(room)
+        if done is None:
+            return False
+        if isinstance(done, BlocksPromoted):
+            pace.promoted(len(done.promotions))
+    with space.state_lock:
+        return bool(space.live().inbox())
+
+
+def _by_zone(view: View, *, only_privileged: bool) -> list[int]:
+    """Return the blocks in the inbox: higher zones first, and first in first out in each."""
+    waiting = view.inbox()
+    ceilings = view.ceilings(np.array(waiting, dtype=np.int64))
+    order = np.argsort(-ceilings, kind="stable").tolist()
+    if only_privileged:
+        order = [place for place in order if view.policy.privileges(view.zone(waiting[place]))]
+    return [waiting[place] for place in order]
 
 
 def _sum(total: ConsolidateResult, event: BlocksPromoted | BlocksRelinked) -> ConsolidateResult:
@@ -156,10 +207,18 @@ class _Request:
 class _Chunks:
     """The chunks of one consolidation. Each text is embedded once, whichever chunk takes it."""
 
-    def __init__(self, space: CommandExecutor, models: Models, request: _Request) -> None:
+    def __init__(
+        self,
+        space: CommandExecutor,
+        models: Models,
+        request: _Request,
+        order: Sequence[int] | None = None,
+    ) -> None:
         self._space = space
         self._models = models
         self._request = request
+        self._order = None if order is None else deque(order)
+        """Blocks to promote, in order; None: all that wait, in the order of learning."""
         self._ready: dict[int, tuple[BlockText, Candidate]] = {}
         self._size: int | None = None
 
@@ -168,11 +227,7 @@ class _Chunks:
         waiting = self._next(limit)
         if not waiting:
             return None
-        with self._space.state_lock:
-            adopted = self._space.live().embedder
-        embedder = embedder_of(self._models, adopted)
-        check_embedder(adopted, embedder.identity)
-        self._prepare(waiting, embedder)
+        embedder = self._embed(waiting)
         vectors = [self._ready[number][1].vector for number, _ in waiting]
         neighbours = self._neighbours(vectors, embedder.identity)
 
@@ -201,6 +256,17 @@ class _Chunks:
             self._adapt(len(waiting), event)
         return event
 
+    def _largest(self, view: View) -> int:
+        """Return the size of a chunk; others wait less for those of a writer with little trust."""
+        most = view.policy.consolidate_chunk
+        return most if inbox_room(view) is None else min(most, CHUNK_OF_LIMITED)
+
+    def prepare_first(self) -> None:
+        """Embed and analyse the first block."""
+        first = self._next(1)
+        if first:
+            self._embed(first)
+
     def waiting(self) -> list[int]:
         """Return the waiting blocks that belong to the command."""
         with self._space.state_lock:
@@ -213,10 +279,32 @@ class _Chunks:
         """Return the next inbox blocks of a snapshot, oldest first."""
         with self._space.state_lock:
             view = self._space.live()
-            size = self._size or view.policy.consolidate_chunk
-            numbers = self.waiting()[: size if limit is None else min(size, max(0, limit))]
+            size = self._size or self._largest(view)
+            most = size if limit is None else min(size, max(0, limit))
+            numbers = self.waiting()[:most] if self._order is None else self._ordered(view, most)
             texts = ((number, view.text(number)) for number in numbers)
             return [(number, text) for number, text in texts if isinstance(text, BlockText)]
+
+    def _ordered(self, view: View, most: int) -> list[int]:
+        """Return the next blocks of the given order, as far as they still wait."""
+        assert self._order is not None  # noqa: S101 - asked for only then
+        while self._order and view.status(self._order[0]) != INBOX:
+            self._order.popleft()
+        still = (block for block in self._order if view.status(block) == INBOX)
+        return list(islice(still, most))
+
+    def _embed(self, waiting: Sequence[tuple[int, BlockText]]) -> Embedder:
+        """Embed and analyse blocks, and return the embedder.
+
+        Raises:
+            EmbedderMismatch: The space was built with another one.
+        """
+        with self._space.state_lock:
+            adopted = self._space.live().embedder
+        embedder = embedder_of(self._models, adopted)
+        check_embedder(adopted, embedder.identity)
+        self._prepare(waiting, embedder)
+        return embedder
 
     def _prepare(self, waiting: Sequence[tuple[int, BlockText]], embedder: Embedder) -> None:
         """Embed and analyse the blocks that have not been yet."""
@@ -269,7 +357,7 @@ class _Chunks:
             numbers = self._space.state.catalogue.numbers
             for promotion in event.promotions:
                 self._ready.pop(numbers[promotion.block_id], None)
-            largest = self._space.live().policy.consolidate_chunk
+            largest = self._largest(self._space.live())
         self._size = min(largest, 2 * (self._size or largest if promoted == tried else promoted))
         self._size = max(1, self._size)
 

@@ -200,7 +200,8 @@ class CommandExecutor(SessionHandle):
             self.answered_version = head
             return Outcome(written.extra, head, head, ())
         self.check_as_applied()
-        stamped = self._stamped(command, written.events, moment)
+        key = None if command.id is None else idempotency.place(command.id, self.actor, self)[0]
+        stamped = self._stamped(key, written.events, moment)
         records: list[Record] = []
         payloads: list[PayloadRow] = []
         for recorded in stamped:
@@ -209,9 +210,9 @@ class CommandExecutor(SessionHandle):
             payloads.extend(rows)
         first, last = head + 1, head + len(records)
         remembered = None
-        if command.id is not None:
+        if key is not None:
             request = idempotency.request(command, payloads, self)
-            remembered = CommandRow(command.id, request, first, last)
+            remembered = CommandRow(key, request, first, last)
         self.log.append(
             records,
             payloads,
@@ -232,10 +233,8 @@ class CommandExecutor(SessionHandle):
             self.expected_version = last
         return Outcome(written.extra, first, last, written.events)
 
-    def _stamped(
-        self, command: Command, events: Sequence[Event], moment: Instant
-    ) -> list[Recorded]:
-        command_id = CommandId(command.id or self.entropy.token(8).hex())
+    def _stamped(self, key: str | None, events: Sequence[Event], moment: Instant) -> list[Recorded]:
+        command_id = CommandId(key or self.entropy.token(8).hex())
         first = events[0]
         started = first.session_id if isinstance(first, happened.SessionStarted) else None
         session = started or self._open_session()
@@ -253,7 +252,7 @@ class CommandExecutor(SessionHandle):
         ]
 
     def remembered(self, command: Command) -> CommandRow | None:
-        """Return what a command with this id wrote, if it is the same command.
+        """Return what a command of this actor with this id wrote, if it is the same command.
 
         Raises:
             CommandIdReused: It was another one.
@@ -263,7 +262,7 @@ class CommandExecutor(SessionHandle):
             return None
         checked_name("command_id", command.id)
         self.catch_up()
-        row = self.log.command(command.id)
+        _, row = idempotency.place(command.id, self.actor, self)
         if row is not None:
             if row.last > self.state.version:
                 self.catch_up()  # another process has just written it

@@ -21,8 +21,9 @@ from mnemic.kernel.decisions.archiving import (
     decide_revise,
     decide_rezone,
 )
+from mnemic.kernel.decisions.authorization import inbox_room
 from mnemic.kernel.decisions.learning import Earlier, Learned, Lesson, Saying, decide_learn
-from mnemic.kernel.errors import FieldRefused, Refused
+from mnemic.kernel.errors import FieldRefused, InboxFull, Refused
 from mnemic.kernel.events import BlockErased, Event, SpaceErased
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.ports import Embedder
@@ -89,6 +90,7 @@ class BlockOperations(Host):
         Raises:
             ContentEmpty, ContentTooLong, TagsRefused, FieldRefused, IdCollision: See each.
             Forbidden: The zone is above that of this session handle.
+            InboxFull: The zone of this session handle has no more room in the inbox.
         """
         lesson = Lesson(
             content=content,
@@ -112,7 +114,8 @@ class BlockOperations(Host):
             return DecisionResult(() if learned.event is None else (learned.event,), extra=result)
 
         arguments = _identifying(lesson) if command_id is not None else {}
-        outcome = self._open().execute(Command("learn", arguments, command_id), decide)
+        with self._emptying_full_inbox():
+            outcome = self._open().execute(Command("learn", arguments, command_id), decide)
         result: LearnResult = outcome.extra
         self._recent.learn(result.block_id, known=result.is_known)
         return result
@@ -131,6 +134,7 @@ class BlockOperations(Host):
 
         Raises:
             FieldRefused: Too many at once, or one lesson instead of a list.
+            InboxFull: The inbox has no room for any of them; see ``learn``.
         """
         if isinstance(lessons, str | bytes | Mapping) or not isinstance(lessons, Iterable):
             raise FieldRefused(
@@ -155,7 +159,8 @@ class BlockOperations(Host):
             {} if command_id is None else {"lessons": [_identifying(each) for each in given]}
         )
         command = Command("learn_many", arguments, command_id)
-        result: LearnManyResult = self._open().execute(command, decide).extra
+        with self._emptying_full_inbox():
+            result: LearnManyResult = self._open().execute(command, decide).extra
         for each in result.results:
             self._recent.learn(each.block_id, known=each.is_known)
         return result
@@ -374,7 +379,19 @@ class BlockOperations(Host):
 def _decide_many(
     view: View, lessons: Sequence[Lesson | Refused]
 ) -> tuple[list[Learned], list[Refusal], list[Event]]:
-    """Decide lessons one after the other, each on the result of the earlier ones."""
+    """Decide lessons one after the other, each on the result of the earlier ones.
+
+    Raises:
+        InboxFull: The writer's zone has no room for any of them.
+        FieldRefused: There are more than could ever wait in the inbox.
+    """
+    room, most = inbox_room(view), view.policy.inbox_zone_max
+    if room is not None and len(lessons) > most:
+        raise FieldRefused(
+            f"{len(lessons)} lessons at once, the limit for the zone {view.highest!r} is {most}",
+            recovery="Learn them in several batches.",
+            field="lessons",
+        )
     learned: list[Learned] = []
     refused: list[Refusal] = []
     events: list[Event] = []
@@ -384,8 +401,11 @@ def _decide_many(
         try:
             if isinstance(lesson, Refused):
                 raise lesson
-            each = decide_learn(view, lesson, earlier=Earlier(created=created, said=said))
+            earlier = Earlier(created=created, said=said, room=room)
+            each = decide_learn(view, lesson, earlier=earlier)
         except Refused as error:
+            if isinstance(error, InboxFull) and not learned:
+                raise  # one refusal says it for all
             refused.append(
                 Refusal(
                     position=position,
@@ -398,6 +418,7 @@ def _decide_many(
         learned.append(each)
         said[each.block_id] = each.saying
         created += each.action == "created"
+        room = None if room is None else room - each.enters_inbox
         if each.event is not None:
             events.append(each.event)
     return learned, refused, events

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from copy import copy
 from datetime import datetime
 from functools import partial
 from typing import Self, TypeVar
 
-from attrs import define
+from attrs import define, field
 
 from mnemic.adapters.inprocess.consolidation import consolidation
+from mnemic.adapters.inprocess.consolidation.inbox_worker import ROUND_US, InboxWorker
+from mnemic.adapters.inprocess.consolidation.pacing import Pace, Speed
 from mnemic.adapters.inprocess.engine import analysis
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.opening import Models, models
 from mnemic.adapters.inprocess.engine.recent_ids import RecentIds
 from mnemic.adapters.inprocess.queries import Queries
-from mnemic.kernel.errors import Closed, EmbedderMismatch
+from mnemic.kernel.errors import Closed, EmbedderMismatch, InboxFull
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.ports import Analyst, Embedder, Store, TokenCounter
 from mnemic.kernel.scope import checked_scope
@@ -32,6 +35,8 @@ class _SharedModels:
     """The models, shared by all handles: a re-embedding by one of them applies to all."""
 
     models: Models
+    speed: Speed = field(factory=Speed)
+    """How fast they and the space promote blocks."""
 
 
 class Host(Queries):
@@ -60,6 +65,7 @@ class Host(Queries):
                 tokens=tokens,
             )
         )
+        self._inbox_worker = InboxWorker(self._promote_in_background)
         self._recent = RecentIds()
         self._is_handle = False
         self._is_closed = False
@@ -121,6 +127,8 @@ class Host(Queries):
         """
         if self._is_closed:
             return
+        if not self._is_handle:
+            self._inbox_worker.close()
         self._is_closed = True
         if not self._is_handle:
             self._space.close()
@@ -190,16 +198,52 @@ class Host(Queries):
                     raise
 
     def _auto_consolidate(self) -> None:
+        """Promote what waits in the inbox, if the policy wants that, within its time limit.
+
+        What does not fit is left to the background. While that is at work, only blocks of fully
+        trusted zones are promoted here: a flood of others delays no caller by more than the limit.
+        """
         space = self._open()
         if space.read_only:
             return
         with space.state_lock:
             space.catch_up()
-            state = space.state
-            wanted = state.timeline.policy.auto_consolidate and not space.is_pinned
+            policy = space.state.timeline.policy
+            wanted = policy.auto_consolidate and not space.is_pinned
             is_due = wanted and bool(space.live().inbox())
-        if is_due:
+        if not is_due:
+            return
+        limit_us = policy.promotion_limit_us
+        if limit_us is None:
             self._with_models(partial(consolidation.consolidate, space))
+        elif self._promote(space, limit_us, only_privileged=self._inbox_worker.is_running):
+            self._inbox_worker.start()
+
+    @contextmanager
+    def _emptying_full_inbox(self) -> Generator[None]:
+        """Begin to promote in the background if a command of the ``with`` block found no room."""
+        try:
+            yield
+        except InboxFull:
+            if self._open().state.timeline.policy.auto_consolidate:
+                self._inbox_worker.start()
+            raise
+
+    def _promote(
+        self, space: CommandExecutor, limit_us: int, *, only_privileged: bool = False
+    ) -> bool:
+        """Promote for at most *limit_us*, and return whether there is more to promote."""
+        pace = Pace(limit_us, space.clock.now_us, self._shared_models.speed)
+        return self._with_models(
+            lambda models: consolidation.promote_within(
+                space, models, pace, only_privileged=only_privileged
+            )
+        )
+
+    def _promote_in_background(self) -> bool:
+        """Promote for one round of the background thread; see ``InboxWorker``."""
+        space = self._open()
+        return self._promote(space.handle_of(space.actor, None), ROUND_US)
 
 
 def check_not_erased(memory: Host) -> None:

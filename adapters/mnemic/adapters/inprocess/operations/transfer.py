@@ -190,6 +190,7 @@ class ExchangeOperations(Host):
         )
         export = Export(path)
         importing.check_words(export)
+        importing.check_size(export)
         name = checked_name("space", export.manifest.space if space is None else space)
         last = importing.check(export, progress=progress)
         with target(into, name, keys=None if keys is None else Path(keys)) as log:

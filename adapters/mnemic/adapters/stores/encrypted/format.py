@@ -9,6 +9,9 @@ from mnemic.kernel.errors import NotAStore, StoreTooNew
 
 APPLICATION_ID = int.from_bytes(b"mnky", "big")
 FORMAT_VERSION = 1
+HEADER_BYTES = 100
+"""Source: sqlite.org/fileformat.html, section 1.3."""
+MAGIC = b"SQLite format 3\0"
 
 STATEMENTS = (
     "PRAGMA journal_mode = WAL",  # stays with the file
@@ -45,6 +48,16 @@ STATEMENTS = (
     f"PRAGMA user_version = {FORMAT_VERSION}",
 )
 """Statements that initialise an empty file; all but the first work in memory too."""
+
+
+def is_key_file(path: Path) -> bool:
+    """Return whether the header of a file is that of a file of keys; it is not opened as one."""
+    try:
+        with path.open("rb") as opened:
+            header = opened.read(HEADER_BYTES)
+    except OSError:
+        return False
+    return header.startswith(MAGIC) and int.from_bytes(header[68:72], "big") == APPLICATION_ID
 
 
 def not_ours(path: Path) -> NotAStore:

@@ -49,6 +49,8 @@ _ALL_OF = f"{_FOUND} WHERE space = ?"
 _LOCKED = """SELECT space FROM keys JOIN spaces ON spaces.id = keys.space
     WHERE keys.name = ? AND spaces.genesis = ?"""
 _WHOSE = "SELECT space, owner FROM keys WHERE name = ?"
+_LIVE = f"""SELECT count(*) FROM keys JOIN spaces ON spaces.id = keys.space
+    WHERE spaces.genesis = ? AND owner = ? AND NOT {IS_DESTROYED}"""  # noqa: S608 - of constants
 _LISTING = f"""SELECT spaces.name, count(keys.id), count(CASE WHEN {IS_DESTROYED} THEN 1 END)
     FROM spaces LEFT JOIN keys ON keys.space = spaces.id
     GROUP BY spaces.id ORDER BY spaces.name, spaces.id"""  # noqa: S608 - of constants
@@ -159,6 +161,12 @@ class KeyTable(Erasures):
         with self._reading() as c:
             rows = c.execute(_LISTING).fetchall()
         return tuple(KeyHolding(space=name, live=n - gone, erased=gone) for name, n, gone in rows)
+
+    def live(self, genesis: bytes, owner: str) -> int:
+        """Return how many keys of *owner* in spaces with this first event are not destroyed."""
+        with self._reading() as c:
+            found: int = c.execute(_LIVE, (genesis, owner)).fetchone()[0]
+        return found
 
     # --- spaces ---------------------------------------------------------------------------------
 

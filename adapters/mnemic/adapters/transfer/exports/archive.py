@@ -37,6 +37,28 @@ PIECE_BYTES = 1 << 18
 _EXTENDED = {tarfile.XHDTYPE, tarfile.XGLTYPE}
 
 
+def first_line(path: Path, most: int) -> bytes:
+    """Return the first line of the first file in an archive; empty if it is no archive.
+
+    Args:
+        path: The archive.
+        most: Bytes after which a longer line is cut.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    with path.open("rb") as source:
+        while header := source.read(BLOCK):
+            try:
+                member = tarfile.TarInfo.frombuf(header, "utf-8", "strict")
+            except (tarfile.HeaderError, ValueError):
+                return b""
+            if member.type not in _EXTENDED:
+                return source.readline(most)
+            source.seek(-(-member.size // BLOCK) * BLOCK, os.SEEK_CUR)
+    return b""
+
+
 class Packed:
     """An export as the bytes of an archive, for a ``with`` block.
 

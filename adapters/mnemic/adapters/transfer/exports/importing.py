@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mnemic.adapters.files import atomic_files
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.system.clocks import SystemClock
 from mnemic.adapters.system.entropy import SystemEntropy
@@ -13,10 +14,13 @@ from mnemic.adapters.transfer.copies.copying import (
     fill,
 )
 from mnemic.adapters.transfer.exports.reader import Entry, Export
+from mnemic.adapters.transfer.exports.writer import vectors_path
 from mnemic.kernel.errors import FieldRefused, LogCorrupt
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.ports import Head, Log
 
+IMPORT_BYTES_MAX = 16 * 2**30
+"""Longest export that is imported, by every interface: its lines and vectors together."""
 PROGRESS_EVERY = 1000
 PASSES = 2
 """Passes over every event: one before anything is written, one to write it."""
@@ -33,6 +37,27 @@ def check_words(export: Export) -> None:
             f"{export.path} was exported without words",
             recovery="Export with words; this one is good for checking receipts.",
             field="path",
+        )
+
+
+def check_size(export: Export, *, limit: int = IMPORT_BYTES_MAX) -> None:
+    """Refuse an export that is longer than any may be, before it is read.
+
+    Raises:
+        FieldRefused: It is.
+        StoreFailed: Its files cannot be found.
+    """
+    with atomic_files.named(export.path):
+        size = export.path.stat().st_size
+        beside = vectors_path(export.path)
+        size += beside.stat().st_size if beside.exists() else 0
+    if size > limit:
+        raise FieldRefused(
+            f"{export.path} has {size} bytes with its vectors, the limit is {limit}",
+            recovery="Export a part of the memory with upto, or copy the store with "
+            "`mnemic migrate`.",
+            field="path",
+            limit_bytes=limit,
         )
 
 
