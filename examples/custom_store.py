@@ -32,7 +32,7 @@ from mnemic.kernel.errors import (
     CommandIdReused,
     FieldRefused,
     LogCorrupt,
-    PointOutOfRange,
+    SpaceNotFound,
     VersionConflict,
 )
 from mnemic.kernel.ports import GENESIS_DIGEST, CommandRow, Head, PayloadRow, Record
@@ -55,11 +55,11 @@ class FolderStore:
         """Return the log of *space*.
 
         Raises:
-            PointOutOfRange: There is no such space, and none may be created.
+            SpaceNotFound: There is no such space, and none may be created.
         """
         folder = self._folder / f"={quote(space, safe='')}"  # a name may contain any character
         if not create and not folder.exists():
-            raise PointOutOfRange(f"there is no space {space!r}", space=space)
+            raise SpaceNotFound(f"there is no space {space!r}", space=space)
         return FolderLog(space, folder)
 
     def close(self) -> None:

@@ -19,16 +19,16 @@ def test_from_the_bad_answer_to_a_better_policy(output: str) -> None:
     places = [
         output.index(sentence)
         for sentence in (
-            "48 questions answered, 8 of them badly.",
-            "3 dogs on the early crossing, and one must have been sick.",
-            "Receipt for d216 of default: 1 block",
-            "d216 confirmed by the log of default. Replayed: reproduced.",
-            "in d216: top_k.",
-            "The rule was in memory: Dogs must be signed in two hours ahead",
-            "seasoned: d216 with another policy: 1 entered, 1 left, 0 moved;",
+            "48 questions answered, 15 of them badly.",
+            "51 children ran from cabin to cabin at night.",
+            "Receipt for d231 of default: 1 block",
+            "d231 confirmed by the log of default. Replayed: reproduced.",
+            "in d231: top_k.",
+            "The rule was in memory: Children under six pay nothing",
+            "seasoned: d231 with another policy: 1 entered, 1 left, 0 moved;",
             "One step, not a life",
             "Adopted: seasoned",
-            "Reproduced d216 as of version 215",
+            "Reproduced d231 as of version 230",
         )
     ]
     assert places == sorted(places)
@@ -36,7 +36,7 @@ def test_from_the_bad_answer_to_a_better_policy(output: str) -> None:
 
 def test_the_adopted_policy_answers_the_question_with_the_rule(output: str) -> None:
     afterwards = output[output.index("Adopted: ") :]
-    assert "Dogs must be signed in two hours ahead, with their vaccination card." in afterwards
+    assert "Children under six pay nothing; older ones pay half of a cabin." in afterwards
 
 
 def test_the_readme_quotes_the_output(output: str) -> None:

@@ -61,19 +61,15 @@ def test_short_ids_are_accepted_as_they_are_shown() -> None:
                 {"operation": "compose", "members": [first[:8], {"block_id": second}]},
             )
             assert (composed.structured_content or {})["member_ids"] == [first, second]
-            held = await agent.call_tool(
-                "mnemic_upkeep",
-                {
-                    "operation": "quarantine",
-                    "arguments": {"selector": {"block": [first[:8]], "source": first[:8]}},
-                },
-            )
-            assert (held.structured_content or {})["selected"] == 0  # a source is no id
             selector = {"block": f"[{first[:8]}]"}
             found = await agent.call_tool(
                 "mnemic_look", {"operation": "descent", "selector": selector}
             )
             assert (found.structured_content or {})["selector"] == {"block": [first]}
+            both = {"block": [first[:8]], "source": first[:8]}  # a source is no id
+            found = await agent.call_tool("mnemic_look", {"operation": "descent", "selector": both})
+            selector = (found.structured_content or {})["selector"]
+            assert selector == {"block": [first], "source": [first[:8]]}
 
     run(conversation)
 

@@ -113,6 +113,9 @@ def test_a_flood_changes_no_trusted_score_when_candidates_are_pruned() -> None:
         assert rows(alone)
 
 
+OF_ZONES = ("zone_places", "zone_discounted", "privilege_from", "zones_apart")
+
+
 @given(trusted=TRUSTED, asked=st.lists(questions(), min_size=2, max_size=4))
 def test_zones_have_no_effect_when_all_blocks_are_trusted(
     trusted: list[Say], asked: list[Ask]
@@ -121,7 +124,7 @@ def test_zones_have_no_effect_when_all_blocks_are_trusted(
     talk.play(trusted)
     talk.agent.memory.consolidate()
     view, _ = talk.now()
-    before = view.under(evolve(view.policy, **LEGACY))
+    before = view.under(evolve(view.policy, **{name: LEGACY[name] for name in OF_ZONES}))
     for ask in asked:
         inquiry, ranking = ranked_by_columns(view, ask)
         earlier, then = ranked_by_columns(before, ask)

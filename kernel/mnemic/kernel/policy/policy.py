@@ -186,10 +186,10 @@ class Policy:
     """Part of relevance that is lexical by recipe recall-1; the rest is cosine."""
     lexical_gain: float = field(default=1.9, validator=within(1e-3, 8.0))
     """Factor of a lexical strength, capped at 1: only repetition reaches the rest."""
-    relevance_lexical: float = field(default=0.34, validator=unit)
+    relevance_lexical: float = field(default=0.35, validator=unit)
     """Part of the match strength by recipe recall-2; the five sum to 1, see
     ``mnemic.projections.retrieval.recipes.context``."""
-    relevance_cosine: float = field(default=0.22, validator=unit)
+    relevance_cosine: float = field(default=0.21, validator=unit)
     relevance_author: float = field(default=0.10, validator=unit)
     relevance_date: float = field(default=0.20, validator=unit)
     relevance_rarity: float = field(default=0.14, validator=unit)

@@ -36,7 +36,7 @@ def hostile(client: httpx.Client, secret: str) -> list[httpx.Response]:
         client.post(BLOCKS, content=b"{", headers={"content-type": "application/json"}),
         client.post(BLOCKS, json={"content": 7}),
         client.post(BLOCKS, json={"content": TEXT, "confidence": 7}),
-        client.post(BLOCKS, json={"content": TEXT * 2000}),
+        client.post(BLOCKS, json={"content": TEXT * 20_000}),
         client.post("/v1/spaces/default/recall", json={"query": TEXT, "frame": "nobody's"}),
         client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "nobody's"}),
         client.put("/v1/spaces/copy/import", content=TEXT.encode()),

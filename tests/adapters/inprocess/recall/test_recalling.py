@@ -140,7 +140,7 @@ def test_the_better_match_comes_first_when_all_else_is_equal(opened: Open) -> No
     said |= {f"b{n}": with_cosine(axis(0), 0.9 - n / 10, axis=n + 1) for n in range(6)}
     memory = opened(embedder=ScriptedEmbedder(said, SIZE))
     for n in (3, 0, 5, 1, 4, 2):
-        memory.learn(f"b{n}", category="message")
+        memory.learn(f"b{n}", category="message", thread=f"apart {n}")
     found = memory.recall("ask", frame="attention", top_k=6).blocks
     assert [block.content for block in found] == [f"b{n}" for n in range(6)]
     relevances = [block.relevance_score for block in found]
@@ -163,8 +163,10 @@ def test_lexical_search_finds_blocks_that_vectors_miss(opened: Open) -> None:
 
 def test_equal_scores_are_ordered_by_id(opened: Open) -> None:
     said = {text: axis(0) for text in ["ask", *"abcdefgh"]}
-    # The block learned first had rarer words.
-    policy = Policy(relevance_rarity=0.0, relevance_lexical=0.52)
+    # The block learned first had rarer words, and nothing to be typical of.
+    policy = Policy(
+        relevance_rarity=0.0, relevance_lexical=0.49, relevance_nearby=0.0, relevance_distinct=0.0
+    )
     memory = opened(embedder=ScriptedEmbedder(said, SIZE), policy=policy)
     blocks = [memory.learn(text, category="message").block_id for text in "abcdefgh"]
     found = memory.recall("ask", frame="attention", top_k=8)

@@ -7,7 +7,7 @@ from mnemic.specs.contracts.interface.sample_requests import UNKNOWN_ID, Ask
 
 REFUSED_CALLS: dict[str, tuple[str, str, Ask]] = {
     "learn nothing": ("content-empty", "learn", lambda m, _: m.learn(" \n ")),
-    "learn too much": ("content-too-long", "learn", lambda m, _: m.learn("x" * 32_769)),
+    "learn too much": ("content-too-long", "learn", lambda m, _: m.learn("x" * 200_001)),
     "learn under a long tag": (
         "tags-refused",
         "learn",
