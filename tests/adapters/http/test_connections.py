@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Generator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -117,12 +117,19 @@ def test_an_error_behind_a_request_does_not_disturb_its_response(server: Served)
 
 
 def test_too_many_connections_get_a_problem_document(tmp_path: Path) -> None:
-    few = Settings(connections_max=2, retry_after_s=7)
-    with served(tmp_path, few) as it, it.connect() as one, it.connect() as other:
-        head = f"PUT /v1/spaces/a HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {it.secret}\r\n"
-        for each in (one, other):  # silent ones would make room
-            each.sendall(f"{head}content-length: 9\r\nexpect: 100-continue\r\n\r\n".encode())
-            assert b" 100 " in each.recv(64)
+    few = Settings(connections_max=3, retry_after_s=7)
+    with served(tmp_path, few) as it, ExitStack() as stack:
+        busy = (
+            f"POST /v1/spaces/default/blocks HTTP/1.1\r\nhost: x\r\n"
+            f"authorization: Bearer {it.secret}\r\ncontent-type: application/json\r\n"
+            "content-length: 9\r\nexpect: 100-continue\r\n\r\n"
+        )
+        with it.client() as client:
+            client.put("/v1/spaces/default").raise_for_status()
+        for _ in range(2):  # silent ones would make room
+            connection = stack.enter_context(it.connect())
+            connection.sendall(busy.encode())
+            assert b" 100 " in connection.recv(64)
         answer = exchanged(it, GET + b"\r\n")
     head, _, body = answer.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 503 ")
