@@ -266,8 +266,10 @@ class AgedAsked(Asked):
     def _rough_nearby(self, documents: Ints) -> Floats:
         before, after = self._neighbours(documents)
         lengths = np.maximum(self.view.state.lexicon.lengths.take(documents), ALONE)
-        around = self.rough.value[before] + self.rough.value[after]
-        return around * np.float32(ALONE / 2) / lengths.astype(np.float32)
+        around: Floats = self.rough.value[before] + self.rough.value[after]
+        around *= np.float32(ALONE / 2)
+        around /= lengths.astype(np.float32)
+        return around
 
     def rough_bonus(self, numbers: Ints) -> Floats:
         """Return what the parts that are added to the weighted sum add, approximately."""
