@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from itertools import islice, takewhile
 
 import numpy as np
@@ -126,7 +126,9 @@ def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Pack
     if not text and judgment.verdict and limits.counter.count(NOTHING) <= limits.token_budget:
         text = NOTHING
     tokens = [limits.counter.count(shown_line(row.block)) for row in chosen]
-    blocks = map(partial(_scored, view, inquiry, best=ranking.passage), chosen, tokens)
+    weights = inquiry.recipe.weights(view.policy)
+    scored = partial(_scored, view, inquiry, best=ranking.passage, weights=weights)
+    blocks = map(scored, chosen, tokens)
     result = RecallResult(
         query=inquiry.query,
         frame=inquiry.frame.name,
@@ -385,7 +387,13 @@ def _disputed(view: View, disputes: Disputes) -> list[str]:
 
 
 def _scored(
-    view: View, inquiry: Inquiry, row: AnswerRow, tokens: int, *, best: BestPassage
+    view: View,
+    inquiry: Inquiry,
+    row: AnswerRow,
+    tokens: int,
+    *,
+    best: BestPassage,
+    weights: Sequence[int],
 ) -> ScoredBlock:
     text = view.text(row.block)
     is_cut = inquiry.query is not None and isinstance(text, BlockText) and is_long(text.content)
@@ -413,7 +421,7 @@ def _scored(
         contributions=contributions(
             SIGNALS, inquiry.frame.weights(asked=inquiry.query is not None), row.signals
         ),
-        relevance_parts=relevance_parts(view.policy, inquiry.recipe, row),
+        relevance_parts=relevance_parts(inquiry.recipe, weights, row),
         was_expanded=row.via >= 0,
         expanded_via=view.id(row.via) if row.via >= 0 else None,
         passage=best(row.block) + 1 if is_cut and inquiry.recipe.graded else None,
@@ -432,23 +440,37 @@ def contributions(
         values: Nano-units, at least as many as names.
     """
     return tuple(
-        Contribution(
-            signal=name,
-            value=value / NANO,
-            weight=weight / NANO,
-            contribution=product(weight, value) / NANO,
-        )
+        _contribution(name, weight, value)
         for name, weight, value in zip(names, weights, values, strict=False)
         if weight
     )
 
 
-def relevance_parts(policy: Policy, recipe: Recipe, row: AnswerRow) -> tuple[Contribution, ...]:
-    """Return the parts of a block's match strength; empty without a question."""
+@lru_cache(maxsize=4096)
+def _contribution(name: str, weight: int, value: int) -> Contribution:
+    """Return one contribution; most are of the same few values, such as 0 and 1."""
+    return Contribution(
+        signal=name,
+        value=value / NANO,
+        weight=weight / NANO,
+        contribution=product(weight, value) / NANO,
+    )
+
+
+def relevance_parts(
+    recipe: Recipe, weights: Sequence[int], row: AnswerRow
+) -> tuple[Contribution, ...]:
+    """Return the parts of a block's match strength; empty without a question.
+
+    Args:
+        recipe: The recipe of the answer.
+        weights: Those of its parts under the policy.
+        row: The block.
+    """
     values = row.signals[len(SIGNALS) :]
     if not values or values[0] < 0:
         return ()
-    return contributions(recipe.parts, recipe.weights(policy), values)
+    return contributions(recipe.parts, weights, values)
 
 
 def _optional(value: int) -> float | None:

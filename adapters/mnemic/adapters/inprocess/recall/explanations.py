@@ -144,7 +144,9 @@ def _explained(case: Case, place: int, row: AnswerRow) -> BlockExplanation:
         candidate_rank=None if among is None else among + 1,
         score=unit(row.score),
         contributions=_contributions(case, row),
-        relevance_parts=packing.relevance_parts(view.policy, case.models.recipe, row),
+        relevance_parts=packing.relevance_parts(
+            case.models.recipe, case.models.recipe.weights(view.policy), row
+        ),
         probability=_probability(case, row),
         probability_terms=_probability_terms(case, row),
         guaranteed=bool(view.promised(_one(row.block), case.frame.always_tags)[0]),

@@ -113,7 +113,8 @@ class Side:
 
     def parts(self, row: AnswerRow) -> tuple[Contribution, ...]:
         """Return what each part adds to the strength of a match here."""
-        return packing.relevance_parts(self.view.policy, self.inquiry.recipe, row)
+        recipe = self.inquiry.recipe
+        return packing.relevance_parts(recipe, recipe.weights(self.view.policy), row)
 
 
 Weighed = Callable[[Side, AnswerRow], tuple[Contribution, ...]]
