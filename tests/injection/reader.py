@@ -9,7 +9,7 @@ from attrs import frozen
 from markdown_it import MarkdownIt
 
 _CITATION = re.compile(r"(?<!\\)[\[［【〔〖〚⟦⁅❲⦋⦍⦏]+ ?[0-9a-f]{8}")
-"""A short id in brackets of any kind, unless a backslash says that it is somebody's text."""
+"""A short id in brackets of any kind, unless a backslash marks it as a caller's text."""
 _MARKDOWN = MarkdownIt("commonmark").enable("table")
 _MARKS = frozenset({"image", "link_open", "html_inline", "html_block"})
 

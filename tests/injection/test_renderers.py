@@ -46,6 +46,8 @@ from mnemic.kernel.results import Result as AnyResult
 from tests.injection.reader import Seen, seen
 from tests.injection.tricks import TEXTS
 
+pytestmark = pytest.mark.extended
+
 Render: TypeAlias = Callable[[Sequence[Any]], str]
 """From many results of one kind to one text."""
 

@@ -2,12 +2,12 @@
 
 "Summarise my project" wants an overview, "list all the books I read" and "how many did I read?"
 want every instance. One best text answers neither, so they get more blocks
-(``Policy.top_k_aggregate``). A summary is of what both sides said, whoever asks for it, so that its
-"my" means neither of them (``mnemic.kernel.pronouns``).
+(``Policy.top_k_aggregate``). A summary is of what both sides said, so that its "my" means neither
+of them (``mnemic.kernel.pronouns``).
 
 The language of a question is that of its pronouns; where several are equally likely, it is any of
 them. A table for each is needed: *résumé* is a summary in French and not in English. Phrases are
-sequences of whole words; a final ``*`` stands for any ending. The tables are part of the recipes
+sequences of whole words; a final ``*`` means any ending. The tables are part of the recipes
 that use them, and frozen with these.
 """
 

@@ -2,8 +2,8 @@
 
 A value is restored to what it was before the selected events that changed it last, if no other
 event changed it since. Besides the selected events, the effects of their texts count as theirs,
-whoever carried them out: a selected block that superseded another one, took over its evidence and
-edges, or passed its own on to a successor.
+whichever actor carried them out: a selected block that superseded another one, took over its
+evidence and edges, or passed its own on to a successor.
 """
 
 from __future__ import annotations

@@ -285,7 +285,7 @@ def _others(text: str, language: str) -> Iterator[str]:
 def _asked(
     match: re.Match[str], language: str, languages: Collection[str], stems: _Stems
 ) -> Iterator[tuple[str, Variants]]:
-    """Yield the terms of a token of a question, each with what it is told from others by."""
+    """Yield the terms of a token of a question, each with the key that distinguishes it."""
     token = match[0]
     if match.lastgroup == "run":
         for gram in (*_grams(token), *_HAN.findall(token)):
