@@ -86,7 +86,7 @@ def sample(folder: Path) -> Sample:
 def _erase_one(memory: SyncMemory) -> None:
     """Write much and erase it, so that pages are free."""
     memory.learn_many([f"gone {number}: {'and on ' * 5}" for number in range(80)])
-    memory.erase_space("default")
+    memory.erase_space("gone")
 
 
 def _live(memory: SyncMemory, clock: ManualClock) -> None:
@@ -115,6 +115,7 @@ def _live(memory: SyncMemory, clock: ManualClock) -> None:
     memory.erase(crane)
     memory.forget(notes[-1], "stale")
     memory.rezone(notes[-2], "untrusted", "hearsay")
+    memory.quarantine({"block": notes[-3]}, "to be checked")
     memory.revise(late, "the harbour gate closes at ten", "new rota")
     memory.adopt_policy(Policy(name="wider", top_k=3, degree_cap=12))
     memory.consolidate(relink=True)

@@ -38,6 +38,7 @@ from tests.torture.crowds.journal import (
     Done,
     Heard,
     Seen,
+    actor_of,
     digest,
 )
 from tests.torture.crowds.readers import told
@@ -255,6 +256,4 @@ def _words(written: Sequence[Recorded]) -> Iterator[str]:
 
 
 def _is_by(done: Done, actor: str) -> bool:
-    if not done.id.startswith(RACE):
-        return actor == done.who
-    return int(actor[1:]) // 2 == int(done.who[1:]) // 2
+    return actor == actor_of(int(done.who[1:]))

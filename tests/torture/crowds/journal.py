@@ -31,6 +31,11 @@ RACE = "race"
 """Prefix of the ids of commands that two writers give at once."""
 
 
+def actor_of(place: int) -> str:
+    """Return the actor of a writer. Twins share one: a command id belongs to an actor."""
+    return f"w{place - place % 2}"
+
+
 @frozen(kw_only=True)
 class Done:
     """One answer to a writer."""

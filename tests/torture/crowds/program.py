@@ -37,6 +37,7 @@ from tests.torture.crowds.journal import (
     Done,
     Heard,
     Seen,
+    actor_of,
     keep,
     kept,
     place,
@@ -143,7 +144,7 @@ def processes(stage: Stage) -> dict[str, Any]:
 def _writes(stage: Stage, number: int, seeds: list[str], gate: Barrier) -> None:
     with (
         closing(open_store(stage.address)) as store,
-        stage.opened(store, actor=f"w{number}") as memory,
+        stage.opened(store, actor=actor_of(number)) as memory,
     ):
         gate.wait()
         stage.write(memory, store.log("default"), number, seeds)
@@ -178,7 +179,7 @@ def threads(stage: Stage) -> dict[str, Any]:
     with opened(stage.address) as store, stage.opened(store) as memory:
         log, lives = store.log("default"), list[Callable[[], None]]()
         for number in range(WRITERS):
-            session_handle = memory.session_handle(actor=f"w{number}")
+            session_handle = memory.session_handle(actor=actor_of(number))
             lives.append(partial(stage.write, session_handle, log, number, seeds))
         for number in range(READERS):
             session_handle = memory.session_handle(actor=f"r{number}", read_only=True)

@@ -71,7 +71,7 @@ class Part:
 
     @property
     def name(self) -> str:
-        """The actor."""
+        """The beginning of its command ids."""
         return f"w{self.place}"
 
 

@@ -124,8 +124,8 @@ def test_an_address_suffices_and_no_vector_is_held_in_memory(address: str) -> No
         assert memory.status().search == expected
         assert expected.summary == f"exact, over {THINGS} vectors on the server"
         assert asked(memory) == asked(other)
-        assert size_of(index_of(memory)) == THINGS * 16 + 4
-        assert size_of(index_of(other)) == THINGS * (8 + 2 * 32)
+        assert size_of(index_of(memory)) == THINGS * 20 + 4
+        assert size_of(index_of(other)) == THINGS * (12 + 2 * 32)
 
 
 @pytest.mark.parametrize("retriever", ["exact", "auto"])

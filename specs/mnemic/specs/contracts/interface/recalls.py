@@ -166,9 +166,10 @@ class Recalls(InterfaceFixture):
     def test_an_answer_keeps_to_its_budget_and_lists_dropped_blocks(
         self, memory: Interface, ids: Mapping[str, str]
     ) -> None:
-        whole = plain(memory.recall(LESSONS["gate"], record=False))
+        asked: dict[str, Any] = {"min_probability": 0.0, "record": False}
+        whole = plain(memory.recall(LESSONS["gate"], **asked))
         budget = whole["tokens"] - 1
-        short = plain(memory.recall(LESSONS["gate"], token_budget=budget, record=False))
+        short = plain(memory.recall(LESSONS["gate"], token_budget=budget, **asked))
         assert short["tokens"] <= short["token_budget"] == budget
         missing = [block for block in whole["block_ids"] if block not in short["block_ids"]]
         dropped = {each["id"]: each["reason"] for each in short["dropped"]}
