@@ -26,11 +26,6 @@ _BETWEEN: Final = re.compile(rf"(?<=[{_UNSPACED}]) (?=[{_UNSPACED}])")
 _SENTENCE: Final = re.compile(r"(?<=[.!?…])[\"')\]”’]*\s+|(?<=[。！？])|\n+")
 
 
-def is_long(text: str) -> bool:
-    """Whether *text* has more than one passage."""
-    return len(passages(text)) > 1
-
-
 def passages(text: str) -> list[str]:
     """Return the passages of *text*, in order, with single spaces between their words.
 

@@ -28,8 +28,9 @@ from mnemic.projections.view import View
 
 Line: TypeAlias = Callable[[int], str]
 """From the number of a block to the line that cites it."""
-BestPassage: TypeAlias = Callable[[int], int]
-"""From the number of a block to the place of its best passage, from 0."""
+BestPassage: TypeAlias = Callable[[int], tuple[int, int] | None]
+"""From the number of a block to the place of its best passage, from 0, and how many it has; None:
+none is better than another."""
 
 
 def lines(view: View, recipe: Recipe, best: BestPassage) -> tuple[Line, Line]:
@@ -66,10 +67,9 @@ def cited_block(
     words = text if isinstance(text, BlockText) else None
     content, passage = words.content if words else None, None
     if words and best is not None:
-        parts = passages(words.content)
-        if len(parts) > view.policy.passages_whole:
-            place = best(number)
-            content, passage = parts[place], place + 1
+        place, count = best(number) or (0, len(passages(words.content)))
+        if count > view.policy.passages_whole:
+            content, passage = passages(words.content)[place], place + 1
     created = view.life.get("created_us", number)
     return cited(
         view.id(number),

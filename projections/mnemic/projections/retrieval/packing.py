@@ -17,7 +17,6 @@ from mnemic.kernel.model.edges import EdgeFacts
 from mnemic.kernel.model.identity import BlockId, DecisionId, short
 from mnemic.kernel.model.texts import BlockText
 from mnemic.kernel.numeric.arithmetic import NANO, product
-from mnemic.kernel.passages import is_long
 from mnemic.kernel.policy import Frame, Policy
 from mnemic.kernel.ports import TokenCounter
 from mnemic.kernel.rendering import Dispute, render_line
@@ -396,7 +395,7 @@ def _scored(
     weights: Sequence[int],
 ) -> ScoredBlock:
     text = view.text(row.block)
-    is_cut = inquiry.query is not None and isinstance(text, BlockText) and is_long(text.content)
+    place, passages = best(row.block) or (0, 1)
     created = view.life.get("created_us", row.block)
     value = dict(zip((*SIGNALS, *inquiry.recipe.parts), row.signals, strict=True))
     return ScoredBlock(
@@ -424,7 +423,7 @@ def _scored(
         relevance_parts=relevance_parts(inquiry.recipe, weights, row),
         was_expanded=row.via >= 0,
         expanded_via=view.id(row.via) if row.via >= 0 else None,
-        passage=best(row.block) + 1 if is_cut and inquiry.recipe.graded else None,
+        passage=place + 1 if passages > 1 else None,
         tokens=tokens,
     )
 

@@ -97,10 +97,13 @@ class Ranking:
             self.via.get(number, -1),
         )
 
-    def passage(self, number: int) -> int:
-        """Return the place of the best passage of a ranked block, from 0."""
+    def passage(self, number: int) -> tuple[int, int] | None:
+        """Return the place of a block's best passage, from 0, and how many it has.
+
+        None without a question, and where the recipe does not cut texts.
+        """
         passage = None if self.match is None else self.match.passage
-        return 0 if passage is None else passage(number)
+        return None if passage is None else passage(number)
 
     def evidence(self, recipe: Recipe, places: Ints | slice = slice(None)) -> Ints:
         """Return the parts that make a probability, shape (parts, places), nano-units."""

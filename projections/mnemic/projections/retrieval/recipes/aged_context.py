@@ -222,12 +222,18 @@ class AgedAsked(Asked):
         cosines[there] = cosine(self.view, self.vector, blocks)
         return damped_context(cosines, self.view.state.lexicon.lengths[documents])
 
-    def best_passage(self, number: int) -> int:
-        """Return the place of the passage, from 0, that a block has its part ``lexical`` from."""
-        documents = self.view.documents(np.array([number]))[1]
-        passages, _ = self.searched.of(documents)
-        matches = self.counts.around(passages, self.searched.links, SPREAD, FULL_LENGTH).matches()
-        return int(matches.of(passages).argmax())
+    def best_passage(self, number: int) -> tuple[int, int]:
+        """Return the place of the passage that gives ``lexical``, from 0, and their number."""
+        first, text = self.searched.first, self.view.life.get("text", number)
+        if first is None or first[text + 1] == first[text] + 1:
+            return 0, 1
+        passages = np.arange(first[text], first[text + 1])
+        if self.words.made:
+            matches = self.by_passage.value
+        else:
+            near = self.counts.around(passages, self.searched.links, SPREAD, FULL_LENGTH)
+            matches = near.matches()
+        return int(matches.of(passages).argmax()), len(passages)
 
     def _meant(self, documents: Ints) -> Ints:
         """Return ``NANO`` for documents of the side that the question means, else 0."""

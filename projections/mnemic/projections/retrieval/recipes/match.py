@@ -64,8 +64,9 @@ class Match:
     grade: Grade | None = None
     """Computes the last of the recipe's ``parts``; None: they are all in ``parts``."""
 
-    passage: Callable[[int], int] | None = None
-    """From a scored block to the place of its best passage, from 0; None: texts are not cut."""
+    passage: Callable[[int], tuple[int, int]] | None = None
+    """From a block to the place of its best passage, from 0, and how many it has; None: texts are
+    not cut."""
 
     def over(self, numbers: Ints) -> Match:
         """Return this match extended by some blocks of the pool.

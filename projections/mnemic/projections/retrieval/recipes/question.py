@@ -57,8 +57,12 @@ def weights(policy: Policy) -> tuple[int, ...]:
     return policy.relevance_weights
 
 
+def _by_passage(asked: Asked) -> Lazy[Matches]:
+    return Lazy(lambda: asked.passages_in_context(asked.counts))
+
+
 def _words(asked: Asked) -> Lazy[Matches]:
-    return Lazy(lambda: asked.in_context(asked.counts))
+    return Lazy(lambda: asked.searched.best(asked.by_passage.value))
 
 
 @frozen(kw_only=True, eq=False)
@@ -88,6 +92,8 @@ class Asked:
     ``UNKNOWN_REFERENCE``."""
     statistics: tuple[int, ...]
     """As ``RecallRecorded.statistics``, without the first."""
+    by_passage: Lazy[Matches] = field(init=False, default=Factory(_by_passage, takes_self=True))
+    """Every searched text, or passage of one, that contains some of the words."""
     words: Lazy[Matches] = field(init=False, default=Factory(_words, takes_self=True))
     """Every document that contains some of the words, itself or in its neighbours."""
 
@@ -212,8 +218,11 @@ class Asked:
 
     def in_context(self, counts: TermCounts) -> Matches:
         """Return the match of every document in which some of *counts* count, neighbours added."""
-        spread = counts.spread(self.searched.links, SPREAD, self.full_length)
-        return self.searched.best(spread.matches())
+        return self.searched.best(self.passages_in_context(counts))
+
+    def passages_in_context(self, counts: TermCounts) -> Matches:
+        """Do the same for whatever is searched, passages or texts."""
+        return counts.spread(self.searched.links, SPREAD, self.full_length).matches()
 
     def held(self, documents: Ints) -> Bools:
         """Return which of its words each of *documents* contains, shape (words, documents)."""
