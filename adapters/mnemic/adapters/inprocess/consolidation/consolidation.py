@@ -220,6 +220,8 @@ class _Chunks:
         self._order = None if order is None else deque(order)
         """Blocks to promote, in order; None: all that wait, in the order of learning."""
         self._ready: dict[int, tuple[BlockText, Candidate]] = {}
+        self._ready_of: EmbedderIdentity | None = None
+        """The embedder of the vectors that are ready; another one may be adopted between chunks."""
         self._size: int | None = None
 
     def promote(self, limit: int | None) -> BlocksPromoted | BlocksRelinked | None:
@@ -303,6 +305,9 @@ class _Chunks:
             adopted = self._space.live().embedder
         embedder = embedder_of(self._models, adopted)
         check_embedder(adopted, embedder.identity)
+        if embedder.identity != self._ready_of:
+            self._ready.clear()
+            self._ready_of = embedder.identity
         self._prepare(waiting, embedder)
         return embedder
 
