@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, get_args
 
+from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.adapters.inprocess.replay import reevaluation
@@ -92,17 +93,8 @@ class RevertOperations(Host):
             kept = kinds(view, event.first, event.last)
             return DecisionResult((event,) if changes(event) else (), extra=(event, kept))
 
-        if dry_run:
-            with space.state_lock:
-                space.catch_up()
-                space.check_not_erased()
-                event, kept = decide(space.live(), space.moment()).extra
-            return revert_result(event, kept, action="dry_run", version=None)
         arguments = {"from": from_version, "to": to_version, "reason": reason}
-        outcome = space.prepared(Command("revert", arguments, command_id), decide)
-        event, kept = outcome.extra
-        version = outcome.last if outcome.events else None
-        return revert_result(event, kept, action="reverted", version=version)
+        return _reverted(space, Command("revert", arguments, command_id), decide, dry_run=dry_run)
 
     def revert_source(
         self,
@@ -143,17 +135,9 @@ class RevertOperations(Host):
             kept = Counter(kind_of(type(each.event).__name__) for each in picked)
             return DecisionResult(found.events, extra=(found.whole, dict(sorted(kept.items()))))
 
-        if dry_run:
-            with space.state_lock:
-                space.catch_up()
-                space.check_not_erased()
-                event, kept = decide(space.live(), space.moment()).extra
-            return revert_result(event, kept, action="dry_run", version=None)
         arguments = {"selector": selection.plain(), "reason": reason}
-        outcome = space.prepared(Command("revert_source", arguments, command_id), decide)
-        event, kept = outcome.extra
-        version = outcome.last if outcome.events else None
-        return revert_result(event, kept, action="reverted", version=version)
+        command = Command("revert_source", arguments, command_id)
+        return _reverted(space, command, decide, dry_run=dry_run)
 
     def _picked(self, selection: Selection, view: View) -> list[Recorded]:
         """Return the selected writes up to a view."""
@@ -206,3 +190,23 @@ def _conflict(left: Objection) -> RevertConflict:
         version=left.version,
         detail=WHY[left.why].format(version=left.version),
     )
+
+
+def _reverted(
+    space: CommandExecutor,
+    command: Command,
+    decide: Callable[[View, Instant], DecisionResult],
+    *,
+    dry_run: bool,
+) -> RevertResult:
+    """Return the result of a revert, which is carried out unless it is a dry run."""
+    if dry_run:
+        with space.state_lock:
+            space.catch_up()
+            space.check_not_erased()
+            event, kept = decide(space.live(), space.moment()).extra
+        return revert_result(event, kept, action="dry_run", version=None)
+    outcome = space.prepared(command, decide)
+    event, kept = outcome.extra
+    version = outcome.last if outcome.events else None
+    return revert_result(event, kept, action="reverted", version=version)
