@@ -19,9 +19,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
+import uvicorn
 from attrs import frozen
 
-from mnemic.adapters.http.server import Server, address, listening
+from mnemic.adapters.http.server import address, config, listening
 from mnemic.adapters.http.settings import Settings
 
 END = b"\r\n\r\n"
@@ -181,6 +182,8 @@ def answer_nothing(length: int) -> None:
     class Nothing:
         """Application that reads a request and answers with constant bytes."""
 
+        settings = Settings(port=0)
+
         def stop(self) -> None:
             """Do nothing, as there are no long-running requests."""
 
@@ -196,7 +199,6 @@ def answer_nothing(length: int) -> None:
             await send({"type": "http.response.body", "body": body})
 
     app: Any = Nothing()
-    settings = Settings(port=0)
-    with listening(settings) as listener:
-        print(address(listener, settings).rpartition(":")[2], flush=True)
-        Server(app, settings).run(sockets=[listener])
+    with listening(app.settings) as listener:
+        print(address(listener, app.settings).rpartition(":")[2], flush=True)
+        uvicorn.Server(config(app, app.settings)).run(sockets=[listener])

@@ -48,9 +48,14 @@ EXCEPTIONS: Mapping[tuple[str, str], str] = {
         "asks the C library of this process to give memory back; no argument comes from outside"
     ),
     ("adapters/mnemic/adapters/system/heap.py", "ctypes"): "the same",
-    ("adapters/mnemic/adapters/http/processes/supervision.py", "os.fork"): (
-        "makes the workers of `serve --workers`: they run what the parent runs, and no program"
+    ("adapters/mnemic/adapters/http/workers.py", "pickle"): (
+        "sends the settings of a server to its own workers; nothing from outside is unpickled"
     ),
+    ("adapters/mnemic/adapters/http/workers.py", "pickle.dumps"): "the same",
+    ("adapters/mnemic/adapters/http/workers.py", "multiprocessing"): (
+        "asks for the parent of a worker that uvicorn has spawned"
+    ),
+    ("adapters/mnemic/adapters/http/workers.py", "multiprocessing.parent_process"): "the same",
     ("adapters/mnemic/adapters/ann/library.py", "subprocess"): (
         "tries a compiled library out in a separate process, with a fixed program"
     ),

@@ -33,6 +33,11 @@ class Model(HashEmbedder):
         return super().embed(texts)
 
 
+def log() -> None:
+    """Write the log of requests to standard error."""
+    logging.basicConfig(level=logging.INFO, format="[%(process)d] %(levelname)s %(message)s")
+
+
 def announce(url: str) -> None:
     """Print the address of the server."""
     sys.stdout.write(f"{json.dumps({'url': url})}\n")
@@ -41,11 +46,11 @@ def announce(url: str) -> None:
 
 if __name__ == "__main__":
     address, tokens, workers, settings = sys.argv[1:]
-    logging.basicConfig(level=logging.INFO, format="[%(process)d] %(levelname)s %(message)s")
     run(
         Spaces(address, embedder=Model()),
         Keyring.open(tokens),
         Settings(port=0, **json.loads(settings)),
         announce=announce,
+        prepare=log,
         workers=int(workers),
     )

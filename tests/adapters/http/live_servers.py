@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
+import uvicorn
 from attrs import evolve, frozen
 
 from mnemic.adapters.access import Keyring
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.hosting import Spaces
-from mnemic.adapters.http.server import Server, serve
+from mnemic.adapters.http.server import serve
 from mnemic.adapters.http.settings import Settings
 
 PATIENCE_S = 20.0
@@ -41,7 +42,7 @@ class Running:
     url: str
     store: Path
     keyring: Keyring
-    server: Server
+    server: uvicorn.Server
     loop: asyncio.AbstractEventLoop
     thread: threading.Thread
 

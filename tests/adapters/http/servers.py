@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import uvicorn
 from attrs import evolve, frozen
 
 from mnemic.adapters.access import Keyring
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.hosting import Spaces
-from mnemic.adapters.http.server import Server, serve
+from mnemic.adapters.http.server import serve
 from mnemic.adapters.http.settings import Settings
 
 PATIENCE_S = 20.0
@@ -30,7 +31,7 @@ class Served:
     url: str
     store: Path
     secret: str
-    server: Server
+    server: uvicorn.Server
     loop: asyncio.AbstractEventLoop
     thread: threading.Thread
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.adapters.http.processes.connections import HEAD_MAX_BYTES
+from mnemic.adapters.http.connections import HEAD_MAX_BYTES
 from mnemic.adapters.http.settings import Settings
 from tests.adapters.http.servers import Served, served
 

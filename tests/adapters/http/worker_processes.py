@@ -26,7 +26,6 @@ LOOK_S = 0.02
 SERVE = "import sys; from mnemic.adapters.cli import main; sys.exit(main(sys.argv[1:]))"
 DONE = (200, 201)
 BLOCKS = "/v1/spaces/default/blocks"
-_BEGUN = re.compile(r"worker (\d+) is process (\d+)")
 _ANSWERED = re.compile(r"\[(\d+)\] INFO (\S+) ")
 
 
@@ -47,9 +46,9 @@ class Several:
         return httpx.Client(base_url=self.url, headers=headers, timeout=PATIENCE_S)
 
     def one_at_each(self, stack: ExitStack) -> list[httpx.Client]:
-        """Return a client for each worker, by worker number.
+        """Return a client for each worker, in the order of ``workers``.
 
-        Connections go to the least loaded worker, so a busy machine may need a few more of them.
+        Any worker may accept a connection, so it may take a few more of them.
         """
         found: dict[int, httpx.Client] = {}
         workers = self.workers
@@ -57,17 +56,17 @@ class Several:
         def is_complete() -> bool:
             client = stack.enter_context(self.client())
             found.setdefault(self.who_answered(client.get("/healthz")), client)
-            return set(found) == set(workers.values())
+            return set(found) == set(workers)
 
         eventually(is_complete)
-        return [found[workers[worker_slot]] for worker_slot in sorted(workers)]
+        return [found[pid] for pid in workers]
 
     @property
-    def workers(self) -> dict[int, int]:
-        """The latest process of each worker slot."""
-        return {
-            int(worker_slot): int(pid) for worker_slot, pid in _BEGUN.findall(self.log.read_text())
-        }
+    def workers(self) -> list[int]:
+        """The processes that serve, sorted."""
+        parent = self.process.pid
+        children = Path(f"/proc/{parent}/task/{parent}/children").read_text()
+        return sorted(pid for pid in map(int, children.split()) if _is_worker(pid))
 
     def who_answered(self, response: httpx.Response) -> int:
         """Return the process that has answered a request."""
@@ -152,6 +151,14 @@ def eventually(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < deadline, holds
         time.sleep(LOOK_S)
+
+
+def _is_worker(pid: int) -> bool:
+    """Return whether a child process is a worker, and no helper of multiprocessing."""
+    try:
+        return b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 def lives(pid: int) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from hmac import compare_digest
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import attrs
 
@@ -56,6 +57,10 @@ class Keyring:
         self._clock = clock
         self._entropy = entropy
         self._contents: Contents = register.read()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let another process read the file for itself."""
+        return partial(Keyring, clock=self._clock, entropy=self._entropy), (self._register,)
 
     @classmethod
     def open(

@@ -11,7 +11,7 @@ Rules of this module:
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -22,13 +22,12 @@ import anyio
 from anyio import to_thread
 from attrs import define, field, frozen
 
-from mnemic.adapters.embedders.bundled import BundledEmbedder
 from mnemic.adapters.files import atomic_files
 from mnemic.adapters.inprocess.memory import Memory
 from mnemic.adapters.inprocess.operations.host import check_not_erased
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.stores.opening import IN_MEMORY, Address, open_store
-from mnemic.kernel.errors import Closed, FieldRefused, SpaceExists, SpaceNotFound, Unavailable
+from mnemic.kernel.errors import Closed, FieldRefused, SpaceExists, SpaceNotFound
 from mnemic.kernel.ports import Store
 from mnemic.kernel.results import ImportResult
 from mnemic.kernel.validation import checked_name
@@ -143,16 +142,6 @@ class Spaces:
                 recovery="Name a store by its address, or serve with one worker.",
                 field="workers",
             )
-
-    def load_shared(self) -> None:
-        """Load what forked processes can share: the bundled model.
-
-        Other models may hold threads, which a fork does not copy; each process loads its own.
-        """
-        embedder = self._opening.get("embedder") or BundledEmbedder()
-        if isinstance(embedder, BundledEmbedder):
-            with suppress(Unavailable):  # reported when it is used
-                embedder.load()
 
     async def __aenter__(self) -> Self:
         self._store = await to_thread.run_sync(

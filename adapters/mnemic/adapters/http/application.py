@@ -37,11 +37,8 @@ from mnemic.adapters.http.middleware.request_ids import (
     LOG,
     REQUEST_ID,
     RequestMiddleware,
-    identified,
 )
 from mnemic.adapters.http.middleware.security import CHALLENGE, authentication
-from mnemic.adapters.http.processes.proxy import WorkerProxy, receiving
-from mnemic.adapters.http.processes.worker_slots import WorkerSlot
 from mnemic.adapters.http.routing.handlers import Asked, options, placed
 from mnemic.adapters.http.routing.routes import Route, routes
 from mnemic.adapters.http.settings import Settings
@@ -87,21 +84,20 @@ def application(
     settings: Settings | None = None,
     *,
     extra: Sequence[Extra] = (),
+    around: Sequence[During] = (),
     during: Sequence[During] = (),
     observers: Sequence[Observer] = (),
-    worker_slot: WorkerSlot | None = None,
 ) -> RequestMiddleware:
     """Return the HTTP interface to *spaces*, as an ASGI application.
 
     Args:
-        spaces: Already entered; they stay open when the application ends.
+        spaces: Entered already, or by *around*; they stay open when the application ends.
         keyring: Tokens that may be used.
         settings: Of the server; None: the defaults.
         extra: Create further handlers from the dispatcher that all requests share.
-        during: Context managers to enter while the application lives.
+        around: Context managers to enter while the application lives, before everything else.
+        during: Context managers to enter after that, and to leave before it.
         observers: Observe every request, such as ``telemetry.observer``.
-        worker_slot: The slot of this process among several that serve one address; None: it is
-            the only one.
     """
     settings = settings or Settings()
     stopping = asyncio.Event()
@@ -113,9 +109,6 @@ def application(
         stopping=stopping,
         watches=Watches(settings.streams_max, stopping),
         arriving=Shares(total=settings.threads + settings.waiting_max, what="requests"),
-        proxy=None
-        if worker_slot is None
-        else WorkerProxy(worker_slot=worker_slot, settings=settings),
     )
     counted = Metrics(dispatcher)
     handlers: list[ControllerRouterHandler] = [
@@ -139,11 +132,7 @@ def application(
         logging_config=None,
         request_max_body_size=None,  # requests.py reads and limits bodies
         exception_handlers={Exception: _exception_handler(settings)},
-        lifespan=[
-            _working(dispatcher),
-            *during,
-            *([] if worker_slot is None else [_answering_peers(worker_slot, counted)]),
-        ],
+        lifespan=[*around, _working(dispatcher), *during],
         debug=False,
     )
     observed = Observed(app, (counted.observe, *observers), on_version=dispatcher.watches.advance)
@@ -171,25 +160,6 @@ def _working(dispatcher: Dispatcher) -> During:
                 )
 
     return working
-
-
-def _answering_peers(worker_slot: WorkerSlot, counted: Metrics) -> During:
-    """Answer requests that other processes of this server forward, while the application lives."""
-
-    @asynccontextmanager
-    async def reachable(app: Litestar) -> AsyncGenerator[None]:
-        async def answer_forwarded(scope: Any, receive: Any, send: Any) -> None:
-            if scope["path"] == metrics.PATH:
-                await Answer(body=await counted.own())(scope, receive, send)
-                return
-            scope[REQUEST_ID] = identified(scope)
-            scope["path"] = scope["raw_path"].decode("latin-1")
-            await app(scope, receive, send)
-
-        async with receiving(worker_slot, answer_forwarded):
-            yield
-
-    return reachable
 
 
 def _cors(settings: Settings) -> CORSConfig | None:

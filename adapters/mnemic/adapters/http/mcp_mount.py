@@ -5,35 +5,64 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
-from functools import partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from litestar import Litestar
 from litestar.handlers import ASGIRouteHandler
 from litestar.types import ControllerRouterHandler
 
+from mnemic.adapters.access import Keyring
+from mnemic.adapters.hosting import Spaces
+from mnemic.adapters.http.application import During, application
 from mnemic.adapters.http.endpoints.dispatch import Dispatcher
-from mnemic.adapters.http.messages import requests
-from mnemic.adapters.http.middleware.observation import AGENTS
-from mnemic.adapters.http.middleware.request_ids import LOG
-from mnemic.adapters.http.processes.proxy import Application, WorkerProxy
+from mnemic.adapters.http.middleware.observation import AGENTS, Observer
+from mnemic.adapters.http.middleware.request_ids import RequestMiddleware
+from mnemic.adapters.http.settings import Settings
 
 if TYPE_CHECKING:
-    from mnemic.adapters.mcp.client_sessions import ClientVisit
     from mnemic.adapters.mcp.http_transport import Mounted
 
 
-def load() -> None:
-    """Import the modules of the interface, which takes a second or two."""
-    from mnemic.adapters.mcp import http_transport
+def with_mcp(
+    spaces: Spaces,
+    keyring: Keyring,
+    settings: Settings,
+    *,
+    observers: Sequence[Observer] = (),
+    around: Sequence[During] = (),
+    stateless: bool = False,
+) -> RequestMiddleware:
+    """Return the HTTP interface to *spaces*, with the MCP interface if its extra is installed.
 
-    LOG.debug("the MCP interface is served below %s", http_transport.PATH)
+    Args:
+        spaces: See ``application``.
+        keyring: Tokens that may be used.
+        settings: Of the server.
+        observers: Observe every request.
+        around: Context managers to enter while the application lives, before everything else.
+        stateless: Whether agents get no protocol session, so that each of several processes can
+            serve any of their requests.
+    """
+    if find_spec("mcp") is None:
+        return application(spaces, keyring, settings, observers=observers, around=around)
+    agents = Agents(stateless=stateless)
+    return application(
+        spaces,
+        keyring,
+        settings,
+        extra=[agents.handlers],
+        around=around,
+        during=[agents.running],
+        observers=observers,
+    )
 
 
 class Agents:
     """The MCP interface, created from the dispatcher and open while the application lives."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, stateless: bool) -> None:
+        self._stateless = stateless
         self._interface: Mounted | None = None
         self._stopping = asyncio.Event()
 
@@ -62,9 +91,7 @@ class Agents:
                 listeners_max=settings.streams_max,
                 retry_after_s=settings.retry_after_s,
             ),
-            elsewhere=None
-            if dispatcher.proxy is None
-            else partial(_elsewhere, dispatcher, dispatcher.proxy),
+            stateless=self._stateless,
         )
         self._stopping = dispatcher.stopping
 
@@ -89,22 +116,3 @@ class Agents:
     async def _stop_with_server(self, interface: Mounted) -> None:
         await self._stopping.wait()
         interface.stop()
-
-
-def _elsewhere(
-    dispatcher: Dispatcher, proxy: WorkerProxy, visit: ClientVisit
-) -> Application | None:
-    """Return the application that forwards to the process of a visit; None: it is this process.
-
-    A session handle lives in one process, and so does a session of the protocol. All requests that
-    come with one token for one space go to the same process.
-    """
-    number = proxy.home(visit.owner, visit.space)
-    if number == proxy.worker_slot.number:
-        return None
-
-    async def pass_on(scope: Any, receive: Any, send: Any) -> None:
-        body = await requests.body(scope, receive, dispatcher.settings)
-        await proxy.pass_on(number, scope, receive, send, body=body)
-
-    return pass_on

@@ -65,7 +65,7 @@ class Settings:
     grace_s: float = field(default=30.0, validator=gt(0))
     """How long a stopping server waits for requests in progress."""
     silence_max_s: float = field(default=30.0, validator=ge(2.0))
-    """With several workers: for how long the event loop of one may not run before the worker is
+    """With several workers: for how long the interpreter of one may not run before the worker is
     killed and replaced. Infinite: for ever."""
 
     @property

@@ -50,8 +50,6 @@ SHOWN_MAX = 20
 Authenticate = Callable[[Any], Caller]
 """Returns the caller of a request by its ASGI scope, or raises a ``MnemicError``."""
 Application = Callable[[Any, Any, Any], Awaitable[None]]
-Elsewhere = Callable[[ClientVisit], Application | None]
-"""Returns the application that proxies a request to another process, or None to serve it here."""
 
 
 class Mounted:
@@ -65,14 +63,12 @@ class Mounted:
         *,
         limits: Limits,
         read_only: bool,
-        elsewhere: Elsewhere | None = None,
     ) -> None:
         self.client_sessions = client_sessions
         self._limits = limits
         self._manager = manager
         self._authenticate = authenticate
         self._read_only = read_only
-        self._elsewhere = elsewhere
         self._listening: set[anyio.CancelScope] = set()
         self._arriving = Shares(total=limits.calls_max + limits.waiting_max, what="requests")
         self._listening_shares = Shares(total=limits.listeners_max, what="streams")
@@ -101,10 +97,6 @@ class Mounted:
             visit = await self._visit(scope)
         except MnemicError as error:
             await http_errors.problem(error, send)
-            return
-        other = None if self._elsewhere is None else self._elsewhere(visit)
-        if other is not None:
-            await self._pass_on(other, scope, receive, send, client=visit.client)
             return
         # Not every HTTP server trims header values, and the SDK compares them exactly.
         # Source: RFC 9110, section 5.5.
@@ -171,15 +163,6 @@ class Mounted:
             await send(message)
 
         return sending
-
-    async def _pass_on(
-        self, other: Application, scope: Any, receive: Any, send: Any, *, client: Client | None
-    ) -> None:
-        """Pass a request on to another process."""
-        if scope["method"] == "GET":
-            await self._listen(other, scope, receive, send, client=client)
-        else:
-            await other(scope, receive, send)
 
     async def _listen(
         self, serve: Application, scope: Any, receive: Any, send: Any, *, client: Client | None
@@ -248,7 +231,6 @@ def asgi(
     origins: Iterable[str] = (),
     stateless: bool = False,
     limits: Limits | None = None,
-    elsewhere: Elsewhere | None = None,
 ) -> Mounted:
     """Return the MCP interface to *spaces*.
 
@@ -265,8 +247,6 @@ def asgi(
         origins: Web origins whose pages may send requests, in addition to those of *hosts*.
         stateless: Whether clients from before 2026-07-28 get no protocol session.
         limits: Limits on requests and calls; None: the defaults.
-        elsewhere: Where several processes serve one address: returns an application that passes
-            the request on to the process it belongs to; None: this process serves all.
     """
     limits = limits or Limits()
     client_sessions = ClientSessions(
@@ -286,7 +266,6 @@ def asgi(
         authenticate,
         limits=limits,
         read_only=read_only,
-        elsewhere=elsewhere,
     )
 
 

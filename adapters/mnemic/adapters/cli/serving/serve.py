@@ -73,7 +73,8 @@ def serve(
         make: Create a new store even if another one is next to it.
         workers: Processes that serve; auto: as many as there are processors. Each opens the spaces
             it is asked for, so memory grows with them, and applies the limits of a server
-            separately. One that dies or hangs is replaced.
+            separately. One that dies or whose interpreter hangs is replaced. Agents under /mcp get
+            no protocol session.
         telemetry: Send a trace of each request to where the variables OTEL_* say; it contains no
             text of a memory. It needs the extra: pip install 'mnemic[telemetry]'.
         quiet: Log no requests.
@@ -84,8 +85,8 @@ def serve(
     from mnemic.adapters.hosting.nearby_stores import check_meant
     from mnemic.adapters.http import server
     from mnemic.adapters.http.middleware.telemetry import tracing
-    from mnemic.adapters.http.processes.supervision import check_count
     from mnemic.adapters.http.settings import Settings
+    from mnemic.adapters.http.workers import check_count
 
     settings = Settings(
         host=host,
@@ -101,7 +102,8 @@ def serve(
     server.check_reach(keyring, settings)
     if not make:
         check_meant(run.path)
-    _log(quiet=quiet, several=count > 1)
+    log = partial(_log, quiet=quiet, several=count > 1)
+    log()
     _begin(run, read_only=read_only)
     if not (open_loopback or server.has_live_token(keyring)):
         run.warn(
@@ -115,6 +117,7 @@ def serve(
         settings,
         announce=lambda url: _announce(run, url, keyring),
         observing=partial(tracing, asked=telemetry),
+        prepare=log,
         workers=count,
     )
     return Exit.OK
@@ -188,7 +191,7 @@ def _announce(run: Invocation, url: str, keyring: Keyring) -> None:
 
 def _processors() -> int:
     """Return the number of processors available to this process, at most ``WORKERS_MAX``."""
-    from mnemic.adapters.http.processes.supervision import WORKERS_MAX
+    from mnemic.adapters.http.workers import WORKERS_MAX
 
     has_affinity = hasattr(os, "sched_getaffinity")  # not everywhere
     found = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count()

@@ -25,7 +25,6 @@ from mnemic.adapters.http.middleware.security import (
     check_writes,
     unseen,
 )
-from mnemic.adapters.http.processes.proxy import WorkerProxy
 from mnemic.adapters.http.routing.handlers import Asked
 from mnemic.adapters.http.routing.routes import MADE, Route, check_name
 from mnemic.adapters.http.settings import Settings
@@ -67,8 +66,6 @@ class Dispatcher:
     """The followers of each log."""
     arriving: Shares
     """Requests whose bodies are being received."""
-    proxy: WorkerProxy | None = None
-    """Forwards to the other processes that serve the same address; None: there are none."""
 
 
 @frozen(kw_only=True)

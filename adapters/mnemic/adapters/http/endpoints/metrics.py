@@ -18,20 +18,21 @@ Every application has a registry of its own; nothing is global. Series, all with
   ``space_open_sessions``, each with the label ``space``;
 - ``build_info{version}``; and of the process, under the usual names, ``process_…``.
 
-Of several workers that serve one address each answers for all of them: every sample occurs once per
-worker, with the label ``worker`` (its number, which a replacement inherits). Prometheus sums them
-in queries, and notices one that restarted: ``sum by (operation)
-(rate(mnemic_requests_total[5m]))``, but ``max by (space) (mnemic_space_version)``. In addition
-there is ``worker_ends_total{worker, reason}``, counted by their parent: workers that ``died``, or
-``hung`` and were killed.
+Of several workers that serve one address each answers for all of them, in the multiprocess mode of
+prometheus_client: requests, durations, calls and streams are summed, those of ended workers
+included. Open spaces are those of the worker that answers, so take ``max by (space)
+(mnemic_space_version)`` over a while; ``process_…`` is missing.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.metadata import version
+from pathlib import Path
+from typing import Literal
 
 from anyio import to_thread
 from litestar.types import ControllerRouterHandler
@@ -42,6 +43,7 @@ from prometheus_client import (
     Histogram,
     ProcessCollector,
     generate_latest,
+    multiprocess,
 )
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
@@ -53,13 +55,15 @@ from mnemic.adapters.http.endpoints.dispatch import Dispatcher
 from mnemic.adapters.http.messages import requests
 from mnemic.adapters.http.messages.responses import Answer
 from mnemic.adapters.http.middleware.observation import ObservedRequest
-from mnemic.adapters.http.processes import merged_metrics
 from mnemic.adapters.http.routing.handlers import Asked, placed
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.kernel.errors import MnemicError
 from mnemic.kernel.results import Status
 
 PATH = "/metrics"
+SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+"""Environment variable with the folder in which several processes share their metrics; it has to be
+set when prometheus_client is first imported."""
 NAME = "metrics"
 BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0)
 """Covers usual durations: a few milliseconds, and up to minutes for long operations."""
@@ -76,7 +80,9 @@ class Metrics:
     def __init__(self, dispatcher: Dispatcher) -> None:
         self._dispatcher = dispatcher
         self._registry = CollectorRegistry()
-        ProcessCollector(registry=self._registry)
+        self._is_shared = SHARED_FOLDER in os.environ
+        if not self._is_shared:
+            ProcessCollector(registry=self._registry)
         self._requests = self._counter(
             "requests", "Requests that were answered", "operation", "status"
         )
@@ -88,50 +94,67 @@ class Metrics:
             registry=self._registry,
         )
         self._in_flight = self._gauge("requests_in_flight", "Requests that are being answered")
-        self._gauge("build_info", "Which release this is", "version").labels(release()).set(1)
-        workers, call_limiter = dispatcher.workers, dispatcher.settings.threads
-        running = self._gauge("calls_running", "Operations that run on a thread")
-        running.set_function(lambda: min(workers.busy, call_limiter))
-        waiting = self._gauge("calls_waiting", "Operations that wait for a thread")
-        waiting.set_function(lambda: max(0, workers.busy - call_limiter))
-        open_streams = self._gauge("streams_open", "Streams of events that are open")
-        open_streams.set_function(lambda: dispatcher.watches.followers)
+        self._running = self._gauge("calls_running", "Operations that run on a thread")
+        self._waiting = self._gauge("calls_waiting", "Operations that wait for a thread")
+        self._streams = self._gauge("streams_open", "Streams of events that are open")
+        build = self._gauge("build_info", "Which release this is", "version", mode="max")
+        build.labels(release()).set(1)
 
     @contextmanager
     def observe(self, observed: ObservedRequest) -> Generator[None]:
         """Count a request, for a ``with`` block."""
         self._in_flight.inc()
+        self._measure()
         try:
             yield
         finally:
             self._in_flight.dec()
+            self._measure()
             operation = observed.operation
             if observed.status:
                 self._requests.labels(operation, str(observed.status)).inc()
             if operation != events.NAME and not observed.is_listening:
                 self._durations.labels(operation).observe(observed.duration_s)
 
-    async def text(self) -> bytes:
-        """Return all metrics in Prometheus' format; of several processes those of each."""
-        if self._dispatcher.proxy is None:
-            return await self.own()
-        return await merged_metrics.merged_of_workers(self._dispatcher.proxy, self.own)
+    def _measure(self) -> None:
+        """Set the gauges of calls and streams."""
+        busy, at_once = self._dispatcher.workers.busy, self._dispatcher.settings.threads
+        self._running.set(min(busy, at_once))
+        self._waiting.set(max(0, busy - at_once))
+        self._streams.set(self._dispatcher.watches.followers)
 
-    async def own(self) -> bytes:
-        """Return the metrics of this process."""
+    async def text(self) -> bytes:
+        """Return all metrics in Prometheus' format."""
+        self._measure()
         opened = self._dispatcher.spaces.opened
         return await to_thread.run_sync(partial(self._text, opened))
 
     def _text(self, opened: Mapping[str, SyncMemory]) -> bytes:
         spaces = CollectorRegistry()
         spaces.register(OpenSpaces(opened))
-        return generate_latest(self._registry) + generate_latest(spaces)
+        registry = self._registry
+        if self._is_shared:
+            registry = CollectorRegistry()
+            multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return generate_latest(registry) + generate_latest(spaces)
 
     def _counter(self, name: str, documentation: str, *labels: str) -> Counter:
         return Counter(f"mnemic_{name}", documentation, labels, registry=self._registry)
 
-    def _gauge(self, name: str, documentation: str, *labels: str) -> Gauge:
-        return Gauge(f"mnemic_{name}", documentation, labels, registry=self._registry)
+    def _gauge(
+        self,
+        name: str,
+        documentation: str,
+        *labels: str,
+        mode: Literal["livesum", "max"] = "livesum",
+    ) -> Gauge:
+        return Gauge(
+            f"mnemic_{name}",
+            documentation,
+            labels,
+            registry=self._registry,
+            multiprocess_mode=mode,
+        )
 
 
 class OpenSpaces(Collector):
@@ -181,6 +204,16 @@ def _of_each(
     for space, status in found.items():
         family.add_metric((space,), getattr(status, name))
     return family
+
+
+def forget_ended() -> None:
+    """Remove the live gauges of processes that have ended without doing so themselves."""
+    for file in Path(os.environ[SHARED_FOLDER]).glob("gauge_live*.db"):
+        pid = int(file.stem.rpartition("_")[2])
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            multiprocess.mark_process_dead(pid)  # type: ignore[no-untyped-call]
 
 
 def release() -> str:

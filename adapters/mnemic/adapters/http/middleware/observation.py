@@ -64,6 +64,8 @@ class ObservedRequest:
 
 Observer: TypeAlias = Callable[[ObservedRequest], AbstractContextManager[None]]
 """Entered while a request is served; afterwards the facts about the request are complete."""
+Observing: TypeAlias = Callable[[], AbstractContextManager[Sequence[Observer] | None]]
+"""Context manager that returns the request observers of a process for as long as it serves."""
 
 
 class Observed:

@@ -49,8 +49,8 @@ class RequestMiddleware:
     """
 
     def __init__(self, behind: Any, settings: Settings, *, stop: Callable[[], None]) -> None:
+        self.settings = settings
         self._behind = behind
-        self._settings = settings
         self._stop = stop
 
     def stop(self) -> None:
@@ -112,7 +112,7 @@ class RequestMiddleware:
         The framework sets it to ``Origin`` in responses to such pages, in place of what the
         response has; and a cache must know of it even if the first request had no origin.
         """
-        if not self._settings.origins:
+        if not self.settings.origins:
             return headers
         kept = [each for each in headers if each[0] != VARY]
         return [*kept, (VARY, ", ".join([*scope.get(VARIES, ()), "Origin"]).encode())]
@@ -126,10 +126,10 @@ class RequestMiddleware:
             RequestUnreadable: It holds characters that a path may not hold.
         """
         raw = _sent(scope)
-        if len(raw) + len(scope["query_string"]) > self._settings.query_max_bytes:
+        if len(raw) + len(scope["query_string"]) > self.settings.query_max_bytes:
             raise AddressTooLong(
-                f"the address is longer than {self._settings.query_max_bytes} bytes",
-                limit_bytes=self._settings.query_max_bytes,
+                f"the address is longer than {self.settings.query_max_bytes} bytes",
+                limit_bytes=self.settings.query_max_bytes,
             )
         if not raw.isascii():
             raise RequestUnreadable("the path is not percent-encoded")

@@ -4,6 +4,9 @@ uvicorn waits for the head of a request without a time limit, accepts any size, 
 cannot parse in plain text. Here a head must arrive in time and be of a reasonable size, and every
 refusal is a problem document like those of the application.
 
+When the server stops, endless responses are asked to end, and connections whose clients stop
+reading, or do not send the rest of a request, are closed.
+
 With as many connections as may be open, uvicorn refuses every request, those on connections that
 have been open for long included. So that clients who open connections and send nothing do not
 exclude the others, a new connection then takes the place of a silent one.
@@ -15,14 +18,14 @@ import asyncio
 import logging
 from collections import Counter
 from http import HTTPStatus
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 from uuid import uuid4
 
 from uvicorn.protocols.http.flow_control import service_unavailable
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from mnemic.adapters.http.messages.responses import Answer, of_error
-from mnemic.adapters.http.settings import Settings
+from mnemic.adapters.http.middleware.request_ids import RequestMiddleware
 from mnemic.adapters.remote.transport_errors import (
     HeadTooLarge,
     Overloaded,
@@ -33,6 +36,8 @@ from mnemic.kernel.errors import MnemicError
 
 HEAD_MAX_BYTES = 64 * 1024
 """Length of request line and headers together."""
+HANG_UP_S = 2.0
+"""How long a stopping server waits for a client to read the rest of a response."""
 SEPARATORS_BYTES = 4
 """Colon, space and end of line of a header."""
 
@@ -42,10 +47,10 @@ LOG = logging.getLogger("mnemic.http")
 class Connection(HttpToolsProtocol):
     """One connection with limits on the time and size of a request's head."""
 
-    settings: ClassVar[Settings]
-
     def __init__(self, *args: Any, **keywords: Any) -> None:
         super().__init__(*args, **keywords)
+        self._served = cast("RequestMiddleware", self.app)
+        self._settings = self._served.settings
         self._head: asyncio.TimerHandle | None = None
         """Runs while a head is awaited."""
         self._received_bytes = 0
@@ -54,6 +59,8 @@ class Connection(HttpToolsProtocol):
         """Bytes of the current head that were parsed."""
         self._silent_since_s = self.loop.time()
         """When it was opened, or its last response was complete."""
+        self._watch: asyncio.TimerHandle | None = None
+        """Runs once the server stops."""
 
     @property
     def is_silent(self) -> bool:
@@ -106,9 +113,27 @@ class Connection(HttpToolsProtocol):
             each.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the timer of the head."""
+        """Stop the timers."""
         self._stop_head_timer()
+        if self._watch is not None:
+            self._watch.cancel()
         super().connection_lost(exc)
+
+    def shutdown(self) -> None:
+        """Stop serving: ask streams to end, which never end by themselves, and then close."""
+        self._served.stop()
+        super().shutdown()
+        self._watch_client()
+
+    def _watch_client(self) -> None:
+        self._watch = self.loop.call_later(HANG_UP_S, self._close_if_stalled, self.progress)
+
+    def _close_if_stalled(self, before: tuple[int, int]) -> None:
+        """Close the connection if its client has made no progress since *before*."""
+        if self.waits_for_client and (self.transport.is_closing() or self.progress == before):
+            self.transport.abort()
+        else:
+            self._watch_client()
 
     def data_received(self, data: bytes) -> None:
         """Process received bytes, and count them while a head is awaited."""
@@ -169,7 +194,7 @@ class Connection(HttpToolsProtocol):
         return of_error(
             Overloaded("too many connections are open"),
             request_id=uuid4().hex,
-            headers={"retry-after": str(self.settings.retry_after_s), "connection": "close"},
+            headers={"retry-after": str(self._settings.retry_after_s), "connection": "close"},
         )
 
     def _count(self, length: int) -> None:
@@ -184,7 +209,7 @@ class Connection(HttpToolsProtocol):
 
     def _await_head(self) -> None:
         self._received_bytes = 0
-        self._head = self.loop.call_later(self.settings.head_timeout_s, self._refuse_late)
+        self._head = self.loop.call_later(self._settings.head_timeout_s, self._refuse_late)
 
     def _stop_head_timer(self) -> None:
         if self._head is not None:
@@ -192,7 +217,7 @@ class Connection(HttpToolsProtocol):
             self._head = None
 
     def _refuse_late(self) -> None:
-        limit_s = self.settings.head_timeout_s
+        limit_s = self._settings.head_timeout_s
         self._refuse(
             RequestTooSlow(
                 f"the head was not complete after {limit_s:g} seconds", timeout_s=limit_s
@@ -231,8 +256,3 @@ def _too_large() -> HeadTooLarge:
         f"request line and headers are longer than {HEAD_MAX_BYTES} bytes",
         limit_bytes=HEAD_MAX_BYTES,
     )
-
-
-def connection(settings: Settings) -> type[Connection]:
-    """Return a connection class with the limits of these settings."""
-    return type("Connection", (Connection,), {"settings": settings})

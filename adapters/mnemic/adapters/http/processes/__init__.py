@@ -1,3 +1,0 @@
-"""Several worker processes behind one address."""
-
-from __future__ import annotations
