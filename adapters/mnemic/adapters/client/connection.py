@@ -19,7 +19,7 @@ from mnemic.adapters.client.answers import Answer, Outcome, Silence, answered
 from mnemic.adapters.client.requests import SSE, Request
 from mnemic.adapters.client.retries import pause_s
 from mnemic.adapters.client.server import Server
-from mnemic.adapters.client.sse import Progress, SSEParser
+from mnemic.adapters.client.sse import OperationStream, Progress
 from mnemic.adapters.client.subscription import EventSubscription
 from mnemic.adapters.client.transfer import Download
 from mnemic.adapters.transfer.exports.archive import MEDIA_TYPE, Packed
@@ -93,14 +93,15 @@ class Connection:
             Closed, ServerUnreachable, MnemicError: As ``ask``.
         """
         while True:
-            with closing(self._followed(following)) as moments:
-                outcome = yield from moments
+            with closing(self._followed(following)) as entries:
+                outcome = yield from entries
             time.sleep(following.pause_s(outcome))
 
     def _try(self, request: Request, progress: Progress | None, into: Download | None) -> Outcome:
         import httpx
+        from httpx_sse import EventSource
 
-        hearing = SSEParser(progress)
+        stream = OperationStream(progress)
         try:
             with self._client.stream(**self._sent(request)) as response:
                 if into is not None and _is_archive(response):
@@ -110,23 +111,27 @@ class Connection:
                     return _answer(response, b"")
                 if not _is_stream(response):
                     return _answer(response, response.read())
-                for piece in response.iter_bytes():
-                    hearing.take(piece)
-                return hearing.ended()
+                for event in EventSource(response).iter_sse():
+                    stream.take(event)
+                return stream.ended()
         except httpx.RequestError as error:
-            return hearing.answer or _silence(error)  # a complete answer counts despite the error
+            return stream.answer or _silence(error)  # a complete answer counts despite the error
         except httpx.InvalidURL as error:
             raise _too_long(request) from error
 
     def _followed(self, following: EventSubscription) -> Generator[LogEntry, None, Outcome]:
         import httpx
+        from httpx_sse import EventSource
 
         try:
             with self._client.stream(**self._sent(following.request())) as response:
                 if not _is_stream(response):
                     return _answer(response, response.read())
-                for piece in response.iter_bytes():
-                    yield from following.take(piece)
+                following.begun()
+                for event in EventSource(response).iter_sse():
+                    entry = following.take(event)
+                    if entry is not None:
+                        yield entry
                 return following.ended()
         except httpx.RequestError as error:
             return _silence(error)
@@ -181,17 +186,18 @@ class AsyncConnection:
         """
         while True:
             ended: list[Outcome] = []
-            async with aclosing(self._followed(following, ended)) as moments:
-                async for moment in moments:
-                    yield moment
+            async with aclosing(self._followed(following, ended)) as entries:
+                async for entry in entries:
+                    yield entry
             await anyio.sleep(following.pause_s(ended.pop()))
 
     async def _try(
         self, request: Request, progress: Progress | None, into: Download | None
     ) -> Outcome:
         import httpx
+        from httpx_sse import EventSource
 
-        hearing = SSEParser(progress)
+        stream = OperationStream(progress)
         try:
             async with self._client.stream(**self._sent(request)) as response:
                 if into is not None and _is_archive(response):
@@ -201,11 +207,11 @@ class AsyncConnection:
                     return _answer(response, b"")
                 if not _is_stream(response):
                     return _answer(response, await response.aread())
-                async for piece in response.aiter_bytes():
-                    hearing.take(piece)
-                return hearing.ended()
+                async for event in EventSource(response).aiter_sse():
+                    stream.take(event)
+                return stream.ended()
         except httpx.RequestError as error:
-            return hearing.answer or _silence(error)  # a complete answer counts despite the error
+            return stream.answer or _silence(error)  # a complete answer counts despite the error
         except httpx.InvalidURL as error:
             raise _too_long(request) from error
 
@@ -213,15 +219,18 @@ class AsyncConnection:
         self, following: EventSubscription, ended: list[Outcome]
     ) -> AsyncGenerator[LogEntry]:
         import httpx
+        from httpx_sse import EventSource
 
         try:
             async with self._client.stream(**self._sent(following.request())) as response:
                 if not _is_stream(response):
                     ended.append(_answer(response, await response.aread()))
                     return
-                async for piece in response.aiter_bytes():
-                    for moment in following.take(piece):
-                        yield moment
+                following.begun()
+                async for event in EventSource(response).aiter_sse():
+                    entry = following.take(event)
+                    if entry is not None:
+                        yield entry
                 ended.append(following.ended())
         except httpx.RequestError as error:
             ended.append(_silence(error))
@@ -247,12 +256,13 @@ def _check_installed() -> None:
     Raises:
         Unavailable: The extra is not installed.
     """
-    if find_spec("httpx") is None:
-        raise Unavailable(
-            "the package httpx, which the HTTP client needs, is not installed",
-            recovery="Install it: pip install 'mnemic[http]'.",
-            package="httpx",
-        )
+    for package in ("httpx", "httpx_sse"):
+        if find_spec(package) is None:
+            raise Unavailable(
+                f"the package {package}, which the HTTP client needs, is not installed",
+                recovery="Install it: pip install 'mnemic[http]'.",
+                package=package,
+            )
 
 
 def _settings(server: Server) -> dict[str, Any]:

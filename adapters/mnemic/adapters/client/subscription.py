@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import orjson
 from attrs import evolve
@@ -12,13 +11,16 @@ from mnemic.adapters.client.answers import UNREADABLE, Answer, Outcome, answered
 from mnemic.adapters.client.requests import SILENCE_S, SSE, Request, space_path
 from mnemic.adapters.client.retries import PASSING, PAUSE_MAX_S, backoff_s
 from mnemic.adapters.client.server import Server
-from mnemic.adapters.client.sse import CUT_SHORT, Decoder, answer_of_problem
+from mnemic.adapters.client.sse import CUT_SHORT, answer_of_problem
 from mnemic.adapters.remote.documents import restored
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.results import LogEntry
 
+if TYPE_CHECKING:
+    from httpx_sse import ServerSentEvent
+
 FRUITLESS_MAX: Final = 10
-"""Consecutive tries without a byte of a stream: about a minute, long enough for a restart."""
+"""Consecutive tries without a stream: about a minute, long enough for a restart."""
 
 
 class EventSubscription:
@@ -37,34 +39,40 @@ class EventSubscription:
             again=True,
             silence_s=SILENCE_S,
         )
-        self._decoder = Decoder()
+        self._retry_s: float | None = None
+        """The reconnection time that the server requested; None: it requested none."""
         self._problem: Answer | None = None
         self._fruitless = 0
 
     def request(self) -> Request:
         """Return the request for the next events."""
-        self._decoder, self._problem = Decoder(), None
+        self._retry_s = self._problem = None
         headers = {**self._request.headers, "Last-Event-ID": str(self._after)}
         target = f"{self._request.target}?after={self._after}"
         if self._after < 0:
             return evolve(self._request, target=target)
         return evolve(self._request, headers=headers, target=target)
 
-    def take(self, piece: bytes) -> Iterator[LogEntry]:
-        """Yield the log entries completed by the next piece of the stream.
+    def begun(self) -> None:
+        """Note that the server has begun a stream."""
+        self._fruitless = 0
+
+    def take(self, event: ServerSentEvent) -> LogEntry | None:
+        """Return the log entry in the next event of the stream; None: it has none, or a known one.
 
         Raises:
-            ServerUnreachable: An event is not a log entry.
+            ServerUnreachable: The event is not a log entry.
         """
-        self._fruitless = 0
-        for event in self._decoder.feed(piece):
-            if event.name == "problem":
-                self._problem = answer_of_problem(event.data)
-                continue
-            moment = self._entry(event.data)
-            if moment.version > self._after:
-                self._after = moment.version
-                yield moment
+        if event.retry is not None:
+            self._retry_s = event.retry / 1000
+        if event.event == "problem":
+            self._problem = answer_of_problem(event.data)
+            return None
+        entry = self._entry(event.data) if event.data else None
+        if entry is None or entry.version <= self._after:
+            return None
+        self._after = entry.version
+        return entry
 
     def _entry(self, data: str) -> LogEntry:
         try:
@@ -91,6 +99,6 @@ class EventSubscription:
         lasting = isinstance(outcome, Answer) and outcome.status not in PASSING
         if lasting or self._fruitless >= FRUITLESS_MAX:
             answered(outcome, self._request, self._server, self._fruitless)
-        if self._decoder.retry_s is not None and self._fruitless == 1:
-            return min(self._decoder.retry_s, PAUSE_MAX_S)
+        if self._retry_s is not None and self._fruitless == 1:
+            return min(self._retry_s, PAUSE_MAX_S)
         return backoff_s(self._server, self._fruitless - 1)
