@@ -63,7 +63,7 @@ LAYERS = {
             """
             anyio attrs bpe_openai cattrs cryptography cyclopts eventsourcing filelock hnswlib
             httptools httpx litestar markdown_it matplotlib mcp numpy onnxruntime opentelemetry
-            orjson pgvector prometheus_client psycopg psycopg_pool pydantic rich scipy starlette
+            orjson prometheus_client psycopg psycopg_pool pydantic rich scipy starlette
             tokenizers urllib3 uvicorn wordllama
             """.split()
         ),

@@ -26,7 +26,6 @@ from mnemic.kernel.ports.store import (
     Record,
     Store,
 )
-from mnemic.kernel.ports.vectors import NearestRows, RemoteRows
 
 __all__ = [
     "GENESIS_DIGEST",
@@ -40,12 +39,10 @@ __all__ = [
     "Head",
     "Judge",
     "Log",
-    "NearestRows",
     "Passage",
     "PayloadRow",
     "QuestionEmbedder",
     "Record",
-    "RemoteRows",
     "StagingStore",
     "Store",
     "TokenCounter",

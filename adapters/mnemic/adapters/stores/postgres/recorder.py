@@ -9,9 +9,8 @@ server hung up before it answered.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import partial
-from typing import Protocol, cast
+from typing import cast
 
 import psycopg
 from eventsourcing.persistence import ConnectionPoolClosedError
@@ -74,29 +73,13 @@ _ERASED_OWNED = _ERASED_ALL[:-1] + " AND (owner = ANY(%b::text[]) OR other = ANY
 _WAS_MOVED = "\n    SELECT id FROM moved"
 _VACUUM = "VACUUM (SKIP_LOCKED) {schema}.payloads"
 
-_BESIDE = (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError, MnemicError)
-"""Errors of something that an append does in addition, such as writing vectors."""
-
 _payload = partial(tuple.__new__, PayloadRow)
-
-
-class Beside(Protocol):
-    """Additional work within the statement of an append."""
-
-    def beside(self, space: int, entry: Entry) -> tuple[bytes, list[object]]:
-        """Return further CTEs of the statement, each after a comma, and their values.
-
-        They may select the number of the space from the CTE ``moved``, which has a row if all goes
-        well.
-        """
-        ...
 
 
 class SpaceRecorder(PostgresAggregateRecorder):
     """The library's aggregate recorder, with everything else of an append in its transaction."""
 
     datastore: Datastore
-    beside: Beside | None = None
 
     def __init__(self, datastore: Datastore) -> None:
         super().__init__(datastore)
@@ -201,16 +184,10 @@ class SpaceRecorder(PostgresAggregateRecorder):
 
     def _is_moved(self, space: int, entry: Entry) -> bool:
         """Write *entry*; return whether the log ended where it should."""
-        if self.beside is not None:
-            # The additional work can be redone from the log, and never keeps the log from growing.
-            with suppress(*_BESIDE), self.datastore.lent() as connection:
-                return bool(asked(connection, *self._written(space, entry, self.beside)))
         with self.datastore.lent() as connection:
-            return bool(asked(connection, *self._written(space, entry, None)))
+            return bool(asked(connection, *self._written(space, entry)))
 
-    def _written(
-        self, space: int, entry: Entry, beside: Beside | None
-    ) -> tuple[bytes, list[object]]:
+    def _written(self, space: int, entry: Entry) -> tuple[bytes, list[object]]:
         """Return the statement that writes *entry*, and its values."""
         before, after = entry.before, entry.after
         values: list[object] = [after.version, after.digest, space, before.version, before.digest]
@@ -225,10 +202,6 @@ class SpaceRecorder(PostgresAggregateRecorder):
         )
         values += _columns([answer] if answer else [], 4)
         statement = self._insert_entry
-        if beside is not None:
-            part, its_values = beside.beside(space, entry)
-            statement += part
-            values += its_values
         if entry.erase_all:
             statement += self._erased_all
         elif entry.erase:
