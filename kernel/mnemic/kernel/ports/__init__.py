@@ -6,7 +6,12 @@ that a host can run against its own adapter.
 
 from __future__ import annotations
 
-from mnemic.kernel.ports.capabilities import ChangeNotifier, StagingStore, TryWriteLock
+from mnemic.kernel.ports.capabilities import (
+    ChangeNotifier,
+    DurabilityBarrier,
+    StagingStore,
+    TryWriteLock,
+)
 from mnemic.kernel.ports.clock import Clock, Entropy
 from mnemic.kernel.ports.models import (
     Analysis,
@@ -34,6 +39,7 @@ __all__ = [
     "ChangeNotifier",
     "Clock",
     "CommandRow",
+    "DurabilityBarrier",
     "Embedder",
     "Entropy",
     "Head",

@@ -194,6 +194,14 @@ class PostgresLog(RecordedLog):
         """
         return self._store.notices.hear(self._number, tell)
 
+    def confirm(self, version: int) -> None:
+        """Return once the log is as durable up to *version* as an append is.
+
+        See ``mnemic.kernel.ports.DurabilityBarrier``.
+        """
+        with self._named():
+            self._store.recorder.confirm(self._number, version)
+
     def _named(self) -> AbstractContextManager[None]:
         return named(self._store.address)
 
