@@ -52,7 +52,6 @@ REPLACED_PARTS = {
 REPLACED_NAMES = {
     "Acknowledged": "DurabilityWatermark",
     "DoorContract": "InterfaceContract",
-    "FarRows": "RemoteRows",
     "Folded": "LogState",
     "Gate": "Eligibility",
     "Hands": "CopyContext",
@@ -110,7 +109,7 @@ REPLACED_MODULES = {
     "runs": "grouped_writes",
     "sense": "event_validation",
     "sequence": "threads",
-    "sightings": "vector_detection",
+    "sightings": "detected vectors",
     "standing": "snapshots",
     "succession": "supersession",
     "supposing": "what_if",

@@ -14,13 +14,11 @@ from mnemic.adapters.analysts.rules import RulesAnalyst
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.stores.memory import MemoryLog, MemoryStore
 from mnemic.kernel.errors import BlockNotFound, MnemicError
-from mnemic.kernel.ports import Analysis, CommandRow, Embedder, Head, NearestRows, Passage, Store
-from mnemic.projections.vectors.index import VectorIndex
+from mnemic.kernel.ports import Analysis, CommandRow, Embedder, Head, Passage, Store
 from mnemic.specs.contracts import (
     AnalystContract,
     EmbedderContract,
     StoreContract,
-    VectorIndexContract,
     plain,
     raised,
 )
@@ -119,46 +117,6 @@ def test_a_faulty_analyst_is_found(promise: str) -> None:
             return Reader(ANALYSTS[promise])
 
     with pytest.raises((AssertionError, MnemicError)):
-        getattr(Contract(), f"test_{promise}")()
-
-
-# --- indexes ------------------------------------------------------------------------------------
-
-
-class TiesByRow(VectorIndex):
-    def top(self, query: Any, rows: Any, k: int, *, ids: Any) -> Any:  # noqa: ARG002
-        return super().top(query, rows, k, ids=[f"{place:03}" for place in range(256)])
-
-
-class NearEnough(VectorIndex):
-    """Searches half of the rows, as an approximate index might."""
-
-    def top(self, query: Any, rows: Any, k: int, *, ids: Any) -> Any:
-        chosen = np.arange(self.rows) if rows is None else rows
-        return super().top(query, chosen[: 1 + len(chosen) // 2], k, ids=ids)
-
-
-class FromTheEnd(VectorIndex):
-    """Interprets row -1 as the last one."""
-
-    def top(self, query: Any, rows: Any, k: int, *, ids: Any) -> Any:
-        return super().top(query, None if rows is None else rows % self.rows, k, ids=ids)
-
-
-INDEXES: dict[str, type[VectorIndex]] = {
-    "equal_vectors_are_ordered_by_id": TiesByRow,
-    "the_top_equals_an_exact_search": NearEnough,
-    "a_row_that_does_not_exist_is_an_error": FromTheEnd,
-}
-
-
-@pytest.mark.parametrize("promise", INDEXES)
-def test_a_faulty_index_is_found(promise: str) -> None:
-    class Contract(VectorIndexContract):
-        def index(self) -> NearestRows:
-            return INDEXES[promise]()
-
-    with pytest.raises(FOUND):
         getattr(Contract(), f"test_{promise}")()
 
 

@@ -116,6 +116,18 @@ def test_a_read_only_opening_loads_a_checkpoint_and_changes_nothing(
     assert sorted(folder.iterdir()) == [kept, draft]
 
 
+def test_a_checkpoint_whose_vectors_were_left_on_a_server_is_passed_over(
+    opened: Open, kept: Path
+) -> None:
+    forge(kept, lambda manifest: manifest.replace(b"indexes/0/vectors", b"indexes/0/digests"))
+    with opened() as memory:
+        assert restored(memory) is None
+        assert told(memory) == told_by_log(memory)
+        whole = memory.checkpoint()
+    with opened() as memory:
+        assert restored(memory) == whole.version
+
+
 # --- damage -----------------------------------------------------------------------------------
 
 

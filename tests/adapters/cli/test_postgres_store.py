@@ -53,34 +53,6 @@ def test_what_is_learned_on_a_server_is_recalled_from_it(shell: Shell) -> None:
     assert shell("--json", "status").document["space"] == "default"
 
 
-def test_vectors_stay_on_the_server_where_that_is_asked_for(shell: Shell, tmp_path: Path) -> None:
-    far = ("--vectors", "server")
-    assert shell(*far, "learn", "Ines moved the demo to Thursday.").exit == 0
-    assert shell(*far, "consolidate").exit == 0
-    status = shell("--json", *far, "status").document["search"]
-    assert (status["vectors"], status["place"]) == (1, "server")
-    assert shell("--json", "status").document["search"]["place"] == "process"
-    asked = [
-        shell("--json", *where, "recall", "When is the demo?", "--no-record").document
-        for where in (far, ())
-    ]
-    assert [each["blocks"][0]["cosine_score"] for each in asked] == [
-        asked[0]["blocks"][0]["cosine_score"]
-    ] * 2
-    assert shell("--json", *far, "--retriever", "ann", "status").error["field"] == "retriever"
-    locked = shell("--json", *far, "--keys", str(tmp_path / "keys"), "status").error
-    assert (locked["field"], "Leave out keys" in locked["recovery"]) == ("vectors", True)
-
-
-def test_vectors_on_the_server_need_a_server(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "agent.db"
-    assert main(["--db", str(file), "--vectors", "server", "learn", "One."]) == Exit.REFUSED
-    assert "Give the address of a server" in capsys.readouterr().err
-    assert not file.exists()
-
-
 def test_a_reading_command_creates_no_schema(shell: Shell, address: str) -> None:
     for command in (["status"], ["curate"], ["recall", "demo"]):
         ran = shell("--json", *command)
@@ -116,7 +88,6 @@ def test_the_doctor_looks_at_the_server(shell: Shell) -> None:
         "format": "ok",
         "durability": "warning",  # the tests' server waits for no disk
         "connections": "ok",
-        "pgvector": "ok",
         "spaces": "ok",
     }
     assert found["path"].startswith("postgresql://postgres@/postgres?host=")

@@ -21,8 +21,6 @@ from mnemic.kernel.errors import (
     VersionConflict,
     ViewReadOnly,
 )
-from mnemic.kernel.results import Search
-from tests.adapters.stores.postgres import server as servers
 
 pytestmark = pytest.mark.anyio
 
@@ -167,19 +165,3 @@ async def test_closing_closes_every_session_handle() -> None:
         with pytest.raises(Closed):
             await spaces.hold("notes")
         hold.release()
-
-
-async def test_vectors_may_stay_on_the_server(tmp_path: Path) -> None:
-    with servers.SHARED.served() as server, servers.schema(server) as address:
-        async with hosting(address, "notes", vectors="server") as spaces:
-            with await spaces.hold("notes") as hold:
-                hold.memory.learn("The demo is on Thursday.")
-                hold.memory.consolidate()
-                search = hold.memory.status().search
-                assert search == Search(retriever="exact", vectors=1, place="server")
-        with pytest.raises(FieldRefused, match="encrypted text has no vectors"):
-            async with hosting(address, vectors="server", keys=tmp_path / "keys"):
-                pass
-    with pytest.raises(FieldRefused, match="PostgreSQL server"):
-        async with hosting(tmp_path / "agent.db", vectors="server"):
-            pass

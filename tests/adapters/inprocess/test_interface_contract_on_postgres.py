@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -23,8 +23,6 @@ def server() -> Generator[str]:
 
 @pytest.mark.extended
 class TestSyncMemoryOnAServer(InterfaceContract):
-    opening: ClassVar[dict[str, Any]] = {}
-
     @pytest.fixture(autouse=True)
     def reach(self, server: str) -> Generator[None]:
         with ExitStack() as self.schemas:
@@ -47,12 +45,7 @@ class TestSyncMemoryOnAServer(InterfaceContract):
             read_only=setting.read_only,
             synchronous="normal",
             checkpoints=setting.folder / "checkpoints",
-            **self.opening,
         )
-
-
-class TestSyncMemoryWhoseVectorsStayOnTheServer(TestSyncMemoryOnAServer):
-    opening: ClassVar[dict[str, Any]] = {"vectors": "server"}
 
 
 def test_checkpoints_are_kept_only_in_a_folder_that_a_host_names(

@@ -182,7 +182,6 @@ class GraphBuilder:
                 graphs=len(asked),
                 covered=sum(segment.span.rows for segment in asked),
                 stored=len(folder.files()) if folder is not None and reads else 0,
-                place="server" if index is not None and index.is_elsewhere else "process",
             )
 
     @property

@@ -39,7 +39,7 @@ from mnemic.kernel.errors import CheckpointsOff, LogCorrupt, StoreFailed, StoreF
 from mnemic.kernel.ports import Log, Store
 from mnemic.kernel.results import Checkpoint
 from mnemic.projections.state.checkpoint import freeze, thaw
-from mnemic.projections.state.state import FOLD_VERSION, RemoteRowsOf, State
+from mnemic.projections.state.state import FOLD_VERSION, State
 
 TAIL_MIN = 5_000
 """Below it, replaying is too quick to be worth a file: about 50 ms."""
@@ -59,7 +59,6 @@ class CheckpointWriter:
         checkpoint_directory: Their folder.
         state_lock: Held while the state changes.
         state: Returns the current state.
-        remote_rows_of: Returns where its vectors are; None: they are in it, and in a checkpoint.
         is_as_applied: Returns whether the log is still the one that the state was replayed from;
             None: it cannot be another.
     """
@@ -71,14 +70,12 @@ class CheckpointWriter:
         *,
         state_lock: RLock,
         state: Callable[[], State],
-        remote_rows_of: RemoteRowsOf | None = None,
         is_as_applied: Callable[[], bool] | None = None,
     ) -> None:
         self._log = log
         self._checkpoint_directory = checkpoint_directory
         self._state_lock = state_lock
         self._state = state
-        self._remote_rows_of = remote_rows_of
         self._is_as_applied = is_as_applied
         self._found: Folder | None = None
         self._kept = 0
@@ -92,7 +89,7 @@ class CheckpointWriter:
         self.trouble: str | None = None
         """What went wrong last, in a sentence."""
         self._foreign: set[Path] = set()
-        """Valid files that cannot be used here: their vectors are kept elsewhere."""
+        """Valid files that cannot be used: an earlier release left their vectors on a server."""
         self._undead: set[Path] = set()
         """Files that hold erased text and could not be removed."""
 
@@ -108,7 +105,7 @@ class CheckpointWriter:
                 manifest = layout.described(file, vault_of(self._log))
                 if misfit(file, manifest, self._log) is None:
                     parts = layout.loaded(file, vault_of(self._log))[1]
-                    state = thaw(parts, self._remote_rows_of)
+                    state = thaw(parts)
                     self._kept, self.restored = _size(state), state.version
                     return state
             except (Torn, FormatUnknown, OSError):

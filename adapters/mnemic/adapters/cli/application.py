@@ -55,7 +55,7 @@ from mnemic.adapters.cli.invocation.failures import (
     failure,
     misuse,
 )
-from mnemic.adapters.cli.invocation.options import SPACE, RetrieverName, VectorsName
+from mnemic.adapters.cli.invocation.options import SPACE, RetrieverName
 from mnemic.adapters.cli.serving import access
 from mnemic.adapters.cli.serving.mcp import mcp
 from mnemic.adapters.cli.serving.serve import serve
@@ -104,7 +104,6 @@ VALUED = frozenset(
         "--embedder",
         "--tokens",
         "--retriever",
-        "--vectors",
     }
 )
 FLAGS = frozenset({"--json"})
@@ -268,7 +267,6 @@ def launch(
         CounterName, Parameter(name="--tokens", env_var="MNEMIC_TOKENS")
     ] = "estimate",
     retriever: Annotated[RetrieverName, Parameter(env_var="MNEMIC_RETRIEVER")] = "exact",
-    vectors: Annotated[VectorsName, Parameter(env_var="MNEMIC_VECTORS")] = "process",
     as_json: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
     """Run one command.
@@ -288,8 +286,6 @@ def launch(
             o200k_base or another encoding (an extra). A replay needs the counter of its decision.
         retriever: How near vectors are found: exact, by comparing all; or ann, by graphs that a
             host has left next to the store. For a single question ann is slower.
-        vectors: Where the vectors of open spaces are held: in this process; or on the server of a
-            PostgreSQL store alone, which is slower and takes less memory. Answers are the same.
         as_json: Print one JSON document (log, history: one per line), errors too.
     """
     run = invocation(
@@ -301,7 +297,6 @@ def launch(
         embedder=embedder,
         counter=counter,
         retriever=retriever,
-        vectors=vectors,
         as_json=as_json,
     )
     called, bound, injected = app.parse_args(tokens)

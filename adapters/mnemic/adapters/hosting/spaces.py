@@ -351,7 +351,6 @@ def _opened(given: Address | Store, keys: Path | None, opening: dict[str, Any]) 
         synchronous=opening.get("synchronous", "full"),
         read_only=opening.get("read_only", False),
         keys=keys,
-        vectors=opening.get("vectors") == "server",
     )
 
 

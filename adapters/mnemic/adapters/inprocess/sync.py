@@ -19,7 +19,6 @@ from mnemic.adapters.inprocess.engine.analysis import TIMEOUT_S
 from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult, Outcome
 from mnemic.adapters.inprocess.engine.opening import open_space
 from mnemic.adapters.inprocess.engine.recent_ids import RecentIds
-from mnemic.adapters.inprocess.engine.vector_storage import VectorStorage
 from mnemic.adapters.inprocess.ledger.composed_graph import ComposedGraph
 from mnemic.adapters.inprocess.operations.blocks import BlockOperations
 from mnemic.adapters.inprocess.operations.checkpoints import CheckpointOperations
@@ -111,7 +110,6 @@ class SyncMemory(
         checkpoints: Wanted = None,
         retriever: Retriever = "exact",
         keys: str | Path | None = None,
-        vectors: VectorStorage = "process",
         scope: Mapping[str, str] | None = None,
     ) -> Self:
         """Open a space, and create it if it does not exist.
@@ -145,9 +143,6 @@ class SyncMemory(
                 None: text is stored in the clear. Without that file the text cannot be read, and no
                 copy of the store restores what was erased. A store is encrypted wholly or not at
                 all.
-            vectors: Where vectors are held: in this ``process``, or only on the ``server`` of a
-                PostgreSQL store. With ``server`` answers are the same to the last digit, and
-                slower; an open space then takes 28 bytes per vector instead of four per component.
             scope: The ``user``, ``agent`` or ``run`` of the caller: what is learned belongs to it,
                 and recalls find nothing else; None: everything.
 
@@ -168,7 +163,6 @@ class SyncMemory(
             checkpoints=checkpoints,
             retriever=retriever,
             keys=keys,
-            vectors=vectors,
         )
         try:
             return cls(

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Literal, TypeAlias, TypeGuard
 
 from mnemic.adapters.stores.addresses import IN_MEMORY, Address, is_file, is_server
-from mnemic.adapters.stores.logs.vector_detection import VectorDetector
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.kernel.errors import FieldRefused, NotAStore, Unavailable
 from mnemic.kernel.ports import Store
@@ -24,7 +23,6 @@ def open_store(
     synchronous: str = "full",
     read_only: bool = False,
     keys: Path | None = None,
-    vectors: bool = False,
 ) -> Store:
     """Open the store at *address*; the caller closes it.
 
@@ -36,29 +34,14 @@ def open_store(
         read_only: Never write.
         keys: The file of keys that encrypt its text, made with the first of them; None: it is not
             encrypted. A store is one or the other, from its first space on.
-        vectors: Whether the server keeps vectors to be searched there.
 
     Raises:
-        FieldRefused: *synchronous* is neither, or there is no server that could keep *vectors*,
-            or the text is encrypted.
+        FieldRefused: *synchronous* is neither.
         NotAStore: The address leads to something else, or has an unknown scheme.
         StoreTooNew, StoreFailed, StoreBusy: See each.
         Unavailable: The driver of PostgreSQL, or a package for encryption, is not installed.
     """
-    if vectors and not is_server(address):
-        raise FieldRefused(
-            "vectors can be kept on a PostgreSQL server only, and this is none",
-            recovery="Give the address of a server, postgresql://user@host/database, or leave "
-            "the vectors in the process.",
-            field="vectors",
-        )
-    if vectors and keys is not None:
-        raise FieldRefused(
-            "encrypted text has no vectors on a server: they reveal what a text is about",
-            recovery="Leave out keys, or keep the vectors in the process.",
-            field="vectors",
-        )
-    inner = _opened(address, synchronous=synchronous, read_only=read_only, vectors=vectors)
+    inner = _opened(address, synchronous=synchronous, read_only=read_only)
     if keys is None:
         return inner
     try:
@@ -88,7 +71,7 @@ def _locked(inner: Store, keys: Path, *, read_only: bool) -> Store:
     return EncryptedStore(inner, KeyTable(keys, read_only=read_only))
 
 
-def _opened(address: Address, *, synchronous: str, read_only: bool, vectors: bool) -> Store:
+def _opened(address: Address, *, synchronous: str, read_only: bool) -> Store:
     if not _is_synchronous(synchronous):
         raise FieldRefused(
             f"synchronous must be full or normal, got {synchronous!r}", field="synchronous"
@@ -96,7 +79,7 @@ def _opened(address: Address, *, synchronous: str, read_only: bool, vectors: boo
     if str(address) == IN_MEMORY:
         return MemoryStore()
     if is_server(address):
-        return _open_server(address, synchronous=synchronous, read_only=read_only, vectors=vectors)
+        return _open_server(address, synchronous=synchronous, read_only=read_only)
     if not is_file(address):
         scheme = str(address).partition("://")[0]
         raise NotAStore(
@@ -109,9 +92,7 @@ def _opened(address: Address, *, synchronous: str, read_only: bool, vectors: boo
     return SQLiteStore(address, synchronous=synchronous, read_only=read_only)
 
 
-def _open_server(
-    address: Address, *, synchronous: Synchronous, read_only: bool, vectors: bool
-) -> Store:
+def _open_server(address: Address, *, synchronous: Synchronous, read_only: bool) -> Store:
     if find_spec("psycopg") is None:
         raise Unavailable(
             "PostgreSQL is reached by psycopg, and that is not installed",
@@ -120,20 +101,7 @@ def _open_server(
         )
     from mnemic.adapters.stores.postgres import PostgresStore
 
-    return PostgresStore(
-        str(address),
-        synchronous=synchronous,
-        read_only=read_only,
-        recogniser=_recogniser() if vectors else None,
-    )
-
-
-def _recogniser() -> VectorDetector:
-    from mnemic.adapters.codec import Codec
-    from mnemic.adapters.stores.vector_payloads import Embeddings
-    from mnemic.adapters.system.entropy import SystemEntropy
-
-    return Embeddings(Codec(SystemEntropy()))
+    return PostgresStore(str(address), synchronous=synchronous, read_only=read_only)
 
 
 def _is_synchronous(given: str) -> TypeGuard[Synchronous]:

@@ -6,7 +6,12 @@ that a host can run against its own adapter.
 
 from __future__ import annotations
 
-from mnemic.kernel.ports.capabilities import ChangeNotifier, StagingStore, TryWriteLock
+from mnemic.kernel.ports.capabilities import (
+    ChangeNotifier,
+    DurabilityBarrier,
+    StagingStore,
+    TryWriteLock,
+)
 from mnemic.kernel.ports.clock import Clock, Entropy
 from mnemic.kernel.ports.models import (
     Analysis,
@@ -26,7 +31,6 @@ from mnemic.kernel.ports.store import (
     Record,
     Store,
 )
-from mnemic.kernel.ports.vectors import NearestRows, RemoteRows
 
 __all__ = [
     "GENESIS_DIGEST",
@@ -35,17 +39,16 @@ __all__ = [
     "ChangeNotifier",
     "Clock",
     "CommandRow",
+    "DurabilityBarrier",
     "Embedder",
     "Entropy",
     "Head",
     "Judge",
     "Log",
-    "NearestRows",
     "Passage",
     "PayloadRow",
     "QuestionEmbedder",
     "Record",
-    "RemoteRows",
     "StagingStore",
     "Store",
     "TokenCounter",

@@ -61,13 +61,10 @@ class Search(Result):
     """Number of vectors in a graph; the others are compared one by one."""
     stored: int = 0
     """Number of graphs stored in files, in use or not."""
-    place: str = "process"
-    """Where the vectors are held: in this ``process``, or on the ``server`` of the store."""
 
     @property
     def summary(self) -> str:
-        where = " on the server" if self.place == "server" else ""
-        vectors = f"{plural(self.vectors, 'vector')}{where}"
+        vectors = plural(self.vectors, "vector")
         if not self.graphs:
             waiting = f"; {plural(self.stored, 'graph')} in files" if self.stored else ""
             return f"exact, over {vectors}{waiting}"

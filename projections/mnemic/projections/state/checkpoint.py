@@ -21,7 +21,7 @@ from mnemic.projections.graph.graph import Graph
 from mnemic.projections.ledger.ledger import Ledger
 from mnemic.projections.lexical.lexicon import Lexicon
 from mnemic.projections.lexical.statements import Statements
-from mnemic.projections.state.state import RemoteRowsOf, State
+from mnemic.projections.state.state import State
 from mnemic.projections.storage.array_bundle import (
     ArrayBundle,
     nested,
@@ -59,19 +59,17 @@ def freeze(state: State) -> ArrayBundle:
     )
 
 
-def thaw(parts: Mapping[str, NDArray[Any]], remote_rows_of: RemoteRowsOf | None = None) -> State:
+def thaw(parts: Mapping[str, NDArray[Any]]) -> State:
     """Return the state that was passed to ``freeze``.
 
     Args:
         parts: Parts of a state.
-        remote_rows_of: Returns the storage of its vectors; None: they are among the parts.
 
     Raises:
         KeyError, ValueError, TypeError, IndexError: They are not the parts of a state of this
-            ``FOLD_VERSION``, or its vectors are stored elsewhere. The caller has to make sure
-            of that, and of every byte.
+            ``FOLD_VERSION``. The caller has to make sure of that, and of every byte.
     """
-    state = State(remote_rows_of)
+    state = State()
     state.timeline = Timeline.thawed(within(parts, "timeline"))
     state.catalogue = Catalogue.thawed(within(parts, "catalogue"))
     state.graph = Graph.thawed(within(parts, "graph"))
@@ -88,9 +86,7 @@ def thaw(parts: Mapping[str, NDArray[Any]], remote_rows_of: RemoteRowsOf | None 
         for name, dimension, weights in unpacked(indexes["embedders"])
     ]
     state.indexes = {
-        identity: VectorIndex.thawed(
-            within(indexes, str(at)), None if remote_rows_of is None else remote_rows_of(identity)
-        )
+        identity: VectorIndex.thawed(within(indexes, str(at)))
         for at, identity in enumerate(identities)
     }
     state.staged_vectors = {identities[at]: dict(rows) for at, rows in unpacked(indexes["staged"])}

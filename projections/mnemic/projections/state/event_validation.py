@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from mnemic.kernel.errors import Refused
 from mnemic.kernel.events import Recorded
 from mnemic.projections.state.apply import apply
-from mnemic.projections.state.state import RemoteRowsOf, State
+from mnemic.projections.state.state import State
 
 REPLAY_ERRORS = (
     ArithmeticError,
@@ -26,19 +26,15 @@ REPLAY_ERRORS = (
 
 
 def applied_singly(
-    events: Iterable[Recorded],
-    *,
-    settling: bool = False,
-    remote_rows_of: RemoteRowsOf | None = None,
+    events: Iterable[Recorded], *, settling: bool = False
 ) -> tuple[State, int | None]:
     """Apply event by event, and return the state and the version that failed, if any.
 
     Args:
         events: From the first on.
         settling: Whether numbers that fit no column are detected, too; this takes longer.
-        remote_rows_of: Returns the storage of the vectors; None: they are held in this state.
     """
-    state, version = State(remote_rows_of), -1
+    state, version = State(), -1
     try:
         for recorded in events:
             version = recorded.version

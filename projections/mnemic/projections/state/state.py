@@ -6,16 +6,12 @@ handed out; readers take a ``View`` of it at a version.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 import numpy as np
 
 from mnemic.kernel.errors import VectorRefused
 from mnemic.kernel.events import EmbedderIdentity
 from mnemic.kernel.model.texts import Embedding, Erased
 from mnemic.kernel.model.vectors import DIMENSION_MAX, unpack
-from mnemic.kernel.ports import RemoteRows
 from mnemic.projections.blocks.catalogue import Catalogue
 from mnemic.projections.blocks.passages import Passages
 from mnemic.projections.blocks.threads import Threads
@@ -27,25 +23,15 @@ from mnemic.projections.lexical.statements import Statements
 from mnemic.projections.state.snapshots import SnapshotCache
 from mnemic.projections.timeline.timeline import Timeline
 from mnemic.projections.vectors.index import VectorIndex
-from mnemic.projections.vectors.mapped_rows import RemoteRowSource
 
 FOLD_VERSION = 4
 """Incremented when the same log yields a different state; replays name it as a cause."""
 
 
-RemoteRowsOf: TypeAlias = Callable[[EmbedderIdentity], RemoteRows]
-"""Returns the storage of the vectors of an embedder."""
-
-
 class State:
-    """All projections at the last applied version.
+    """All projections at the last applied version."""
 
-    Args:
-        remote_rows_of: Returns the storage of the vectors; None: they are held in this state.
-    """
-
-    def __init__(self, remote_rows_of: RemoteRowsOf | None = None) -> None:
-        self._remote_rows_of = remote_rows_of
+    def __init__(self) -> None:
         self.catalogue = Catalogue()
         self.graph = Graph()
         self.timeline = Timeline()
@@ -82,11 +68,7 @@ class State:
         """Return the vectors of *embedder*; an empty index at first."""
         found = self.indexes.get(embedder)
         if found is None:
-            remote_rows_of = self._remote_rows_of
-            found = VectorIndex(
-                None if remote_rows_of is None else RemoteRowSource(remote_rows_of(embedder))
-            )
-            self.indexes[embedder] = found
+            found = self.indexes[embedder] = VectorIndex()
         return found
 
     def add_vector(

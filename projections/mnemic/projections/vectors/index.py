@@ -8,8 +8,7 @@ chunks of any size, on any BLAS kernel, with any number of threads. Speed alone 
 Rough cosines are the exception: they only select the rows whose exact cosine is computed.
 
 This module stores the owning block, the length and the typicality of each vector. The vectors
-themselves are in ``rows``, a ``RowSource``: local or remote (see
-``mnemic.projections.vectors.row_source``).
+themselves are in ``mnemic.projections.vectors.local_rows``.
 
 Arrays handed out are read-only views of a prefix. Appending writes behind every such prefix, or
 into a larger copy, so a view taken earlier keeps its contents.
@@ -28,14 +27,11 @@ from mnemic.kernel.errors import VectorRefused
 from mnemic.kernel.model import vectors
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.numeric.arithmetic import Integers, nano
-from mnemic.kernel.ports import RemoteRows
 from mnemic.kernel.scoring import typicality
 from mnemic.projections.storage.array_bundle import ArrayBundle
 from mnemic.projections.storage.order import Ids, ranked
-from mnemic.projections.vectors.local_rows import LocalRows
-from mnemic.projections.vectors.mapped_rows import RemoteRowSource, marks_of
+from mnemic.projections.vectors.local_rows import LocalRows, with_room
 from mnemic.projections.vectors.nearby_pairs import Matrix, Pairs, reaching
-from mnemic.projections.vectors.row_source import RowSource, with_room
 
 _ROWS_FIRST: Final = 64
 _QUERIES_AT_ONCE: Final = 256
@@ -49,12 +45,12 @@ class VectorIndex:
     """Vectors of blocks in the order of appending.
 
     Args:
-        holding: Storage of the vectors; None: an index in memory.
+        holding: Empty rows to fill; None: new ones.
     """
 
-    def __init__(self, holding: RowSource | None = None) -> None:
+    def __init__(self, holding: LocalRows | None = None) -> None:
         """Start empty; the first vector sets the dimension."""
-        self._held: RowSource = LocalRows() if holding is None else holding
+        self._held = LocalRows() if holding is None else holding
         self._rows = 0
         self._dimension = 0
         self._squared_norms: Integers = np.empty(0, dtype=np.int64)
@@ -75,24 +71,22 @@ class VectorIndex:
         }
 
     @classmethod
-    def thawed(
-        cls, parts: Mapping[str, NDArray[Any]], far: RemoteRows | None = None
-    ) -> VectorIndex:
+    def thawed(cls, parts: Mapping[str, NDArray[Any]]) -> VectorIndex:
         """Return the index that was frozen.
 
         Args:
             parts: Result of ``frozen``.
-            far: Storage of the vectors; None: they are among the parts.
 
         Raises:
-            ValueError: The vectors are in neither.
+            KeyError: The vectors are not among the parts.
         """
         rows = len(parts["block_of"])
         if not rows:
-            return cls(None if far is None else RemoteRowSource(far))
+            return cls()
         room = rows + rows // 4 + _ROWS_FIRST
         index = cls()
-        index._held, index._dimension = _thawed(parts, far, room)
+        stored = parts["vectors"]
+        index._held, index._dimension = LocalRows.thawed(stored, room), stored.shape[1]
         index._rows = rows
         index._squared_norms = with_room(parts["squared_norms"], room, np.int64)
         index._inverse_lengths = _inverse(index._squared_norms)
@@ -217,17 +211,6 @@ class VectorIndex:
         """Return the typicality of each of *rows*; where it was not recorded, the usual one."""
         return self._typicalities.take(rows)
 
-    @property
-    def is_elsewhere(self) -> bool:
-        """Whether the vectors are not stored in this process."""
-        return isinstance(self._held, RemoteRowSource)
-
-    @property
-    def remote_count(self) -> int | None:
-        """Number of vectors that the remote storage should hold; None: they are local."""
-        held = self._held
-        return held.remote_count(self._rows) if isinstance(held, RemoteRowSource) else None
-
     def vector(self, row: int) -> Vector:
         """Return the vector in *row*.
 
@@ -342,7 +325,7 @@ class VectorIndex:
         self._check_size(query)
         scale = np.float32(1.0 / np.sqrt(max(1.0, float(vectors.squared_norm(query)))))
         if products is None or rows.max(initial=-1) >= len(products):
-            dots = self._held.rough_dots(query.astype(np.float32), rows, extent)
+            dots = self._held.dots(query.astype(np.float32), rows, extent)
         else:
             dots = products[rows]
         dots *= scale
@@ -423,23 +406,3 @@ class VectorIndex:
 def _inverse(squared_norms: Integers) -> Matrix:
     """Return the inverse of each length, where a length counts as at least 1."""
     return (1.0 / np.sqrt(np.maximum(squared_norms, 1))).astype(np.float32)
-
-
-def _thawed(
-    parts: Mapping[str, NDArray[Any]], far: RemoteRows | None, room: int
-) -> tuple[RowSource, int]:
-    """Return the row source of a thawed index, and the dimension.
-
-    Raises:
-        ValueError: The vectors are stored elsewhere, and no storage is given.
-    """
-    stored = parts.get("vectors")
-    if far is None:
-        if stored is None:
-            raise ValueError("its vectors are stored elsewhere")
-        return LocalRows.thawed(stored, room), stored.shape[1]
-    if stored is None:
-        dimension = int(parts["dimension"][0])
-        return RemoteRowSource.thawed(far, parts["marks"], dimension, room), dimension
-    # A rare case (the checkpoint was written with local vectors), so it may be slow.
-    return RemoteRowSource.thawed(far, marks_of(stored), stored.shape[1], room), stored.shape[1]

@@ -1,4 +1,4 @@
-"""Vectors in the memory of this process.
+"""The rows of a vector index: a matrix that grows, and products with it.
 
 Arrays handed out are read-only views of a prefix. Appending writes behind every such prefix, or
 into a larger copy, so a view taken earlier keeps its contents.
@@ -10,13 +10,14 @@ spaces are opened without needing them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.kernel.numeric.arithmetic import Integers
 from mnemic.projections.storage.array_bundle import ArrayBundle, Lazy
+from mnemic.projections.storage.mapped_arrays import zeros
 from mnemic.projections.vectors.products import (
     CHUNK_COMPONENTS,
     Matrix,
@@ -25,9 +26,17 @@ from mnemic.projections.vectors.products import (
     product,
     product_alone,
 )
-from mnemic.projections.vectors.row_source import Stored, with_room
+
+Stored: TypeAlias = NDArray[np.int16]
 
 _NOTHING: Final[Stored] = np.empty((0, 0), dtype=np.int16)
+
+
+def with_room(held: NDArray[Any], capacity: int, dtype: type[np.generic]) -> NDArray[Any]:
+    """Return a copy of *held* with capacity for *capacity* rows."""
+    wider = zeros((capacity, *held.shape[1:]), dtype)
+    wider[: len(held)] = held
+    return wider
 
 
 class LocalRows:
@@ -108,9 +117,6 @@ class LocalRows:
             chunk = gather(self._matrix, columns, gathered)
             product(query[None], chunk, out=dots[None, start : start + width])
         return dots
-
-    rough_dots = dots
-    """Exact, since that costs nothing here."""
 
     def chunks(
         self, queries: Matrix, alive: NDArray[np.bool_]

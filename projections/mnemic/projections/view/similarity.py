@@ -84,12 +84,12 @@ def rough_cosines(at: BlockView, vector: Vector, numbers: Ints) -> NDArray[np.fl
 def products_with(at: BlockView, vector: Vector) -> Products | None:
     """Return the products of *vector* with all rows, if nearly all of them are of active blocks.
 
-    A recall then reads the vectors once, for rough and exact cosines alike. None also where the
-    vectors are not stored in this process, or products are there already.
+    A recall then reads the vectors once, for rough and exact cosines alike. None also where
+    products are there already.
     """
     index = index_in_force(at)
     few = 2 * len(at.present.numbers) < index.rows
-    if at.products is not None or few or index.is_elsewhere or not index.rows:
+    if at.products is not None or few or not index.rows:
         return None
     return Products(at.embedder, {vector.tobytes(): index.products([vector], index.rows)[0]})
 

@@ -16,12 +16,11 @@ from __future__ import annotations
 
 import pytest
 
-_WITH_TESTS = "analysts durability embedders indexes interface log_entries staged_spaces stores"
+_WITH_TESTS = "analysts durability embedders interface log_entries staged_spaces stores"
 pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in _WITH_TESTS.split()))
 
 from mnemic.specs.contracts.analysts import AnalystContract  # noqa: E402 - rewritten from here on
 from mnemic.specs.contracts.embedders import EmbedderContract  # noqa: E402
-from mnemic.specs.contracts.indexes import VectorIndexContract  # noqa: E402
 from mnemic.specs.contracts.interface.answers import plain, raised  # noqa: E402
 from mnemic.specs.contracts.interface.contract import InterfaceContract  # noqa: E402
 from mnemic.specs.contracts.interface.fixtures import Setting  # noqa: E402
@@ -33,7 +32,6 @@ __all__ = [
     "InterfaceContract",
     "Setting",
     "StoreContract",
-    "VectorIndexContract",
     "plain",
     "raised",
 ]

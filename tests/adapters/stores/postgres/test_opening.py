@@ -323,3 +323,61 @@ def test_a_store_used_after_a_fork_is_refused_in_the_child_only(
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
     log.append(records(1, 1), ())
     assert contents(log) == bare(records(0, 2))
+
+
+# --- tables of vectors of an earlier release ----------------------------------------------------
+
+VECTOR_TABLES = (
+    """CREATE TABLE vector_heads (space integer PRIMARY KEY, version bigint NOT NULL,
+        digest bytea NOT NULL, embedder text NOT NULL, counts jsonb NOT NULL)""",
+    """CREATE TABLE vectors (space integer NOT NULL, version bigint NOT NULL,
+        slot integer NOT NULL, embedding bytea NOT NULL, PRIMARY KEY (space, version, slot),
+        FOREIGN KEY (space, version, slot) REFERENCES payloads ON DELETE CASCADE)""",
+    """CREATE FUNCTION begin_vectors_again() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN DELETE FROM vector_heads WHERE space = NEW.id; RETURN NULL; END $$""",
+    """CREATE TRIGGER begin_vectors_again AFTER UPDATE ON spaces
+        FOR EACH ROW WHEN (NEW.version < OLD.version) EXECUTE FUNCTION begin_vectors_again()""",
+    "INSERT INTO vectors SELECT space, version, slot, data FROM payloads",
+)
+OURS = ["commands", "format", "payloads", "spaces", "stored_events"]
+THEIRS = sorted([*OURS, "vector_heads", "vectors"])
+
+
+@pytest.fixture
+def with_vectors(address: str, edit: Edit) -> str:
+    """Return the address of a store whose vectors an earlier release kept on the server."""
+    with closing(PostgresStore(address)) as store:
+        store.log("default").append(records(0, 2), [payload(0), payload(1)])
+    edit(*VECTOR_TABLES)
+    return address
+
+
+def test_tables_of_vectors_are_dropped_by_the_first_opening_for_writing(
+    with_vectors: str, admin: psycopg.Connection
+) -> None:
+    with closing(PostgresStore(with_vectors, read_only=True)) as store:
+        assert store.log("default", create=False).head().version == 1
+    assert tables(admin, with_vectors) == THEIRS
+    with closing(PostgresStore(with_vectors)) as store:
+        assert tables(admin, with_vectors) == OURS
+        store.log("default").append(records(2, 1), [payload(2)], erase_all=True)
+        assert contents(store.log("default")) == bare(records(0, 3))
+
+
+def test_an_erasure_deletes_vectors_that_another_user_of_the_server_holds_open(
+    with_vectors: str, admin: psycopg.Connection
+) -> None:
+    count = f'SELECT count(*) FROM "{parsed(with_vectors).schema}".vectors'.encode()  # noqa: S608
+    with closing(psycopg.connect(parsed(with_vectors).conninfo)) as reader:
+        reader.execute(count)  # and its transaction stays open
+        with closing(PostgresStore(with_vectors)) as store:
+            store.log("default").append(records(2, 1), [payload(2)], erase_all=True)
+        assert tables(admin, with_vectors) == THEIRS
+    assert admin.execute(count).fetchone() == (0,)
+    PostgresStore(with_vectors).close()
+    assert tables(admin, with_vectors) == OURS
+
+
+def test_the_option_of_an_earlier_release_is_refused(address: str) -> None:
+    with pytest.raises(NotAStore, match="vectors"):
+        PostgresStore(f"{address}&vectors=server")

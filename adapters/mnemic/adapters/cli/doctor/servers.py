@@ -1,4 +1,4 @@
-"""The checks of a PostgreSQL server: release, durability, connections, and pgvector."""
+"""The checks of a PostgreSQL server: release, durability and connections."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ _FACTS = """SELECT current_setting('server_version'), pg_is_in_recovery(),
     (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
     (SELECT count(*) FROM pg_stat_activity WHERE application_name = 'mnemic'),
     current_setting('max_connections')::int,
-    (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
-    EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector'),
     (SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
         WHERE relnamespace = to_regnamespace(quote_ident(%b)) AND relkind = 'r'),
     (SELECT version FROM {schema}.format)"""
@@ -36,7 +34,7 @@ def server(store: PostgresStore) -> Iterator[Finding]:
     facts = _facts(store)
     release, is_standby, syncs, writes_pages = facts[:4]
     yield ABOUT.ok("server", f"{store.address.shown}, PostgreSQL {release}")
-    yield ABOUT.ok("format", f"{facts[10]}, of mnemic; {megabytes(facts[9])} in its tables")
+    yield ABOUT.ok("format", f"{facts[8]}, of mnemic; {megabytes(facts[7])} in its tables")
     if is_standby:
         yield ABOUT.warning(
             "role", "a replica: it can be read only", remedy="Name the primary server to write."
@@ -50,7 +48,6 @@ def server(store: PostgresStore) -> Iterator[Finding]:
             remedy="Have its operator turn both on.",
         )
     yield _connections(*facts[4:7])
-    yield _vectors(*facts[7:9])
 
 
 def _connections(clients: int, ours: int, most: int) -> Finding:
@@ -60,16 +57,6 @@ def _connections(clients: int, ours: int, most: int) -> Finding:
             "connections", answer, remedy="Close some, or raise max_connections on the server."
         )
     return ABOUT.ok("connections", answer)
-
-
-def _vectors(installed: str | None, is_available: bool) -> Finding:  # noqa: FBT001 - one of a row
-    if installed is not None:
-        return ABOUT.ok("pgvector", installed)
-    if is_available:
-        return ABOUT.ok(
-            "pgvector", "not in this database", remedy="If you want it: CREATE EXTENSION vector"
-        )
-    return ABOUT.ok("pgvector", "not on this server; vectors are kept without it")
 
 
 def _facts(store: PostgresStore) -> tuple[Any, ...]:

@@ -18,7 +18,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from mnemic.adapters.cli.invocation.failures import Failure, NotConfirmed
-from mnemic.adapters.cli.invocation.options import MemoryOptions, RetrieverName, VectorsName
+from mnemic.adapters.cli.invocation.options import MemoryOptions, RetrieverName
 from mnemic.adapters.embedders.shipped import EmbedderName
 from mnemic.adapters.stores.addresses import Address
 from mnemic.adapters.tokens import CounterName
@@ -241,7 +241,6 @@ def invocation(
     embedder: EmbedderName | None = None,
     counter: CounterName = "estimate",
     retriever: RetrieverName = "exact",
-    vectors: VectorsName = "process",
     as_json: bool,
 ) -> Invocation:
     """Return an invocation on the standard streams, which replace characters they cannot encode."""
@@ -257,7 +256,6 @@ def invocation(
         embedder=embedder,
         counter=counter,
         retriever=retriever,
-        vectors=vectors,
         as_json=as_json,
     )
 

@@ -11,7 +11,6 @@ from mnemic.adapters.ann.graphs import Graphs
 from mnemic.adapters.cli.invocation.options import MemoryOptions
 from mnemic.adapters.embedders.shipped import embedder_named
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.inprocess.engine.vector_storage import are_on_server
 from mnemic.adapters.stores.addresses import IN_MEMORY, is_file, told
 from mnemic.adapters.stores.logs.chain import check_end
 from mnemic.adapters.stores.opening import open_store
@@ -69,8 +68,7 @@ def opened(
     wanted = None if run.embedder is None or read_only else embedder_named(run.embedder)
     if not (making or read_only or is_file(run.path)):
         open_store(run.path, read_only=True).close()  # fails if there is none, and creates nothing
-    are_remote = are_on_server(run.vectors, retriever=run.retriever)
-    store = open_store(run.path, read_only=read_only, keys=run.keys, vectors=are_remote)
+    store = open_store(run.path, read_only=read_only, keys=run.keys)
     try:
         if not making:
             _check_space(run, store)
@@ -82,7 +80,6 @@ def opened(
             actor=actor_of(run),
             read_only=read_only,
             retriever=ASKED_ONCE if run.retriever == "ann" else "exact",
-            vectors=run.vectors,
         ) as memory:
             if read_only and warn is not None:
                 _warn_of_damage(store.log(run.space), memory, warn)

@@ -16,7 +16,6 @@ SPACE = "default"
 RetrieverName = Literal["exact", "ann"]
 """How near vectors are found. ``auto`` would always be exact here: a process that asks a single
 question never recovers the time that loading the graphs takes."""
-VectorsName = Literal["process", "server"]
 
 
 @frozen(kw_only=True)
@@ -38,8 +37,6 @@ class MemoryOptions:
     """How tokens are counted."""
     retriever: RetrieverName = "exact"
     """``ann``: by the graphs next to the file. None is ever built."""
-    vectors: VectorsName = "process"
-    """``server``: on the server of the store, and not in this process."""
 
     def is_there(self) -> bool:
         """Return whether the file exists; always true for a server, which is not queried here."""

@@ -149,9 +149,7 @@ def _begin(run: Invocation, *, read_only: bool) -> None:
 def _spaces(run: Invocation, *, read_only: bool) -> Spaces:
     from mnemic.adapters.embedders.shipped import embedder_named
     from mnemic.adapters.hosting import Spaces
-    from mnemic.adapters.inprocess.engine.vector_storage import are_on_server
 
-    are_on_server(run.vectors, retriever=run.retriever)
     opening: dict[str, Any] = {"actor": SERVER, "read_only": read_only}
     if run.embedder is not None and not read_only:
         opening["embedder"] = embedder_named(run.embedder)
@@ -160,7 +158,6 @@ def _spaces(run: Invocation, *, read_only: bool) -> Spaces:
         keys=run.keys,
         tokens=counter_named(run.counter),
         retriever=_retriever(run),
-        vectors=run.vectors,
         **opening,
     )
 

@@ -197,6 +197,7 @@ class CommandExecutor(SessionHandle):
         if not written.events:
             if (written.erase or written.erase_all) and isinstance(self.log, _EncryptedLog):
                 self.log.erased_before(written.erase, erase_all=written.erase_all)
+            self.confirm(head)  # the answer rests on what may be another process's events
             self.answered_version = head
             return Outcome(written.extra, head, head, ())
         self.check_as_applied()
@@ -267,6 +268,7 @@ class CommandExecutor(SessionHandle):
             if row.last > self.state.version:
                 self.catch_up()  # another process has just written it
             idempotency.check_same(command, row, self)
+            self.confirm(row.last)
             self.answered_version = row.last
             if self.expected_version == row.first - 1:
                 self.expected_version = row.last  # this very command advanced the log

@@ -41,7 +41,7 @@ from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import Entropy, Head, Log
 from mnemic.projections.state.event_validation import REPLAY_ERRORS, applied_singly
 from mnemic.projections.state.replay import rebuild
-from mnemic.projections.state.state import RemoteRowsOf, State
+from mnemic.projections.state.state import State
 
 if TYPE_CHECKING:
     from mnemic.adapters.ann.graphs import GraphBuilder
@@ -89,12 +89,12 @@ class LogState:
         self._try_write_lock: Callable[[], AbstractContextManager[bool]] = getattr(
             log, "try_write_lock", _no_write_lock
         )
+        self.confirm: Callable[[int], None] = getattr(log, "confirm", _is_durable)
+        """Waits until the log is durable up to a version; see ``ports.DurabilityBarrier``."""
         self.checkpoint_writer: CheckpointWriter | None = None
         """Writes checkpoints of the state; None: there are none."""
         self.graphs: GraphBuilder | None = None
         """Maintains graphs over the vectors; None: there are none, and every search is exact."""
-        self.remote_rows_of: RemoteRowsOf | None = None
-        """Returns the remote storage of vectors; None: the state holds them."""
         self._shared = _Shared(read_only=read_only)
 
     @property
@@ -282,12 +282,12 @@ class LogState:
                 release, unless the space is read-only: then the state ends before that record.
         """
         with self.state_lock, collector_at_rest():
-            self._shared.state, self._shared.restored_version = State(self.remote_rows_of), -1
+            self._shared.state, self._shared.restored_version = State(), -1
             try:
                 self._fold_all(self.recorded(-1))
                 self.state.settle()
             except REPLAY_ERRORS as error:
-                self._shared.state = State(self.remote_rows_of)
+                self._shared.state = State()
                 self._replay_valid(error)
         give_back()
 
@@ -304,9 +304,7 @@ class LogState:
             LogCorrupt: With the version of that event, unless the space is read-only.
         """
         for settling in (False, True):
-            _, version = applied_singly(
-                self._readable(), settling=settling, remote_rows_of=self.remote_rows_of
-            )
+            _, version = applied_singly(self._readable(), settling=settling)
             if version is not None:
                 break
         else:
@@ -316,9 +314,7 @@ class LogState:
         )
         if not self._shared.read_only:
             raise damage from error
-        self._shared.state, _ = applied_singly(
-            self.recorded(-1, version - 1), settling=settling, remote_rows_of=self.remote_rows_of
-        )
+        self._shared.state, _ = applied_singly(self.recorded(-1, version - 1), settling=settling)
         self._shared.damage = damage
 
     def _readable(self) -> Iterator[Recorded]:
@@ -347,7 +343,7 @@ class LogState:
         except _ENDS:
             raise  # a read error: everything before it is folded
         except BaseException:
-            self._shared.state, self._shared.restored_version = State(self.remote_rows_of), -1
+            self._shared.state, self._shared.restored_version = State(), -1
             raise
 
     def recorded(self, after: int, upto: int | None = None) -> Iterator[Recorded]:
@@ -420,6 +416,11 @@ class _WordsErased(Exception):
 
 def _no_write_lock() -> AbstractContextManager[bool]:
     return nullcontext(enter_result=False)
+
+
+def _is_durable(version: int) -> None:
+    """Do nothing: what this log has is durable."""
+    del version
 
 
 def _erases(recorded: Recorded) -> bool:

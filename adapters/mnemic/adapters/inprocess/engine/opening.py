@@ -20,12 +20,6 @@ from mnemic.adapters.checkpoints.directory import CheckpointDirectory, Wanted, c
 from mnemic.adapters.inprocess.engine.analysis import TimedAnalyst
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
-from mnemic.adapters.inprocess.engine.vector_storage import (
-    VectorStorage,
-    are_on_server,
-    mend,
-    remote_rows_of,
-)
 from mnemic.adapters.stores.encryption_consistency import check_unmixed
 from mnemic.adapters.stores.opening import Address, open_store
 from mnemic.adapters.system.clocks import SystemClock
@@ -87,7 +81,6 @@ def open_space(  # each argument is one thing that a host may configure
     checkpoints: Wanted = None,
     retriever: Retriever = "exact",
     keys: str | Path | None = None,
-    vectors: VectorStorage = "process",
 ) -> tuple[Store | None, CommandExecutor]:
     """Return an open space, and its store if it was opened here and is to be closed with it.
 
@@ -99,13 +92,10 @@ def open_space(  # each argument is one thing that a host may configure
     if not isinstance(space, str) or not space.strip():
         checked_name("space", space)  # refused before a file is created
     checked_name("actor", actor)
-    are_remote = are_on_server(vectors, retriever=retriever)
-    graphs = None if are_remote else wanted_graphs(retriever)
+    graphs = wanted_graphs(retriever)
     if policy is not None and not isinstance(policy, Policy):
         raise PolicyRefused(f"not a policy: {policy!r:.100}")
-    store, owned = _store(
-        path, synchronous=synchronous, read_only=read_only, keys=keys, vectors=are_remote
-    )
+    store, owned = _store(path, synchronous=synchronous, read_only=read_only, keys=keys)
     copy_context = CopyContext(
         clock=clock or SystemClock(), entropy=entropy or SystemEntropy(), actor=actor
     )
@@ -121,19 +111,10 @@ def open_space(  # each argument is one thing that a host may configure
             read_only=read_only,
         )
         opened.store = store
-        if are_remote:
-            opened.remote_rows_of = remote_rows_of(
-                store,
-                space,
-                folded=lambda: opened.state.version,
-                erasures=lambda: opened.erasures,
-            )
         place = checkpoint_directory(store, checkpoints, read_only=read_only)
         _keep_checkpoints(opened, place)
         _keep_graphs(opened, place, graphs)
         opened.restore()
-        if are_remote and not read_only:
-            mend(store, space, opened.state)
         if opened.state.version < 0:
             _write_first_events(opened, policy or DEFAULT)
         if opened.checkpoint_writer is not None:
@@ -151,16 +132,13 @@ def _store(
     synchronous: str,
     read_only: bool,
     keys: str | Path | None,
-    vectors: bool,
 ) -> tuple[Store, bool]:
     """Return the store, and whether it was opened here."""
     if keys is not None and not isinstance(keys, str | Path):
         raise FieldRefused(f"keys must be the path of a file, got {keys!r:.100}", field="keys")
     if isinstance(path, str | Path):
         file = None if keys is None else Path(keys)
-        opened = open_store(
-            path, synchronous=synchronous, read_only=read_only, keys=file, vectors=vectors
-        )
+        opened = open_store(path, synchronous=synchronous, read_only=read_only, keys=file)
         return opened, True
     if not callable(getattr(path, "log", None)):
         raise FieldRefused(f"neither a path nor a store: {path!r:.100}", field="path")
@@ -190,7 +168,6 @@ def _keep_checkpoints(opened: CommandExecutor, place: CheckpointDirectory | None
             place,
             state_lock=opened.state_lock,
             state=lambda: opened.state,
-            remote_rows_of=opened.remote_rows_of,
             is_as_applied=opened.is_as_applied,
         )
 

@@ -124,6 +124,15 @@ class ErasureOverlayLog:
         self._log.check()
 
     @property
+    def confirm(self) -> Callable[[int], None]:
+        """The inner log's wait for durability; see ``mnemic.kernel.ports.DurabilityBarrier``.
+
+        Raises:
+            AttributeError: It offers none.
+        """
+        return self._log.confirm
+
+    @property
     def hear(self) -> Callable[[Callable[[], None]], Callable[[], None]]:
         """The inner log's subscription to changes; see ``mnemic.kernel.ports.ChangeNotifier``.
 

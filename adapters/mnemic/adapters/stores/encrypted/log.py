@@ -37,7 +37,7 @@ from mnemic.kernel.ports import CommandRow, Head, Log, PayloadRow, Record
 
 if TYPE_CHECKING:
     from mnemic.adapters.stores.encrypted.erasures import Account
-    from mnemic.kernel.ports import ChangeNotifier, TryWriteLock
+    from mnemic.kernel.ports import ChangeNotifier, DurabilityBarrier, TryWriteLock
 
 
 class EncryptedLog:
@@ -68,6 +68,15 @@ class EncryptedLog:
     def command(self, command_id: str) -> CommandRow | None:
         """Return the remembered command with this id."""
         return self.inner.command(command_id)
+
+    @property
+    def confirm(self) -> Callable[[int], None]:
+        """The inner log's wait for durability; see ``mnemic.kernel.ports.DurabilityBarrier``.
+
+        Raises:
+            AttributeError: It offers none.
+        """
+        return cast("DurabilityBarrier", self.inner).confirm
 
     @property
     def hear(self) -> Callable[[Callable[[], None]], Callable[[], None]]:

@@ -9,6 +9,7 @@ So:
 3. When the server hangs up, every idle connection counts as lost. A read is repeated on a new one.
    A write is not: whether it was carried out has to be found out, see ``recorder``.
 4. A server that is silent for too long counts as having hung up, see ``timeouts``.
+5. A commit that may not have reached the replicas counts as unanswered, see ``replication``.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row, tuple_row
 
 from mnemic.adapters.stores.addresses import ServerAddress
+from mnemic.adapters.stores.postgres.replication import BARRIER
 from mnemic.adapters.stores.postgres.timeouts import PatientConnection, Silent
 
 Synchronous: TypeAlias = Literal["full", "normal"]
@@ -61,8 +63,10 @@ SET lock_timeout = '{LOCK_TIMEOUT_S}s';
 SET tcp_keepalives_idle = 30;
 SET tcp_keepalives_interval = 10;
 SET tcp_keepalives_count = 3;
+SET client_min_messages = warning;
 SET jit = off"""
-"""Set in every session. The server notices within a minute that a holder of a lock is cut off."""
+"""Set in every session. The server notices within a minute that a holder of a lock is cut off, and
+warns of commits that may not have reached its replicas."""
 _DURABLE = """
 SELECT set_config('synchronous_commit', 'on', false)
     WHERE current_setting('synchronous_commit') = 'off'"""
@@ -78,6 +82,13 @@ class Lost(Exception):
     def is_silence(self) -> bool:
         """Whether the server was silent for too long, rather than hung up."""
         return isinstance(self.__cause__, Silent)
+
+
+class Unreplicated(Lost):
+    """A statement was carried out, and may not have reached the replicas that it waited for."""
+
+    def __init__(self) -> None:
+        super().__init__("a wait for its replicas was ended before they had answered")
 
 
 class Forked(Exception):
@@ -174,8 +185,11 @@ class Datastore(PostgresDatastore):
 
     @contextmanager
     def _watched(self, connection: PatientConnection) -> Generator[None]:
+        connection.is_unreplicated = False  # what was interrupted before was never acknowledged
         try:
             yield
+            if connection.is_unreplicated:
+                raise Unreplicated
         except psycopg.Error as error:
             if not connection.closed:
                 raise
@@ -209,6 +223,47 @@ class Datastore(PostgresDatastore):
             except Lost as error:
                 if attempts.are_over(error):
                     raise
+
+    def written(
+        self, statement: bytes, values: Sequence[object] = (), *, more_s: float = 0.0
+    ) -> list[Row]:
+        """Return the rows of a statement that writes, and may be sent again after a lost answer.
+
+        Args and Raises: As ``rows``; ``Lost`` also if it may not have reached the replicas.
+        """
+        attempts, is_in_doubt = Attempts(), False
+        while True:
+            try:
+                found = self.once(statement, values, more_s=more_s)
+            except Lost as error:
+                if attempts.are_over(error):
+                    raise
+                is_in_doubt = True
+            else:
+                if is_in_doubt:
+                    self.confirm()
+                return found
+
+    def confirm(self) -> None:
+        """Return once everything committed before is where this server keeps what it acknowledges.
+
+        Raises:
+            Lost: That cannot be found out within the time for an answer.
+            psycopg.Error: The server cannot be reached, or refuses.
+        """
+        attempts = Attempts()
+        deadline = time.monotonic() + self.address.answer_timeout_s
+        while True:
+            try:
+                self.once(BARRIER)
+            except Unreplicated:
+                if time.monotonic() >= deadline:
+                    raise
+            except Lost as error:
+                if attempts.are_over(error):
+                    raise
+            else:
+                return
 
     def once(
         self, statement: bytes, values: Sequence[object] = (), *, more_s: float = 0.0
@@ -278,6 +333,7 @@ class Datastore(PostgresDatastore):
             # The driver's own frames keep the connection alive: a session of a server that hangs.
             raise error.with_traceback(None) from None
         connection.patience_s = self.address.answer_timeout_s
+        connection.add_notice_handler(connection.look_at)
         try:
             connection.execute(self._session.encode())
         except BaseException:
@@ -290,6 +346,11 @@ class Datastore(PostgresDatastore):
         self._is_closed = True
         if self._process == os.getpid():  # otherwise they belong to the parent process
             self._close_idle()
+
+    @property
+    def generation(self) -> int:
+        """How often the server hung up; after that it may be another one."""
+        return self._generation
 
     @property
     def is_closed(self) -> bool:

@@ -10,7 +10,7 @@ import psycopg
 from eventsourcing.persistence import ConnectionPoolClosedError
 
 from mnemic.adapters.stores.addresses import ANSWER_TIMEOUT, ServerAddress
-from mnemic.adapters.stores.postgres.connections import Forked, Lost
+from mnemic.adapters.stores.postgres.connections import Forked, Lost, Unreplicated
 from mnemic.kernel.errors import (
     Closed,
     LogCorrupt,
@@ -95,6 +95,8 @@ def fault(error: Exception, address: ServerAddress) -> MnemicError:
             recovery="Open it after the fork, in each process for itself.",
             path=shown,
         )
+    if isinstance(error, Unreplicated):
+        return unreplicated(address)
     if isinstance(error, Lost):
         return StoreFailed(
             f"{shown}: the connection was lost: {error}",
@@ -104,6 +106,17 @@ def fault(error: Exception, address: ServerAddress) -> MnemicError:
     said = address.censored(error)
     kind, recovery = _meant(error, said)
     return kind(f"{shown}: {said}", recovery=recovery, path=shown)
+
+
+def unreplicated(address: ServerAddress) -> StoreFailed:
+    """Return the error for a commit of which it is unknown whether the replicas have it."""
+    return StoreFailed(
+        f"{address.shown}: something was written, and a wait for the server's replicas was ended "
+        "before they had answered: if the server fails now, it may be lost",
+        recovery="When the replicas are back, repeat the command with its command id: what was "
+        "written is answered, and not written twice.",
+        path=address.shown,
+    )
 
 
 def _meant(error: Exception, said: str) -> tuple[type[MnemicError], str | None]:

@@ -50,6 +50,13 @@ STATEMENTS = (
 )
 """Statements that initialise an empty schema, after the library's own table."""
 
+HAS_VECTOR_TABLES = b"""SELECT to_regclass(quote_ident(%b) || '.vector_heads') IS NOT NULL"""
+DROP_VECTOR_TABLES: tuple[LiteralString, ...] = (
+    "DROP FUNCTION IF EXISTS {schema}.begin_vectors_again() CASCADE",  # and its trigger
+    "DROP TABLE IF EXISTS {schema}.vectors, {schema}.vector_heads",
+)
+"""Statements that remove the copies of vectors that releases up to 0.4 could keep on a server."""
+
 _SURROUNDINGS = b"""SELECT current_setting('server_version_num')::int,
     current_setting('server_encoding'), pg_is_in_recovery(),
     to_regnamespace(quote_ident(%b)) IS NOT NULL,

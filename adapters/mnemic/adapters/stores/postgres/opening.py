@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from hashlib import sha256
+
+import psycopg
 
 from mnemic.adapters.stores.addresses import ServerAddress
 from mnemic.adapters.stores.postgres.connections import Datastore
-from mnemic.adapters.stores.postgres.format import filled, is_new
+from mnemic.adapters.stores.postgres.format import (
+    DROP_VECTOR_TABLES,
+    HAS_VECTOR_TABLES,
+    filled,
+    is_new,
+)
 from mnemic.adapters.stores.postgres.recorder import SpaceRecorder
 from mnemic.kernel.errors import StoreFailed
 
@@ -33,6 +41,8 @@ def opened(datastore: Datastore, *, read_only: bool) -> SpaceRecorder:
     try:
         if is_new(datastore, address):
             _make(recorder, address, read_only=read_only)
+        elif not read_only:
+            _drop_vector_tables(datastore)
     except BaseException:
         datastore.close()
         raise
@@ -63,3 +73,20 @@ def _make(recorder: SpaceRecorder, address: ServerAddress, *, read_only: bool) -
             connection.execute(filled("CREATE SCHEMA {schema}", address.schema))
         for statement in recorder.making():
             connection.execute(statement, prepare=False)
+
+
+def _drop_vector_tables(datastore: Datastore) -> None:
+    """Drop the copies of vectors that an earlier release kept, if this user may and they are free.
+
+    If not, a later opening does; meanwhile a foreign key deletes each copy with its payload.
+    """
+    if datastore.rows(HAS_VECTOR_TABLES, (datastore.schema,)) != [(True,)]:
+        return
+    with (
+        suppress(psycopg.errors.InsufficientPrivilege, psycopg.errors.LockNotAvailable),
+        datastore.pinned() as connection,
+        connection.transaction(),
+    ):
+        connection.execute("SET LOCAL lock_timeout = '1s'")
+        for statement in DROP_VECTOR_TABLES:
+            connection.execute(filled(statement, datastore.schema), prepare=False)

@@ -9,9 +9,8 @@ server hung up before it answered.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import partial
-from typing import Protocol, cast
+from typing import cast
 
 import psycopg
 from eventsourcing.persistence import ConnectionPoolClosedError
@@ -25,14 +24,16 @@ from mnemic.adapters.stores.postgres.connections import (
     Datastore,
     Lost,
     Row,
+    Unreplicated,
     asked,
 )
+from mnemic.adapters.stores.postgres.faults import unreplicated
 from mnemic.adapters.stores.postgres.format import STATEMENTS, filled
 from mnemic.kernel.errors import CommandIdReused, MnemicError, StoreFailed, VersionConflict
 from mnemic.kernel.ports import GENESIS_DIGEST, CommandRow, Head, PayloadRow
 
 _INSERT_SPACE = """INSERT INTO {schema}.spaces (name, version, digest) VALUES (%b, -1, %b)
-    ON CONFLICT DO NOTHING"""
+    ON CONFLICT DO NOTHING RETURNING id"""
 _SELECT_SPACE = "SELECT id FROM {schema}.spaces WHERE name = %b"
 _SELECT_NAMES = 'SELECT name FROM {schema}.spaces ORDER BY name COLLATE "C"'
 _RENAME_SPACE = """UPDATE {schema}.spaces SET name = %b
@@ -74,32 +75,18 @@ _ERASED_OWNED = _ERASED_ALL[:-1] + " AND (owner = ANY(%b::text[]) OR other = ANY
 _WAS_MOVED = "\n    SELECT id FROM moved"
 _VACUUM = "VACUUM (SKIP_LOCKED) {schema}.payloads"
 
-_BESIDE = (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError, MnemicError)
-"""Errors of something that an append does in addition, such as writing vectors."""
-
 _payload = partial(tuple.__new__, PayloadRow)
-
-
-class Beside(Protocol):
-    """Additional work within the statement of an append."""
-
-    def beside(self, space: int, entry: Entry) -> tuple[bytes, list[object]]:
-        """Return further CTEs of the statement, each after a comma, and their values.
-
-        They may select the number of the space from the CTE ``moved``, which has a row if all goes
-        well.
-        """
-        ...
 
 
 class SpaceRecorder(PostgresAggregateRecorder):
     """The library's aggregate recorder, with everything else of an append in its transaction."""
 
     datastore: Datastore
-    beside: Beside | None = None
 
     def __init__(self, datastore: Datastore) -> None:
         super().__init__(datastore)
+        self._confirmed: dict[int, tuple[int, int]] = {}
+        """Connections on which a space is known to be durable, and its version, by space."""
         written = partial(filled, schema=datastore.schema)
         self._insert_space = written(_INSERT_SPACE)
         self._rename_space = written(_RENAME_SPACE)
@@ -129,16 +116,7 @@ class SpaceRecorder(PostgresAggregateRecorder):
 
     def add_space(self, name: str) -> None:
         """Make the space *name* unless it exists."""
-        attempts = Attempts()
-        while True:
-            try:
-                with self.datastore.lent() as connection:
-                    connection.execute(self._insert_space, (name, GENESIS_DIGEST))
-            except Lost as error:
-                if attempts.are_over(error):
-                    raise
-            else:
-                return
+        self.datastore.written(self._insert_space, (name, GENESIS_DIGEST))
 
     def rename(self, space: int, names: tuple[str, str], head: Head) -> bool | None:
         """Rename a space that ends at *head*; *names* are its present and its new name.
@@ -150,14 +128,14 @@ class SpaceRecorder(PostgresAggregateRecorder):
         before, name = names
         values = (name, space, before, head.version, head.digest)
         try:
-            return True if self.datastore.rows(self._rename_space, values) else None
+            return True if self.datastore.written(self._rename_space, values) else None
         except psycopg.errors.UniqueViolation:
             return False
 
     def clear(self, space: int, name: str, head: Head) -> None:
         """Delete everything of a space, if it is called *name* and ends at *head*."""
         values = (GENESIS_DIGEST, space, name, head.version, head.digest)
-        self.datastore.rows(self._clear, values, more_s=THROUGHOUT_S)
+        self.datastore.written(self._clear, values, more_s=THROUGHOUT_S)
 
     def insert_entry(self, space: int, entry: Entry) -> None:
         """Write *entry* in one transaction, or nothing of it.
@@ -166,10 +144,12 @@ class SpaceRecorder(PostgresAggregateRecorder):
             VersionConflict: If the log does not end at ``entry.before``.
             CommandIdReused: If the command is remembered already.
             LogCorrupt: If a record stands where the log should end.
-            StoreFailed: If the server hung up, and the outcome cannot be found out.
+            StoreFailed: If the server hung up, or may not have replicated it, and the outcome
+                cannot be found out.
         """
         lost: Exception | None = None
         attempts = Attempts()
+        generation = self.datastore.generation
         while True:
             try:
                 self._send(space, entry)
@@ -181,6 +161,7 @@ class SpaceRecorder(PostgresAggregateRecorder):
                 if lost is None:
                     raise
                 if self._found(space, entry):
+                    self._confirm_now(space, entry.after.version)
                     return
                 raise
             except (psycopg.Error, ConnectionPoolClosedError) as error:
@@ -188,7 +169,26 @@ class SpaceRecorder(PostgresAggregateRecorder):
                     raise
                 raise self._in_doubt(error) from error
             else:
+                self._confirmed[space] = generation, entry.after.version
                 return
+
+    def confirm(self, space: int, version: int) -> None:
+        """Return once *space* is as durable up to *version* as an append of this store is.
+
+        Raises:
+            StoreFailed: That cannot be found out.
+        """
+        known, upto = self._confirmed.get(space, (-1, -1))
+        if known != self.datastore.generation or version > upto:
+            self._confirm_now(space, version)
+
+    def _confirm_now(self, space: int, version: int) -> None:
+        generation = self.datastore.generation
+        try:
+            self.datastore.confirm()
+        except (Lost, psycopg.Error, ConnectionPoolClosedError) as error:
+            raise self._in_doubt(error) from error
+        self._confirmed[space] = generation, version
 
     def _send(self, space: int, entry: Entry) -> None:
         try:
@@ -201,16 +201,10 @@ class SpaceRecorder(PostgresAggregateRecorder):
 
     def _is_moved(self, space: int, entry: Entry) -> bool:
         """Write *entry*; return whether the log ended where it should."""
-        if self.beside is not None:
-            # The additional work can be redone from the log, and never keeps the log from growing.
-            with suppress(*_BESIDE), self.datastore.lent() as connection:
-                return bool(asked(connection, *self._written(space, entry, self.beside)))
         with self.datastore.lent() as connection:
-            return bool(asked(connection, *self._written(space, entry, None)))
+            return bool(asked(connection, *self._written(space, entry)))
 
-    def _written(
-        self, space: int, entry: Entry, beside: Beside | None
-    ) -> tuple[bytes, list[object]]:
+    def _written(self, space: int, entry: Entry) -> tuple[bytes, list[object]]:
         """Return the statement that writes *entry*, and its values."""
         before, after = entry.before, entry.after
         values: list[object] = [after.version, after.digest, space, before.version, before.digest]
@@ -225,10 +219,6 @@ class SpaceRecorder(PostgresAggregateRecorder):
         )
         values += _columns([answer] if answer else [], 4)
         statement = self._insert_entry
-        if beside is not None:
-            part, its_values = beside.beside(space, entry)
-            statement += part
-            values += its_values
         if entry.erase_all:
             statement += self._erased_all
         elif entry.erase:
@@ -257,6 +247,8 @@ class SpaceRecorder(PostgresAggregateRecorder):
 
     def _in_doubt(self, error: Exception) -> MnemicError:
         address = self.datastore.address
+        if isinstance(error, Unreplicated):
+            return unreplicated(address)
         return StoreFailed(
             f"{address.shown}: the connection was lost while something was written, and whether it "
             f"was cannot be found out: {address.censored(error)}",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import partial
 from hashlib import sha256
 
 import psycopg
@@ -14,17 +13,12 @@ from mnemic.adapters.stores.addresses import ServerAddress, parsed
 from mnemic.adapters.stores.logs.append import Entry
 from mnemic.adapters.stores.logs.recorded_log import RecordedLog
 from mnemic.adapters.stores.logs.recorded_store import RecordedStore
-from mnemic.adapters.stores.logs.vector_detection import VectorDetector
 from mnemic.adapters.stores.postgres import opening
 from mnemic.adapters.stores.postgres.connections import RECONNECT_S, Datastore, Lost, Synchronous
 from mnemic.adapters.stores.postgres.faults import named
 from mnemic.adapters.stores.postgres.notices import Notices
-from mnemic.adapters.stores.postgres.vectors.format import found, made
-from mnemic.adapters.stores.postgres.vectors.table import VectorTable
-from mnemic.adapters.stores.postgres.vectors.vectors import Vectors
 from mnemic.adapters.stores.postgres.write_lock import WriteLock
-from mnemic.kernel.errors import StoreFailed, Unavailable
-from mnemic.kernel.ports import Log
+from mnemic.kernel.errors import StoreFailed
 
 _IS_STANDBY = b"SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::bool"
 
@@ -47,10 +41,6 @@ class PostgresStore(RecordedStore["PostgresLog"]):
             as long once more. None: as the address says, else 60. Range: > 0.
         reconnect_s: How long a server that hung up may take to come back, before what was asked of
             it fails. Range: >= 0.
-        recogniser: Detects which payloads are vectors. These are stored a second time, to be
-            searched by the server: see ``vectors``. None: they are not, or other writers do so.
-        pgvector: Whether the server's extension for vectors is used where it can be had. What is
-            there already stays as it is.
 
     Raises:
         NotAStore: The address is none, or the schema belongs to another program.
@@ -67,8 +57,6 @@ class PostgresStore(RecordedStore["PostgresLog"]):
         schema: str | None = None,
         answer_timeout_s: float | None = None,
         reconnect_s: float = RECONNECT_S,
-        recogniser: VectorDetector | None = None,
-        pgvector: bool = True,
     ) -> None:
         self.address: ServerAddress = parsed(
             address, schema=schema, answer_timeout_s=answer_timeout_s
@@ -87,28 +75,9 @@ class PostgresStore(RecordedStore["PostgresLog"]):
         # A channel of its own for each schema, whatever the length of its name.
         self.channel = "mnemic_" + sha256(self.address.schema.encode()).hexdigest()[:16]
         self.notices = Notices(self.recorder.datastore, self.channel)
-        self._vectors = None
-        if recogniser is not None:
-            self._vectors = self._opened_vectors(recogniser, pgvector=pgvector)
 
     def __repr__(self) -> str:
         return f"PostgresStore({self.address.shown!r})"
-
-    @property
-    def vectors(self) -> Vectors:
-        """The vectors to be searched on the server.
-
-        Raises:
-            Unavailable: The store was opened without a recogniser, or none are kept there.
-        """
-        if self._vectors is None:
-            raise Unavailable(
-                f"{self.address.shown} is open without a table of vectors",
-                recovery="Open the store with a recogniser, or its address with vectors on the "
-                "server, once to write.",
-                path=self.address.shown,
-            )
-        return self._vectors
 
     def probe(self) -> None:
         """Check that the server answers, and accepts writes unless this store is read-only.
@@ -135,8 +104,6 @@ class PostgresStore(RecordedStore["PostgresLog"]):
         with suppress(psycopg.Error):
             try:
                 self.recorder.vacuum()
-                if self._vectors is not None:
-                    self._vectors.table.vacuum()
             except Lost as error:
                 self.is_vacuumed = error.is_silence  # the vacuum may take the server long
             else:
@@ -154,32 +121,7 @@ class PostgresStore(RecordedStore["PostgresLog"]):
         self.vacuum()
 
     def _log(self, space: str, number: int) -> PostgresLog:
-        """Return a new log; its vectors are kept from its first record on, if any are."""
-        if self._vectors is not None and not self.read_only:
-            with self._named():
-                self._vectors.table.begin(number)
         return PostgresLog(self, space, number)
-
-    def _opened_vectors(self, recogniser: VectorDetector, *, pgvector: bool) -> Vectors | None:
-        """Return the vectors of this store; None: there are none, and none may be made."""
-        datastore = self.recorder.datastore
-        try:
-            with named(self.address):
-                form = found(datastore) if self.read_only else made(datastore, pgvector=pgvector)
-        except BaseException:
-            datastore.close()
-            raise
-        if form is None:
-            return None
-        table = VectorTable(datastore, form, recogniser)
-        if not self.read_only:
-            self.recorder.beside = table
-
-        def log_of(space: str) -> tuple[int, Log]:
-            log = self.log(space, create=False)
-            return log.number, log
-
-        return Vectors(table, log_of, partial(named, self.address), read_only=self.read_only)
 
 
 class PostgresLog(RecordedLog):
@@ -251,6 +193,14 @@ class PostgresLog(RecordedLog):
             A function that ends the subscription.
         """
         return self._store.notices.hear(self._number, tell)
+
+    def confirm(self, version: int) -> None:
+        """Return once the log is as durable up to *version* as an append is.
+
+        See ``mnemic.kernel.ports.DurabilityBarrier``.
+        """
+        with self._named():
+            self._store.recorder.confirm(self._number, version)
 
     def _named(self) -> AbstractContextManager[None]:
         return named(self._store.address)

@@ -22,7 +22,10 @@ from typing import TypeVar
 import psycopg
 from psycopg import Connection
 from psycopg.abc import PQGen
+from psycopg.errors import Diagnostic
 from psycopg.rows import DictRow
+
+from mnemic.adapters.stores.postgres.replication import is_ended_wait
 
 Answer = TypeVar("Answer")
 
@@ -41,6 +44,13 @@ class PatientConnection(Connection[DictRow]):
 
     patience_s: float
     """The limit. Range: > 0. It is set before the first statement."""
+    is_unreplicated = False
+    """Whether the server has warned that a commit may not have reached its replicas."""
+
+    def look_at(self, notice: Diagnostic) -> None:
+        """Take note of what the server says beside its answers."""
+        if is_ended_wait(notice):
+            self.is_unreplicated = True
 
     def wait(
         self, gen: PQGen[Answer], interval: float = LOOK_S, timeout: float | None = None

@@ -1,0 +1,190 @@
+"""A commit whose wait for its replicas was cancelled is not acknowledged before they have it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import closing
+
+import pytest
+
+from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.stores.postgres import PostgresLog, PostgresStore
+from mnemic.kernel.errors import SpaceExists, StoreFailed, VersionConflict
+from mnemic.kernel.results import LearnResult
+from mnemic.specs.contracts.log_entries import answered, contents, records
+from tests.adapters.stores.postgres.appends import append, whole
+from tests.adapters.stores.postgres.waiting_commits import Primary
+
+CANCEL, TERMINATE = "pg_cancel_backend", "pg_terminate_backend"
+"""What an operator may do to a session that waits for replicas."""
+
+
+@pytest.fixture
+def primary(server: str, address: str) -> Generator[Primary]:
+    with closing(Primary(server, address)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def log(primary: Primary) -> Generator[PostgresLog]:
+    with closing(PostgresStore(primary.address)) as store:
+        log = store.log("home")
+        append(log, 0)
+        yield log
+
+
+# --- logs ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", [CANCEL, TERMINATE])
+def test_an_append_whose_wait_is_ended_is_in_doubt(
+    primary: Primary, log: PostgresLog, ending: str
+) -> None:
+    primary.wait_for_a_replica()
+    with primary.ending_waits(ending) as ended:
+        with pytest.raises(StoreFailed) as caught:
+            append(log, 1)
+        with pytest.raises(StoreFailed):
+            log.confirm(1)
+    assert ended
+    assert "command id" in caught.value.recovery
+    primary.wait_for_no_replica()
+    assert contents(log) == whole(2)  # it was committed all the same
+    log.confirm(1)
+
+
+@pytest.mark.parametrize("ending", [CANCEL, TERMINATE])
+def test_an_append_is_acknowledged_once_a_later_wait_succeeds(
+    primary: Primary, log: PostgresLog, ending: str
+) -> None:
+    primary.wait_for_a_replica()
+    with primary.ending_waits(ending, then=primary.wait_for_no_replica):
+        assert append(log, 1) == 1
+    assert contents(log) == whole(2)
+
+
+def test_an_append_without_replicas_is_acknowledged_at_once(
+    primary: Primary, log: PostgresLog
+) -> None:
+    with primary.ending_waits(CANCEL) as ended:
+        assert append(log, 1) == 1
+        log.confirm(1)
+    assert not ended
+
+
+def test_an_address_that_silences_warnings_hides_none(primary: Primary) -> None:
+    quiet = f"{primary.address}&options=-c%20client_min_messages%3Derror"
+    with closing(PostgresStore(quiet)) as store:
+        log = store.log("home")
+        primary.wait_for_a_replica()
+        with primary.ending_waits(CANCEL), pytest.raises(StoreFailed):
+            append(log, 0)
+
+
+def test_a_store_that_waits_for_no_disk_waits_for_no_replica(primary: Primary) -> None:
+    with closing(PostgresStore(primary.address, synchronous="normal")) as store:
+        log = store.log("home")
+        primary.wait_for_a_replica()
+        assert append(log, 0) == 0
+        log.confirm(0)
+
+
+def test_another_writer_that_was_faster_is_a_conflict(primary: Primary, log: PostgresLog) -> None:
+    with closing(PostgresStore(primary.address)) as other:
+        append(other.log("home"), 1)
+        primary.wait_for_a_replica()
+        with primary.ending_waits(CANCEL), pytest.raises(VersionConflict):
+            log.append(records(1, 1, author="late"), (), command=answered(1))
+
+
+# --- spaces -------------------------------------------------------------------------------------
+
+
+def append_then(log: PostgresLog, act: Callable[[], None]) -> None:
+    append(log, 0)
+    act()
+
+
+def _give_up() -> None:
+    """Leave what a process that is killed leaves."""
+    raise VersionConflict("another process has it")
+
+
+def test_a_space_whose_wait_is_cancelled_is_in_doubt(primary: Primary) -> None:
+    with closing(PostgresStore(primary.address)) as store:
+        primary.wait_for_a_replica()
+        with primary.ending_waits(CANCEL), pytest.raises(StoreFailed):
+            store.log("another")
+        primary.wait_for_no_replica()
+        assert append(store.log("another"), 0) == 0
+
+
+def test_a_staged_space_is_in_doubt_until_the_replicas_have_its_name(primary: Primary) -> None:
+    with closing(PostgresStore(primary.address)) as store:
+        with primary.ending_waits(CANCEL) as ended:
+            with pytest.raises(StoreFailed), store.draft("copy") as draft:
+                append_then(draft, primary.wait_for_a_replica)
+            assert ended
+        primary.wait_for_no_replica()
+        with pytest.raises(SpaceExists), store.draft("copy"):
+            pass
+        assert contents(store.log("copy")) == whole(1)
+
+
+def test_clearing_a_staged_space_is_in_doubt_as_well(primary: Primary) -> None:
+    with closing(PostgresStore(primary.address)) as store:
+        with pytest.raises(VersionConflict), store.draft("half") as draft:
+            append_then(draft, _give_up)
+        primary.wait_for_a_replica()
+        with primary.ending_waits(CANCEL), pytest.raises(StoreFailed):
+            store.sweep(lambda: None)
+        primary.wait_for_no_replica()
+        assert store.unfinished() == ()
+
+
+# --- commands -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def memory(primary: Primary) -> Generator[SyncMemory]:
+    with SyncMemory.open(primary.address) as opened:
+        opened.learn("The demo is on Thursday.")
+        yield opened
+
+
+def test_a_repeated_command_is_answered_when_the_replicas_have_it(
+    primary: Primary, memory: SyncMemory
+) -> None:
+    def learned(handle: SyncMemory) -> int:
+        return handle.learn("Ines leads the demo.", command_id="learn-1").version
+
+    primary.wait_for_a_replica()
+    with primary.ending_waits(CANCEL):
+        for _ in range(2):
+            with pytest.raises(StoreFailed, match="replicas"):
+                learned(memory)
+        assert len(memory.blocks().items) == 2  # a reader may see it
+        with SyncMemory.open(primary.address) as other, pytest.raises(StoreFailed):
+            learned(other)
+    primary.wait_for_no_replica()
+    assert learned(memory) == memory.status().version
+    with SyncMemory.open(primary.address) as other:
+        assert learned(other) == memory.status().version
+
+
+def test_what_is_known_already_is_acknowledged_when_the_replicas_have_it(
+    primary: Primary, memory: SyncMemory
+) -> None:
+    def learned(handle: SyncMemory) -> LearnResult:
+        return handle.learn("Ines leads the demo.", created_at="2026-03-01")
+
+    primary.wait_for_a_replica()
+    with primary.ending_waits(CANCEL):
+        for _ in range(2):
+            with pytest.raises(StoreFailed, match="replicas"):
+                learned(memory)
+        with SyncMemory.open(primary.address) as other, pytest.raises(StoreFailed):
+            learned(other)
+    primary.wait_for_no_replica()
+    known = learned(memory)
+    assert (known.action, known.version) == ("duplicate", memory.status().version)
