@@ -145,7 +145,7 @@ def _groups(known: list[int], positions: list[int], counts: list[int]) -> list[P
 
 def _put_signals(out: bytearray, signals: Sequence[tuple[int, ...]]) -> None:
     varying = [len(set(signal)) > 1 for signal in signals]
-    _put_varint(out, sum(varies << at for at, varies in enumerate(varying)))
+    _put_varint(out, sum([varies << at for at, varies in enumerate(varying)]))
     _put_column(out, [signal[0] for signal in signals if len(set(signal)) == 1])
     _put_column(out, [value for signal in compress(signals, varying) for value in signal])
 

@@ -197,7 +197,7 @@ class Catalogue:
 
     def tags(self, number: int) -> tuple[str, ...]:
         """Return the tags of a block at the head, sorted."""
-        return self.tag_sets[self.life.value(number, "tags")]
+        return self.tag_sets[self.life.value("tags", number)]
 
     def summary(self, text: int, version: int) -> str | None:
         """Return the summary of a text at *version*."""
@@ -264,7 +264,7 @@ class Catalogue:
         if promotion.analysis is not None and not isinstance(promotion.analysis, Erased):
             tags = tuple(sorted({*tags, *promotion.analysis.tags}))
             if promotion.analysis.summary is not None:
-                text = self.life.value(number, "text")
+                text = self.life.value("text", number)
                 self.summarise(text, version, promotion.analysis.summary)
         self.life.change(
             number,

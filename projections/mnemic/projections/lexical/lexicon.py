@@ -398,9 +398,9 @@ class Lexicon:
         )
         live, total, *sizes = statistics
         return TermCounts(
-            documents=tuple(documents for documents, _ in found),
-            counts=tuple(counts * WHOLE for _, counts in found),
-            bounds=tuple(_inverse_frequency(live, size) * (K1 + 1.0) for size in sizes),
+            documents=tuple([documents for documents, _ in found]),
+            counts=tuple([counts * WHOLE for _, counts in found]),
+            bounds=tuple([_inverse_frequency(live, size) * (K1 + 1.0) for size in sizes]),
             lengths=self._lengths,
             mean_length=total / max(live, 1) or 1.0,
             statistics=statistics,

@@ -62,28 +62,25 @@ class Budget:
         """
         if not self._places:
             return "top_k"
-        cost = self._cost_of(place)
+        cost = self._cost(int(self._ranking.numbers[place]))
         if cost > self._tokens:
             return "token_budget"
-        full = any(not share.places or cost > share.tokens for share in self._bounds(place))
-        return "zone_full" if full else None
+        for share in self._bounds(place) if self._shares else ():
+            if not share.places or cost > share.tokens:
+                return "zone_full"
+        return None
 
     def take(self, place: int) -> None:
         """Admit the block at *place*."""
-        cost = self._cost_of(place)
+        cost = self._cost(int(self._ranking.numbers[place]))
         self._places -= 1
         self._tokens -= cost
-        for share in self._bounds(place):
+        for share in self._bounds(place) if self._shares else ():
             share.places = max(0, share.places - 1)
             share.tokens -= cost
 
-    def _cost_of(self, place: int) -> int:
-        return self._cost(int(self._ranking.numbers[place]))
-
     def _bounds(self, place: int) -> list[_Share]:
         """Return the shares that a block counts towards."""
-        if not self._shares:
-            return []
         own = int(self._ranking.shares[place])
         return [share for share in self._shares if own <= share.share]
 

@@ -46,7 +46,7 @@ from mnemic.projections.retrieval.lines import BestPassage, Line, is_live, lines
 from mnemic.projections.retrieval.ranking import Inquiry, Ranking, digest
 from mnemic.projections.retrieval.recipes import Recipe
 from mnemic.projections.view import View
-from mnemic.projections.view.block_results import block_result, origin
+from mnemic.projections.view.block_results import block_result, origin_with
 
 COUNTER_HEADING = "But mind:"
 
@@ -107,7 +107,8 @@ def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Pack
 
     Guaranteed blocks go first, then the others by score, each if it still fits the budget.
     """
-    shown_line, line = lines(view, inquiry.recipe, ranking.passage)
+    best = cache(ranking.passage)
+    shown_line, line = lines(view, inquiry.recipe, best)
     judgment = judged(view.policy, inquiry.recipe, ranking)
     limits = evolve(limits, heading=judgment.heading)
     explored, by_chance = _settled(view, ranking, limits, line)
@@ -125,8 +126,14 @@ def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Pack
     if not text and judgment.verdict and limits.counter.count(NOTHING) <= limits.token_budget:
         text = NOTHING
     tokens = [limits.counter.count(shown_line(row.block)) for row in chosen]
-    weights = inquiry.recipe.weights(view.policy)
-    scored = partial(_scored, view, inquiry, best=ranking.passage, weights=weights)
+    scored = partial(
+        _scored,
+        view,
+        inquiry,
+        best=best,
+        weights=inquiry.frame.weights(asked=inquiry.query is not None),
+        part_weights=inquiry.recipe.weights(view.policy),
+    )
     blocks = map(scored, chosen, tokens)
     result = RecallResult(
         query=inquiry.query,
@@ -178,10 +185,11 @@ def select(
 
 def _answer(view: View, ranking: Ranking, places: list[int]) -> Answer:
     kept = set(places)
-    rest = (place for place in range(len(ranking)) if place not in kept)
+    most = view.policy.runners_up
+    best = range(min(len(ranking), len(kept) + most))
     return Answer(
-        rows=tuple(ranking.row(place) for place in places),
-        runners_up=tuple(map(ranking.runner_up, islice(rest, view.policy.runners_up))),
+        rows=tuple([ranking.row(place) for place in places]),
+        runners_up=ranking.runners_up([place for place in best if place not in kept][:most]),
     )
 
 
@@ -297,7 +305,7 @@ def _choose(
                 break
             continue  # top_k is reached, but not the budget: a shorter text may still fit
         block = view.id(int(ranking.numbers[place]))
-        dropped.append(Dropped(id=block, score=unit(int(ranking.scores[place])), reason=reason))
+        dropped.append(Dropped(id=block, score=int(ranking.scores[place]) / NANO, reason=reason))
     return sorted(chosen), dropped
 
 
@@ -393,34 +401,35 @@ def _scored(
     *,
     best: BestPassage,
     weights: Sequence[int],
+    part_weights: Sequence[int],
 ) -> ScoredBlock:
     text = view.text(row.block)
     place, passages = best(row.block) or (0, 1)
     created = view.life.get("created_us", row.block)
-    value = dict(zip((*SIGNALS, *inquiry.recipe.parts), row.signals, strict=True))
+    values = [value / NANO for value in row.signals]
+    signal = dict(zip((*SIGNALS, *inquiry.recipe.parts), values, strict=True))
+    known = {name: value for name, value in signal.items() if value >= 0}
     return ScoredBlock(
         id=view.id(row.block),
         content=text.content if isinstance(text, BlockText) else "[erased]",
         category=view.category(row.block),
         tags=view.tags(row.block),
-        **origin(view, row.block),
+        **origin_with(view, row.block, text),
         thread=text.thread if isinstance(text, BlockText) else None,
         created_at=None if created == UNKNOWN else iso(created),
-        composite_score=unit(row.score),
-        relevance_score=unit(max(0, value["relevance"])),
-        recency_score=unit(value["recency"]),
-        usefulness_score=unit(value["usefulness"]),
-        confidence_score=unit(value["confidence"]),
-        frequency_score=unit(value["frequency"]),
-        centrality_score=_optional(value["centrality"]),
-        reinforcement_score=_optional(value["reinforcement"]),
-        lexical_score=unit(max(0, value["lexical"])),
-        cosine_score=unit(max(0, value["cosine"])),
-        probability=_optional(value.get("probability", -1)),
-        contributions=contributions(
-            SIGNALS, inquiry.frame.weights(asked=inquiry.query is not None), row.signals
-        ),
-        relevance_parts=relevance_parts(inquiry.recipe, weights, row),
+        composite_score=row.score / NANO,
+        relevance_score=known.get("relevance", 0.0),
+        recency_score=signal["recency"],
+        usefulness_score=signal["usefulness"],
+        confidence_score=signal["confidence"],
+        frequency_score=signal["frequency"],
+        centrality_score=known.get("centrality"),
+        reinforcement_score=known.get("reinforcement"),
+        lexical_score=known.get("lexical", 0.0),
+        cosine_score=known.get("cosine", 0.0),
+        probability=known.get("probability"),
+        contributions=contributions(SIGNALS, weights, row.signals),
+        relevance_parts=relevance_parts(inquiry.recipe, part_weights, row),
         was_expanded=row.via >= 0,
         expanded_via=view.id(row.via) if row.via >= 0 else None,
         passage=place + 1 if passages > 1 else None,
@@ -439,9 +448,11 @@ def contributions(
         values: Nano-units, at least as many as names.
     """
     return tuple(
-        _contribution(name, weight, value)
-        for name, weight, value in zip(names, weights, values, strict=False)
-        if weight
+        [
+            _contribution(name, weight, value)
+            for name, weight, value in zip(names, weights, values, strict=False)
+            if weight
+        ]
     )
 
 

@@ -13,7 +13,7 @@ either group; within the unlimited group, its own ranking decides which block ta
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from attrs import evolve, frozen
@@ -110,9 +110,10 @@ class Ranking:
         at = [len(SIGNALS) + recipe.parts.index(name) for name in EVIDENCE]
         return self.table[places].T[at]
 
-    def runner_up(self, place: int) -> RunnerUp:
-        """Return the block at *place*, from 0, in the short form used for dropped blocks."""
-        return RunnerUp(int(self.numbers[place]), int(self.scores[place]))
+    def runners_up(self, places: Sequence[int]) -> tuple[RunnerUp, ...]:
+        """Return the blocks at *places*, from 0, in the short form used for dropped blocks."""
+        at = np.array(places, dtype=np.intp)
+        return tuple(map(RunnerUp, self.numbers[at].tolist(), self.scores[at].tolist()))
 
     @property
     def near(self) -> tuple[int, ...] | None:

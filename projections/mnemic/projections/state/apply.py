@@ -86,7 +86,7 @@ def _promoted(state: State, event: happened.BlocksPromoted, at: Recorded) -> Non
         number = numbers[promotion.block_id]
         row = state.add_vector(number, promotion.vector, promotion.typicality)
         if promotion.rarity >= 0:
-            document = state.catalogue.life.value(number, "text")
+            document = state.catalogue.life.value("text", number)
             state.lexicon.record_rarity(document, promotion.rarity)
         for staged in state.staged_vectors.values():
             staged.pop(number, None)
@@ -173,7 +173,7 @@ def _connected(state: State, event: happened.EdgeConnected, at: Recorded) -> Non
         graph.unlink(numbers[pair[0]], numbers[pair[1]], at.version)
     ends = key(source, target)
     if event.note is None and event.action != "created":
-        note = graph.rows.value(graph.pairs[ends], "note")
+        note = graph.rows.value("note", graph.pairs[ends])
     else:
         note = graph.note(event.note)
     graph.pending.drop(ends, at.version)

@@ -93,7 +93,7 @@ def _promoted(batch: Batch) -> Handler:
             number, rate = numbers[promotion.block_id], promotion.rate
             row = add_vector(number, promotion.vector, promotion.typicality)
             if promotion.rarity >= 0:
-                record_rarity(text_of(number, "text"), promotion.rarity)
+                record_rarity(text_of("text", number), promotion.rarity)
             for staged in staged_vectors:
                 staged.pop(number, None)
             if promotion.analysis is not None:

@@ -113,10 +113,10 @@ class Writes:
         """
         self.flat += (key, version, *more)
 
-    def value(self, key: int, name: str) -> int:
+    def value(self, name: str, key: int) -> int:
         """Return the current value of *key* in a column that is declared as seen."""
         value = self.seen[name].get(key)
-        return self._table.value(key, name) if value is None else value
+        return self._table.value(name, key) if value is None else value
 
     def settle(self) -> None:
         """Write everything to the table, once."""

@@ -59,7 +59,7 @@ def _blocks(state: State, event: Reverted, version: int, then: int) -> None:
     for number in _numbers(state, event.evidence):
         catalogue.reviews.put_back(number, version, then)
     moved = _numbers(state, (*event.forgotten, *event.lives))
-    gone = {number for number in moved if catalogue.life.value(number, "status") == ARCHIVED}
+    gone = {number for number in moved if catalogue.life.value("status", number) == ARCHIVED}
     state.graph.isolate(gone, version)
     catalogue.queue_again()
 
@@ -72,11 +72,11 @@ def _lives(state: State, numbers: Sequence[int], version: int, then: int) -> Non
     rows = catalogue.life.rows_at(then, len(catalogue.ids))
     same = embedders.at(then).get("embedder") == state.timeline.embedder
     for number in numbers:
-        vector = catalogue.life.value(number, "vector")
+        vector = catalogue.life.value("vector", number)
         catalogue.life.put(number, version, catalogue.life.row_values(int(rows[number])))
         if not same:
             catalogue.revector(number, version, vector)
-        text = catalogue.life.value(number, "text")
+        text = catalogue.life.value("text", number)
         summary = catalogue.summary(text, then)
         if summary != catalogue.summary(text, version):
             catalogue.summarise(text, version, summary)

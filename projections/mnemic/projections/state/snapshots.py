@@ -100,7 +100,10 @@ class VersionSnapshot:
     def present(self) -> ActiveBlocks:
         """Return the active blocks."""
         if self.version is None:
-            return self._past.present(self.life, self.blocks, self.quarantined())
+            apart = self._quarantined
+            if apart is None:
+                apart = self.quarantined()
+            return self._past.present(self.life, self.blocks, apart)
         if self._present is None:
             self._present = self._found()
             self._before = None

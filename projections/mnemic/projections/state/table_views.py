@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,11 +15,13 @@ Ints = NDArray[np.int64]
 class TableView:
     """One table at one version: at the head as it moves, or at rows that were found before."""
 
-    __slots__ = ("_last_query", "_rows", "_table")
+    __slots__ = ("_last_query", "_rows", "_table", "get")
 
     def __init__(self, table: VersionedTable, rows: Rows | None) -> None:
         self._table = table
         self._rows = rows
+        self.get: Callable[[str, int], int] = table.value if rows is None else self._get
+        """Returns one value of one key, by the names of column and key."""
         self._last_query: tuple[Ints, int, Ints] | None = None
         """The keys requested last, the number of rows of the table then, and the keys' rows: a
         query reads one column after the other of the same blocks."""
@@ -36,10 +40,8 @@ class TableView:
         """Return the keys of the table's rows from row *first* on."""
         return self._table.keys(first)
 
-    def get(self, name: str, key: int) -> int:
-        """Return one value of one key."""
-        if self._rows is None:
-            return self._table.value(key, name)
+    def _get(self, name: str, key: int) -> int:
+        assert self._rows is not None  # noqa: S101 - the head is read directly
         return int(self._table.column(name)[self._rows[key]])
 
     def column(self, name: str, keys: Ints) -> Ints:

@@ -86,16 +86,16 @@ class GrowableArray:
     @property
     def values(self) -> NDArray[Any]:
         """Return everything appended; the array is shared, do not write to it."""
-        self._settle()
+        if self._buffered:
+            self._settle()
         return self._array[: self._settled]
 
     def _settle(self) -> None:
-        if self._buffered:
-            length = len(self)
-            self._array = grown(self._array, length)
-            self._array[self._settled : length] = self._buffered
-            self._settled = length
-            self._buffered = []
+        length = len(self)
+        self._array = grown(self._array, length)
+        self._array[self._settled : length] = self._buffered
+        self._settled = length
+        self._buffered = []
 
 
 Trail: TypeAlias = list[tuple[int, Any]]
@@ -220,10 +220,10 @@ class VersionedTable:
         row = self._rows[key]
         if row >= self._settled:
             return self._buffered[row - self._settled][2:]
-        return tuple(int(column[row]) for column in self._columns.values())
+        return tuple([int(column[row]) for column in self._columns.values()])
 
-    def value(self, key: int, name: str) -> int:
-        """Return one of the current values of *key*."""
+    def value(self, name: str, key: int) -> int:
+        """Return the current value of *key* in one column."""
         row = self._rows[key]
         if row >= self._settled:
             return self._buffered[row - self._settled][2 + self._place[name]]
@@ -318,12 +318,14 @@ class VersionedTable:
     @property
     def head(self) -> Rows:
         """The current row of every key, -1 where there is none. It is updated by every change."""
-        self._settle()
+        if self._buffered or self._closed:
+            self._settle()
         return self._head[: len(self._rows)]
 
     def column(self, name: str) -> NDArray[Any]:
         """Return all row versions of one column, to be indexed by rows."""
-        self._settle()
+        if self._buffered or self._closed:
+            self._settle()
         return self._columns[name]
 
     def keys(self, first: int) -> Rows:
@@ -432,7 +434,7 @@ class VersionedTable:
     def row_values(self, row: int) -> tuple[int, ...]:
         """Return the values of a row version, whether closed or not."""
         self._settle()
-        return tuple(int(column[row]) for column in self._columns.values())
+        return tuple([int(column[row]) for column in self._columns.values()])
 
     def touched(self, key: int) -> NDArray[np.int32]:
         """Return the versions at which *key* changed, in order, closings included."""

@@ -70,7 +70,13 @@ class EventColumns:
         """Return one row."""
         if number >= self._settled:
             return self._buffered[number - self._settled]
-        return tuple(int(column[number]) for column in self._columns.values())
+        return tuple([int(column[number]) for column in self._columns.values()])
+
+    def value(self, name: str, number: int) -> int:
+        """Return the value of one row in one column."""
+        if number >= self._settled:
+            self._settle()
+        return int(self._columns[name][number])
 
     def rows(self, count: int) -> list[tuple[int, ...]]:
         """Return the first *count* rows."""

@@ -86,9 +86,9 @@ class Payloads(Generic[P]):
         return map(self._read, range(first, len(self)))
 
     def __getitem__(self, place: int) -> P | Erased:
-        place = range(len(self))[place]
         payload = self._cache.get(place)
         if payload is None:
+            place = range(len(self))[place]
             if len(self._cache) >= CACHED_MAX:
                 self._cache = {}
             payload = self._cache[place] = self._read(place)

@@ -170,8 +170,7 @@ class Timeline:
 
     def actor_at(self, version: int) -> str:
         """Return the actor that wrote the event at *version*."""
-        _, _, _, _, number = self._moments.row(version)
-        return self.actors.words[number]
+        return self.actors.words[self._moments.value("actor", version)]
 
     def _column(self, name: str) -> GrowableArray:
         return GrowableArray.thawed(self._moments.column(name))

@@ -9,7 +9,7 @@ from mnemic.kernel.decisions.degree_cap import effective_now
 from mnemic.kernel.errors import BlockNotFound
 from mnemic.kernel.model.blocks import STATUSES
 from mnemic.kernel.model.edges import EdgeFacts
-from mnemic.kernel.model.texts import BlockText
+from mnemic.kernel.model.texts import BlockText, Erased
 from mnemic.kernel.numeric.arithmetic import (
     MICROS_PER_HOUR,
     NANO,
@@ -62,7 +62,11 @@ def block_result(view: View, number: int) -> Block:
 
 def origin(view: View, number: int) -> dict[str, Any]:
     """Return where a block's text comes from: ``zone``, ``source``, ``actor`` and ``author``."""
-    text = view.text(number)
+    return origin_with(view, number, view.text(number))
+
+
+def origin_with(view: View, number: int, text: BlockText | Erased) -> dict[str, Any]:
+    """Return ``origin`` of a block whose text has been read."""
     return {
         "zone": view.zone(number),
         "source": view.source(number),

@@ -188,12 +188,12 @@ class Host(Queries):
         while True:
             with space.state_lock:
                 space.catch_up()
-                models, adopted = self._models, space.live().embedder
+                models, adopted = self._models, space.state.timeline.embedder
             try:
                 return act(models)
             except EmbedderMismatch:
                 with space.state_lock:
-                    models, now = self._models, space.live().embedder
+                    models, now = self._models, space.state.timeline.embedder
                 if now == adopted or consolidation.embedder_of(models, now).identity != now:
                     raise
 
@@ -210,7 +210,7 @@ class Host(Queries):
             space.catch_up()
             policy = space.state.timeline.policy
             wanted = policy.auto_consolidate and not space.is_pinned
-            is_due = wanted and bool(space.live().inbox())
+            is_due = wanted and bool(space.state.catalogue.waiting) and bool(space.live().inbox())
         if not is_due:
             return
         limit_us = policy.promotion_limit_us

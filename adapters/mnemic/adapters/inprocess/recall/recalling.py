@@ -20,7 +20,6 @@ from mnemic.adapters.inprocess.recall.recall_request import (
 )
 from mnemic.kernel.decisions import exploring
 from mnemic.kernel.decisions.coretrieval import decide_effects
-from mnemic.kernel.errors import StoreBusy
 from mnemic.kernel.events import RecallRecorded
 from mnemic.kernel.model.identity import DecisionId, decision_id
 from mnemic.kernel.model.texts import Embedding, Question
@@ -73,22 +72,15 @@ def recall(
     """
     with space.state_lock:
         space.catch_up()
-        adopted = space.live().embedder
+        adopted = space.state.timeline.embedder
     vector = question_vector(adopted, request, models)
     while True:
         with space.state_lock:
             if adopted is not None:
-                check_embedder(space.live().embedder, adopted)
-            try:
-                found = _found(space, models, request, vector)
-                if not record:
-                    return suggested(found.view, request, found.packed.result)
-            except StoreBusy:
-                # Some vectors in remote storage may have been erased by another writer, whose
-                # event is in the log by now.
-                if not space.catch_up():
-                    raise
-                continue
+                check_embedder(space.state.timeline.embedder, adopted)
+            found = _found(space, models, request, vector)
+            if not record:
+                return suggested(found.view, request, found.packed.result)
         try:
             return _recorded(space, models, found, command_id)
         except _SessionEnded:

@@ -21,7 +21,7 @@ from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.recall import decision_records
 from mnemic.adapters.inprocess.recall.recall_request import inquiry, limits
-from mnemic.kernel.errors import FrameUnknown, RecipeRetired, StoreBusy
+from mnemic.kernel.errors import FrameUnknown, RecipeRetired
 from mnemic.kernel.events import Answer, Event, RecallRecorded, Recorded
 from mnemic.kernel.model.identity import DecisionId, decision_id
 from mnemic.kernel.model.vectors import Vector
@@ -143,20 +143,14 @@ def reruns(
         for together, products in _multiplied_ahead(space, asked, ahead):
             for decision in together:
                 with space.state_lock:
-                    try:
-                        found = rerun(
-                            space,
-                            models,
-                            decision,
-                            policies,
-                            products=products.result(),
-                            without=without,
-                        )
-                    except StoreBusy:
-                        # Vectors in remote storage were erased meanwhile, by an event in the log.
-                        if not space.catch_up():
-                            raise
-                        found = rerun(space, models, decision, policies, without=without)
+                    found = rerun(
+                        space,
+                        models,
+                        decision,
+                        policies,
+                        products=products.result(),
+                        without=without,
+                    )
                 yield found
 
 
@@ -267,10 +261,7 @@ def _multiplication(
         return lambda: None
 
     def multiply() -> Products | None:
-        try:
-            dots = index.products(list(fitting.values()), rows)
-        except StoreBusy:
-            return None  # vectors in remote storage were erased meanwhile
+        dots = index.products(list(fitting.values()), rows)
         return Products(view.embedder, dict(zip(fitting, dots, strict=True)))
 
     return multiply
