@@ -13,6 +13,7 @@ import pytest
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.files import temporary_folders
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.stores.logs.chain import EMPTY
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.adapters.system.entropy import SystemEntropy
@@ -49,7 +50,7 @@ def begin(source: Store, target: Store, events: int, space: str = "default") -> 
     """Copy the first events, as a run does that is killed then."""
     log = source.log(space)
     begun = islice(transfer_records(log, log.head().version, Codec(SystemEntropy())), events)
-    fill(target.log(space), begun, total=events)
+    fill(target.log(space), begun, after=EMPTY, total=events)
 
 
 @contextmanager

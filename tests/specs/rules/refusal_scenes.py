@@ -128,8 +128,8 @@ def slower_writer(path: Path) -> Generator[Call]:
     with closing(SQLiteStore(path)) as store:
         log = store.log("default")
         first = Record(0, "t", b"first")
-        log.append([first], ())
-        yield partial(log.append, [first], ())
+        head = log.append([first], (), after=log.head())
+        yield partial(log.append, [first], (), after=head)
 
 
 @contextmanager

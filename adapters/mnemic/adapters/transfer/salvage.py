@@ -21,6 +21,7 @@ from pathlib import Path
 
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.files import atomic_files, temporary_folders
+from mnemic.adapters.stores.logs.chain import EMPTY
 from mnemic.adapters.stores.opening import Address, is_file, open_store, opened
 from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.adapters.stores.sqlite.damaged_heads import remains
@@ -192,11 +193,12 @@ class _Salvage:
         read = self._look()
         sensible = self._sensible(read)
         verdict = self._losses.verdict(sensible, gaps=gaps)
-        head = fill(copy, self._transfer_records(verdict.kept), total=verdict.kept + 1)
+        carried = self._transfer_records(verdict.kept)
+        head = fill(copy, carried, after=EMPTY, total=verdict.kept + 1)
         if self._last is not None and verdict.erase_all:
-            erase_all_again(copy, self._last, self._copy_context)
+            erase_all_again(copy, self._last, self._copy_context, after=head)
         elif self._last is not None:
-            erase_again(copy, verdict.erase, self._last, self._copy_context)
+            erase_again(copy, verdict.erase, self._last, self._copy_context, after=head)
         if not verdict.gaps:
             walked(copy, copy.head().version, self._codec, sealed=self._sealed)
         if verdict.kept < sensible:

@@ -20,7 +20,7 @@ EMBEDDER = HashEmbedder(4)
 def note_the_unknown(store: MemoryStore) -> int:
     log = store.log("default")
     version = log.head().version + 1
-    log.append([Record(version, "block-dreamed.1", b"{}")], ())
+    log.append([Record(version, "block-dreamed.1", b"{}")], (), after=log.head())
     return version
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from mnemic.adapters.stores.postgres import PostgresLog, PostgresStore
-from mnemic.kernel.errors import LogCorrupt, VersionConflict
+from mnemic.kernel.errors import HistoryReplaced, LogCorrupt
 from mnemic.specs.contracts.log_entries import payload, records
 from tests.adapters.stores.damages import EVERYWHERE, LENGTH, SET_BACK, at, read
 
@@ -17,7 +17,9 @@ Edit = Callable[..., None]
 @pytest.fixture
 def log(store: PostgresStore) -> PostgresLog:
     log = store.log("home")
-    log.append(records(0, LENGTH), [payload(version) for version in range(LENGTH)])
+    log.append(
+        records(0, LENGTH), [payload(version) for version in range(LENGTH)], after=log.head()
+    )
     return log
 
 
@@ -55,12 +57,13 @@ def test_records_beyond_a_lowered_head_are_found(log: PostgresLog, edit: Edit) -
 def test_an_append_does_not_overwrite_a_stray_record(log: PostgresLog, edit: Edit) -> None:
     edit(SET_BACK)
     with pytest.raises(LogCorrupt) as caught:
-        log.append(records(6, 1, author="late"), ())
+        log.append(records(6, 1, author="late"), (), after=log.head())
     assert caught.value.facts["version"] == 6
     assert log.head().version == 5
 
 
 def test_an_append_to_a_changed_head_is_refused(log: PostgresLog, edit: Edit) -> None:
+    head = log.head()
     edit(r"UPDATE spaces SET digest = '\x00'")
-    with pytest.raises(VersionConflict):
-        log.append(records(LENGTH, 1), ())
+    with pytest.raises(HistoryReplaced):
+        log.append(records(LENGTH, 1), (), after=head)

@@ -8,7 +8,10 @@ Rules of this module:
    in files alone.
 4. Tables move pending rows into their arrays when they are read, so reading the state requires the
    state lock, as folding does.
-5. A thread that holds the state lock never waits for other processes, and so never for the write
+5. The state remembers the head, version and digest, that it was folded up to. A log that does not
+   hold that head is another history: the state is dropped, and every session handle gets the error
+   ``history-replaced`` once.
+6. A thread that holds the state lock never waits for other processes, and so never for the write
    lock: a thread that needs both acquires the write lock first. Its holder blocks all writers, in
    this and in other processes, so it does not also queue for the state lock; nor does a writer that
    proceeds at once if the write lock is free.
@@ -27,12 +30,16 @@ from attrs import define, field
 
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.inprocess.engine.fifo_lock import FifoLock
+from mnemic.adapters.inprocess.engine.known_history import KnownHistory, again
+from mnemic.adapters.stores.logs.chain import EMPTY
 from mnemic.adapters.system.heap import collector_at_rest, give_back
 from mnemic.kernel import events as happened
 from mnemic.kernel.errors import (
     Closed,
     Corrupt,
+    HistoryReplaced,
     LogCorrupt,
+    MnemicError,
     StoreTooNew,
     Unavailable,
     VersionConflict,
@@ -47,6 +54,8 @@ if TYPE_CHECKING:
     from mnemic.adapters.ann.graphs import GraphBuilder
     from mnemic.adapters.checkpoints.writer import CheckpointWriter
 
+REPLAYS_MAX = 3
+"""Attempts to fold a log that is replaced while it is read."""
 _ENDS = (LogCorrupt, StoreTooNew)
 """Errors that end the readable part of a log; everything before them is sound."""
 
@@ -56,6 +65,13 @@ class _Shared:
     """Mutable fields shared by all session handles of a space."""
 
     state: State = field(factory=State)
+    head: Head = EMPTY
+    """Where the folded part of the log ends; its version is that of the state."""
+    known: KnownHistory = field(factory=KnownHistory)
+    replacements: int = 0
+    """How often the log was found to be another history."""
+    replaced: HistoryReplaced | None = None
+    """What was found then, the last time."""
     damage: LogCorrupt | StoreTooNew | None = None
     restored_version: int = -1
     """Version of the checkpoint that the state was restored from; -1: the whole log was read."""
@@ -96,6 +112,8 @@ class LogState:
         self.graphs: GraphBuilder | None = None
         """Maintains graphs over the vectors; None: there are none, and every search is exact."""
         self._shared = _Shared(read_only=read_only)
+        self._replacements = 0
+        """Replacements of the log that callers of this session handle know of."""
 
     @property
     def state_lock(self) -> threading.RLock:
@@ -133,6 +151,11 @@ class LogState:
     def state(self) -> State:
         """The folded state; the state lock is held."""
         return self._shared.state
+
+    @property
+    def head(self) -> Head:
+        """Where the folded part of the log ends; the state lock is held."""
+        return self._shared.head
 
     @property
     def damage(self) -> LogCorrupt | StoreTooNew | None:
@@ -174,28 +197,152 @@ class LogState:
 
         Raises:
             Closed: A thread of another session handle closed the space meanwhile.
+            HistoryReplaced: The log is not a continuation of what was folded.
+            LogCorrupt: An event cannot be read, or folded.
         """
         with self.state_lock:
             self.check_open()
             if self.is_pinned:
                 return False
+            self.check_informed()
             if self._has_new_epoch():
-                self._erased()
+                self._fold_epoch()
                 return True
             if self.damage is not None:
                 return False
-            if self.log.head().version == self.state.version:
+            head = self.log.head()
+            if head == self.head:
                 return False
-            fresh = list(self.recorded(self.state.version))
-            if any(_erases(each) for each in fresh):
-                self._erased()
-                return True
+            if self.state.version < 0:
+                self.restore()
+                self._check_holds(self._shared.known.newest())
+                return self.state.version >= 0
             try:
-                self._fold(fresh)
-            except REPLAY_ERRORS:
-                self.replay_again()  # says which event it is
+                fresh = list(self._read_to_end(self.head, head))
+            except HistoryReplaced as error:
+                if not self._has_new_epoch():
+                    raise self._dropped(error) from error
+                self._fold_epoch()
+                return True
+            if any(_erases(each) for each in fresh):
+                self._erased(upto=head)
+                return True
+            self._fold_checked(fresh, head)
             self._advanced()
             return bool(fresh)
+
+    def _fold_checked(self, fresh: list[Recorded], head: Head) -> None:
+        """Fold events of other writers, which may be ones that no fold accepts.
+
+        Raises:
+            LogCorrupt: With the version of the event that cannot be folded.
+        """
+        try:
+            self._fold(fresh)
+            self.state.settle()
+        except REPLAY_ERRORS:
+            self.replay_again()  # says which event it is
+        else:
+            self._shared.head = head
+            self._shared.known.add(head)
+
+    def fold_own(self, head: Head, written: list[Recorded]) -> None:
+        """Fold events that this process has appended.
+
+        Args:
+            head: Where the log ends with them.
+            written: These events.
+        """
+        self._shared.known.add(head, first=written[0].version)
+        if any(_erases(each) for each in written):
+            self._erased(upto=head)
+            return
+        self._fold(written)
+        self._shared.head = head
+        self._advanced()
+
+    def _forget(self) -> None:
+        """Discard the folded state."""
+        self._shared.state, self._shared.restored_version = State(), -1
+        self._shared.head = EMPTY
+
+    # --- another history ------------------------------------------------------------------------
+
+    def check_informed(self) -> None:
+        """Refuse once, if the log was found to be another history since this handle was used.
+
+        Raises:
+            HistoryReplaced: Another session handle found it out.
+        """
+        if self._replacements != self._shared.replacements:
+            self._replacements = self._shared.replacements
+            assert self._shared.replaced is not None  # noqa: S101 - set when it is counted
+            raise again(self._shared.replaced)
+
+    def check_history(self) -> None:
+        """Refuse to answer from a log that is not the one that was folded, or a continuation of it.
+
+        Raises:
+            HistoryReplaced: It is another one. The state has been dropped.
+        """
+        with self.state_lock:
+            known = self.head
+            if known.version < 0 or self.damage is not None or self._has_new_epoch_since():
+                return
+            found = self.log.head()
+            if found == known:
+                return
+            try:
+                next(self.log.read(known, found), None)
+            except HistoryReplaced as error:
+                raise self._dropped(error) from error
+
+    def _check_holds(self, known: Head | None) -> None:
+        """Refuse a log that was folded anew and does not hold a head that it had.
+
+        Raises:
+            HistoryReplaced: It is another history. The state has been dropped.
+        """
+        if self.damage is not None:
+            return
+        if known not in {None, self.head}:
+            try:
+                next(self.log.read(known, self.head), None)
+            except HistoryReplaced as error:
+                raise self._dropped(error) from error
+        if self._shared.known.newest() != self.head:
+            self._shared.known.add(self.head)
+
+    def _has_new_epoch_since(self) -> bool:
+        """Return whether the log has another epoch, which the next catch-up will take up."""
+        return self.log_epoch != self._shared.log_epoch
+
+    def _dropped(self, error: HistoryReplaced) -> HistoryReplaced:
+        """Drop the state of a history that was replaced, and fold the log as it is.
+
+        If the log cannot be folded now, the next operation reports why.
+
+        Args:
+            error: The store's.
+
+        Returns:
+            The error with what this process knows of it.
+        """
+        shared = self._shared
+        with suppress(MnemicError):
+            error = shared.known.parted_from(self.log.head(), self.log.digest_at)
+        shared.replaced, shared.replacements = error, shared.replacements + 1
+        self._replacements = shared.replacements
+        self._forget()
+        shared.known.clear()
+        shared.session_actors.clear()
+        if self.checkpoint_writer is not None:
+            self.checkpoint_writer.replaced()
+        if self.graphs is not None:
+            self.graphs.replaced()
+        with suppress(MnemicError):
+            self.restore()
+        return error
 
     def _has_new_epoch(self) -> bool:
         """Return whether the log lost text elsewhere since the last call, besides growing.
@@ -226,7 +373,7 @@ class LogState:
             log_epoch: The epoch of the log at that time; see ``log_epoch``.
         """
         with self.state_lock, suppress(*_ENDS):  # no erasure events are added during a write
-            return self.log_epoch != log_epoch or any(map(_erases, self.recorded(head.version)))
+            return self.log_epoch != log_epoch or any(map(_erases, self._read(head)))
         return False
 
     def check_as_applied(self) -> None:
@@ -240,7 +387,7 @@ class LogState:
             VersionConflict: The epoch has changed. The whole log has been replayed by now.
         """
         if self._has_new_epoch():
-            self._erased()
+            self._fold_epoch()
             raise VersionConflict(
                 "words were erased elsewhere meanwhile", version=self.state.version
             )
@@ -253,16 +400,22 @@ class LogState:
         """
         with self.state_lock:
             kept = None if self.checkpoint_writer is None else self.checkpoint_writer.newest()
-            if kept is None or not self._fold_on(kept):
+            if kept is None or not self._fold_on(*kept):
                 self.replay_again()
 
-    def _fold_on(self, kept: State) -> bool:
-        """Fold the events after *kept*; return False if the whole log has to be folded instead."""
+    def _fold_on(self, kept: State, digest: bytes) -> bool:
+        """Fold the events after *kept*; return False if the whole log has to be folded instead.
+
+        Args:
+            kept: The state of a checkpoint.
+            digest: The digest of the log at its version.
+        """
         assert self.checkpoint_writer is not None  # noqa: S101 - *kept* comes from it
-        self._shared.state, restored_version = kept, kept.version
+        self._shared.state, restored = kept, Head(kept.version, digest)
         try:
+            head = self.log.head()
             with collector_at_rest():
-                self._fold_all(_unless_erased(self.recorded(kept.version)))
+                self._fold_all(_unless_erased(self._read_to_end(restored, head)), head)
         except _WordsErased:
             self.checkpoint_writer.passed_over()
             return False
@@ -271,25 +424,42 @@ class LogState:
         except Exception as error:  # noqa: BLE001 - the log is authoritative: fold all of it
             self.checkpoint_writer.passed_over(error)
             return False
-        self._shared.restored_version = restored_version
+        self._shared.restored_version = restored.version
         return True
 
-    def replay_again(self) -> None:
+    def replay_again(self, upto: Head | None = None) -> None:
         """Fold the whole log into a fresh state.
 
+        Args:
+            upto: Where the log ends; None: find out.
+
         Raises:
+            HistoryReplaced: The log does not hold that end, or is replaced again and again.
             LogCorrupt, StoreTooNew: At the first record that is damaged, invalid or of a newer
                 release, unless the space is read-only: then the state ends before that record.
         """
         with self.state_lock, collector_at_rest():
-            self._shared.state, self._shared.restored_version = State(), -1
-            try:
-                self._fold_all(self.recorded(-1))
-                self.state.settle()
-            except REPLAY_ERRORS as error:
-                self._shared.state = State()
-                self._replay_valid(error)
+            for tries_left in reversed(range(REPLAYS_MAX)):
+                self._forget()
+                head = self._end() if upto is None else upto
+                try:
+                    self._fold_all(self._read_to_end(-1, head), head)
+                    self.state.settle()
+                except REPLAY_ERRORS as error:
+                    self._forget()
+                    self._replay_valid(error)
+                except HistoryReplaced:
+                    if upto is not None or not tries_left:
+                        raise
+                    continue  # it was replaced between a look at its end and the end of reading
+                break
         give_back()
+
+    def _end(self) -> Head | None:
+        """Return where the log ends; None: that cannot be read, and reading says why."""
+        with suppress(LogCorrupt):
+            return self.log.head()
+        return None
 
     def _replay_valid(self, error: Exception) -> None:
         """Fold the events before the first invalid one, and report the version of that one.
@@ -308,28 +478,46 @@ class LogState:
             if version is not None:
                 break
         else:
-            raise error
+            raise LogCorrupt(f"the log cannot be folded: {error!r:.200}", version=0) from error
         damage = LogCorrupt(
             f"the event at version {version} says what cannot be: {error!r:.200}", version=version
         )
         if not self._shared.read_only:
             raise damage from error
-        self._shared.state, _ = applied_singly(self.recorded(-1, version - 1), settling=settling)
-        self._shared.damage = damage
+        self._shared.state, _ = applied_singly(self._read(-1, version - 1), settling=settling)
+        self._ended(damage)
 
     def _readable(self) -> Iterator[Recorded]:
         """Yield the events before the first that cannot be read."""
         with suppress(*_ENDS):
-            yield from self.recorded(-1)
+            yield from self._read(-1)
 
-    def _fold_all(self, source: Iterator[Recorded]) -> None:
-        """Fold *source* to its end; if read-only, up to damage or an event of a newer release."""
+    def _fold_all(self, source: Iterator[Recorded], head: Head | None) -> None:
+        """Fold *source* to its end; if read-only, up to damage or an event of a newer release.
+
+        Args:
+            source: The events up to *head*.
+            head: Where the log ends; None: that cannot be read.
+        """
         try:
             self._fold(source)
         except _ENDS as damage:
             if not self._shared.read_only:
+                self._forget()
                 raise
-            self._shared.damage = damage
+            self._ended(damage)
+        except HistoryReplaced:
+            self._forget()
+            raise
+        else:
+            self._shared.head = EMPTY if head is None else head
+            if self._shared.known.newest() is None:
+                self._shared.known.begin(self._shared.head, self.log.digest_at)
+
+    def _ended(self, damage: LogCorrupt | StoreTooNew) -> None:
+        """Record that the state ends before *damage*, for as long as the space is open."""
+        self._shared.damage, version = damage, self.state.version
+        self._shared.head = Head(version, self.log.digest_at(version) or b"")
 
     def _fold(self, source: Iterable[Recorded]) -> None:
         """Fold *source* to its end, or to its damage; after any other error discard the state.
@@ -343,36 +531,84 @@ class LogState:
         except _ENDS:
             raise  # a read error: everything before it is folded
         except BaseException:
-            self._shared.state, self._shared.restored_version = State(), -1
+            self._forget()
             raise
 
-    def recorded(self, after: int, upto: int | None = None) -> Iterator[Recorded]:
-        """Return the events with version in (after, upto]."""
+    def _read(self, after: Head | int, upto: Head | int | None = None) -> Iterator[Recorded]:
+        """Return the events with version in (after, upto], as the log has them."""
         return starmap(self.codec.decode, self.log.read(after, upto))
+
+    def _read_to_end(self, after: Head | int, head: Head | None) -> Iterator[Recorded]:
+        """Yield the events after *after*, then check that the log ends as its store remembers.
+
+        Args:
+            after: The last version, or head, that the reader has.
+            head: Where the log ends; None: that cannot be read.
+        """
+        yield from self._read(after, head)
+        if head is not None:
+            next(self.log.read(head), None)
+
+    def recorded(self, after: int, upto: int | None = None) -> Iterator[Recorded]:
+        """Yield the events with version in (after, upto], of the history that was folded.
+
+        Raises:
+            HistoryReplaced: At the end, if the log is another one by then.
+        """
+        yield from self._read(after, upto)
+        self.check_history()
 
     def digest_at(self, version: int) -> bytes:
         """Return the chain digest of the log as it ends with the event at *version*.
 
         Raises:
+            HistoryReplaced: The log is not the one that was folded.
             LogCorrupt: The log has no such record, or cannot read it.
         """
+        with self.state_lock:
+            if version == self.head.version and self.head.digest:
+                return self.head.digest
         found = self.log.digest_at(version)
+        self.check_history()
         if found is None:
             raise LogCorrupt(f"no record can be read at version {version}", version=version)
         return found
 
     def event_at(self, version: int) -> Recorded | None:
         """Return the event at *version*, if the log has it."""
-        return next(self.recorded(version - 1, version), None) if version >= 0 else None
+        if version < 0:
+            return None
+        found = list(self.recorded(version - 1, version))
+        return found[0] if found else None
 
-    def _erased(self) -> None:
-        """Discard everything derived that may hold erased text, and replay the log."""
+    def _fold_epoch(self) -> None:
+        """Replay a log that lost text elsewhere, and may have another end than was shown before.
+
+        Raises:
+            HistoryReplaced: It lacks what this process has appended.
+        """
+        self._erased()
+        self._check_holds(self._shared.known.newest_own())
+
+    def _erased(self, *, upto: Head | None = None) -> None:
+        """Discard everything derived that may hold erased text, and replay the log.
+
+        Args:
+            upto: Where the log ends; None: find out.
+
+        Raises:
+            HistoryReplaced: The log does not hold it any more.
+        """
         self._shared.erasures += 1
         if self.checkpoint_writer is not None:
             self.checkpoint_writer.erased()
         if self.graphs is not None:
             self.graphs.erased()
-        self.replay_again()
+        try:
+            self.replay_again(upto)
+        except HistoryReplaced as error:
+            raise self._dropped(error) from error
+        self._check_holds(upto)
 
     def _advanced(self) -> None:
         """Let the checkpoint writer consider a checkpoint, as the state has grown."""
@@ -398,7 +634,7 @@ class LogState:
         """
         restored_version = self._shared.restored_version
         try:
-            for _ in self.recorded(-1, restored_version) if restored_version >= 0 else ():
+            for _ in self._read(-1, restored_version) if restored_version >= 0 else ():
                 pass
         except LogCorrupt as error:
             raise LogCorrupt(

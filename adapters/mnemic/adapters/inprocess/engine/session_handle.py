@@ -104,6 +104,8 @@ class SessionHandle(LogState):
             None,
         )
         session_handle.zone = zone
+        with self.state_lock:
+            self.check_informed()
         return session_handle
 
     def _lower(self, zone: str) -> str:
