@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.results import NAMED_MAX, LogEntry, Verification, plural, unit
 from mnemic.kernel.timestamps import iso
 from mnemic.projections.listing.timeline import kind_of
+from mnemic.projections.state.event_validation import impossible_event
 from mnemic.projections.view import View
 from mnemic.projections.view.block_results import find
 
@@ -85,6 +86,9 @@ def verify(
 ) -> Verification:
     """Walk the whole log: chain, codec, payload MACs, and payloads missing without an erasure.
 
+    Its events are folded on the way, into a state of their own: a chain may be whole although no
+    space can be opened with what it says.
+
     Then let the store check the data that it keeps outside the chain, if it can.
 
     The walk reads the store afresh and does not touch the folded state. It starts again if text was
@@ -102,16 +106,24 @@ def _verified(space: CommandExecutor, progress: Callable[[int, int], None] | Non
     events = payloads = 0
     walk = Erasures(space.codec)
     head = space.log.head()
-    try:
+
+    def walked() -> Iterator[Recorded]:
+        nonlocal events, payloads
         for record, rows in space.log.read():
             recorded = space.codec.decode(record, rows)
             walk.see(record, recorded, {row.slot for row in rows})
             events, payloads = events + 1, payloads + len(rows)
             if progress is not None and events % PROGRESS_EVERY == 0:
                 progress(events, head.version + 1)
+            yield recorded
+
+    try:
+        impossible = impossible_event(walked)
     except (LogCorrupt, StoreTooNew) as error:
         version = error.facts.get("version", events)
         return _damaged(space, int(str(version)), error.message, payloads)
+    if impossible is not None:
+        return _damaged(space, impossible.version, impossible.problem, payloads)
     unasked = walk.unasked()
     if unasked is not None:
         return _damaged(space, unasked, "a payload is missing that was never erased", payloads)

@@ -348,6 +348,10 @@ class SyncMemory(
         if damage is not None:
             alert = f"this is the state before version {damage.facts['version']}: {damage}"
             status = evolve(status, alerts=(*status.alerts, alert))
+        replaced = self._space.replaced
+        if replaced is not None:
+            alert = f"since this memory was opened, {replaced.message}"
+            status = evolve(status, alerts=(*status.alerts, alert))
         if graphs is None:
             return status
         return evolve(status, search=graphs.search(), alerts=(*status.alerts, *graphs.alerts))

@@ -50,9 +50,7 @@ from mnemic.adapters.transfer.results import SalvageResult, SpaceSalvaged
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, MnemicError, SpaceExists, StoreTooNew
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import Clock, CommandRow, Entropy, Log, PayloadRow, Record, Store
-from mnemic.projections.state.event_validation import REPLAY_ERRORS, applied_singly
-from mnemic.projections.state.replay import rebuild
-from mnemic.projections.state.state import State
+from mnemic.projections.state.event_validation import impossible_event
 
 Unlock = Callable[[PayloadRow], PayloadRow | None]
 """Returns a payload as the codec wrote it; None: its key is destroyed, and it is copied unread."""
@@ -235,15 +233,11 @@ class _Salvage:
 
     def _sensible(self, read: int) -> int:
         """Return the last version that a memory could be opened with."""
-        try:
-            rebuild(State(), self._recorded(read)).settle()
-        except REPLAY_ERRORS:
-            for settling in (False, True):
-                _, version = applied_singly(self._recorded(read), settling=settling)
-                if version is not None:
-                    self._problem = f"the event at version {version} says what cannot be"
-                    return version - 1
-        return read
+        found = impossible_event(lambda: self._recorded(read))
+        if found is None:
+            return read
+        self._problem = f"the event at version {found.version} says what cannot be"
+        return found.version - 1
 
     def _recorded(self, upto: int) -> Iterator[Recorded]:
         for record, rows in islice(self._remains(), upto + 1):

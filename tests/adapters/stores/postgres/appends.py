@@ -11,3 +11,7 @@ def append(log: PostgresLog, version: int) -> int:
     return log.append(
         records(version, 1), [payload(version)], after=after, command=answered(version)
     ).version
+
+
+def whole(count: int) -> list[object]:
+    return [(record, (payload(record.version),)) for record in records(0, count)]

@@ -160,6 +160,7 @@ class _Request:
         self._space = space
         self._arguments = {"limit": limit, "relink": relink}
         self._id = command_id
+        self._replacements = space.replacements
         self._commits = 0
         self._head = -1
         self.known = len(space.state.catalogue.ids)
@@ -185,7 +186,12 @@ class _Request:
     def command(self) -> Command:
         """Return the command of the next commit."""
         derived = None if self._id is None else f"{self._id}/{self._commits}"
-        return Command("consolidate", self._arguments, derived if self._commits else self._id)
+        return Command(
+            "consolidate",
+            self._arguments,
+            derived if self._commits else self._id,
+            self._replacements,
+        )
 
     def commit(self, outcome: Outcome) -> None:
         """Record a commit."""
@@ -199,6 +205,7 @@ class _Request:
         Blocks learned after that would not be in the answer to a repeated command.
         """
         with self._space.state_lock:
+            self._space.check_unreplaced(self._replacements)
             if self._commits and self._head != self._space.state.version:
                 return len(as_of(self._space.state, self._head).inbox())
             return len(self._space.live().inbox())

@@ -31,16 +31,18 @@ def reembed(
     while True:
         with space.state_lock:
             space.catch_up()
-            view = space.live()
+            view, replacements = space.live(), space.replacements
             if view.embedder == identity:
                 return ReembedResult(embedder=identity.name, staged=staged)
             todo, size = _todo(space, identity), view.policy.consolidate_chunk
         if not todo:
-            space.execute(Command("reembed", {}), lambda view, _: _adopt(space, view, identity))
+            command = Command("reembed", {}, replacements=replacements)
+            space.execute(command, lambda view, _: _adopt(space, view, identity))
             continue
         chunk = todo[:size]
         vectors = embed(embedder, [text.content for _, text in chunk])
-        staged += _stage(space, identity, chunk, vectors)
+        command = Command("reembed", {}, replacements=replacements)
+        staged += _stage(space, command, identity, chunk, vectors)
         if progress is not None:
             progress(staged, staged + len(todo) - len(chunk))
 
@@ -60,6 +62,7 @@ def _todo(space: CommandExecutor, identity: EmbedderIdentity) -> list[tuple[int,
 
 def _stage(
     space: CommandExecutor,
+    command: Command,
     identity: EmbedderIdentity,
     chunk: list[tuple[int, BlockText]],
     vectors: list[Vector],
@@ -85,7 +88,7 @@ def _stage(
             return DecisionResult((), extra=0)
         return DecisionResult((VectorsStaged(embedder=identity, vectors=fresh),), extra=len(fresh))
 
-    count: int = space.execute(Command("reembed", {}), decide).extra
+    count: int = space.execute(command, decide).extra
     return count
 
 

@@ -111,7 +111,7 @@ class CommandExecutor(SessionHandle):
         if repeated is not None:
             return self.decided_again(repeated, decide) if again is None else again(repeated)
         for _ in range(CONFLICTS_MAX):
-            self.check_informed()
+            self._check_history_of(command)
             if self.state.version < 0:
                 self.catch_up()  # a fold was interrupted, or another history could not be folded
             self.check_version()
@@ -147,6 +147,7 @@ class CommandExecutor(SessionHandle):
                     return (
                         self.decided_again(repeated, decide) if again is None else again(repeated)
                     )
+                self._check_history_of(command)
                 self.check_version()
                 self.check_not_erased()
                 self.check_space_wide_allowed(command)
@@ -161,6 +162,16 @@ class CommandExecutor(SessionHandle):
             if outcome is not None:
                 return outcome
         return self.execute(command, decide, again=again)
+
+    def _check_history_of(self, command: Command) -> None:
+        """Refuse a command of a session handle, or one prepared, on a history that was replaced.
+
+        Raises:
+            HistoryReplaced: It was found to be replaced.
+        """
+        self.check_informed()
+        if command.replacements is not None:
+            self.check_unreplaced(command.replacements)
 
     def _prepare_write(self, command: Command, decide: Decide) -> _PreparedWrite:
         moment, begun = self.moment(), time.thread_time()
@@ -269,7 +280,10 @@ class CommandExecutor(SessionHandle):
         _, row = idempotency.place(command.id, self.actor, self)
         if row is not None:
             self.catch_up()  # another process has just written it, or has another history
-            idempotency.check_same(command, row, self)
+            try:
+                idempotency.check_same(command, row, self)
+            finally:
+                self.check_history()
             self.confirm(row.last)
             self.answered_version = row.last
             if self.expected_version == row.first - 1:

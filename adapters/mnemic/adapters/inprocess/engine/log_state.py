@@ -19,6 +19,7 @@ Rules of this module:
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -46,13 +47,19 @@ from mnemic.kernel.errors import (
 )
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import Entropy, Head, Log
-from mnemic.projections.state.event_validation import REPLAY_ERRORS, applied_singly
+from mnemic.projections.state.event_validation import (
+    REPLAY_ERRORS,
+    applied_singly,
+    first_impossible,
+)
 from mnemic.projections.state.replay import rebuild
 from mnemic.projections.state.state import State
 
 if TYPE_CHECKING:
     from mnemic.adapters.ann.graphs import GraphBuilder
     from mnemic.adapters.checkpoints.writer import CheckpointWriter
+
+LOG = logging.getLogger("mnemic.history")
 
 REPLAYS_MAX = 3
 """Attempts to fold a log that is replaced while it is read."""
@@ -217,34 +224,38 @@ class LogState:
                 self.restore()
                 self._check_holds(self._shared.known.newest())
                 return self.state.version >= 0
-            try:
-                fresh = list(self._read_to_end(self.head, head))
-            except HistoryReplaced as error:
-                if not self._has_new_epoch():
-                    raise self._dropped(error) from error
-                self._fold_epoch()
-                return True
-            if any(_erases(each) for each in fresh):
-                self._erased(upto=head)
-                return True
-            self._fold_checked(fresh, head)
-            self._advanced()
-            return bool(fresh)
+            self._fold_others(head)
+            return True
 
-    def _fold_checked(self, fresh: list[Recorded], head: Head) -> None:
-        """Fold events of other writers, which may be ones that no fold accepts.
+    def _fold_others(self, head: Head) -> None:
+        """Fold the events of other writers, which may be ones that no fold accepts.
+
+        Args:
+            head: Where the log ends.
 
         Raises:
-            LogCorrupt: With the version of the event that cannot be folded.
+            HistoryReplaced: They do not continue what was folded.
+            LogCorrupt: With the version of the event that cannot be read, or folded.
         """
+        try:
+            fresh = list(self._read_to_end(self.head, head))
+        except HistoryReplaced as error:
+            if not self._has_new_epoch():
+                raise self._dropped(error) from error
+            self._fold_epoch()
+            return
+        if any(_erases(each) for each in fresh):
+            self._erased(upto=head)
+            return
         try:
             self._fold(fresh)
             self.state.settle()
         except REPLAY_ERRORS:
             self.replay_again()  # says which event it is
-        else:
-            self._shared.head = head
-            self._shared.known.add(head)
+            return
+        self._shared.head = head
+        self._shared.known.add(head)
+        self._advanced()
 
     def fold_own(self, head: Head, written: list[Recorded]) -> None:
         """Fold events that this process has appended.
@@ -274,8 +285,37 @@ class LogState:
         Raises:
             HistoryReplaced: Another session handle found it out.
         """
-        if self._replacements != self._shared.replacements:
-            self._replacements = self._shared.replacements
+        known, self._replacements = self._replacements, self._shared.replacements
+        self.check_unreplaced(known)
+
+    def begin_informed(self) -> None:
+        """Count what was found out so far as known: this session handle is a new caller's."""
+        self._replacements = self._shared.replacements
+
+    def inform_again(self) -> None:
+        """Report the last replacement once more: its error reached no caller."""
+        self._replacements = min(self._replacements, self._shared.replacements - 1)
+
+    @property
+    def replacements(self) -> int:
+        """How often the log was found to be another history."""
+        return self._shared.replacements
+
+    @property
+    def replaced(self) -> HistoryReplaced | None:
+        """What was found the last time that the log was another history."""
+        return self._shared.replaced
+
+    def check_unreplaced(self, replacements: int) -> None:
+        """Refuse what depends on a history that was replaced.
+
+        Args:
+            replacements: How often that had been found when it was read.
+
+        Raises:
+            HistoryReplaced: It was found again since.
+        """
+        if replacements != self._shared.replacements:
             assert self._shared.replaced is not None  # noqa: S101 - set when it is counted
             raise again(self._shared.replaced)
 
@@ -340,6 +380,7 @@ class LogState:
             self.checkpoint_writer.replaced()
         if self.graphs is not None:
             self.graphs.replaced()
+        LOG.error("space %r: %s", self.log.name, error.message)
         with suppress(MnemicError):
             self.restore()
         return error
@@ -416,6 +457,7 @@ class LogState:
             head = self.log.head()
             with collector_at_rest():
                 self._fold_all(_unless_erased(self._read_to_end(restored, head)), head)
+                self.state.settle()
         except _WordsErased:
             self.checkpoint_writer.passed_over()
             return False
@@ -473,18 +515,14 @@ class LogState:
         Raises:
             LogCorrupt: With the version of that event, unless the space is read-only.
         """
-        for settling in (False, True):
-            _, version = applied_singly(self._readable(), settling=settling)
-            if version is not None:
-                break
-        else:
-            raise LogCorrupt(f"the log cannot be folded: {error!r:.200}", version=0) from error
-        damage = LogCorrupt(
-            f"the event at version {version} says what cannot be: {error!r:.200}", version=version
-        )
+        found = first_impossible(self._readable, error)
+        damage = LogCorrupt(found.problem, version=found.version)
         if not self._shared.read_only:
             raise damage from error
-        self._shared.state, _ = applied_singly(self._read(-1, version - 1), settling=settling)
+        self._shared.state, _ = applied_singly(
+            self._read(-1, found.version - 1),
+            settling=found.settling,
+        )
         self._ended(damage)
 
     def _readable(self) -> Iterator[Recorded]:

@@ -104,8 +104,7 @@ class SessionHandle(LogState):
             None,
         )
         session_handle.zone = zone
-        with self.state_lock:
-            self.check_informed()
+        session_handle.begin_informed()
         return session_handle
 
     def _lower(self, zone: str) -> str:

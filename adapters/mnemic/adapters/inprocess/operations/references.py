@@ -30,7 +30,7 @@ from mnemic.adapters.inprocess.recall.references import (
     reference,
 )
 from mnemic.kernel.decisions.composing import Composition, MemberSpec, decide_compose
-from mnemic.kernel.errors import CommandIdReused, Conflict, Refused, Unavailable
+from mnemic.kernel.errors import CommandIdReused, Conflict, HistoryReplaced, Refused, Unavailable
 from mnemic.kernel.model import identity
 from mnemic.kernel.model.texts import CompositionText
 from mnemic.kernel.ports import CommandRow
@@ -149,7 +149,7 @@ def _recorded(space: CommandExecutor, asked: Asked, command: Command) -> DeepRef
     try:
         outcome = space.prepared(command, lambda view, _: decided(view, asked), again=again)
     except (Conflict, Refused, Unavailable) as error:
-        if not answers or isinstance(error, CommandIdReused):
+        if not answers or isinstance(error, CommandIdReused | HistoryReplaced):
             raise
         return evolve(answers[-1], composition_write_status="failed")
     answer: DeepReference = outcome.extra
