@@ -42,7 +42,7 @@ def reembed(
         chunk = todo[:size]
         vectors = embed(embedder, [text.content for _, text in chunk])
         command = Command("reembed", {}, replacements=replacements)
-        staged += _stage(space, command, identity, chunk, vectors)
+        staged += _stage(space, command, chunk, vectors=vectors, identity=identity)
         if progress is not None:
             progress(staged, staged + len(todo) - len(chunk))
 
@@ -63,9 +63,10 @@ def _todo(space: CommandExecutor, identity: EmbedderIdentity) -> list[tuple[int,
 def _stage(
     space: CommandExecutor,
     command: Command,
-    identity: EmbedderIdentity,
     chunk: list[tuple[int, BlockText]],
+    *,
     vectors: list[Vector],
+    identity: EmbedderIdentity,
 ) -> int:
     def decide(view: View, _: Instant) -> DecisionResult:
         # A block may have been archived, or learned with another text, since it was read.

@@ -17,7 +17,7 @@ from mnemic.kernel.ports import Head
 
 HEADS_MAX = 4096
 """Heads that are kept; of the older half every other one is dropped when there are more."""
-STEP = 16
+STEP = 4
 """Heads before the opening are looked up at distances that grow by this factor."""
 SHOWN_MAX = 100
 """Ranges of acknowledged versions that an error lists."""
