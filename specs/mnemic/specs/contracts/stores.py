@@ -8,9 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.kernel.errors import Conflict, FieldRefused, SpaceNotFound, VersionConflict
+from mnemic.kernel.errors import (
+    Conflict,
+    FieldRefused,
+    HistoryReplaced,
+    SpaceNotFound,
+    VersionConflict,
+)
 from mnemic.kernel.ports import GENESIS_DIGEST, CommandRow, Head, Log, PayloadRow, Record, Store
 from mnemic.specs.contracts.log_entries import (
+    EMPTY,
     bare,
     chained,
     contents,
@@ -162,6 +169,41 @@ class StoreContract(StagedSpaces):
         with pytest.raises(FieldRefused):
             log.append(records(5, 1), (), after=log.head())
         assert log.append(records(1, 1), (), after=log.head()).version == 1
+
+    def test_an_append_after_another_head_is_refused_and_writes_nothing(
+        self, open_store: Callable[[], Store]
+    ) -> None:
+        store = open_store()
+        log, other = store.log("home"), store.log("other")
+        head = log.append(records(0, 2), [payload(0)], after=EMPTY)
+        longer = other.append(records(0, 3, author="b"), (), after=EMPTY)
+        same = store.log("third").append(records(0, 2, author="b"), (), after=EMPTY)
+        for known in (same, longer):
+            with pytest.raises(HistoryReplaced):
+                log.append(
+                    records(known.version + 1, 1),
+                    [payload(known.version + 1)],
+                    after=known,
+                    command=CommandRow("late", b"", known.version + 1, known.version + 1),
+                    erase_all=True,
+                )
+        with pytest.raises(HistoryReplaced):
+            log.append((), (), after=same, command=CommandRow("late", b"", 1, 1), erase_all=True)
+        assert (log.head(), log.command("late")) == (head, None)
+        assert contents(log) == [(records(0, 1)[0], (payload(0),)), (records(1, 1)[0], ())]
+        assert log.append(records(2, 1), (), after=head).version == head.version + 1
+
+    def test_an_append_is_refused_although_this_handle_has_seen_the_head_move(
+        self, open_store: Callable[[], Store]
+    ) -> None:
+        """What counts is what the records were decided on, not what the handle read last."""
+        store = open_store()
+        log = store.log("home")
+        decided_on = log.append(records(0, 1), (), after=EMPTY)
+        log.append(records(1, 1), (), after=decided_on)
+        assert log.head().version == 1
+        with pytest.raises(VersionConflict):
+            log.append(records(1, 1, author="late"), (), after=decided_on)
 
     def test_appending_under_the_write_lock_does_not_deadlock(self, log: Log) -> None:
         for version in range(3):
@@ -318,6 +360,36 @@ class StoreContract(StagedSpaces):
         seen = [next(reader)]
         log.append(records(2, 2), (), after=log.head())
         assert [*seen, *reader] == bare(records(0, 2))
+
+    @pytest.mark.parametrize(("after", "versions"), [(-1, 4), (0, 3), (2, 1), (3, 0)])
+    def test_reading_after_a_head_that_the_log_holds(
+        self, log: Log, after: int, versions: int
+    ) -> None:
+        heads = [EMPTY]
+        for version in range(4):
+            heads.append(log.append(records(version, 1), (), after=heads[-1]))
+        read = list(log.read(heads[after + 1], heads[-1]))
+        assert read == bare(records(after + 1, versions))
+        assert list(log.read(heads[after + 1])) == read
+
+    @pytest.mark.parametrize("version", range(6))
+    def test_reading_after_a_head_of_another_history_is_refused(
+        self, open_store: Callable[[], Store], version: int
+    ) -> None:
+        """Where it would end, before that, and beyond: whether or not there is more to read."""
+        store = open_store()
+        log = store.log("home")
+        log.append(records(0, 4), (), after=EMPTY)
+        known = store.log("other").append(records(0, version + 1, author="b"), (), after=EMPTY)
+        with pytest.raises(HistoryReplaced):
+            list(log.read(known))
+        with pytest.raises(HistoryReplaced):
+            list(log.read(-1, known))
+
+    def test_a_prefix_is_read_up_to_a_head_that_the_log_has_passed(self, log: Log) -> None:
+        head = log.append(records(0, 2), (), after=EMPTY)
+        log.append(records(2, 2), (), after=head)
+        assert list(log.read(-1, head)) == bare(records(0, 2))
 
     # --- handles ---
 

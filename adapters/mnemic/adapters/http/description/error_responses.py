@@ -36,6 +36,7 @@ OF_SPACE: Family = (
     errors.FieldRefused,
     errors.SpaceErased,
     errors.SessionState,
+    errors.HistoryReplaced,
     errors.LogCorrupt,
     errors.StoreTooNew,
     errors.StoreBusy,
