@@ -375,10 +375,10 @@ class _Chunks:
         """Shrink the chunk size while chunks are promoted in part, and grow it again after."""
         promoted = len(event.promotions)
         with self._space.state_lock:
+            largest = self._largest(self._request.live())
             numbers = self._space.state.catalogue.numbers
             for promotion in event.promotions:
                 self._ready.pop(numbers[promotion.block_id], None)
-            largest = self._largest(self._request.live())
         self._size = min(largest, 2 * (self._size or largest if promoted == tried else promoted))
         self._size = max(1, self._size)
 
