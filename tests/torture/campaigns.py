@@ -15,6 +15,8 @@ NAMES: tuple[str, ...] = (
     "erasure",
     "fuzz",
     "kills",
+    "rewind",
+    "split",
     "versions",
 )
 """Modules of this folder."""
