@@ -25,6 +25,15 @@ def version_of(memory: Host) -> int:
         return space.state.version
 
 
+def check_same_log(memory: Host) -> None:
+    """Refuse once, if the log was found to be another history since *memory* was used.
+
+    Raises:
+        HistoryReplaced: It was.
+    """
+    memory._open().check_informed()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+
+
 def hearing(memory: Host) -> Hear | None:
     """Return the function that subscribes to changes of the log, if the log supports it.
 
