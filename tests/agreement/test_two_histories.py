@@ -67,6 +67,17 @@ def retried(open_memory: SyncMemory, number: int) -> None:
     assert first.block_id == again.block_id
 
 
+def receipt(open_memory: SyncMemory, number: int) -> None:
+    decision = open_memory.recall(TOPICS[number % len(TOPICS)]).decision_id
+    assert decision is not None
+    open_memory.receipt(decision)
+
+
+def contents(open_memory: SyncMemory) -> set[str]:
+    items = open_memory.blocks(limit=500).items
+    return {each.content for each in items if each.content is not None}
+
+
 def session(open_memory: SyncMemory, number: int) -> None:
     with open_memory.session():
         open_memory.learn(sentence(number, "a session"))
@@ -89,13 +100,13 @@ STEPS: dict[str, Callable[[SyncMemory, int], object]] = {
     "compose": lambda m, n: m.compose([some_block(m, n), some_block(m, n + 1)]),
     "revert": lambda m, n: m.revert(n + 2, n + 3),
     "verify": lambda m, _: m.verify(),
-    "blocks": lambda m, _: {block.content for block in m.blocks(limit=500).items},
+    "blocks": lambda m, _: contents(m),
     "log": lambda m, n: m.log(after=n, limit=500),
     "reference": lambda m, n: m.deep_reference(TOPICS[n % len(TOPICS)]),
     "replay": lambda m, _: m.replay_all(),
     "frontier": lambda m, _: m.frontier(),
     "history": lambda m, n: m.history(of=some_block(m, n)),
-    "export": lambda m, n: m.receipt(m.recall(TOPICS[n % len(TOPICS)]).decision_id),
+    "receipt": receipt,
 }
 
 
@@ -129,7 +140,7 @@ class World:
         """Return what a process that opens one of the histories now finds in it."""
         with memory(self.stores[side], self.clock, seed="reader", read_only=True) as reader:
             assert reader.verify().sound
-            return {block.content for block in reader.blocks(limit=500).items}
+            return contents(reader)
 
 
 def begun(clock: ManualClock, events: int) -> MemoryStore:
@@ -182,6 +193,5 @@ def test_exchanged_histories_are_never_mixed(
         else:
             pytest.fail("the space does not go on after it has said that its history was replaced")
         assert world.memory.block(block).content == text
-        found = {each.content for each in world.memory.blocks(limit=500).items}
-        assert found == world.texts(world.log.side)
+        assert contents(world.memory) == world.texts(world.log.side)
     world.texts(1 - world.log.side)  # the other one opens, too

@@ -227,4 +227,5 @@ WRITE = (_learn, _recall)
 
 def texts(memory: SyncMemory) -> set[str]:
     """Return the contents of all blocks."""
-    return {block.content for block in memory.blocks(limit=500).items}
+    items = memory.blocks(limit=500).items
+    return {each.content for each in items if each.content is not None}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -53,7 +53,8 @@ class Pair:
 
 
 def texts(opened: SyncMemory) -> set[str]:
-    return {block.content for block in opened.blocks(limit=100).items}
+    items = opened.blocks(limit=100).items
+    return {each.content for each in items if each.content is not None}
 
 
 BEGINNING = {"the gate opens at six", "the gate closes at nine"}
@@ -93,14 +94,15 @@ def test_no_operation_answers_from_the_lost_past(query: str) -> None:
     pair = Pair()
     pair.memory.learn("lost")
     pair.log.exchange()
-    ask = {
+    questions: dict[str, Callable[[], object]] = {
         "blocks": pair.memory.blocks,
         "recall": lambda: pair.memory.recall("gate", record=False),
         "status": pair.memory.status,
         "log": pair.memory.log,
         "verify": lambda: pair.memory.learn("the gate opens at six"),  # it is known already
         "consolidate": pair.memory.consolidate,
-    }[query]
+    }
+    ask = questions[query]
     with pytest.raises(HistoryReplaced):
         ask()
     ask()
@@ -299,7 +301,7 @@ def test_the_place_where_two_histories_part_is_exact_where_heads_are_known() -> 
 def test_before_the_opening_it_is_known_within_bounds(parted: int) -> None:
     known = KnownHistory()
     known.begin(head(100), lambda version: head(version).digest)
-    facts = known.parted_from(head(150, history=1), digests(parted, 150)).facts
+    facts: dict[str, Any] = known.parted_from(head(150, history=1), digests(parted, 150)).facts
     assert facts["version"] <= parted <= facts["differs_at"]
     assert facts["differs_at"] - facts["version"] < 4 * (101 - parted)
 

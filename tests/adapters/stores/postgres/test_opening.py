@@ -26,6 +26,7 @@ from mnemic.kernel.errors import (
     ViewReadOnly,
 )
 from mnemic.specs.contracts.log_entries import (
+    EMPTY,
     bare,
     contents,
     payload,
@@ -347,7 +348,7 @@ THEIRS = sorted([*OURS, "vector_heads", "vectors"])
 def with_vectors(address: str, edit: Edit) -> str:
     """Return the address of a store whose vectors an earlier release kept on the server."""
     with closing(PostgresStore(address)) as store:
-        store.log("default").append(records(0, 2), [payload(0), payload(1)])
+        store.log("default").append(records(0, 2), [payload(0), payload(1)], after=EMPTY)
     edit(*VECTOR_TABLES)
     return address
 
@@ -360,7 +361,8 @@ def test_tables_of_vectors_are_dropped_by_the_first_opening_for_writing(
     assert tables(admin, with_vectors) == THEIRS
     with closing(PostgresStore(with_vectors)) as store:
         assert tables(admin, with_vectors) == OURS
-        store.log("default").append(records(2, 1), [payload(2)], erase_all=True)
+        log = store.log("default")
+        log.append(records(2, 1), [payload(2)], after=log.head(), erase_all=True)
         assert contents(store.log("default")) == bare(records(0, 3))
 
 
@@ -371,7 +373,8 @@ def test_an_erasure_deletes_vectors_that_another_user_of_the_server_holds_open(
     with closing(psycopg.connect(parsed(with_vectors).conninfo)) as reader:
         reader.execute(count)  # and its transaction stays open
         with closing(PostgresStore(with_vectors)) as store:
-            store.log("default").append(records(2, 1), [payload(2)], erase_all=True)
+            log = store.log("default")
+            log.append(records(2, 1), [payload(2)], after=log.head(), erase_all=True)
         assert tables(admin, with_vectors) == THEIRS
     assert admin.execute(count).fetchone() == (0,)
     PostgresStore(with_vectors).close()

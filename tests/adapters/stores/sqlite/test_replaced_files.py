@@ -43,7 +43,8 @@ def moved_over(source: Path, path: Path) -> None:
 
 
 def texts(memory: SyncMemory) -> set[str]:
-    return {block.content for block in memory.blocks(limit=100).items}
+    items = memory.blocks(limit=100).items
+    return {each.content for each in items if each.content is not None}
 
 
 @pytest.fixture
