@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -91,14 +92,28 @@ def verify(
 
     Then let the store check the data that it keeps outside the chain, if it can.
 
-    The walk reads the store afresh and does not touch the folded state. It starts again if text was
+    The walk reads the store afresh and does not touch the folded state, unless the log is another
+    one by now: then the state is dropped, and the error says so. It starts again if text was
     erased elsewhere meanwhile: it may find payloads missing before it reads the erasure event.
+
+    Raises:
+        HistoryReplaced: The log is not a continuation of what was folded.
     """
     while True:
+        _check_history(space)
         log_epoch, head = space.log_epoch, space.log.head()
         found = _verified(space, progress)
-        if found.sound or not space.erased_since(head, log_epoch):
+        if found.sound:
             return found
+        _check_history(space)  # two histories, read one after the other, look like damage
+        if not space.erased_since(head, log_epoch):
+            return found
+
+
+def _check_history(space: CommandExecutor) -> None:
+    """Refuse a log that is another one by now; whether it can be read is reported by a walk."""
+    with suppress(LogCorrupt):
+        space.check_history()
 
 
 def _verified(space: CommandExecutor, progress: Callable[[int, int], None] | None) -> Verification:

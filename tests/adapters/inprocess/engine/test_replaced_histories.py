@@ -89,7 +89,9 @@ def test_a_standby_without_the_last_events_is_not_mixed_with_them(
     assert texts(pair.memory) == pair.found_by_the_next_open() == expected
 
 
-@pytest.mark.parametrize("query", ["blocks", "recall", "status", "log", "verify", "consolidate"])
+@pytest.mark.parametrize(
+    "query", ["blocks", "recall", "status", "log", "verify", "learn", "consolidate"]
+)
 def test_no_operation_answers_from_the_lost_past(query: str) -> None:
     pair = Pair()
     pair.memory.learn("lost")
@@ -99,7 +101,8 @@ def test_no_operation_answers_from_the_lost_past(query: str) -> None:
         "recall": lambda: pair.memory.recall("gate", record=False),
         "status": pair.memory.status,
         "log": pair.memory.log,
-        "verify": lambda: pair.memory.learn("the gate opens at six"),  # it is known already
+        "verify": pair.memory.verify,
+        "learn": lambda: pair.memory.learn("the gate opens at six"),  # it is known already
         "consolidate": pair.memory.consolidate,
     }
     ask = questions[query]

@@ -345,7 +345,7 @@ class LogState:
         """
         if self.damage is not None:
             return
-        if known not in {None, self.head}:
+        if known is not None and known != self.head:
             try:
                 next(self.log.read(known, self.head), None)
             except HistoryReplaced as error:
