@@ -259,7 +259,23 @@ def test_an_event_that_cannot_be_folded_is_damage_when_catching_up() -> None:
         assert damage.value.facts["version"] == stranger.version
     with memory(pair.primary, CLOCK, seed="next", read_only=True) as opened:
         found = opened.verify()
+        assert opened.status().version == 3
     assert (found.sound, found.first_bad_version) == (False, stranger.version)
+
+
+def test_a_reader_ends_before_an_event_that_cannot_be_folded_when_catching_up() -> None:
+    pair, other = Pair(), MemoryStore()
+    with memory(other, CLOCK, seed="of another space") as far:
+        far.connect(far.learn("one").block_id, far.learn("two").block_id, "supports")
+    *_, (stranger, _) = other.log(SPACE).read()
+    log = pair.primary.log(SPACE)
+    with memory(pair.primary, CLOCK, seed="reader", read_only=True) as reader:
+        log.append([stranger._replace(version=4)], (), after=log.head())
+        for _ in range(2):
+            assert texts(reader) == BEGINNING
+        assert reader.status().version == 3
+        assert any("says what cannot be" in each for each in reader.status().alerts)
+        assert not reader.verify().sound
 
 
 def test_a_stale_append_still_is_a_conflict() -> None:

@@ -56,12 +56,16 @@ class KnownHistory:
         self.add(head)
 
     def add(self, head: Head, *, first: int | None = None) -> None:
-        """Add a head.
+        """Add a head, after all that lie before it.
+
+        Events that were shown behind the end of an encrypted log, and never written, are forgotten.
 
         Args:
             head: The end of the log.
             first: First version that this process appended to come there; None: others did.
         """
+        while self._heads and self._heads[-1].head.version >= head.version:
+            self._heads.pop()
         self._heads.append(KnownHead(head=head, first=first))
         if len(self._heads) > HEADS_MAX:
             half = HEADS_MAX // 2

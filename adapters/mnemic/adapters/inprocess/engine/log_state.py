@@ -251,7 +251,8 @@ class LogState:
             self._fold(fresh)
             self.state.settle()
         except REPLAY_ERRORS:
-            self.replay_again()  # says which event it is
+            self.replay_again(head)  # says which event it is; read-only, the state ends before it
+            self._check_holds(head)
             return
         self._shared.head = head
         self._shared.known.add(head)
@@ -327,7 +328,7 @@ class LogState:
         """
         with self.state_lock:
             known = self.head
-            if known.version < 0 or self.damage is not None or self._has_new_epoch_since():
+            if known.version < 0 or self.damage is not None or not self.is_as_applied():
                 return
             found = self.log.head()
             if found == known:
@@ -352,10 +353,6 @@ class LogState:
                 raise self._dropped(error) from error
         if self._shared.known.newest() != self.head:
             self._shared.known.add(self.head)
-
-    def _has_new_epoch_since(self) -> bool:
-        """Return whether the log has another epoch, which the next catch-up will take up."""
-        return self.log_epoch != self._shared.log_epoch
 
     def _dropped(self, error: HistoryReplaced) -> HistoryReplaced:
         """Drop the state of a history that was replaced, and fold the log as it is.
