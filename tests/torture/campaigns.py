@@ -8,6 +8,7 @@ from importlib import import_module
 from tests.torture.figures import Campaign
 
 NAMES: tuple[str, ...] = (
+    "cancelled_commits",
     "clocks",
     "crowd",
     "damage",

@@ -29,6 +29,7 @@ from mnemic.adapters.stores.postgres.connections import (
 )
 from mnemic.adapters.stores.postgres.faults import unreplicated
 from mnemic.adapters.stores.postgres.format import STATEMENTS, filled
+from mnemic.adapters.stores.postgres.lost_rows import lost_row
 from mnemic.kernel.errors import CommandIdReused, MnemicError, StoreFailed, VersionConflict
 from mnemic.kernel.ports import GENESIS_DIGEST, CommandRow, Head, PayloadRow
 
@@ -85,6 +86,8 @@ class SpaceRecorder(PostgresAggregateRecorder):
 
     def __init__(self, datastore: Datastore) -> None:
         super().__init__(datastore)
+        self._names: dict[int, str] = {}
+        """Names of the spaces that were looked up, by number."""
         self._confirmed: dict[int, tuple[int, int]] = {}
         """Connections on which a space is known to be durable, and its version, by space."""
         written = partial(filled, schema=datastore.schema)
@@ -276,7 +279,11 @@ class SpaceRecorder(PostgresAggregateRecorder):
     def space(self, name: str) -> int | None:
         """Return the number of the space *name*, or None if there is none."""
         rows = self.datastore.rows(self._select_space, (name,))
-        return rows[0][0] if rows else None
+        if not rows:
+            return None
+        number: int = rows[0][0]
+        self._names[number] = name
+        return number
 
     def head(self, space: int) -> Head:
         """Return where the log of *space* ends by its head row.
@@ -286,7 +293,7 @@ class SpaceRecorder(PostgresAggregateRecorder):
         """
         row = self._head_row(space)
         if row is None:
-            raise chain.damage(0, reason="the head row is gone")
+            raise lost_row(self.datastore, {space: self._names.get(space)})
         return Head(*row)
 
     def _head_row(self, space: int) -> Row | None:
