@@ -39,7 +39,7 @@ demo: $(BASE) ## run the main job: an agent's fortnight, and a look back
 test: lint types test-core ## lint, types and the core tests: within five minutes on two processors
 	@echo "== test: all green; make test-all runs the remaining tests"
 
-test-all: test-extended golden-cpu docs-build ## every test that make test leaves out, and all properties with more examples
+test-all: test-extended golden-cpu ## every test that make test leaves out, and all properties with more examples
 	@echo "== test-all: all green"
 
 check: lint types ## run lint and types alone
