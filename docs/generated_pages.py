@@ -25,6 +25,7 @@ from mnemic.adapters.remote.errors import known
 
 ROOT = Path(__file__).parent.parent
 LAYERS = ("kernel", "projections", "adapters", "specs")
+ADR = "adr/*"
 SOURCES = ".tmp/site-sources"
 """Folder that the handler of mkdocstrings reads: the four portions of the package as one."""
 DOCUMENTED = "mnemic.kernel.errors"
@@ -49,6 +50,16 @@ def on_startup(**_: Any) -> None:
         if not link.exists():
             link.unlink(missing_ok=True)
             link.symlink_to(target)
+
+
+def on_config(config: MkDocsConfig) -> None:
+    """Replace ``adr/*`` in the navigation by all decision records, in numerical order."""
+    records = [f"adr/{path.name}" for path in sorted((ROOT / "docs/adr").glob("0*.md"))]
+    for section in config.nav or []:
+        for entry in next(iter(section.values())):
+            if isinstance(entry, dict) and ADR in next(iter(entry.values())):
+                pages = next(iter(entry.values()))
+                pages[pages.index(ADR) :] = records
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
