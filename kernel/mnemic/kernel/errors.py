@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 WORDS_LENGTH_MAX = 8000
-"""Characters of a message and of each fact; the refused value may be as long as a book."""
+"""Maximum length of a message and of each fact, characters: a refused value may be very long."""
 
 
 def _short(words: str) -> str:
@@ -103,7 +103,7 @@ class ContentTooLong(Refused):
 
 
 class InboxFull(Refused):
-    """As many blocks of the writer's zone wait in the inbox as may."""
+    """The inbox holds the maximum number of blocks of the writer's zone."""
 
     code = "inbox-full"
     status = 429

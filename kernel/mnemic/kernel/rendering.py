@@ -1,4 +1,4 @@
-r"""The grammar in which blocks are shown to a reader, its renderer and its parser.
+r"""The grammar of texts that show blocks to a reader, with its renderer and its parser.
 
 A block takes one line: a head in square brackets that mnemic has written, and the text.
 
@@ -18,7 +18,7 @@ A block takes one line: a head in square brackets that mnemic has written, and t
 Rules:
 
 1. A line begins with ``[`` if and only if it is about a block. All other lines are headings.
-2. In what a caller wrote, a backslash comes before ``\``, before every opening bracket, before a
+2. In text from a caller, a backslash comes before ``\``, before every opening bracket, before a
    ``<`` that could begin a tag, and within quotes before ``"`` and ``]``. Line breaks and tabs
    become ``\n``, ``\r``, ``\t``, and a hidden character (``visible``) its number, ``\u{202e}``. So
    an opening bracket without a backslash before it is always mnemic's.
@@ -156,7 +156,7 @@ def cited(
 
 
 def escaped(text: str) -> str:
-    r"""Return what a caller wrote, on one line and without anything that only mnemic writes.
+    r"""Return text from a caller on one line, escaped so that it cannot look like mnemic's own.
 
     >>> print(escaped("a[0] is" + chr(10) + "<b>bold</b>, x < y"))
     a\[0] is\n\<b>bold\</b>, x < y
@@ -180,7 +180,7 @@ def labelled(label: str, *, reserved: frozenset[str] = frozenset()) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return what a caller wrote in double quotes."""
+    """Return text from a caller, escaped and in double quotes."""
     return f'"{_QUOTED.sub(_escape, text)}"'
 
 
@@ -270,7 +270,7 @@ def parse(text: str) -> tuple[Section, ...]:
     """Return the sections of a rendered text; blank lines between them are skipped.
 
     Raises:
-        FieldRefused: A line begins like that of a block and is none.
+        FieldRefused: A line begins like that of a block and cannot be parsed as one.
     """
     heading: str | None = None
     lines: list[Cited | Dispute] = []
@@ -291,7 +291,7 @@ def parse_line(line: str) -> Cited | Dispute:
     """Return the block or the dispute of a rendered line.
 
     Raises:
-        FieldRefused: It is no such line.
+        FieldRefused: It is neither.
     """
     dispute = _DISPUTE.fullmatch(line)
     if dispute is not None:

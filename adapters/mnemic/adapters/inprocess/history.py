@@ -1,4 +1,4 @@
-"""The log for readers: one entry per event, the events of a block, and verification."""
+"""Readable entries of the log, the events of one block, and verification."""
 
 from __future__ import annotations
 
@@ -254,4 +254,4 @@ DETAILS: dict[type, Callable[[Any], str]] = {
     happened.PolicyAdopted: lambda event: event.policy_id,
     happened.EmbedderAdopted: lambda event: event.embedder.name,
 }
-"""Details of an event in half a line; for all other events the kind says enough."""
+"""Details of an event as a short phrase; other events are described by their kind alone."""

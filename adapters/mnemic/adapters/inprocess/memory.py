@@ -1,4 +1,4 @@
-"""``Memory``: the same operations for async hosts.
+"""``Memory``: the operations of ``SyncMemory`` as coroutines, for async hosts.
 
 Each operation is the one of ``SyncMemory``, run on a worker thread so that the event loop never
 waits for a disk or a model. The operations of one session handle run one after the other, in the

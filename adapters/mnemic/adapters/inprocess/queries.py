@@ -47,13 +47,13 @@ from mnemic.projections.view.block_results import block_result, find
 
 
 class Queries(ABC):
-    """Queries over one space at one point. None of them writes."""
+    """Read-only queries over one space at one point."""
 
     _space: CommandExecutor
 
     @abstractmethod
     def _view(self) -> View:
-        """Return the view to ask."""
+        """Return the view that the queries are evaluated on."""
 
     def block(self, block_id: str) -> Block:
         """Return one block.
@@ -226,8 +226,8 @@ class Queries(ABC):
     def diff(self, before: Point, after: Point = NOW, *, limit: int = 50) -> DiffResult:
         """Return the differences between an earlier point and a later one.
 
-        Blocks, edges, evidence, labels and policies are compared as they are at the two points, so
-        what came and went in between shows in ``events`` alone.
+        Blocks, edges, evidence, labels and policies are compared as they are at the two points;
+        what was added and removed again in between is only counted in ``events``.
 
         Args:
             before: A version (``120``), active hours (``"12.5h"``), a decision (``"d45"``, as it

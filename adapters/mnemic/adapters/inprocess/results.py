@@ -69,7 +69,7 @@ def learn_results(view: View, learned: Iterable[Learned], first: int) -> tuple[L
 
 
 def replacements(event: BlocksPromoted | BlockSuperseded) -> list[Replacement]:
-    """Return what took the place of what."""
+    """Return the supersessions."""
     if isinstance(event, BlockSuperseded):
         changes = [event.supersession]
     else:

@@ -1,4 +1,4 @@
-"""``SyncView``: the memory as it was, with every query and nothing that writes."""
+"""``SyncView``: the memory as it was at one point, with all queries and no writing operation."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ HOURS_MAX = 1e9
 
 @checks_arguments
 class SyncView(Queries):
-    """A read-only view at one point. It stays exact whatever is written later."""
+    """A read-only view of the memory at one point; later writes do not change it."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ def known_at(view: SyncView, version: int, now: str | datetime | None = None) ->
     """Return the view of the same hour as it was when the log ended at *version*.
 
     More events may be appended in the same hour. An interface that keeps no views names hour and
-    version, so that a view stays exact whatever is written later.
+    version, so that later writes do not change a view.
 
     Args:
         view: A view at an hour.

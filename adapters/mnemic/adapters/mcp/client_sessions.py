@@ -1,4 +1,4 @@
-"""The session handles of many clients over HTTP: which client gets which, and when they end.
+"""Session handles of many clients over HTTP: their assignment to clients, and their lifetime.
 
 A session handle outlives a request, because it holds the recent ids and the session of the log. It
 belongs to one protocol session where there is one (before 2026-07-28), otherwise to all clients

@@ -72,7 +72,7 @@ class ClientHandle:
     """How the operator gives this client a wider scope; None: with another token."""
     sessions: Sessions = "auto"
     read_only: bool = False
-    """Whether writes are refused whatever the client is allowed."""
+    """Whether writes are refused regardless of the client's permissions."""
     client: Client | None = None
     """Whose share of the calls it uses; None: it is not limited."""
     _has_session: bool = field(default=False, init=False)

@@ -1,16 +1,16 @@
-"""The tools: which operations each contains, and how a tool call becomes a call of an operation.
+"""The tools: the operations of each, and the translation of tool calls into operation calls.
 
 The list of tools takes up space in the agent's context at every step. So the operations of an
 agent's daily work have a tool each, named after them; operations that look at one thing, or that
 are used together, share a tool and are selected by ``operation``; the rare ones are in
 ``mnemic_upkeep``, where the arguments are nested and only the guide describes them. By default only
-the everyday tools are listed, and what the scope ``admin`` allows is a tool of its own each, so
+the everyday tools are listed, and each operation of the scope ``admin`` has a separate tool, so
 that a host can ask a person before any of it. A list decides what is shown, the scope what may be
 called. Every operation is reached by exactly one tool, except ``export`` and ``import_space``: a
 remote client may not name files on the server's machine.
 
-Names of arguments, fields of answers and codes of refusals are those of the operations, whichever
-tool they are in. Added to them are ``operation``, ``as_of`` and ``now`` (a point of the past, where
+Names of arguments, fields of answers and codes of refusals are those of the operations, in every
+tool. Added to them are ``operation``, ``as_of`` and ``now`` (a point of the past, where
 the operation supports one) and ``command_id`` (to repeat a command that writes).
 """
 

@@ -78,7 +78,7 @@ def answered(memory: SyncMemory, call: Call, progress: Progress | None = None) -
 
     Raises:
         FieldRefused: The arguments are not those of the operation, or it has no view of the past.
-        MnemicError: Whatever the operation refuses or fails at.
+        MnemicError: Any refusal or failure of the operation.
     """
     operation = call.spec
     if call.as_of is not None:

@@ -63,7 +63,7 @@ class StagingStore(Store, Protocol):
     def draft(self, space: str) -> AbstractContextManager[Log]:
         """Give the log of a space that becomes visible when the ``with`` block ends normally.
 
-        If the block raises, nothing is left. What a killed process has left stays invisible, and
+        If the block raises, the space is removed. What a killed process leaves stays invisible, and
         is removed when a space of that name is created.
 
         Raises:

@@ -120,7 +120,7 @@ class ConsolidateResult(Result):
 
     promoted: int = 0
     superseded: tuple[Replacement, ...] = ()
-    """What took the place of what, in the order of promotion."""
+    """Supersessions, in the order of promotion."""
     contradictions: tuple[ContradictedPair, ...] = ()
     """Pairs that were linked as contradicting each other."""
     near_duplicates: int = 0
@@ -223,7 +223,7 @@ class Origin(Result):
 
     @property
     def mark(self) -> str:
-        """What a reader has to know of the text; nothing if it is trusted."""
+        """The mark of its zone and writer that is shown with the text; empty if it is trusted."""
         if self.zone == TRUSTED:
             return ""
         return f" ({labelled(self.zone)}, written by {labelled(self.actor)})"

@@ -105,7 +105,7 @@ class Move(Result):
     parts: tuple[Shift, ...] = ()
     """The same by part of the strength of its match."""
     cause: str
-    """What moved it, in half a line."""
+    """Cause of the move, as a short phrase."""
 
     @property
     def summary(self) -> str:
@@ -138,7 +138,7 @@ class WhatIf(Result):
 
     @property
     def entered(self) -> tuple[BlockId, ...]:
-        """Blocks that only the supposed answer has."""
+        """Blocks that only the answer under the changed inputs has."""
         return self._those("entered")
 
     @property

@@ -18,9 +18,9 @@ class SessionResult(Result):
     hour: float
     """Active hours at that time."""
     superseded: tuple[Replacement, ...] = ()
-    """What took the place of what since the session began; when it has ended."""
+    """Supersessions since the session began; given when it has ended."""
     contradictions: tuple[ContradictedPair, ...] = ()
-    """Pairs that were linked as contradicting each other since the session began."""
+    """Pairs linked as contradicting each other since the session began."""
 
     @property
     def summary(self) -> str:

@@ -31,7 +31,7 @@ WHY_LEFT_OUT: Final = {
 
 
 def caveats(found: Backtest) -> tuple[str, ...]:
-    """Return what to know before relying on *found*, the general warnings first."""
+    """Return warnings about *found* to read before relying on it, the general ones first."""
     return (ONE_STEP, SHOWN_ONLY, *_of_sample(found), *_of_scores(found))
 
 

@@ -14,7 +14,7 @@ LIMIT_MAX = 1000
 
 
 def analogies(view: View, block_id: str, *, limit: int) -> tuple[Analogy, ...]:
-    """Return the blocks with a structure like a block's and another surface, best first.
+    """Return the blocks that are similar to one in structure but not in content, best first.
 
     Raises:
         BlockNotFound: It had not been learned at the view's version.

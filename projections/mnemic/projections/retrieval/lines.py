@@ -1,6 +1,6 @@
-"""Lines of an answer: how each block is shown, and what its line costs.
+"""Lines of an answer: the rendering of each block, and the tokens that it is counted with.
 
-What a line costs decides which blocks fit into an answer, so a recipe fixes it: decisions of
+The tokens of a line decide which blocks fit into an answer, so a recipe fixes them: decisions of
 ``recall-1`` and ``recall-2`` count the tokens of the lines that their releases wrote
 (``_former``). Every answer is shown in the grammar of ``mnemic.kernel.rendering``.
 """

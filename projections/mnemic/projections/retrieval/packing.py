@@ -1,4 +1,4 @@
-"""Packing a ranking into an answer: what fits, what is dropped and why, and the rendered text."""
+"""Packing of a ranking into an answer: inclusion within the limits, reasons, rendered text."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Limits:
     heading: str = HEADINGS[""]
     """First line of the text."""
     explored: Exploration | None = None
-    """The random choice for the last place; it is applied wherever the pool is large enough."""
+    """The random choice for the last place; it is applied if the pool is large enough."""
     floor: int = 0
     """The frame's floor of probability, nano-units."""
     min_probability: int | None = None
@@ -93,7 +93,7 @@ class Packed:
     result: RecallResult
     """Without its decision id, which is added with the record."""
     judgment: Judgment
-    """Whether memory answers the question."""
+    """The verdict whether memory answers the question."""
     explored: Exploration | None = None
     """The random choice among the blocks eligible for the last place."""
     near: tuple[int, ...] | None = None
@@ -325,7 +325,7 @@ def _never_scored(view: View, inquiry: Inquiry, replaced: Replaced) -> Iterator[
 
 
 def _replaced(view: View, replaced: Replaced) -> Iterator[Replacement]:
-    """Yield what the chosen blocks took the place of."""
+    """Yield the supersessions by the chosen blocks."""
     for block, predecessors in replaced.items():
         for number in predecessors:
             old, new, why = view.text(number), view.text(block), "revised"
@@ -488,7 +488,7 @@ def _optional(value: int) -> float | None:
 
 
 def contested(view: View, frame: Frame, answer: Answer) -> int | None:
-    """Return the block whose place exploration may give away: the last that is not guaranteed."""
+    """Return the block that exploration may replace: the last that is not guaranteed."""
     numbers = np.array([row.block for row in answer.rows], dtype=np.int64)
     if not len(numbers):
         return None

@@ -1,4 +1,4 @@
-"""Suggestions: pairs that look worth connecting, for an agent to decide on.
+"""Suggestions: pairs of blocks that may be worth connecting, for an agent to decide on.
 
 Three kinds; at least one end was just returned and there is no edge between the ends:
 
@@ -42,7 +42,7 @@ SNIPPET_LENGTH_MAX = 120
 
 @frozen(kw_only=True)
 class _Idea:
-    """Why a pair looks worth connecting."""
+    """Reason to suggest a connection of a pair."""
 
     ends: tuple[int, int]
     kind: int

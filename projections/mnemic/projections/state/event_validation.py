@@ -1,7 +1,7 @@
 """Validation of events that are readable but inconsistent, such as links to unknown blocks.
 
-A hash chain proves that nothing was changed, not that it makes sense. Replay trusts its input
-and checks nothing twice; if it fails, the event that caused it is searched for here.
+A hash chain proves that nothing was changed, not that the events are consistent. Replay trusts them
+and checks nothing twice; if it fails, this module finds the event that caused it.
 """
 
 from __future__ import annotations

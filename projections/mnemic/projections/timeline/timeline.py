@@ -1,7 +1,7 @@
 """The timeline: when each version was recorded, and the settings in force at it.
 
-Version, active hour and wall clock of every event, so that any way to name a point of the past
-resolves to a version; and the few settings of which one is in force at a time.
+Version, active hour and wall clock of every event, so that each way to name a point of the past
+resolves to a version; and the few settings that have one value in force.
 """
 
 from __future__ import annotations

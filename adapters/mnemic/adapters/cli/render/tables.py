@@ -1,4 +1,4 @@
-"""Results as tables and lines for a terminal. Colour carries no meaning of its own."""
+"""Results as tables and lines for a terminal. Colour never carries information by itself."""
 
 from __future__ import annotations
 

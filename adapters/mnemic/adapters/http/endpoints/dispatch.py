@@ -48,7 +48,7 @@ MOVING = frozenset({"checkpoints", "diff", "frontier", "status"})
 """Operations whose results may differ at the same version: they depend on the time, or on files
 other than the log. Their ETag gives the version of the log, not that the result is unchanged."""
 NOWHERE = -1
-"""A version that no log has: what a condition requires that matches none of ours."""
+"""A version that no log has, for a condition whose tags match no version."""
 _VERSION = re.compile(r"0|[1-9][0-9]{0,17}")
 
 
@@ -107,8 +107,7 @@ class PreparedCall:
         """Return whether the client has this response already: a log at *version* has no other.
 
         Results that change without the log are always sent again, and so are all results in a
-        session: its time goes on, and with it the decay of whatever fades.
-        its time goes on, and with it the decay of whatever fades.
+        session, in which active time and decay advance.
         """
         moves = self.session is not None or self.route.operation.name in MOVING
         condition = self.if_none_match if self.is_get and not moves else None

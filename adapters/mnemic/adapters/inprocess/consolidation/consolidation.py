@@ -1,4 +1,4 @@
-"""consolidate: chunk by chunk, models called outside all locks, one commit per chunk."""
+"""The operation ``consolidate``: promotes the inbox in chunks, each one commit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""reembed: move a space to another embedder, chunk by chunk, with one switch at the end.
+"""The operation ``reembed``: moves a space to another embedder in chunks, with one final switch.
 
 Chunks only stage vectors; the old embedder serves every search until the one event that adopts the
 new one. A stopped re-embedding resumes where it was, since staged vectors are in the log.

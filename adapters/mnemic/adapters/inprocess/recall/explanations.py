@@ -1,4 +1,4 @@
-"""explain and why_not: why a past decision returned some blocks and dropped others."""
+"""The operations ``explain`` and ``why_not``: why a decision returned or dropped a block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""connect_by_query: match two queries to two blocks, and connect these.
+"""The operation ``connect_by_query``: matches two queries with two blocks and connects these.
 
 Text and vectors are compared without the log's write lock; the append verifies that the state is
 unchanged. The matches and their confidences are in the event, so that a repeated command is
@@ -120,7 +120,7 @@ def answered(
     Raises:
         CommandIdReused: The id was used for another request.
         WeightOutOfRange, NoteTooLong, UnknownIfExists, FieldRefused, FrameUnknown, SpaceErased:
-            The request is invalid, whatever its queries match.
+            The request is invalid, regardless of what its queries match.
     """
     with space.state_lock:
         space.catch_up()

@@ -57,7 +57,7 @@ class Request:
     near: Near | None = None
     """The approximate search for near vectors; None: all vectors are compared."""
     asked_by: str | None = None
-    """Name or role of the one who asks; None: it is not known."""
+    """Name or role of the asker; None: it is not known."""
     statistics: tuple[tuple[int, ...], ...] = ()
     """Word statistics, if the question is answered again."""
 
@@ -128,7 +128,7 @@ def within_scope(where: Mapping[str, Any] | None, scope: Mapping[str, str] | Non
     """Return a filter that also requires the metadata of *scope*; one of another kind unchanged.
 
     Raises:
-        FieldRefused: The filter asks for another user, agent or run.
+        FieldRefused: The filter names another user, agent or run.
     """
     if not scope or not (where is None or isinstance(where, Mapping)):
         return where
@@ -137,7 +137,7 @@ def within_scope(where: Mapping[str, Any] | None, scope: Mapping[str, str] | Non
 
 
 def asker(asked_by: str | None, scope: Mapping[str, str] | None) -> str | None:
-    """Return who asks: as given, else the user of the scope."""
+    """Return the asker: as given, else the user of the scope."""
     return (scope or {}).get("user") if asked_by is None else asked_by
 
 

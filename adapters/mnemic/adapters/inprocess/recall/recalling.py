@@ -1,4 +1,4 @@
-"""recall: answer a request on the live state, and record the decision."""
+"""The operation ``recall``: answers a request on the live state, and records the decision."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def _explored(
 
 
 def suggested(view: View, request: Request, result: RecallResult) -> RecallResult:
-    """Return *result* with the connections that *view* suggests, if the request wants them."""
+    """Return *result* with the connections that *view* suggests, if they were requested."""
     if not request.suggest:
         return result
     numbers = (view.number(block) for block in result.block_ids)

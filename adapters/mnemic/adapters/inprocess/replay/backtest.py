@@ -1,4 +1,4 @@
-"""backtest: past decisions answered again under other policies, scored by later outcomes.
+"""The operation ``backtest``: answers past decisions under other policies and scores the answers.
 
 The steps of a backtest: decisions of a range of hours → each answered again as of its own moment →
 later outcomes and labels of the blocks in any of its answers → measures per decision → means with

@@ -1,4 +1,4 @@
-"""replay and replay_all: past decisions computed again from the state they read, and compared."""
+"""The operations ``replay`` and ``replay_all``: compute past decisions again and compare."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""what_if: a past decision answered again from the state it read, with something about it changed.
+"""The operation ``what_if``: answers a past decision again with one or more inputs changed.
 
 Rules of this module:
 
@@ -252,7 +252,7 @@ class _Pair:
         )
 
     def _cause(self, shifts: Sequence[Shift], before: int | None, after: int | None) -> str:
-        """Describe in half a line what moved it: the signal with the largest relative shift."""
+        """Return the cause of a move in a short phrase: the signal with the largest shift."""
         if self._was is None:
             return "it was not a candidate before"
         if self._now is None:
