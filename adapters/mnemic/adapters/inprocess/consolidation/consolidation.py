@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from mnemic.adapters.inprocess.consolidation.pacing import Pace
 from mnemic.adapters.inprocess.engine.analysis import analyse
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult, Outcome
+from mnemic.adapters.inprocess.engine.commands import Command, Outcome
 from mnemic.adapters.inprocess.engine.opening import Models, check_embedder
 from mnemic.adapters.inprocess.results import contradictions, replacements
 from mnemic.kernel.decisions.authorization import inbox_room
+from mnemic.kernel.decisions.decision import Decision
 from mnemic.kernel.decisions.promotion import Candidate, decide_promotion, decide_relink
 from mnemic.kernel.errors import MnemicError, StoreBusy, VectorRefused
 from mnemic.kernel.events import (
@@ -174,7 +175,7 @@ class _Request:
         while (row := self._space.remembered(self.command())) is not None:
             outcome = self.written(row)
             self.commit(outcome)
-            yield outcome.extra
+            yield outcome.result
 
     def written(self, row: CommandRow) -> Outcome:
         """Return the outcome of an earlier commit, or of a concurrent command's."""
@@ -233,7 +234,7 @@ class _Chunks:
         vectors = [self._ready[number][1].vector for number, _ in waiting]
         neighbours = self._neighbours(vectors, embedder.identity)
 
-        def decide(view: View, at: Instant) -> DecisionResult:
+        def decide(view: View, at: Instant) -> Decision[BlocksPromoted]:
             check_embedder(view.embedder, embedder.identity)
             # Others may have promoted some, or forgotten one and learned it with another text.
             left = [
@@ -242,18 +243,18 @@ class _Chunks:
                 if view.status(number) == INBOX and view.text(number) == text
             ]
             if not left:
-                return DecisionResult((), extra=BlocksPromoted(promotions=()))
+                return Decision((), result=BlocksPromoted(promotions=()))
             event = decide_promotion(view.after(neighbours), left, at)
             adopted: tuple[Event, ...] = ()
             if view.embedder is None:
                 adopted = (EmbedderAdopted(embedder=embedder.identity),)
-            return DecisionResult((*adopted, event), extra=event)
+            return Decision((*adopted, event), result=event)
 
         request = self._request
         outcome = self._space.prepared(request.command(), decide, again=request.written)
         if outcome.events:
             request.commit(outcome)
-        event: BlocksPromoted | BlocksRelinked = outcome.extra
+        event: BlocksPromoted | BlocksRelinked = outcome.result
         if isinstance(event, BlocksPromoted):
             self._adapt(len(waiting), event)
         return event
@@ -396,13 +397,13 @@ def _relink_chunk(space: CommandExecutor, numbers: Sequence[int], request: _Requ
 
     neighbours = _neighbours(space, search, again)
 
-    def decide(view: View, at: Instant) -> DecisionResult:
+    def decide(view: View, at: Instant) -> Decision[BlocksRelinked | None]:
         fresh = _active_blocks(view, numbers)
         event = decide_relink(view.after(neighbours), fresh, at) if fresh else None
-        return DecisionResult(() if event is None else (event,), extra=event)
+        return Decision(() if event is None else (event,), result=event)
 
     outcome = space.prepared(request.command(), decide, again=request.written)
-    event: BlocksPromoted | BlocksRelinked | None = outcome.extra
+    event: BlocksPromoted | BlocksRelinked | None = outcome.result
     if event is None:
         return 0
     request.commit(outcome)

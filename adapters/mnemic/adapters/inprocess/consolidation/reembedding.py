@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from mnemic.adapters.inprocess.consolidation.consolidation import Progress, embed
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
+from mnemic.adapters.inprocess.engine.commands import Command
+from mnemic.kernel.decisions.decision import Decision
 from mnemic.kernel.events import EmbedderAdopted, EmbedderIdentity, StagedVector, VectorsStaged
 from mnemic.kernel.model.texts import BlockText, Embedding
 from mnemic.kernel.model.vectors import Vector, pack
@@ -64,7 +65,7 @@ def _stage(
     chunk: list[tuple[int, BlockText]],
     vectors: list[Vector],
 ) -> int:
-    def decide(view: View, _: Instant) -> DecisionResult:
+    def decide(view: View, _: Instant) -> Decision[int]:
         # A block may have been archived, or learned with another text, since it was read.
         vectored = set(view.vectored().tolist())
         left = [
@@ -82,15 +83,15 @@ def _stage(
             for (number, vector), each in zip(left, typical, strict=True)
         )
         if not fresh:
-            return DecisionResult((), extra=0)
-        return DecisionResult((VectorsStaged(embedder=identity, vectors=fresh),), extra=len(fresh))
+            return Decision((), result=0)
+        return Decision((VectorsStaged(embedder=identity, vectors=fresh),), result=len(fresh))
 
-    count: int = space.execute(Command("reembed", {}), decide).extra
+    count: int = space.execute(Command("reembed", {}), decide).result
     return count
 
 
-def _adopt(space: CommandExecutor, view: View, identity: EmbedderIdentity) -> DecisionResult:
+def _adopt(space: CommandExecutor, view: View, identity: EmbedderIdentity) -> Decision[None]:
     """Adopt the embedder, unless a block was promoted without one of its vectors meanwhile."""
     if view.embedder == identity or _todo(space, identity):
-        return DecisionResult(())
-    return DecisionResult((EmbedderAdopted(embedder=identity),))
+        return Decision((), None)
+    return Decision((EmbedderAdopted(embedder=identity),), None)

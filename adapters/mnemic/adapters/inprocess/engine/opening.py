@@ -19,12 +19,13 @@ from mnemic.adapters.ann.graphs import (
 from mnemic.adapters.checkpoints.directory import CheckpointDirectory, Wanted, checkpoint_directory
 from mnemic.adapters.inprocess.engine.analysis import TimedAnalyst
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
+from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.stores.encryption_consistency import check_unmixed
 from mnemic.adapters.stores.opening import Address, open_store
 from mnemic.adapters.system.clocks import SystemClock
 from mnemic.adapters.system.entropy import SystemEntropy
 from mnemic.adapters.transfer.copies.copying import CopyContext
+from mnemic.kernel.decisions.decision import Decision
 from mnemic.kernel.errors import EmbedderMismatch, FieldRefused, PointOutOfRange, PolicyRefused
 from mnemic.kernel.events import EmbedderIdentity, PolicyAdopted, SpaceOpened
 from mnemic.kernel.model.texts import Salt
@@ -202,16 +203,17 @@ def _write_first_events(opened: CommandExecutor, policy: Policy) -> None:
     if opened.read_only:
         raise PointOutOfRange(f"space {opened.log.name!r} is empty", point="version", head=-1)
 
-    def decide(view: View, _: Instant) -> DecisionResult:
+    def decide(view: View, _: Instant) -> Decision[None]:
         if view.point.version >= 0:
-            return DecisionResult(())
+            return Decision((), None)
         nonce = opened.entropy.token(NONCE_SIZE).hex()
         salt = Salt(value=opened.entropy.token(SALT_SIZE))
-        return DecisionResult(
+        return Decision(
             (
                 SpaceOpened(nonce=nonce, salt=salt),
                 PolicyAdopted(policy_id=policy.id, body=policy.body),
-            )
+            ),
+            None,
         )
 
     opened.execute(Command("open", {}), decide)

@@ -11,7 +11,7 @@ from attrs import asdict, evolve
 from mnemic.adapters.inprocess.batch_items import batch_item
 from mnemic.adapters.inprocess.consolidation import consolidation, reembedding
 from mnemic.adapters.inprocess.consolidation.consolidation import Progress
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
+from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.engine.opening import check_identity
 from mnemic.adapters.inprocess.operations.host import Date, Host
 from mnemic.adapters.inprocess.results import learn_results
@@ -22,6 +22,7 @@ from mnemic.kernel.decisions.archiving import (
     decide_rezone,
 )
 from mnemic.kernel.decisions.authorization import inbox_room
+from mnemic.kernel.decisions.decision import Decision
 from mnemic.kernel.decisions.learning import Earlier, Learned, Lesson, Saying, decide_learn
 from mnemic.kernel.errors import FieldRefused, InboxFull, Refused
 from mnemic.kernel.events import BlockErased, Event, SpaceErased
@@ -108,15 +109,15 @@ class BlockOperations(Host):
             role=role,
         )
 
-        def decide(view: View, _: Instant) -> DecisionResult:
+        def decide(view: View, _: Instant) -> Decision[Any]:
             learned = decide_learn(view, lesson)
             (result,) = learn_results(view, [learned], view.point.version + 1)
-            return DecisionResult(() if learned.event is None else (learned.event,), extra=result)
+            return Decision(() if learned.event is None else (learned.event,), result=result)
 
         arguments = _identifying(lesson) if command_id is not None else {}
         with self._emptying_full_inbox():
             outcome = self._open().execute(Command("learn", arguments, command_id), decide)
-        result: LearnResult = outcome.extra
+        result: LearnResult = outcome.result
         self._recent.learn(result.block_id, known=result.is_known)
         return result
 
@@ -149,18 +150,18 @@ class BlockOperations(Host):
                 recovery="Learn them in several batches.",
             )
 
-        def decide(view: View, _: Instant) -> DecisionResult:
+        def decide(view: View, _: Instant) -> Decision[Any]:
             learned, refused, events = _decide_many(view, given)
             results = learn_results(view, learned, view.point.version + 1)
             result = LearnManyResult(results=results, refused=tuple(refused))
-            return DecisionResult(tuple(events), extra=result)
+            return Decision(tuple(events), result=result)
 
         arguments = (
             {} if command_id is None else {"lessons": [_identifying(each) for each in given]}
         )
         command = Command("learn_many", arguments, command_id)
         with self._emptying_full_inbox():
-            result: LearnManyResult = self._open().execute(command, decide).extra
+            result: LearnManyResult = self._open().execute(command, decide).result
         for each in result.results:
             self._recent.learn(each.block_id, known=each.is_known)
         return result
@@ -192,13 +193,13 @@ class BlockOperations(Host):
             BlockNotFound, BlockNotActive, FieldRefused, ContentEmpty, ContentTooLong: See each.
         """
 
-        def decide(view: View, _: Instant) -> DecisionResult:
+        def decide(view: View, _: Instant) -> Decision[Any]:
             events = decide_revise(view, block_id, content, reason)
-            return DecisionResult(events, extra=events[1].supersession)
+            return Decision(events, result=events[1].supersession)
 
         arguments = {"block_id": block_id, "content": content, "reason": reason}
         outcome = self._open().execute(Command("revise", arguments, command_id), decide)
-        change = outcome.extra
+        change = outcome.result
         self._recent.learn(change.new)
         return ReviseResult(
             block_id=change.new,
@@ -217,15 +218,15 @@ class BlockOperations(Host):
             BlockNotFound: It was never learned.
         """
 
-        def decide(view: View, _: Instant) -> DecisionResult:
+        def decide(view: View, _: Instant) -> Decision[Any]:
             event = decide_forget(view, block_id, reason)
-            return DecisionResult(() if event is None else (event,), extra=event is not None)
+            return Decision(() if event is None else (event,), result=event is not None)
 
         arguments = {"block_id": block_id, "reason": reason}
         outcome = self._open().execute(Command("forget", arguments, command_id), decide)
         return ForgetResult(
             block_id=BlockId(block_id),
-            action="archived" if outcome.extra else "already_archived",
+            action="archived" if outcome.result else "already_archived",
         )
 
     def erase(self, block_id: str, *, command_id: str | None = None) -> ErasureReceipt:
@@ -240,9 +241,9 @@ class BlockOperations(Host):
         """
         self._open().check_foldable()
 
-        def decide(view: View, _: Instant) -> DecisionResult:
+        def decide(view: View, _: Instant) -> Decision[Any]:
             event = decide_erase(view, block_id)
-            return DecisionResult(() if event is None else (event,), erase=(block_id,))
+            return Decision(() if event is None else (event,), None, erase=(block_id,))
 
         outcome = self._open().execute(Command("erase", {"block_id": block_id}, command_id), decide)
         block, version = BlockId(block_id), outcome.last
@@ -274,9 +275,9 @@ class BlockOperations(Host):
                 field="confirm",
             )
 
-        def decide(view: View, _: Instant) -> DecisionResult:
+        def decide(view: View, _: Instant) -> Decision[Any]:
             gone = view.state.timeline.space_erased is not None
-            return DecisionResult(() if gone else (SpaceErased(),), erase_all=True)
+            return Decision(() if gone else (SpaceErased(),), None, erase_all=True)
 
         self._open().execute(Command("erase_space", {}, command_id), decide)
         with self._space.state_lock:
@@ -300,16 +301,16 @@ class BlockOperations(Host):
             BlockNotFound, BlockNotActive, FieldRefused: See each.
         """
 
-        def decide(view: View, _: Instant) -> DecisionResult:
+        def decide(view: View, _: Instant) -> Decision[Any]:
             event = decide_rezone(view, block_id, zone, reason)
-            return DecisionResult(() if event is None else (event,), extra=event is not None)
+            return Decision(() if event is None else (event,), result=event is not None)
 
         arguments = {"block_id": block_id, "zone": zone, "reason": reason}
         outcome = self._open().execute(Command("rezone", arguments, command_id), decide)
         return RezoneResult(
             block_id=BlockId(block_id),
             zone=zone.strip(),
-            action="rezoned" if outcome.extra else "unchanged",
+            action="rezoned" if outcome.result else "unchanged",
         )
 
     def consolidate(

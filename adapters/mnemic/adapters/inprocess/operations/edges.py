@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import asdict
 
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
+from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.adapters.inprocess.recall import match_by_query
 from mnemic.adapters.inprocess.results import (
@@ -24,6 +24,7 @@ from mnemic.kernel.decisions.connecting import (
     decide_connect,
     decide_disconnect,
 )
+from mnemic.kernel.decisions.decision import Decision
 from mnemic.kernel.errors import FieldRefused, Refused
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.results import (
@@ -78,15 +79,15 @@ class EdgeOperations(Host):
             if_exists=if_exists,
         )
 
-        def decide(view: View, at: Instant) -> DecisionResult:
+        def decide(view: View, at: Instant) -> Decision[Any]:
             connected = decide_connect(view, assertion, at)
             events = () if connected.event is None else (connected.event,)
-            return DecisionResult(
-                events, extra=(connected, displaced_results(view, connected.displaced))
+            return Decision(
+                events, result=(connected, displaced_results(view, connected.displaced))
             )
 
         outcome = self._open().execute(Command("connect", asdict(assertion), command_id), decide)
-        return connect_result(assertion, *outcome.extra)
+        return connect_result(assertion, *outcome.result)
 
     def connects(
         self, edges: Iterable[Mapping[str, Any] | Assertion], *, command_id: str | None = None
@@ -105,19 +106,19 @@ class EdgeOperations(Host):
         """
         assertions = _assertions(edges)
 
-        def decide(view: View, at: Instant) -> DecisionResult:
+        def decide(view: View, at: Instant) -> Decision[Any]:
             decided = decide_connects(view, assertions, at)
             events = (each.event for each in decided if isinstance(each, Connected))
-            return DecisionResult(
+            return Decision(
                 tuple(event for event in events if event is not None),
-                extra=connects_result(view, assertions, decided),
+                result=connects_result(view, assertions, decided),
             )
 
         arguments = (
             {} if command_id is None else {"edges": [_identifying(each) for each in assertions]}
         )
         command = Command("connects", arguments, command_id)
-        result: ConnectsResult = self._open().execute(command, decide).extra
+        result: ConnectsResult = self._open().execute(command, decide).result
         return result
 
     def connect_by_query(
@@ -194,15 +195,15 @@ class EdgeOperations(Host):
             SelfLoop, BlockNotFound, NoteTooLong: See each.
         """
 
-        def decide(view: View, _: Instant) -> DecisionResult:
+        def decide(view: View, _: Instant) -> Decision[Any]:
             event, action = decide_disconnect(
                 view, source, target, guard_relation=guard_relation, reason=reason
             )
-            return DecisionResult(() if event is None else (event,), extra=(event, action))
+            return Decision(() if event is None else (event,), result=(event, action))
 
         arguments = {"ends": (source, target), "guard": guard_relation, "reason": reason}
         outcome = self._open().execute(Command("disconnect", arguments, command_id), decide)
-        event, action = outcome.extra
+        event, action = outcome.result
         return DisconnectResult(
             source_id=BlockId(source),
             target_id=BlockId(target),

@@ -8,7 +8,7 @@ from typing import Any
 from attrs import asdict
 
 from mnemic.adapters.inprocess.batch_items import batch_item
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
+from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.kernel.decisions.composing import (
     Composition,
@@ -18,6 +18,7 @@ from mnemic.kernel.decisions.composing import (
     decide_label,
     decide_retract,
 )
+from mnemic.kernel.decisions.decision import Decision
 from mnemic.kernel.errors import FieldRefused, LabelNotFound
 from mnemic.kernel.model import identity
 from mnemic.kernel.model.identity import CompositionId, LabelId
@@ -82,13 +83,13 @@ class LedgerOperations(Host):
             consume=consume,
         )
 
-        def decide(view: View, _: Instant) -> DecisionResult:
+        def decide(view: View, _: Instant) -> Decision[Any]:
             event = decide_compose(view, composition)
             before = None if event is not None else view.composition(composition_id)
-            return DecisionResult(() if event is None else (event,), extra=(event, before))
+            return Decision(() if event is None else (event,), result=(event, before))
 
         outcome = self._open().execute(Command("compose", asdict(composition), command_id), decide)
-        event, before = outcome.extra
+        event, before = outcome.result
         if event is None:
             return ComposeResult(
                 composition_id=before.id,
@@ -128,8 +129,8 @@ class LedgerOperations(Host):
             metadata=metadata,
         )
 
-        def decide(view: View, _: Instant) -> DecisionResult:
-            return DecisionResult((decide_label(view, spec),))
+        def decide(view: View, _: Instant) -> Decision[Any]:
+            return Decision((decide_label(view, spec),), None)
 
         outcome = self._open().execute(Command("label", asdict(spec), command_id), decide)
         return LabelResult(
@@ -148,16 +149,16 @@ class LedgerOperations(Host):
             LabelNotFound, NoteTooLong, FieldRefused, Forbidden: See each.
         """
 
-        def decide(view: View, _: Instant) -> DecisionResult:
+        def decide(view: View, _: Instant) -> Decision[Any]:
             event = decide_retract(view, label_id, reason=reason)
             facts = view.label(identity.label_version(label_id) or 0)
             if facts is None:
                 raise LabelNotFound(f"no label has the id {label_id!r}", label_id=label_id)
-            return DecisionResult(() if event is None else (event,), extra=(event, facts))
+            return Decision(() if event is None else (event,), result=(event, facts))
 
         arguments = {"label_id": label_id, "reason": reason}
         outcome = self._open().execute(Command("retract_label", arguments, command_id), decide)
-        event, facts = outcome.extra
+        event, facts = outcome.result
         return LabelResult(
             label_id=LabelId(label_id),
             composition_id=facts.composition_id,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
+from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.operations.host import Host
+from mnemic.kernel.decisions.decision import Decision
 from mnemic.kernel.decisions.quarantining import decide_quarantine
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.results import QuarantineResult
@@ -51,14 +52,14 @@ class QuarantineOperations(Host):
             raise FieldRefused(f"release must be true or false, got {release!r}", field="release")
         selection = Selection.parse(selector)
 
-        def decide(view: View, _: Instant) -> DecisionResult:
+        def decide(view: View, _: Instant) -> Decision[Any]:
             numbers = selection.blocks(view).tolist()
             event = decide_quarantine(view, numbers, release=release, reason=reason)
-            return DecisionResult(() if event is None else (event,), extra=(event, len(numbers)))
+            return Decision(() if event is None else (event,), result=(event, len(numbers)))
 
         arguments = {"selector": selection.plain(), "reason": reason, "release": release}
         outcome = self._open().prepared(Command("quarantine", arguments, command_id), decide)
-        event, selected = outcome.extra
+        event, selected = outcome.result
         if event is None:
             return QuarantineResult(action="nothing", selected=selected)
         return QuarantineResult(

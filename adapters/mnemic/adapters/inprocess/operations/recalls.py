@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import asdict
 
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
+from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.adapters.inprocess.recall import decision_records, explanations, recalling
 from mnemic.adapters.inprocess.recall.recall_request import (
@@ -18,6 +18,7 @@ from mnemic.adapters.inprocess.recall.recall_request import (
 )
 from mnemic.adapters.inprocess.replay import replaying
 from mnemic.adapters.inprocess.results import displaced_results, outcome_result
+from mnemic.kernel.decisions.decision import Decision
 from mnemic.kernel.decisions.feedback import Feedback, decide_outcome
 from mnemic.kernel.errors import FieldRefused, NothingToScore
 from mnemic.kernel.results import (
@@ -175,13 +176,13 @@ class RecallOperations(Host):
         if composed is None:
             del arguments["composition_id"]  # keeps command ids from before the ledger valid
 
-        def decide(view: View, at: Instant) -> DecisionResult:
+        def decide(view: View, at: Instant) -> Decision[Any]:
             scored = decide_outcome(view, feedback, at)
             events = () if scored.event is None else (scored.event,)
-            return DecisionResult(events, extra=(scored, displaced_results(view, scored.displaced)))
+            return Decision(events, result=(scored, displaced_results(view, scored.displaced)))
 
         outcome = space.execute(Command("outcome", arguments, command_id), decide)
-        result = outcome_result(feedback, *outcome.extra)
+        result = outcome_result(feedback, *outcome.result)
         self._recent.touch(result.updated)
         return result
 

@@ -13,11 +13,12 @@ from attrs import asdict, evolve, frozen
 
 from mnemic.adapters.inprocess.consolidation.consolidation import embed, embedder_of
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
+from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.engine.opening import Models, check_embedder
 from mnemic.adapters.inprocess.recall.recall_request import QUERY_LENGTH_MAX, within_scope
 from mnemic.adapters.inprocess.results import connect_result, displaced_results
 from mnemic.kernel.decisions.connecting import Assertion, decide_connect, terms
+from mnemic.kernel.decisions.decision import Decision
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.events import EdgeConnected, EdgeDeferred, EmbedderIdentity, Matched
 from mnemic.kernel.model.identity import BlockId, SessionId
@@ -156,14 +157,14 @@ def connect(
         with space.state_lock:
             return question.pairing(space.live(), space.session).preview()
 
-    def decide(view: View, at: Instant) -> DecisionResult:
+    def decide(view: View, at: Instant) -> Decision[ConnectByQueryResult]:
         pairing = question.pairing(view, space.session)
         if pairing.doubts():
-            return DecisionResult((), extra=pairing.preview())
+            return Decision((), result=pairing.preview())
         event, result = pairing.connected(at)
-        return DecisionResult(() if event is None else (event,), extra=result)
+        return Decision(() if event is None else (event,), result=result)
 
-    result: ConnectByQueryResult = space.prepared(request.command(command_id), decide).extra
+    result: ConnectByQueryResult = space.prepared(request.command(command_id), decide).result
     return result
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from attrs import asdict, evolve, frozen
 
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult, Outcome
+from mnemic.adapters.inprocess.engine.commands import Command, Outcome
 from mnemic.adapters.inprocess.engine.opening import Models, check_embedder
 from mnemic.adapters.inprocess.recall import decision_records
 from mnemic.adapters.inprocess.recall.recall_request import (
@@ -20,6 +20,7 @@ from mnemic.adapters.inprocess.recall.recall_request import (
 )
 from mnemic.kernel.decisions import exploring
 from mnemic.kernel.decisions.coretrieval import decide_effects
+from mnemic.kernel.decisions.decision import Decision
 from mnemic.kernel.errors import StoreBusy
 from mnemic.kernel.events import RecallRecorded
 from mnemic.kernel.model.identity import DecisionId, decision_id
@@ -135,21 +136,19 @@ def _recorded(
         event = evolve(event, embedder_id=view.embedder.id)
     returned = [row.block for row in packed.answer.rows]
 
-    def decide(head: View, at: Instant) -> DecisionResult:
+    def decide(head: View, at: Instant) -> Decision[Any]:
         # The answer is recorded as it was found; its effects are decided on the current head.
         if space.session != request.session:
             raise _SessionEnded  # the log would record it in the wrong session
         effects = decide_effects(head, returned, space.session, at)
-        return DecisionResult(
-            (evolve(event, **asdict(effects, recurse=False)),), extra=packed.result
-        )
+        return Decision((evolve(event, **asdict(effects, recurse=False)),), result=packed.result)
 
     def again(row: CommandRow) -> Outcome:
         before = _answered_before(space, models, decision_id(row.last))
         return Outcome(before, row.first, row.last, ())
 
     outcome = space.execute(_command(request, command_id), decide, again=again)
-    result = packing.decided(outcome.extra, decision_id(outcome.last))
+    result = packing.decided(outcome.result, decision_id(outcome.last))
     with space.state_lock:
         return _as_recorded(space, request, outcome.last, result)
 
