@@ -30,7 +30,7 @@ from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.system.clocks import ManualClock
 from mnemic.adapters.system.entropy import SeededEntropy
-from mnemic.kernel.decisions.decision import Decision
+from mnemic.kernel.decision import Decision
 from mnemic.kernel.events import BlocksPromoted, EmbedderAdopted, Event, Link, Promotion
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.texts import Embedding

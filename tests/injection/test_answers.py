@@ -17,7 +17,7 @@ from mnemic.adapters.mcp.answers import text_of
 from mnemic.adapters.remote.documents import document_of
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.system.clocks import ManualClock
-from mnemic.kernel.decisions.decision import Decision
+from mnemic.kernel.decision import Decision
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.events import BlockLearned
 from mnemic.kernel.model.identity import BlockId, short

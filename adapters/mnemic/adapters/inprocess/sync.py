@@ -34,8 +34,13 @@ from mnemic.adapters.inprocess.operations.transfer import ExchangeOperations
 from mnemic.adapters.inprocess.replay.reevaluation import versions
 from mnemic.adapters.inprocess.results import contradictions, replacements
 from mnemic.adapters.inprocess.view import SyncView, view_at
+from mnemic.kernel.decision import Decision, first_of
 from mnemic.kernel.decisions.curating import decide_curate
-from mnemic.kernel.decisions.decision import Decision
+from mnemic.kernel.decisions.space import (
+    decide_adopt_policy,
+    decide_end_session,
+    decide_start_session,
+)
 from mnemic.kernel.errors import (
     MnemicError,
     PolicyRefused,
@@ -47,9 +52,6 @@ from mnemic.kernel.events import (
     BlocksPromoted,
     BlockSuperseded,
     Curated,
-    PolicyAdopted,
-    SessionEnded,
-    SessionStarted,
 )
 from mnemic.kernel.model.identity import SessionId
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
@@ -203,10 +205,9 @@ class SyncMemory(
         space = self._open()
         command = Command("start_session", {}, command_id)
 
-        def decide(_view: View, _at: Instant) -> Decision[SessionId]:
+        def decide(view: View, _: Instant) -> Decision[SessionId]:
             space.check_no_session()  # another caller on this session handle may have been first
-            session = SessionId(space.entropy.token(8).hex())
-            return Decision((SessionStarted(session_id=session),), result=session)
+            return decide_start_session(view, SessionId(space.entropy.token(8).hex()))
 
         def again(row: CommandRow) -> Outcome:
             # A caller that missed the answer continues the session that it started then.
@@ -243,17 +244,14 @@ class SyncMemory(
         if session is None:
             raise SessionState("no session is open", recovery="Start one first.")
 
-        def decide(view: View, _at: Instant) -> Decision[SessionId]:
-            if session not in view.open_sessions():
-                raise SessionState(f"session {session} has ended already", session_id=session)
-            return Decision((SessionEnded(session_id=session),), result=session)
-
         failure: MnemicError | None = None
         try:
             self._auto_consolidate()
         except (Refused, Unavailable) as error:
             failure = error
-        outcome = space.execute(command, decide, again=self._session_of)
+        outcome = space.execute(
+            command, lambda view, _: decide_end_session(view, session), again=self._session_of
+        )
         if failure is not None:
             raise failure
         return self._session_result(outcome.result, "ended", outcome.last)
@@ -304,13 +302,8 @@ class SyncMemory(
 
     def curate(self, *, command_id: str | None = None) -> CurateResult:
         """Archive what faded, admit pending connections, and reinforce what matters."""
-
-        def decide(view: View, at: Instant) -> Decision[Curated | None]:
-            event = decide_curate(view, at)
-            return Decision(() if event is None else (event,), result=event)
-
-        outcome = self._open().prepared(Command("curate", {}, command_id), decide)
-        event: Curated | None = outcome.result
+        outcome = self._open().prepared(Command("curate", {}, command_id), decide_curate)
+        event = first_of(outcome.events, Curated)
         if event is None:
             with self._space.state_lock:
                 return CurateResult(total_edges_after=len(self._space.live().pairs()))
@@ -335,12 +328,8 @@ class SyncMemory(
         if not isinstance(policy, Policy):
             raise PolicyRefused(f"not a policy: {policy!r}")
 
-        def decide(view: View, _: Instant) -> Decision[None]:
-            if view.policy.id == policy.id:
-                return Decision((), None)
-            return Decision((PolicyAdopted(policy_id=policy.id, body=policy.body),), None)
-
-        self._open().execute(Command("adopt_policy", {"body": policy.body}, command_id), decide)
+        command = Command("adopt_policy", {"body": policy.body}, command_id)
+        self._open().execute(command, lambda view, _: decide_adopt_policy(view, policy))
         return policy
 
     def status(self) -> Status:

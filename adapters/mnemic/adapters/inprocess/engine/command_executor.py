@@ -30,7 +30,7 @@ from mnemic.adapters.inprocess.engine.commands import (
 )
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.kernel import events as happened
-from mnemic.kernel.decisions.decision import Decision
+from mnemic.kernel.decision import Decision
 from mnemic.kernel.errors import Refused, VersionConflict
 from mnemic.kernel.model.identity import CommandId
 from mnemic.kernel.ports import CommandRow, PayloadRow, Record

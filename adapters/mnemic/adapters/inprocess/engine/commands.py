@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import frozen
 
-from mnemic.kernel.decisions.decision import Decision
+from mnemic.kernel.decision import Decision
 from mnemic.kernel.events import Event
 from mnemic.kernel.ports import CommandRow
 from mnemic.kernel.timestamps import Instant

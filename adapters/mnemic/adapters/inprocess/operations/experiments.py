@@ -17,9 +17,9 @@ from mnemic.adapters.inprocess.replay.backtest_scores import OBJECTIVES, tally
 from mnemic.adapters.inprocess.replay.plots import PlottedBacktest
 from mnemic.adapters.inprocess.replay.what_if import Supposition
 from mnemic.adapters.inprocess.view import HOURS_MAX
-from mnemic.kernel.decisions.decision import Decision
+from mnemic.kernel.decision import Decision
+from mnemic.kernel.decisions.space import decide_adopt_policy
 from mnemic.kernel.errors import FieldRefused, PolicyRefused
-from mnemic.kernel.events import PolicyAdopted
 from mnemic.kernel.model.identity import PolicyId
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.policy import Policy
@@ -163,9 +163,7 @@ class ExperimentOperations(Host):
             )
             if fit.policy == view.policy:
                 fit = evolve(fit, policy=view.policy)  # also the id of its bytes
-                return Decision((), result=(fit, view.policy.id))
-            adopted = PolicyAdopted(policy_id=fit.policy.id, body=fit.policy.body)
-            return Decision((adopted,), result=(fit, view.policy.id))
+            return Decision(decide_adopt_policy(view, fit.policy).events, (fit, view.policy.id))
 
         outcome = self._open().prepared(Command("calibrate", {}, command_id), decide)
         return _calibrated(*outcome.result)

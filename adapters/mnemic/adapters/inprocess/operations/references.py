@@ -18,9 +18,9 @@ from attrs import evolve
 from mnemic.adapters.inprocess.engine.analysis import judge
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.commands import Command, Outcome
+from mnemic.adapters.inprocess.engine.embedding import question_vector
 from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.operations.host import Host
-from mnemic.adapters.inprocess.recall.recall_request import question_vector
 from mnemic.adapters.inprocess.recall.references import (
     Asked,
     Doubts,
@@ -29,8 +29,8 @@ from mnemic.adapters.inprocess.recall.references import (
     doubts,
     reference,
 )
+from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.composing import Composition, MemberSpec, decide_compose
-from mnemic.kernel.decisions.decision import Decision
 from mnemic.kernel.errors import CommandIdReused, Conflict, Refused, Unavailable
 from mnemic.kernel.model import identity
 from mnemic.kernel.model.texts import CompositionText
@@ -133,14 +133,14 @@ def _recorded(space: CommandExecutor, asked: Asked, command: Command) -> DeepRef
     """
     answers: list[DeepReference] = []
 
-    def decided(view: View, asked: Asked) -> Decision[Any]:
+    def decided(view: View, asked: Asked) -> Decision[DeepReference]:
         answer = reference(view, asked)
         answers.append(answer)
         members = _members(answer)
         if not members:
-            return Decision((), result=answer)
-        event = decide_compose(view, _composition(answer, members, asked))
-        return Decision(() if event is None else (event,), result=answer)
+            return Decision((), answer)
+        composition = _composition(answer, members, asked)
+        return Decision(decide_compose(view, composition).events, answer)
 
     def again(row: CommandRow) -> Outcome:
         recorded = space.live().composition(identity.composition_id(row.last))

@@ -10,7 +10,7 @@ from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.adapters.inprocess.replay import reevaluation
-from mnemic.kernel.decisions.decision import Decision
+from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.reverting import HISTORY, changes, decide_revert
 from mnemic.kernel.decisions.reverting_selection import decide_revert_selection
 from mnemic.kernel.events import (
@@ -89,10 +89,9 @@ class RevertOperations(Host):
         space = self._open()
 
         def decide(view: View, _: Instant) -> Decision[Any]:
-            head = view.point.version
-            event = decide_revert(view, from_version, to_version, head=head, reason=reason)
-            kept = kinds(view, event.first, event.last)
-            return Decision((event,) if changes(event) else (), result=(event, kept))
+            decided = decide_revert(view, from_version, to_version, reason=reason)
+            kept = kinds(view, decided.result.first, decided.result.last)
+            return Decision(decided.events, (decided.result, kept))
 
         arguments = {"from": from_version, "to": to_version, "reason": reason}
         return _reverted(space, Command("revert", arguments, command_id), decide, dry_run=dry_run)
@@ -132,9 +131,9 @@ class RevertOperations(Host):
             picked = self._picked(selection, view)
             undone = [each.version for each in picked if type(each.event) not in KEPT]
             changed = log_selection_of(view, undone, selection.blocks(view).tolist())
-            found = decide_revert_selection(view, changed, reason=reason)
+            decided = decide_revert_selection(view, changed, reason=reason)
             kept = Counter(kind_of(type(each.event).__name__) for each in picked)
-            return Decision(found.events, result=(found.whole, dict(sorted(kept.items()))))
+            return Decision(decided.events, (decided.result, dict(sorted(kept.items()))))
 
         arguments = {"selector": selection.plain(), "reason": reason}
         command = Command("revert_source", arguments, command_id)

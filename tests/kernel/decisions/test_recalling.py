@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mnemic.kernel.decisions.exploring import DRAW, WORD, among, drawn, propensity
+from mnemic.kernel.decisions.recalling import DRAW, WORD, among, drawn, propensity
 from mnemic.kernel.events import Exploration
 from mnemic.kernel.numeric.arithmetic import NANO
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Generic, TypeVar
 
 from attrs import frozen
@@ -10,6 +11,7 @@ from mnemic.kernel.events import Event, Recorded, SessionStarted
 from mnemic.kernel.model.identity import CommandId, SessionId
 from mnemic.kernel.timestamps import Instant
 
+E = TypeVar("E")
 R = TypeVar("R")
 
 
@@ -60,6 +62,11 @@ class Decision(Generic[R]):
             )
             for version, event in enumerate(self.events, start=first)
         ]
+
+
+def first_of(events: Iterable[Event], kind: type[E]) -> E | None:
+    """Return the first event of a kind; None if there is none."""
+    return next((event for event in events if isinstance(event, kind)), None)
 
 
 def single(event: Event | None) -> Decision[None]:
