@@ -82,11 +82,7 @@ class Shell:
 
     @property
     def moment(self) -> Instant:
-        timeline = self.columns.timeline
-        gap_us = timeline.policy.gap_us
-        return Instant(
-            timeline.clock.reading(self.session, self.now_us, gap_us=gap_us), self.now_us
-        )
+        return self.columns.timeline.instant(self.session, self.now_us)
 
     @property
     def view(self) -> View:

@@ -14,7 +14,7 @@ from mnemic.kernel.model.texts import Embedding, Erased, Question
 from mnemic.kernel.model.tokens import EstimatedTokens
 from mnemic.kernel.model.vectors import Vector, unpack
 from mnemic.kernel.results import unit
-from mnemic.projections.retrieval import approximate_search
+from mnemic.projections.retrieval.approximate_search import Recorded as RecordedSearch
 from mnemic.projections.retrieval.packing import Packed
 from mnemic.projections.retrieval.recipes import recipe
 from mnemic.projections.retrieval.recipes.question import UNKNOWN_REFERENCE
@@ -89,7 +89,7 @@ def request_of(recorded: Recorded, event: RecallRecorded) -> Request:
         session=recorded.session_id,
         explored=event.explored,
         min_probability=None if event.min_probability < 0 else unit(event.min_probability),
-        near=approximate_search.Recorded(event.near) if event.retriever == "ann" else None,
+        near=RecordedSearch(event.near) if event.retriever == "ann" else None,
         asked_by=asked.asked_by,
         statistics=event.statistics,
     )
