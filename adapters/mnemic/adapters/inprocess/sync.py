@@ -16,7 +16,7 @@ from mnemic.adapters.inprocess import history
 from mnemic.adapters.inprocess.argument_limits import checks_arguments
 from mnemic.adapters.inprocess.consolidation.consolidation import Progress
 from mnemic.adapters.inprocess.engine.analysis import TIMEOUT_S
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult, Outcome
+from mnemic.adapters.inprocess.engine.commands import Command, Outcome
 from mnemic.adapters.inprocess.engine.opening import open_space
 from mnemic.adapters.inprocess.engine.recent_ids import RecentIds
 from mnemic.adapters.inprocess.ledger.composed_graph import ComposedGraph
@@ -34,7 +34,13 @@ from mnemic.adapters.inprocess.operations.transfer import ExchangeOperations
 from mnemic.adapters.inprocess.replay.reevaluation import versions
 from mnemic.adapters.inprocess.results import contradictions, replacements
 from mnemic.adapters.inprocess.view import SyncView, view_at
+from mnemic.kernel.decision import Decision, first_of
 from mnemic.kernel.decisions.curating import decide_curate
+from mnemic.kernel.decisions.space import (
+    decide_adopt_policy,
+    decide_end_session,
+    decide_start_session,
+)
 from mnemic.kernel.errors import (
     MnemicError,
     PolicyRefused,
@@ -46,9 +52,6 @@ from mnemic.kernel.events import (
     BlocksPromoted,
     BlockSuperseded,
     Curated,
-    PolicyAdopted,
-    SessionEnded,
-    SessionStarted,
 )
 from mnemic.kernel.model.identity import SessionId
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
@@ -202,15 +205,14 @@ class SyncMemory(
         space = self._open()
         command = Command("start_session", {}, command_id)
 
-        def decide(_view: View, _at: Instant) -> DecisionResult:
+        def decide(view: View, _: Instant) -> Decision[SessionId]:
             space.check_no_session()  # another caller on this session handle may have been first
-            session = SessionId(space.entropy.token(8).hex())
-            return DecisionResult((SessionStarted(session_id=session),), extra=session)
+            return decide_start_session(view, SessionId(space.entropy.token(8).hex()))
 
         def again(row: CommandRow) -> Outcome:
             # A caller that missed the answer continues the session that it started then.
             before = self._session_of(row)
-            space.session = space.session or before.extra
+            space.session = space.session or before.result
             return before
 
         with space.state_lock:
@@ -221,7 +223,7 @@ class SyncMemory(
         outcome = before or space.execute(command, decide, again=again)
         if outcome.events:
             self._recent = RecentIds()
-        return self._session_result(outcome.extra, "started", outcome.last)
+        return self._session_result(outcome.result, "started", outcome.last)
 
     def end_session(self, *, command_id: str | None = None) -> SessionResult:
         """End the session, after consolidating what is pending.
@@ -237,25 +239,22 @@ class SyncMemory(
         before = space.remembered(command)
         if before is not None:
             ended = self._session_of(before)
-            return self._session_result(ended.extra, "ended", ended.last)
+            return self._session_result(ended.result, "ended", ended.last)
         session = space.session
         if session is None:
             raise SessionState("no session is open", recovery="Start one first.")
-
-        def decide(view: View, _at: Instant) -> DecisionResult:
-            if session not in view.open_sessions():
-                raise SessionState(f"session {session} has ended already", session_id=session)
-            return DecisionResult((SessionEnded(session_id=session),), extra=session)
 
         failure: MnemicError | None = None
         try:
             self._auto_consolidate()
         except (Refused, Unavailable) as error:
             failure = error
-        outcome = space.execute(command, decide, again=self._session_of)
+        outcome = space.execute(
+            command, lambda view, _: decide_end_session(view, session), again=self._session_of
+        )
         if failure is not None:
             raise failure
-        return self._session_result(outcome.extra, "ended", outcome.last)
+        return self._session_result(outcome.result, "ended", outcome.last)
 
     @contextmanager
     def session(self) -> Generator[SessionId]:
@@ -303,13 +302,8 @@ class SyncMemory(
 
     def curate(self, *, command_id: str | None = None) -> CurateResult:
         """Archive what faded, admit pending connections, and reinforce what matters."""
-
-        def decide(view: View, at: Instant) -> DecisionResult:
-            event = decide_curate(view, at)
-            return DecisionResult(() if event is None else (event,), extra=event)
-
-        outcome = self._open().prepared(Command("curate", {}, command_id), decide)
-        event: Curated | None = outcome.extra
+        outcome = self._open().prepared(Command("curate", {}, command_id), decide_curate)
+        event = first_of(outcome.events, Curated)
         if event is None:
             with self._space.state_lock:
                 return CurateResult(total_edges_after=len(self._space.live().pairs()))
@@ -334,12 +328,8 @@ class SyncMemory(
         if not isinstance(policy, Policy):
             raise PolicyRefused(f"not a policy: {policy!r}")
 
-        def decide(view: View, _: Instant) -> DecisionResult:
-            if view.policy.id == policy.id:
-                return DecisionResult(())
-            return DecisionResult((PolicyAdopted(policy_id=policy.id, body=policy.body),))
-
-        self._open().execute(Command("adopt_policy", {"body": policy.body}, command_id), decide)
+        command = Command("adopt_policy", {"body": policy.body}, command_id)
+        self._open().execute(command, lambda view, _: decide_adopt_policy(view, policy))
         return policy
 
     def status(self) -> Status:

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.kernel.clock import ActiveClock
-from mnemic.kernel.errors import PointOutOfRange
+from mnemic.kernel.errors import FieldRefused, PointOutOfRange
 from mnemic.kernel.events import EmbedderIdentity, Recorded, SessionEnded, SessionStarted
 from mnemic.kernel.model.identity import SessionId
 from mnemic.kernel.policy import DEFAULT, Policy
+from mnemic.kernel.timestamps import Instant
 from mnemic.projections.storage.array_bundle import (
     ArrayBundle,
     nested,
@@ -184,6 +185,25 @@ class Timeline:
     def embedder(self) -> EmbedderIdentity | None:
         """The embedder in force at the head; None before the first promotion."""
         return self.embedders.current.get("embedder")
+
+    def instant(self, session: SessionId | None, now_us: int) -> Instant:
+        """Return the time of a command: active time by this log, and the wall clock.
+
+        Args:
+            session: The session of the command; no time passes outside of one, or after its end.
+            now_us: The wall clock, microseconds since the epoch. It may have been set back.
+
+        Raises:
+            FieldRefused: The clock shows no whole number of 63 bits, which a log could not hold.
+        """
+        if type(now_us) is not int or not -(2**62) <= now_us < 2**62:
+            raise FieldRefused(
+                f"the clock shows {now_us!r}",
+                recovery="Give a clock whose now_us() is a whole number of microseconds.",
+                field="clock",
+            )
+        active_us = self.clock.reading(session, now_us, gap_us=self.policy.gap_us)
+        return Instant(active_us, now_us)
 
     def record(self, recorded: Recorded) -> None:
         """Add the envelope of the next event."""

@@ -19,29 +19,27 @@ from mnemic.adapters.ann.graphs import (
 from mnemic.adapters.checkpoints.directory import CheckpointDirectory, Wanted, checkpoint_directory
 from mnemic.adapters.inprocess.engine.analysis import TimedAnalyst
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
+from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.stores.encryption_consistency import check_unmixed
 from mnemic.adapters.stores.opening import Address, open_store
 from mnemic.adapters.system.clocks import SystemClock
 from mnemic.adapters.system.entropy import SystemEntropy
 from mnemic.adapters.transfer.copies.copying import CopyContext
-from mnemic.kernel.errors import EmbedderMismatch, FieldRefused, PointOutOfRange, PolicyRefused
-from mnemic.kernel.events import EmbedderIdentity, PolicyAdopted, SpaceOpened
-from mnemic.kernel.model.texts import Salt
+from mnemic.kernel.decision import Decision
+from mnemic.kernel.decisions.space import NONCE_SIZE, SALT_SIZE, check_embedder, decide_open
+from mnemic.kernel.errors import FieldRefused, PointOutOfRange, PolicyRefused
+from mnemic.kernel.events import EmbedderIdentity
 from mnemic.kernel.model.tokens import EstimatedTokens
 from mnemic.kernel.model.vectors import DIMENSION_MAX
 from mnemic.kernel.policy import DEFAULT, Policy
 from mnemic.kernel.ports import Analyst, Clock, Embedder, Entropy, Log, Store, TokenCounter
 from mnemic.kernel.timestamps import Instant
 from mnemic.kernel.validation import checked_name
-from mnemic.projections.retrieval import recipes
-from mnemic.projections.retrieval.recipes import Recipe
+from mnemic.projections.retrieval.request import RecallMethod
 from mnemic.projections.vectors.index import VectorIndex
 from mnemic.projections.view import View
 
 ANALYST_TIMEOUT_MAX_S = 86_400
-NONCE_SIZE = 16
-SALT_SIZE = 32
 
 
 @runtime_checkable
@@ -54,7 +52,7 @@ class _ErasureAwareStore(Protocol):
 
 
 @frozen(kw_only=True)
-class Models:
+class Models(RecallMethod):
     """The models that a host configures in addition to the store."""
 
     embedder: Embedder | None
@@ -63,9 +61,6 @@ class Models:
     """The embedder of a re-embedding in progress; in use from the event that adopts it."""
     analyst: Analyst | None
     """None: blocks are not analysed."""
-    tokens: TokenCounter
-    recipe: Recipe = recipes.CURRENT
-    """How relevance is computed."""
 
 
 def open_space(  # each argument is one thing that a host may configure
@@ -202,17 +197,9 @@ def _write_first_events(opened: CommandExecutor, policy: Policy) -> None:
     if opened.read_only:
         raise PointOutOfRange(f"space {opened.log.name!r} is empty", point="version", head=-1)
 
-    def decide(view: View, _: Instant) -> DecisionResult:
-        if view.point.version >= 0:
-            return DecisionResult(())
-        nonce = opened.entropy.token(NONCE_SIZE).hex()
-        salt = Salt(value=opened.entropy.token(SALT_SIZE))
-        return DecisionResult(
-            (
-                SpaceOpened(nonce=nonce, salt=salt),
-                PolicyAdopted(policy_id=policy.id, body=policy.body),
-            )
-        )
+    def decide(view: View, _: Instant) -> Decision[None]:
+        nonce, salt = opened.entropy.token(NONCE_SIZE), opened.entropy.token(SALT_SIZE)
+        return decide_open(view, policy, nonce=nonce, salt=salt)
 
     opened.execute(Command("open", {}), decide)
 
@@ -284,18 +271,3 @@ def check_identity(embedder: Embedder) -> None:
     fits = type(identity.dimension) is int and 1 <= identity.dimension <= DIMENSION_MAX
     if not fits or not isinstance(identity.weights, str):
         raise FieldRefused(f"not the identity of an embedder: {identity}", field="embedder")
-
-
-def check_embedder(adopted: EmbedderIdentity | None, given: EmbedderIdentity) -> None:
-    """Refuse an embedder that a space was not built with.
-
-    Raises:
-        EmbedderMismatch: The two differ; names both.
-    """
-    if adopted is not None and adopted != given:
-        raise EmbedderMismatch(
-            f"the space holds vectors of {adopted.name} ({adopted.dimension}-d), "
-            f"not of {given.name} ({given.dimension}-d)",
-            adopted=adopted.name,
-            given=given.name,
-        )

@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import evolve
 
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
+from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.adapters.inprocess.replay import backtest as backtest_engine
 from mnemic.adapters.inprocess.replay import calibration
@@ -17,8 +17,9 @@ from mnemic.adapters.inprocess.replay.backtest_scores import OBJECTIVES, tally
 from mnemic.adapters.inprocess.replay.plots import PlottedBacktest
 from mnemic.adapters.inprocess.replay.what_if import Supposition
 from mnemic.adapters.inprocess.view import HOURS_MAX
+from mnemic.kernel.decision import Decision
+from mnemic.kernel.decisions.space import decide_adopt_policy
 from mnemic.kernel.errors import FieldRefused, PolicyRefused
-from mnemic.kernel.events import PolicyAdopted
 from mnemic.kernel.model.identity import PolicyId
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.policy import Policy
@@ -156,18 +157,16 @@ class ExperimentOperations(Host):
             TooFewOutcomes: There are fewer than 50 judged blocks, or fewer than 10 of one kind.
         """
 
-        def decide(view: View, _: Instant) -> DecisionResult:
+        def decide(view: View, _: Instant) -> Decision[Any]:
             fit = calibration.fitted(
                 self._space, view, horizon_us=_hours("horizon_hours", HORIZON_HOURS)
             )
             if fit.policy == view.policy:
                 fit = evolve(fit, policy=view.policy)  # also the id of its bytes
-                return DecisionResult((), extra=(fit, view.policy.id))
-            adopted = PolicyAdopted(policy_id=fit.policy.id, body=fit.policy.body)
-            return DecisionResult((adopted,), extra=(fit, view.policy.id))
+            return Decision(decide_adopt_policy(view, fit.policy).events, (fit, view.policy.id))
 
         outcome = self._open().prepared(Command("calibrate", {}, command_id), decide)
-        return _calibrated(*outcome.extra)
+        return _calibrated(*outcome.result)
 
 
 def _calibrated(fit: calibration.Fit, before: PolicyId) -> CalibrateResult:

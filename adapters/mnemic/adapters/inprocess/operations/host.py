@@ -16,6 +16,7 @@ from mnemic.adapters.inprocess.consolidation.inbox_worker import ROUND_US, Inbox
 from mnemic.adapters.inprocess.consolidation.pacing import Pace, Speed
 from mnemic.adapters.inprocess.engine import analysis
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.engine.embedding import embedder_of
 from mnemic.adapters.inprocess.engine.opening import Models, models
 from mnemic.adapters.inprocess.engine.recent_ids import RecentIds
 from mnemic.adapters.inprocess.queries import Queries
@@ -194,7 +195,7 @@ class Host(Queries):
             except EmbedderMismatch:
                 with space.state_lock:
                     models, now = self._models, space.state.timeline.embedder
-                if now == adopted or consolidation.embedder_of(models, now).identity != now:
+                if now == adopted or embedder_of(models, now).identity != now:
                     raise
 
     def _auto_consolidate(self) -> None:

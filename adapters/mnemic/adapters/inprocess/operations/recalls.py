@@ -7,19 +7,15 @@ from typing import Any
 
 from attrs import asdict
 
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
+from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.adapters.inprocess.recall import decision_records, explanations, recalling
-from mnemic.adapters.inprocess.recall.recall_request import (
-    TOP_K_MAX,
-    Request,
-    asker,
-    within_scope,
-)
 from mnemic.adapters.inprocess.replay import replaying
 from mnemic.adapters.inprocess.results import displaced_results, outcome_result
+from mnemic.kernel.decision import Decision, first_of
 from mnemic.kernel.decisions.feedback import Feedback, decide_outcome
 from mnemic.kernel.errors import FieldRefused, NothingToScore
+from mnemic.kernel.events import OutcomeRecorded
 from mnemic.kernel.results import (
     Explanation,
     OutcomeResult,
@@ -31,6 +27,12 @@ from mnemic.kernel.results import (
 from mnemic.kernel.timestamps import Instant
 from mnemic.projections.descent.selection import Selection
 from mnemic.projections.listing import compositions
+from mnemic.projections.retrieval.request import (
+    TOP_K_MAX,
+    Request,
+    asker,
+    within_scope,
+)
 from mnemic.projections.view import View
 
 IDS_MAX = TOP_K_MAX
@@ -175,13 +177,15 @@ class RecallOperations(Host):
         if composed is None:
             del arguments["composition_id"]  # keeps command ids from before the ledger valid
 
-        def decide(view: View, at: Instant) -> DecisionResult:
-            scored = decide_outcome(view, feedback, at)
-            events = () if scored.event is None else (scored.event,)
-            return DecisionResult(events, extra=(scored, displaced_results(view, scored.displaced)))
+        def decide(view: View, at: Instant) -> Decision[OutcomeResult]:
+            decided = decide_outcome(view, feedback, at)
+            event = first_of(decided.events, OutcomeRecorded)
+            displaced = displaced_results(view, decided.result.displaced)
+            result = outcome_result(feedback, event, decided.result.refused, displaced)
+            return Decision(decided.events, result)
 
-        outcome = space.execute(Command("outcome", arguments, command_id), decide)
-        result = outcome_result(feedback, *outcome.extra)
+        command = Command("outcome", arguments, command_id)
+        result: OutcomeResult = space.execute(command, decide).result
         self._recent.touch(result.updated)
         return result
 

@@ -17,10 +17,10 @@ from attrs import evolve
 
 from mnemic.adapters.inprocess.engine.analysis import judge
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult, Outcome
+from mnemic.adapters.inprocess.engine.commands import Command, Outcome
+from mnemic.adapters.inprocess.engine.embedding import question_vector
 from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.operations.host import Host
-from mnemic.adapters.inprocess.recall.recall_request import question_vector
 from mnemic.adapters.inprocess.recall.references import (
     Asked,
     Doubts,
@@ -29,6 +29,7 @@ from mnemic.adapters.inprocess.recall.references import (
     doubts,
     reference,
 )
+from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.composing import Composition, MemberSpec, decide_compose
 from mnemic.kernel.errors import CommandIdReused, Conflict, Refused, Unavailable
 from mnemic.kernel.model import identity
@@ -132,14 +133,14 @@ def _recorded(space: CommandExecutor, asked: Asked, command: Command) -> DeepRef
     """
     answers: list[DeepReference] = []
 
-    def decided(view: View, asked: Asked) -> DecisionResult:
+    def decided(view: View, asked: Asked) -> Decision[DeepReference]:
         answer = reference(view, asked)
         answers.append(answer)
         members = _members(answer)
         if not members:
-            return DecisionResult((), extra=answer)
-        event = decide_compose(view, _composition(answer, members, asked))
-        return DecisionResult(() if event is None else (event,), extra=answer)
+            return Decision((), answer)
+        composition = _composition(answer, members, asked)
+        return Decision(decide_compose(view, composition).events, answer)
 
     def again(row: CommandRow) -> Outcome:
         recorded = space.live().composition(identity.composition_id(row.last))
@@ -152,7 +153,7 @@ def _recorded(space: CommandExecutor, asked: Asked, command: Command) -> DeepRef
         if not answers or isinstance(error, CommandIdReused):
             raise
         return evolve(answers[-1], composition_write_status="failed")
-    answer: DeepReference = outcome.extra
+    answer: DeepReference = outcome.result
     if not outcome.events:
         return evolve(answer, composition_write_status="skipped_empty")
     return evolve(

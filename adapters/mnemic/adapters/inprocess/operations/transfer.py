@@ -29,6 +29,7 @@ from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.ports import Clock, Entropy, Head, Log, Store
 from mnemic.kernel.results import ExportResult, ForkResult, ImportResult, Receipt, ReceiptCheck
 from mnemic.kernel.validation import checked_name
+from mnemic.projections.retrieval import recorded_recalls
 from mnemic.projections.view import as_of
 
 EXPORT_TRIES = 3
@@ -334,7 +335,7 @@ def _erased_after(space: CommandExecutor, version: int) -> tuple[BlockId, ...]:
     with space.state_lock:
         space.catch_up()
         view = as_of(space.state, space.state.timeline.checked_version(version))
-        return tuple(view.id(number) for number in decision_records.erased_since(view))
+        return tuple(view.id(number) for number in recorded_recalls.erased_since(view))
 
 
 def _exported(path: Path, counted: Manifest) -> ExportResult:
