@@ -166,8 +166,8 @@ def test_hints_are_those_of_the_operations(name: str) -> None:
     found = [operations()[operation] for operation in tools()[name].operations]
     assert OFFERS[name]["annotations"] == {
         "readOnlyHint": all(operation.reads_only for operation in found),
-        "destructiveHint": any(operation.destructive for operation in found),
-        "idempotentHint": all(operation.same_twice for operation in found),
+        "destructiveHint": any(operation.declaration.destructive for operation in found),
+        "idempotentHint": all(operation.declaration.same_twice for operation in found),
         "openWorldHint": False,
     }
 

@@ -32,6 +32,7 @@ from mnemic.adapters.inprocess.operations.recalls import RecallOperations
 from mnemic.adapters.inprocess.operations.references import ReferenceOperations
 from mnemic.adapters.inprocess.operations.reverts import RevertOperations
 from mnemic.adapters.inprocess.operations.transfer import ExchangeOperations
+from mnemic.adapters.inprocess.registry import operation
 from mnemic.adapters.inprocess.replay.reevaluation import versions
 from mnemic.adapters.inprocess.results import contradictions, replacements
 from mnemic.adapters.inprocess.view import SyncView, view_at
@@ -198,6 +199,7 @@ class SyncMemory(
 
     # --- sessions ---------------------------------------------------------------------------
 
+    @operation("POST ./sessions", group="Upkeep", scope="write", status=201)
     def start_session(self, *, command_id: str | None = None) -> SessionResult:
         """Begin a session: active time passes from here on.
 
@@ -229,6 +231,7 @@ class SyncMemory(
             self._recent = RecentIds()
         return self._session_result(outcome.extra, "started", outcome.last)
 
+    @operation("POST ./sessions/end", group="Upkeep", scope="write")
     def end_session(self, *, command_id: str | None = None) -> SessionResult:
         """End the session, after consolidating what is pending.
 
@@ -307,6 +310,7 @@ class SyncMemory(
             ),
         )
 
+    @operation("POST ./curate", group="Upkeep", scope="write", destructive=True, same_twice=True)
     def curate(self, *, command_id: str | None = None) -> CurateResult:
         """Archive what faded, admit pending connections, and reinforce what matters."""
 
@@ -331,6 +335,7 @@ class SyncMemory(
 
     # --- the space --------------------------------------------------------------------------
 
+    @operation("PUT ./policy", group="Upkeep", scope="admin", destructive=True, same_twice=True)
     def adopt_policy(self, policy: Policy, *, command_id: str | None = None) -> Policy:
         """Put *policy* in force from here on; the one already in force changes nothing.
 
@@ -359,6 +364,7 @@ class SyncMemory(
         return evolve(status, search=graphs.search(), alerts=(*status.alerts, *graphs.alerts))
 
     @property
+    @operation("GET ./policy", group="Upkeep")
     def policy(self) -> Policy:
         """The policy in force."""
         with self._space.state_lock:
@@ -392,6 +398,7 @@ class SyncMemory(
         view = view_at(space, hour=hour, version=version, at=at, decision=decision, now=now)
         return SyncView(space, self._models, view, self._scope)
 
+    @operation("POST ./verify", group="The past")
     def verify(self, progress: Progress | None = None) -> Verification:
         """Walk the whole log and check every digest, every event and every payload."""
         return history.verify(self._open(), progress)

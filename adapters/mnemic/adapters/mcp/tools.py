@@ -25,13 +25,9 @@ from typing import Any, Literal, TypeAlias
 
 from attrs import field, frozen
 
+from mnemic.adapters.inprocess.registry import SCOPES, Scope
 from mnemic.adapters.remote.calls import Call
-from mnemic.adapters.remote.operations import (
-    SCOPES,
-    Operation,
-    Scope,
-    operations,
-)
+from mnemic.adapters.remote.operations import Operation, operations
 from mnemic.kernel.errors import FieldRefused
 
 OPERATION = "operation"

@@ -12,7 +12,7 @@ from mnemic.adapters.http.description import error_responses
 from mnemic.adapters.http.description.components import message
 from mnemic.adapters.http.messages.requests import STREAM
 from mnemic.adapters.http.messages.responses import JSON
-from mnemic.adapters.http.routing.routes import MADE, Route
+from mnemic.adapters.http.routing.routes import Route
 from mnemic.adapters.inprocess.operations.guide import guide
 from mnemic.adapters.remote.docstrings import plainly
 from mnemic.adapters.remote.examples import sample
@@ -22,19 +22,6 @@ from mnemic.kernel.results import GuideCard
 
 Schema = dict[str, Any]
 
-TAGS: Mapping[str, str] = {
-    "Blocks": "learn learn_many blocks block erase revise forget rezone near_duplicates",
-    "Edges": "edges connect connects connect_by_query disconnect pending_connections",
-    "Recall": "recall deep_reference outcome",
-    "Decisions": "explain why_not replay what_if receipt replay_all verify_receipt backtest",
-    "Compositions": "compose ledger composition label retract_label composed_graph frontier"
-    " composed_with analogies compare",
-    "Upkeep": "start_session end_session consolidate curate reembed policy adopt_policy calibrate",
-    "The past": "log history timeline diff descent quarantine revert revert_source verify",
-    "Spaces": "status erase_space checkpoints checkpoint drop_checkpoints export import_space fork",
-    "Server": "guide",
-}
-"""Operations by heading."""
 STREAMED = (
     "With `Accept: text/event-stream` the response is a stream of server-sent events: `progress`"
     ' with `{"done": 3, "todo": 128}` repeatedly, and at the end one `result` with the document,'
@@ -56,7 +43,7 @@ def operation(route: Route, shapes: Shapes) -> Schema:
     operation = route.operation
     found: Schema = {
         "operationId": operation.name,
-        "tags": [tag_of(operation.name)],
+        "tags": [operation.declaration.group],
         "summary": plainly(operation.docs.summary),
         "description": _description(route),
         "security": [{"bearer": [operation.scope]}],
@@ -65,11 +52,6 @@ def operation(route: Route, shapes: Shapes) -> Schema:
     if not route.by_query:
         found["requestBody"] = body(route, shapes)
     return {**found, "responses": responses(route, shapes)}
-
-
-def tag_of(operation: str) -> str:
-    """Return the heading of an operation."""
-    return next(tag for tag, names in TAGS.items() if operation in names.split())
 
 
 def _description(route: Route) -> str:
@@ -223,7 +205,7 @@ def _success(route: Route, shapes: Shapes) -> Schema:
 def _pointers(route: Route) -> Schema:
     """Return the headers that link to further resources."""
     names = []
-    if route.operation.name in MADE:
+    if route.operation.declaration.makes is not None:
         names.append("Location")
     if route.method == "GET" and "after" in route.operation.parameters:
         names.append("Link")

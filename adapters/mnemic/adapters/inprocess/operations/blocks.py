@@ -14,6 +14,7 @@ from mnemic.adapters.inprocess.consolidation.consolidation import Progress
 from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
 from mnemic.adapters.inprocess.engine.opening import check_identity
 from mnemic.adapters.inprocess.operations.host import Date, Host
+from mnemic.adapters.inprocess.registry import operation
 from mnemic.adapters.inprocess.results import learn_results
 from mnemic.kernel.decisions.archiving import (
     decide_erase,
@@ -48,6 +49,14 @@ BATCH_MAX = 10_000
 class BlockOperations(Host):
     """Operations on blocks."""
 
+    @operation(
+        "POST ./blocks",
+        group="Blocks",
+        scope="write",
+        same_twice=True,
+        status=201,
+        makes="block_id",
+    )
     def learn(
         self,
         content: str,
@@ -120,6 +129,7 @@ class BlockOperations(Host):
         self._recent.learn(result.block_id, known=result.is_known)
         return result
 
+    @operation("POST ./blocks/batch", group="Blocks", scope="write", same_twice=True)
     def learn_many(
         self,
         lessons: Iterable[Mapping[str, Any] | str],
@@ -178,6 +188,7 @@ class BlockOperations(Host):
         except FieldRefused as refusal:
             return refusal
 
+    @operation("POST ./blocks/{block_id}/revise", group="Blocks", scope="write", destructive=True)
     def revise(
         self,
         block_id: str,
@@ -208,6 +219,13 @@ class BlockOperations(Host):
             version=outcome.first,
         )
 
+    @operation(
+        "DELETE ./blocks/{block_id}",
+        group="Blocks",
+        scope="write",
+        destructive=True,
+        same_twice=True,
+    )
     def forget(
         self, block_id: str, reason: str | None = None, *, command_id: str | None = None
     ) -> ForgetResult:
@@ -228,6 +246,13 @@ class BlockOperations(Host):
             action="archived" if outcome.extra else "already_archived",
         )
 
+    @operation(
+        "POST ./blocks/{block_id}/erase",
+        group="Blocks",
+        scope="admin",
+        destructive=True,
+        same_twice=True,
+    )
     def erase(self, block_id: str, *, command_id: str | None = None) -> ErasureReceipt:
         """Destroy a block's text and vectors permanently, in the past too.
 
@@ -256,6 +281,7 @@ class BlockOperations(Host):
                 version = state.timeline.erased_blocks.get(number, whole)
         return self._receipt(block, version)
 
+    @operation("DELETE .", group="Spaces", scope="admin", destructive=True, same_twice=True)
     def erase_space(self, confirm: str, *, command_id: str | None = None) -> ErasureReceipt:
         """Destroy all text and vectors of the space permanently; nothing can be learned after.
 
@@ -291,6 +317,13 @@ class BlockOperations(Host):
             left=self._space.left,
         )
 
+    @operation(
+        "POST ./blocks/{block_id}/rezone",
+        group="Blocks",
+        scope="admin",
+        destructive=True,
+        same_twice=True,
+    )
     def rezone(
         self, block_id: str, zone: str, reason: str | None = None, *, command_id: str | None = None
     ) -> RezoneResult:
@@ -312,6 +345,9 @@ class BlockOperations(Host):
             action="rezoned" if outcome.extra else "unchanged",
         )
 
+    @operation(
+        "POST ./consolidate", group="Upkeep", scope="write", destructive=True, same_twice=True
+    )
     def consolidate(
         self,
         limit: int | None = None,
@@ -351,6 +387,7 @@ class BlockOperations(Host):
 
     dream = consolidate
 
+    @operation("POST ./reembed", group="Upkeep", scope="admin", destructive=True, same_twice=True)
     def reembed(self, embedder: Embedder, *, progress: Progress | None = None) -> ReembedResult:
         """Move the space to another embedder; the old one stays in use until every block is ready.
 

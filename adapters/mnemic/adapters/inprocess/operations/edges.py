@@ -11,6 +11,7 @@ from attrs import asdict
 from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.adapters.inprocess.recall import match_by_query
+from mnemic.adapters.inprocess.registry import operation
 from mnemic.adapters.inprocess.results import (
     asserted,
     connect_result,
@@ -43,6 +44,7 @@ BATCH_MAX = 1000
 class EdgeOperations(Host):
     """Operations on edges."""
 
+    @operation("POST ./edges", group="Edges", scope="write", destructive=True)
     def connect(
         self,
         source: str,
@@ -88,6 +90,7 @@ class EdgeOperations(Host):
         outcome = self._open().execute(Command("connect", asdict(assertion), command_id), decide)
         return connect_result(assertion, *outcome.extra)
 
+    @operation("POST ./edges/batch", group="Edges", scope="write", destructive=True)
     def connects(
         self, edges: Iterable[Mapping[str, Any] | Assertion], *, command_id: str | None = None
     ) -> ConnectsResult:
@@ -120,6 +123,7 @@ class EdgeOperations(Host):
         result: ConnectsResult = self._open().execute(command, decide).extra
         return result
 
+    @operation("POST ./edges/by-query", group="Edges", scope="write", destructive=True)
     def connect_by_query(
         self,
         source_query: str,
@@ -179,6 +183,9 @@ class EdgeOperations(Host):
             lambda models: match_by_query.connect(space, models, request, command_id)
         )
 
+    @operation(
+        "POST ./edges/disconnect", group="Edges", scope="write", destructive=True, same_twice=True
+    )
     def disconnect(
         self,
         source: str,

@@ -7,6 +7,7 @@ from functools import cache
 from importlib import resources
 from typing import overload
 
+from mnemic.adapters.inprocess.registry import operation
 from mnemic.kernel.errors import GuideUnknown
 from mnemic.kernel.results import GuideCard, GuideIndex
 
@@ -21,6 +22,7 @@ class Guided:
     @staticmethod
     def guide(name: str) -> GuideCard: ...
     @staticmethod
+    @operation("GET /v1/guide", group="Server")
     def guide(name: str | None = None) -> GuideCard | GuideIndex:
         """Return the card of an operation, or the list of all cards.
 

@@ -16,6 +16,7 @@ from mnemic.adapters.inprocess.recall.recall_request import (
     asker,
     within_scope,
 )
+from mnemic.adapters.inprocess.registry import operation
 from mnemic.adapters.inprocess.replay import replaying
 from mnemic.adapters.inprocess.results import displaced_results, outcome_result
 from mnemic.kernel.decisions.feedback import Feedback, decide_outcome
@@ -40,6 +41,7 @@ IDS_MAX = TOP_K_MAX
 class RecallOperations(Host):
     """Operations on recalls and their outcomes."""
 
+    @operation("POST ./recall", group="Recall", scope="write")
     def recall(
         self,
         query: str | None = None,
@@ -121,6 +123,7 @@ class RecallOperations(Host):
         self._recent.recall(answer.block_ids)
         return answer
 
+    @operation("POST ./outcomes", group="Recall", scope="write")
     def outcome(
         self,
         block_ids: Sequence[str] | str | None = None,
@@ -185,6 +188,7 @@ class RecallOperations(Host):
         self._recent.touch(result.updated)
         return result
 
+    @operation("GET ./decisions/{decision_id}/explain", group="Decisions")
     def explain(self, decision_id: str, block_id: str | None = None) -> Explanation:
         """Explain why the blocks of a past decision were returned.
 
@@ -201,6 +205,7 @@ class RecallOperations(Host):
         """
         return explanations.explain(self._open(), self._models, decision_id, block_id)
 
+    @operation("GET ./decisions/{decision_id}/why-not/{block_id}", group="Decisions")
     def why_not(self, decision_id: str, block_id: str) -> WhyNot:
         """Return the stage at which a block was dropped from a past decision, and by how much.
 
@@ -210,6 +215,7 @@ class RecallOperations(Host):
         """
         return explanations.why_not(self._open(), self._models, decision_id, block_id)
 
+    @operation("GET ./decisions/{decision_id}/replay", group="Decisions")
     def replay(self, decision_id: str) -> ReplayResult:
         """Compute a past decision again from the state it read, and compare.
 
@@ -218,6 +224,7 @@ class RecallOperations(Host):
         """
         return replaying.replay(self._open(), self._models, decision_id)
 
+    @operation("POST ./decisions/replay", group="Decisions")
     def replay_all(
         self,
         *,

@@ -29,6 +29,7 @@ from mnemic.adapters.inprocess.recall.references import (
     doubts,
     reference,
 )
+from mnemic.adapters.inprocess.registry import operation
 from mnemic.kernel.decisions.composing import Composition, MemberSpec, decide_compose
 from mnemic.kernel.errors import CommandIdReused, Conflict, Refused, Unavailable
 from mnemic.kernel.model import identity
@@ -51,6 +52,7 @@ FNV_OFFSET, FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
 class ReferenceOperations(Host):
     """The operation deep_reference."""
 
+    @operation("POST ./deep-reference", group="Recall", scope="write")
     def deep_reference(
         self,
         query: str,
