@@ -108,8 +108,26 @@ def operation(
 
 def declarations(of: type) -> Mapping[str, Declaration]:
     """Return the declaration of every operation of a class, by name, sorted by name."""
-    found = {name: _declared(of, name) for name in sorted(dir(of)) if not name.startswith("_")}
-    return {name: each for name, each in found.items() if each is not None}
+    found = {name: declared(of, name) for name in sorted(dir(of))}
+    return {
+        name: each
+        for name, each in found.items()
+        if each is not None and implementation(of, name).__name__ == name  # not an alias
+    }
+
+
+def declared(of: type, name: str) -> Declaration | None:
+    """Return the declaration of an operation or of an alias; None: it is neither.
+
+    A method inherits the declaration of the one that it overrides.
+    """
+    for each in of.__mro__:
+        found = vars(each).get(name)
+        if isinstance(found, property | staticmethod) or inspect.isfunction(found):
+            declaration: Declaration | None = getattr(_plain(found), _ATTRIBUTE, None)
+            if declaration is not None:
+                return declaration
+    return None
 
 
 def implementation(of: type, name: str) -> Callable[..., Any]:
@@ -124,15 +142,3 @@ def _plain(found: Any) -> Callable[..., Any]:
         found = found.__func__
     call: Callable[..., Any] = inspect.unwrap(found)
     return call
-
-
-def _declared(of: type, name: str) -> Declaration | None:
-    """Return the declaration of a name, which an overriding method inherits; aliases have none."""
-    for each in of.__mro__:
-        found = vars(each).get(name)
-        if isinstance(found, property | staticmethod) or inspect.isfunction(found):
-            call = _plain(found)
-            declared: Declaration | None = getattr(call, _ATTRIBUTE, None)
-            if declared is not None and call.__name__ == name:
-                return declared
-    return None
