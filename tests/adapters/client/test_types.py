@@ -66,7 +66,7 @@ def tables() -> dict[str, set[str]]:
 def test_the_tables_for_type_checkers_name_the_operations_of_the_registry() -> None:
     """After declaring an operation, add its line to ``inprocess/facade.py``."""
     found = tables()
-    declared = {*declarations(inprocess.SyncMemory), "dream"} - OWN
+    declared = {*declarations(), "dream"} - OWN
     assert found["_QueryTable"] | found["MemoryTable"] == declared
     assert found["_QueryTable"] | found["ViewTable"] == {
         name for name in declared if hasattr(inprocess.SyncView, name)

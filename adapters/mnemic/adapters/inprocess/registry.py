@@ -32,7 +32,10 @@ GROUPS: Final[tuple[Group, ...]] = get_args(Group)
 """The headings under which operations are described, in order."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Class = TypeVar("Class", bound=type)
 _ATTRIBUTE: Final = "__mnemic_operation__"
+_implementing: Final[list[type]] = []
+"""The class that implements the operations, which is imported after this module."""
 
 
 @frozen(kw_only=True)
@@ -106,8 +109,20 @@ def operation(
     return declare
 
 
-def declarations(of: type) -> Mapping[str, Declaration]:
-    """Return the declaration of every operation of a class, by name, sorted by name."""
+def implements_operations(of: Class) -> Class:
+    """Make a class the one whose declared methods are the operations of every interface."""
+    _implementing[:] = [of]
+    return of
+
+
+def implementing_class() -> type:
+    """Return the class that implements the operations."""
+    return _implementing[0]
+
+
+def declarations() -> Mapping[str, Declaration]:
+    """Return the declaration of every operation, by name, sorted by name."""
+    of = implementing_class()
     found = {name: declared(of, name) for name in sorted(dir(of))}
     return {
         name: each

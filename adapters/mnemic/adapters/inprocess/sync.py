@@ -32,7 +32,7 @@ from mnemic.adapters.inprocess.operations.recalls import RecallOperations
 from mnemic.adapters.inprocess.operations.references import ReferenceOperations
 from mnemic.adapters.inprocess.operations.reverts import RevertOperations
 from mnemic.adapters.inprocess.operations.transfer import ExchangeOperations
-from mnemic.adapters.inprocess.registry import operation
+from mnemic.adapters.inprocess.registry import implements_operations, operation
 from mnemic.adapters.inprocess.replay.reevaluation import versions
 from mnemic.adapters.inprocess.results import contradictions, replacements
 from mnemic.adapters.inprocess.view import SyncView, view_at
@@ -69,6 +69,7 @@ from mnemic.kernel.timestamps import Instant
 from mnemic.projections.view import View
 
 
+@implements_operations
 @checks_arguments
 class SyncMemory(
     BlockOperations,

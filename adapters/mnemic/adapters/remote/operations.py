@@ -15,6 +15,7 @@ from typing import Any
 
 from attrs import frozen
 
+from mnemic.adapters.docstrings import Docstring, docstring
 from mnemic.adapters.embedders.shipped import EmbedderName
 from mnemic.adapters.inprocess.registry import (
     Declaration,
@@ -24,7 +25,6 @@ from mnemic.adapters.inprocess.registry import (
 )
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.inprocess.view import SyncView
-from mnemic.adapters.remote.docstrings import Docstring, docstring
 from mnemic.adapters.remote.forms import (
     Assertion,
     Filter,
@@ -122,7 +122,7 @@ class Operation:
 @cache
 def operations() -> Mapping[str, Operation]:
     """Return every operation that a remote interface may offer, by name."""
-    declared = declarations(SyncMemory)
+    declared = declarations()
     return MappingProxyType({name: _operation(name, declared[name]) for name in declared})
 
 

@@ -8,17 +8,15 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from mnemic.adapters.docstrings import plainly
 from mnemic.adapters.http.description import error_responses
 from mnemic.adapters.http.description.components import message
 from mnemic.adapters.http.messages.requests import STREAM
 from mnemic.adapters.http.messages.responses import JSON
 from mnemic.adapters.http.routing.routes import Route
 from mnemic.adapters.inprocess.operations.guide import guide
-from mnemic.adapters.remote.docstrings import plainly
 from mnemic.adapters.remote.examples import sample
 from mnemic.adapters.remote.schemas import Shapes
-from mnemic.kernel.errors import GuideUnknown
-from mnemic.kernel.results import GuideCard
 
 Schema = dict[str, Any]
 
@@ -57,8 +55,8 @@ def operation(route: Route, shapes: Shapes) -> Schema:
 def _description(route: Route) -> str:
     operation = route.operation
     parts = [plainly(operation.docs.body)]
-    card = _card(operation.name)
-    if card is not None:
+    card = guide(operation.name)
+    if card.when:
         parts += [f"Use it when: {card.when}", f"Not when: {card.when_not}"]
     parts.append(f"Needs a token with the scope `{operation.scope}`.")
     if operation.past_parameters is not None and operation.scope != "read":
@@ -66,13 +64,6 @@ def _description(route: Route) -> str:
     if operation.long:
         parts.append(STREAMED)
     return "\n\n".join(filter(None, parts))
-
-
-def _card(operation: str) -> GuideCard | None:
-    try:
-        return guide(operation)
-    except GuideUnknown:
-        return None
 
 
 # --- parameters ---------------------------------------------------------------------------------
