@@ -99,6 +99,10 @@ class Operation:
     lenient: bool = False
     """Whether it accepts and ignores unknown arguments."""
 
+    needs_files: bool = False
+    """Whether it needs a file or an object of its process, so that a call over a wire has to bring
+    it in some other way."""
+
     @property
     def scope(self) -> Scope:
         """The scope that a caller needs."""
@@ -139,6 +143,7 @@ def _operation(name: str, declaration: Declaration) -> Operation:
         docs=docstring(live),
         repeatable="command_id" in names,
         long="progress" in names,
+        needs_files=any(names[each].default is REQUIRED for each in declaration.local),
         lenient=any(each.kind is inspect.Parameter.VAR_KEYWORD for each in names.values()),
     )
 
