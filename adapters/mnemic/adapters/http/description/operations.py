@@ -138,18 +138,26 @@ def body(route: Route, shapes: Shapes) -> Schema:
         "description": f"Arguments of `{route.operation.name}`.",
     }
     shape = {"$ref": f"{shapes.base}{name}"}
-    example = examples().get(route.operation.name)
-    if example is None:
-        example = sample(shape, shapes.components)
+    example = _example(route.operation.name, arguments, shapes)
     return {
         "required": bool(arguments.get("required")),
         "content": {JSON: {"schema": shape, "examples": {"usual": {"value": example}}}},
     }
 
 
+def _example(operation: str, arguments: Schema, shapes: Shapes) -> Mapping[str, Any]:
+    """Return an example body: see ``examples.toml``."""
+    worded = examples().get(operation)
+    if isinstance(worded, Mapping):
+        return worded
+    given, required = arguments["properties"], arguments.get("required", ())
+    shown = worded or [name for name in given if name in required or "examples" in given[name]]
+    return {name: sample(given[name], shapes.components) for name in given if name in shown}
+
+
 @cache
 def examples() -> Mapping[str, Any]:
-    """Return example request bodies, by operation."""
+    """Return the page of example bodies: names of parameters or values, by operation."""
     page = resources.files("mnemic.adapters.http.description") / "examples.toml"
     return tomllib.loads(page.read_text("utf-8"))
 

@@ -329,6 +329,14 @@ class BlockOperations(Host):
     ) -> RezoneResult:
         """Move a block to another trust zone.
 
+        Args:
+            block_id: Id of a block: 16 hexadecimal digits.
+            zone: The zone to move it to. The policy has ceilings for ``trusted``, ``vetted``,
+                ``imported``, ``external``, ``untrusted`` and ``quarantined``.
+            reason: Why; kept in the log. At most as long as a note (``note_length_max``, 500
+                characters at first).
+            command_id: See the class.
+
         Raises:
             BlockNotFound, BlockNotActive, FieldRefused: See each.
         """
