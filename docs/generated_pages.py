@@ -20,7 +20,7 @@ from mkdocs.structure.files import File, Files
 from mnemic.adapters.cli.application import app
 from mnemic.adapters.cli.invocation.failures import failure
 from mnemic.adapters.http.description.openapi import document
-from mnemic.adapters.http.description.operations import TAGS
+from mnemic.adapters.inprocess.registry import GROUPS, declarations
 from mnemic.adapters.remote.errors import known
 
 ROOT = Path(__file__).parent.parent
@@ -72,8 +72,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def pages() -> Iterator[tuple[str, str]]:
     """Yield every generated file: its path below ``reference/`` and its content."""
     description = document()
-    for tag, names in TAGS.items():
-        yield f"operations/{slug(tag)}.md", operations_page(tag, names.split())
+    operations = declarations()
+    for group in GROUPS:
+        names = [name for name, each in operations.items() if each.group == group]
+        yield f"operations/{slug(group)}.md", operations_page(group, names)
     yield "error-codes.md", error_codes_page()
     yield "command-line.md", command_line_page()
     yield "http-paths.md", paths_page(description)
@@ -89,14 +91,14 @@ def slug(title: str) -> str:
 # --- operations and errors ------------------------------------------------------------------------
 
 
-def operations_page(tag: str, names: Iterable[str]) -> str:
+def operations_page(group: str, names: Iterable[str]) -> str:
     """Return the page of one group of operations, as methods of ``SyncMemory``."""
     directives = "\n".join(
         f"::: mnemic.adapters.inprocess.sync.SyncMemory.{name}\n    options:\n"
         "      show_root_full_path: false\n"
         for name in names
     )
-    return f"# {tag}\n\n{directives}"
+    return f"# {group}\n\n{directives}"
 
 
 def error_codes_page() -> str:

@@ -31,6 +31,7 @@ from mnemic.adapters.inprocess.operations.recalls import RecallOperations
 from mnemic.adapters.inprocess.operations.references import ReferenceOperations
 from mnemic.adapters.inprocess.operations.reverts import RevertOperations
 from mnemic.adapters.inprocess.operations.transfer import ExchangeOperations
+from mnemic.adapters.inprocess.registry import implements_operations, operation
 from mnemic.adapters.inprocess.replay.reevaluation import versions
 from mnemic.adapters.inprocess.results import contradictions, replacements
 from mnemic.adapters.inprocess.view import SyncView, view_at
@@ -70,6 +71,7 @@ from mnemic.kernel.timestamps import Instant
 from mnemic.projections.view import View
 
 
+@implements_operations
 @checks_arguments
 class SyncMemory(
     BlockOperations,
@@ -195,6 +197,7 @@ class SyncMemory(
 
     # --- sessions ---------------------------------------------------------------------------
 
+    @operation("POST ./sessions", group="Upkeep", scope="write", status=201)
     def start_session(self, *, command_id: str | None = None) -> SessionResult:
         """Begin a session: active time passes from here on.
 
@@ -225,6 +228,7 @@ class SyncMemory(
             self._recent = RecentIds()
         return self._session_result(outcome.result, "started", outcome.last)
 
+    @operation("POST ./sessions/end", group="Upkeep", scope="write")
     def end_session(self, *, command_id: str | None = None) -> SessionResult:
         """End the session, after consolidating what is pending.
 
@@ -300,6 +304,7 @@ class SyncMemory(
             ),
         )
 
+    @operation("POST ./curate", group="Upkeep", scope="write", destructive=True, same_twice=True)
     def curate(self, *, command_id: str | None = None) -> CurateResult:
         """Archive what faded, admit pending connections, and reinforce what matters."""
         outcome = self._open().prepared(Command("curate", {}, command_id), decide_curate)
@@ -319,6 +324,7 @@ class SyncMemory(
 
     # --- the space --------------------------------------------------------------------------
 
+    @operation("PUT ./policy", group="Upkeep", scope="admin", destructive=True, same_twice=True)
     def adopt_policy(self, policy: Policy, *, command_id: str | None = None) -> Policy:
         """Put *policy* in force from here on; the one already in force changes nothing.
 
@@ -343,6 +349,7 @@ class SyncMemory(
         return evolve(status, search=graphs.search(), alerts=(*status.alerts, *graphs.alerts))
 
     @property
+    @operation("GET ./policy", group="Upkeep")
     def policy(self) -> Policy:
         """The policy in force."""
         with self._space.state_lock:
@@ -376,6 +383,7 @@ class SyncMemory(
         view = view_at(space, hour=hour, version=version, at=at, decision=decision, now=now)
         return SyncView(space, self._models, view, self._scope)
 
+    @operation("POST ./verify", group="The past")
     def verify(self, progress: Progress | None = None) -> Verification:
         """Walk the whole log and check every digest, every event and every payload."""
         return history.verify(self._open(), progress)

@@ -8,10 +8,10 @@ from typing import Any
 
 from attrs import frozen
 
+from mnemic.adapters.docstrings import plainly
 from mnemic.adapters.http.messages.responses import PROBLEM, problem
 from mnemic.adapters.http.routing.routes import Route
 from mnemic.adapters.remote import transport_errors
-from mnemic.adapters.remote.docstrings import plainly
 from mnemic.adapters.remote.errors import INTERNAL, known
 from mnemic.kernel import errors
 from mnemic.kernel.errors import MnemicError

@@ -26,13 +26,12 @@ from mnemic.adapters.http.middleware.security import (
     unseen,
 )
 from mnemic.adapters.http.routing.handlers import Asked
-from mnemic.adapters.http.routing.routes import MADE, Route, check_name
+from mnemic.adapters.http.routing.routes import Route, check_name
 from mnemic.adapters.http.settings import Settings
 from mnemic.adapters.inprocess.operations.answer_version import asked, version_of, version_written
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.remote.asgi_requests import header
 from mnemic.adapters.remote.calls import (
-    RECORDERS,
     Call,
     Progress,
     answered,
@@ -164,7 +163,7 @@ async def prepare(
         FieldRefused: An argument or a header is invalid.
     """
     call = await called(dispatcher, route, request)
-    traceless = UNRECORDED if call.operation in RECORDERS else ""
+    traceless = UNRECORDED if call.spec.can_skip_record else ""
     check_scope(caller, space, call.scope, besides=traceless)
     check_writes(dispatcher.settings, call.scope)
     if call.command_id is not None and not (route.operation.repeatable or call.scope == "read"):
@@ -292,11 +291,11 @@ def _read(session_handle: SyncMemory, prepared: PreparedCall, report: Progress |
 
 def _response(prepared: PreparedCall, document: Mapping[str, Any], version: int) -> Answer:
     headers = _of_version(version)
-    page, made = _next_page(prepared, document), document.get(MADE.get(prepared.call.operation, ""))
+    page, makes = _next_page(prepared, document), prepared.route.operation.declaration.makes
     if page is not None:
         headers["link"] = f'<{requests.following(prepared.address, page)}>; rel="next"'
-    if made is not None:
-        headers["location"] = f"{prepared.address.partition('?')[0]}/{made}"
+    if makes is not None:
+        headers["location"] = f"{prepared.address.partition('?')[0]}/{document[makes]}"
     return of_document(document, status=prepared.route.status, headers=headers)
 
 

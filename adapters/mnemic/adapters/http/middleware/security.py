@@ -11,8 +11,8 @@ from attrs import frozen
 from mnemic.adapters.access import Keyring, Token
 from mnemic.adapters.http.middleware.request_ids import LOGGED
 from mnemic.adapters.http.settings import Settings, is_loopback
+from mnemic.adapters.inprocess.registry import Scope
 from mnemic.adapters.remote.asgi_requests import header
-from mnemic.adapters.remote.operations import Scope
 from mnemic.adapters.remote.shares import Client, client_of
 from mnemic.adapters.remote.transport_errors import HostRefused, OriginRefused
 from mnemic.kernel.errors import Forbidden, SpaceNotFound, Unauthenticated, ViewReadOnly

@@ -14,6 +14,7 @@ from mnemic.adapters.inprocess.consolidation.consolidation import Progress
 from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.engine.opening import check_identity
 from mnemic.adapters.inprocess.operations.host import Date, Host
+from mnemic.adapters.inprocess.registry import operation
 from mnemic.adapters.inprocess.results import learn_many_result, learn_results
 from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.archiving import (
@@ -48,6 +49,14 @@ BATCH_MAX = 10_000
 class BlockOperations(Host):
     """Operations on blocks."""
 
+    @operation(
+        "POST ./blocks",
+        group="Blocks",
+        scope="write",
+        same_twice=True,
+        status=201,
+        makes="block_id",
+    )
     def learn(
         self,
         content: str,
@@ -120,6 +129,7 @@ class BlockOperations(Host):
         self._recent.learn(result.block_id, known=result.is_known)
         return result
 
+    @operation("POST ./blocks/batch", group="Blocks", scope="write", same_twice=True)
     def learn_many(
         self,
         lessons: Iterable[Mapping[str, Any] | str],
@@ -176,6 +186,7 @@ class BlockOperations(Host):
         except FieldRefused as refusal:
             return refusal
 
+    @operation("POST ./blocks/{block_id}/revise", group="Blocks", scope="write", destructive=True)
     def revise(
         self,
         block_id: str,
@@ -204,6 +215,13 @@ class BlockOperations(Host):
             version=outcome.first,
         )
 
+    @operation(
+        "DELETE ./blocks/{block_id}",
+        group="Blocks",
+        scope="write",
+        destructive=True,
+        same_twice=True,
+    )
     def forget(
         self, block_id: str, reason: str | None = None, *, command_id: str | None = None
     ) -> ForgetResult:
@@ -222,6 +240,13 @@ class BlockOperations(Host):
             action="archived" if outcome.events else "already_archived",
         )
 
+    @operation(
+        "POST ./blocks/{block_id}/erase",
+        group="Blocks",
+        scope="admin",
+        destructive=True,
+        same_twice=True,
+    )
     def erase(self, block_id: str, *, command_id: str | None = None) -> ErasureReceipt:
         """Destroy a block's text and vectors permanently, in the past too.
 
@@ -248,6 +273,7 @@ class BlockOperations(Host):
                 version = state.timeline.erased_blocks.get(number, whole)
         return self._receipt(block, version)
 
+    @operation("DELETE .", group="Spaces", scope="admin", destructive=True, same_twice=True)
     def erase_space(self, confirm: str, *, command_id: str | None = None) -> ErasureReceipt:
         """Destroy all text and vectors of the space permanently; nothing can be learned after.
 
@@ -279,10 +305,25 @@ class BlockOperations(Host):
             left=self._space.left,
         )
 
+    @operation(
+        "POST ./blocks/{block_id}/rezone",
+        group="Blocks",
+        scope="admin",
+        destructive=True,
+        same_twice=True,
+    )
     def rezone(
         self, block_id: str, zone: str, reason: str | None = None, *, command_id: str | None = None
     ) -> RezoneResult:
         """Move a block to another trust zone.
+
+        Args:
+            block_id: Id of a block: 16 hexadecimal digits.
+            zone: The zone to move it to. The policy has ceilings for ``trusted``, ``vetted``,
+                ``imported``, ``external``, ``untrusted`` and ``quarantined``.
+            reason: Why; kept in the log. At most as long as a note (``note_length_max``, 500
+                characters at first).
+            command_id: See the class.
 
         Raises:
             BlockNotFound, BlockNotActive, FieldRefused: See each.
@@ -298,6 +339,9 @@ class BlockOperations(Host):
             action="rezoned" if outcome.events else "unchanged",
         )
 
+    @operation(
+        "POST ./consolidate", group="Upkeep", scope="write", destructive=True, same_twice=True
+    )
     def consolidate(
         self,
         limit: int | None = None,
@@ -337,6 +381,7 @@ class BlockOperations(Host):
 
     dream = consolidate
 
+    @operation("POST ./reembed", group="Upkeep", scope="admin", destructive=True, same_twice=True)
     def reembed(self, embedder: Embedder, *, progress: Progress | None = None) -> ReembedResult:
         """Move the space to another embedder; the old one stays in use until every block is ready.
 

@@ -11,6 +11,7 @@ from attrs import asdict
 from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.adapters.inprocess.recall import match_by_query
+from mnemic.adapters.inprocess.registry import operation
 from mnemic.adapters.inprocess.results import (
     asserted,
     connect_result,
@@ -43,6 +44,7 @@ BATCH_MAX = 1000
 class EdgeOperations(Host):
     """Operations on edges."""
 
+    @operation("POST ./edges", group="Edges", scope="write", destructive=True)
     def connect(
         self,
         source: str,
@@ -86,6 +88,7 @@ class EdgeOperations(Host):
         result: ConnectResult = self._open().execute(command, decide).result
         return result
 
+    @operation("POST ./edges/batch", group="Edges", scope="write", destructive=True)
     def connects(
         self, edges: Iterable[Mapping[str, Any] | Assertion], *, command_id: str | None = None
     ) -> ConnectsResult:
@@ -114,6 +117,7 @@ class EdgeOperations(Host):
         result: ConnectsResult = self._open().execute(command, decide).result
         return result
 
+    @operation("POST ./edges/by-query", group="Edges", scope="write", destructive=True)
     def connect_by_query(
         self,
         source_query: str,
@@ -173,6 +177,9 @@ class EdgeOperations(Host):
             lambda models: match_by_query.connect(space, models, request, command_id)
         )
 
+    @operation(
+        "POST ./edges/disconnect", group="Edges", scope="write", destructive=True, same_twice=True
+    )
     def disconnect(
         self,
         source: str,

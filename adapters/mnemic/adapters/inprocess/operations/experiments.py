@@ -9,6 +9,7 @@ from attrs import evolve
 
 from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.operations.host import Host
+from mnemic.adapters.inprocess.registry import operation
 from mnemic.adapters.inprocess.replay import backtest as backtest_engine
 from mnemic.adapters.inprocess.replay import calibration
 from mnemic.adapters.inprocess.replay import what_if as what_if_engine
@@ -39,6 +40,7 @@ HORIZON_HOURS = 24.0
 class ExperimentOperations(Host):
     """Operations that learn from past decisions. Only ``calibrate`` writes."""
 
+    @operation("POST ./decisions/{decision_id}/what-if", group="Decisions")
     def what_if(
         self,
         decision_id: str,
@@ -82,6 +84,7 @@ class ExperimentOperations(Host):
         )
         return what_if_engine.what_if(self._open(), self._models, decision_id, supposed)
 
+    @operation("POST ./backtest", group="Decisions")
     def backtest(
         self,
         policies: Mapping[str, Policy] | Sequence[Policy] | Policy,
@@ -142,6 +145,7 @@ class ExperimentOperations(Host):
         )
         return tally(backtest_engine.run(self._open(), self._models, plan, progress), plan)
 
+    @operation("POST ./calibrate", group="Upkeep", scope="admin", same_twice=True)
     def calibrate(self, *, command_id: str | None = None) -> CalibrateResult:
         """Fit the probabilities of recalls to the outcomes that followed, and adopt the policy.
 

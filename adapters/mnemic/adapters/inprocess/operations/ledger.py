@@ -10,6 +10,7 @@ from attrs import asdict
 from mnemic.adapters.inprocess.batch_items import batch_item
 from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.operations.host import Host
+from mnemic.adapters.inprocess.registry import operation
 from mnemic.kernel.decision import Decision, first_of
 from mnemic.kernel.decisions.composing import (
     Composition,
@@ -33,6 +34,13 @@ from mnemic.projections.view import View
 class LedgerOperations(Host):
     """Operations on compositions and their labels."""
 
+    @operation(
+        "POST ./compositions",
+        group="Compositions",
+        scope="write",
+        status=201,
+        makes="composition_id",
+    )
     def compose(
         self,
         members: Iterable[str | Mapping[str, Any] | MemberSpec],
@@ -106,6 +114,12 @@ class LedgerOperations(Host):
             member_ids=tuple(member.block_id for member in event.members),
         )
 
+    @operation(
+        "POST ./compositions/{composition_id}/labels",
+        group="Compositions",
+        scope="write",
+        status=201,
+    )
     def label(
         self,
         composition_id: str,
@@ -139,6 +153,7 @@ class LedgerOperations(Host):
             action="labelled",
         )
 
+    @operation("POST ./labels/{label_id}/retract", group="Compositions", scope="write")
     def retract_label(
         self, label_id: str, *, reason: str | None = None, command_id: str | None = None
     ) -> LabelResult:

@@ -7,6 +7,7 @@ from typing import Any
 
 from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.operations.host import Host
+from mnemic.adapters.inprocess.registry import operation
 from mnemic.kernel.decision import Decision, first_of
 from mnemic.kernel.decisions.archiving import decide_quarantine
 from mnemic.kernel.errors import FieldRefused
@@ -20,6 +21,9 @@ from mnemic.projections.view import View
 class QuarantineOperations(Host):
     """The operation quarantine."""
 
+    @operation(
+        "POST ./quarantine", group="The past", scope="admin", destructive=True, same_twice=True
+    )
     def quarantine(
         self,
         selector: Mapping[str, Any],

@@ -10,6 +10,7 @@ from attrs import asdict
 from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.adapters.inprocess.recall import decision_records, explanations, recalling
+from mnemic.adapters.inprocess.registry import operation
 from mnemic.adapters.inprocess.replay import replaying
 from mnemic.adapters.inprocess.results import displaced_results, outcome_result
 from mnemic.kernel.decision import Decision, first_of
@@ -42,6 +43,7 @@ IDS_MAX = TOP_K_MAX
 class RecallOperations(Host):
     """Operations on recalls and their outcomes."""
 
+    @operation("POST ./recall", group="Recall", scope="write")
     def recall(
         self,
         query: str | None = None,
@@ -123,6 +125,7 @@ class RecallOperations(Host):
         self._recent.recall(answer.block_ids)
         return answer
 
+    @operation("POST ./outcomes", group="Recall", scope="write")
     def outcome(
         self,
         block_ids: Sequence[str] | str | None = None,
@@ -189,6 +192,7 @@ class RecallOperations(Host):
         self._recent.touch(result.updated)
         return result
 
+    @operation("GET ./decisions/{decision_id}/explain", group="Decisions")
     def explain(self, decision_id: str, block_id: str | None = None) -> Explanation:
         """Explain why the blocks of a past decision were returned.
 
@@ -205,6 +209,7 @@ class RecallOperations(Host):
         """
         return explanations.explain(self._open(), self._models, decision_id, block_id)
 
+    @operation("GET ./decisions/{decision_id}/why-not/{block_id}", group="Decisions")
     def why_not(self, decision_id: str, block_id: str) -> WhyNot:
         """Return the stage at which a block was dropped from a past decision, and by how much.
 
@@ -214,6 +219,7 @@ class RecallOperations(Host):
         """
         return explanations.why_not(self._open(), self._models, decision_id, block_id)
 
+    @operation("GET ./decisions/{decision_id}/replay", group="Decisions")
     def replay(self, decision_id: str) -> ReplayResult:
         """Compute a past decision again from the state it read, and compare.
 
@@ -222,6 +228,7 @@ class RecallOperations(Host):
         """
         return replaying.replay(self._open(), self._models, decision_id)
 
+    @operation("POST ./decisions/replay", group="Decisions")
     def replay_all(
         self,
         *,

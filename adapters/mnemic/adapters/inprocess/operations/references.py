@@ -29,6 +29,7 @@ from mnemic.adapters.inprocess.recall.references import (
     doubts,
     reference,
 )
+from mnemic.adapters.inprocess.registry import operation
 from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.composing import Composition, MemberSpec, decide_compose
 from mnemic.kernel.errors import CommandIdReused, Conflict, Refused, Unavailable
@@ -52,6 +53,7 @@ FNV_OFFSET, FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
 class ReferenceOperations(Host):
     """The operation deep_reference."""
 
+    @operation("POST ./deep-reference", group="Recall", scope="write")
     def deep_reference(
         self,
         query: str,

@@ -9,6 +9,7 @@ from typing import Any, Final, get_args
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.operations.host import Host
+from mnemic.adapters.inprocess.registry import operation
 from mnemic.adapters.inprocess.replay import reevaluation
 from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.reverting import HISTORY, changes, decide_revert
@@ -57,6 +58,7 @@ WHY: Final = {
 class RevertOperations(Host):
     """The operation revert."""
 
+    @operation("POST ./revert", group="The past", scope="admin", destructive=True)
     def revert(
         self,
         from_version: int,
@@ -96,6 +98,7 @@ class RevertOperations(Host):
         arguments = {"from": from_version, "to": to_version, "reason": reason}
         return _reverted(space, Command("revert", arguments, command_id), decide, dry_run=dry_run)
 
+    @operation("POST ./revert-source", group="The past", scope="admin", destructive=True)
     def revert_source(
         self,
         selector: Mapping[str, Any],

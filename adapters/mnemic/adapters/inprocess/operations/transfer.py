@@ -13,6 +13,7 @@ from attrs import evolve
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.operations.host import Date, Host
 from mnemic.adapters.inprocess.recall import decision_records
+from mnemic.adapters.inprocess.registry import operation
 from mnemic.adapters.inprocess.replay.replaying import replay as replay_again
 from mnemic.adapters.inprocess.view import view_at
 from mnemic.adapters.system.clocks import SystemClock
@@ -41,6 +42,7 @@ class ExchangeOperations(Host):
 
     # --- receipts ---------------------------------------------------------------------------
 
+    @operation("GET ./decisions/{decision_id}/receipt", group="Decisions")
     def receipt(self, decision_id: str) -> Receipt:
         """Return the data that a third party needs to verify a decision later, without any text.
 
@@ -60,6 +62,7 @@ class ExchangeOperations(Host):
         assert made is not None  # noqa: S101 - a decision is a recorded recall
         return made
 
+    @operation("POST ./receipts/verify", group="Decisions")
     def verify_receipt(
         self,
         receipt: Receipt | Mapping[str, Any],
@@ -103,6 +106,7 @@ class ExchangeOperations(Host):
 
     # --- export and import ------------------------------------------------------------------
 
+    @operation("GET ./export", group="Spaces", scope="admin", local=("path",))
     def export(
         self,
         path: str | Path,
@@ -152,6 +156,13 @@ class ExchangeOperations(Host):
         raise StoreBusy(f"words of {space.log.name!r} were erased during {EXPORT_TRIES} exports")
 
     @staticmethod
+    @operation(
+        "POST ./import",
+        group="Spaces",
+        scope="admin",
+        status=201,
+        local=("actor", "clock", "entropy", "into", "keys", "path"),
+    )
     def import_space(
         path: str | Path,
         into: str | Path | Store,
@@ -208,6 +219,7 @@ class ExchangeOperations(Host):
 
     # --- fork -------------------------------------------------------------------------------
 
+    @operation("POST ./fork", group="Spaces", scope="admin", status=201, local=("into",))
     def fork(
         self,
         space: str,
