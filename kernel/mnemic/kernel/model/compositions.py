@@ -46,6 +46,7 @@ class LabelFacts:
     counts: bool
     """False if the label was retracted."""
 
+
 _FNV_OFFSET, _FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
 
 
