@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -249,11 +250,13 @@ def test_a_write_lock_of_one_handle_is_always_found(tmp_path: Path, run: int) ->
         def store(self, tmp_path: Path) -> Store:
             return LockOfOneHandle(tmp_path / "memory.db")
 
+    contract = Contract()
+    among_threads = partial(
+        contract.test_a_second_thread_waits_for_the_write_lock, through="another handle"
+    )
+    among_processes = contract.test_a_second_process_waits_for_the_write_lock
     with pytest.raises(AssertionError, match="while it was held"):
-        if run % 2:
-            Contract().test_a_second_process_waits_for_the_write_lock(tmp_path)
-        else:
-            Contract().test_a_second_thread_waits_for_the_write_lock(tmp_path, "another handle")
+        (among_processes if run % 2 else among_threads)(tmp_path)
 
 
 # --- conversion of answers and refusals ---------------------------------------------------------
