@@ -28,7 +28,7 @@ from mnemic.kernel.events import (
     Member,
     Recorded,
 )
-from mnemic.kernel.model.compositions import CONSUMES, LABELS, ROLES, query_hash
+from mnemic.kernel.model.compositions import CONSUMES, LABELS, ROLES
 from mnemic.kernel.model.identity import BlockId, CommandId, CompositionId
 from mnemic.kernel.model.texts import (
     ERASED,

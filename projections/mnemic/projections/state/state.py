@@ -29,7 +29,7 @@ from mnemic.projections.timeline.timeline import Timeline
 from mnemic.projections.vectors.index import VectorIndex
 from mnemic.projections.vectors.mapped_rows import RemoteRowSource
 
-FOLD_VERSION = 4
+FOLD_VERSION = 5
 """Incremented when the same log yields a different state; replays name it as a cause."""
 
 
