@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -67,6 +68,8 @@ class Models:
     """None: a model shipped with mnemic, loaded when first needed."""
     coming: Embedder | None = None
     """The embedder of a re-embedding in progress; in use from the event that adopts it."""
+    others: tuple[Embedder, ...] = ()
+    """Embedders that were in force earlier; they embed new questions about the past."""
     analyst: Analyst | None
     """None: blocks are not analysed."""
     tokens: TokenCounter
@@ -244,6 +247,7 @@ def models(
     space: CommandExecutor,
     *,
     embedder: Embedder | None,
+    embedders: Sequence[Embedder],
     analyst: Analyst | None,
     analyst_timeout_s: float,
     tokens: TokenCounter | None,
@@ -258,10 +262,17 @@ def models(
     if embedder is not None:
         check_identity(embedder)
         check_embedder(space.state.timeline.embedder, embedder.identity)
+    if isinstance(embedders, str) or not isinstance(embedders, Sequence):
+        raise FieldRefused(
+            f"embedders must be a list of embedders, got {embedders!r:.100}", field="embedders"
+        )
+    for each in embedders:
+        check_identity(each)
     if tokens is not None:
         checked_name("name of the token counter", getattr(tokens, "name", None))
     return Models(
         embedder=embedder,
+        others=tuple(embedders),
         analyst=_analyst(analyst, analyst_timeout_s),
         tokens=tokens or EstimatedTokens(),
     )
@@ -309,8 +320,15 @@ def check_identity(embedder: Embedder) -> None:
         raise FieldRefused(f"not the identity of an embedder: {identity}", field="embedder")
 
 
-def check_embedder(adopted: EmbedderIdentity | None, given: EmbedderIdentity) -> None:
+def check_embedder(
+    adopted: EmbedderIdentity | None, given: EmbedderIdentity, *, recovery: str | None = None
+) -> None:
     """Refuse an embedder that a space was not built with.
+
+    Args:
+        adopted: The embedder in force.
+        given: The one to use.
+        recovery: The remedy to name; None: the usual one.
 
     Raises:
         EmbedderMismatch: The two differ; names both.
@@ -319,6 +337,7 @@ def check_embedder(adopted: EmbedderIdentity | None, given: EmbedderIdentity) ->
         raise EmbedderMismatch(
             f"the space holds vectors of {adopted.name} ({adopted.dimension}-d), "
             f"not of {given.name} ({given.dimension}-d)",
+            recovery=recovery,
             adopted=adopted.name,
             given=given.name,
         )

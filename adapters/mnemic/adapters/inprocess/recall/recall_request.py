@@ -188,9 +188,18 @@ def question_vector(
             so another one may be in force when the answer is computed.
         request: The request with the question.
         models: The models of the host.
+
+    Raises:
+        EmbedderMismatch: Neither the host nor mnemic has that embedder.
+        VectorRefused: It failed.
     """
     if request.query is None or adopted is None:
         return None
     embedder = embedder_of(models, adopted)
-    check_embedder(adopted, embedder.identity)
+    check_embedder(
+        adopted,
+        embedder.identity,
+        recovery=f"Give the embedder {adopted.name} to open(embedders=[...]), or ask without a "
+        "query; for the present, the space can also be moved to another embedder with reembed().",
+    )
     return embedded_question(embedder, request.query)
