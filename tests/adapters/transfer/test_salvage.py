@@ -170,6 +170,11 @@ def test_a_store_that_lost_every_text_keeps_its_history(path: Path, memory: Sync
         assert copy.log(after=space.version)[0].kind == "space-erased"
 
 
+def test_commands_that_the_store_has_lost_are_counted(path: Path) -> None:
+    change(path, "DELETE FROM commands WHERE id = 'helped'")
+    assert saved(path)[1].commands_lost == 1
+
+
 def test_commands_that_cannot_be_read_are_counted(path: Path) -> None:
     change(path, "UPDATE commands SET first = 1000 WHERE id = 'helped'")
     into, space = saved(path)

@@ -156,6 +156,39 @@ def test_what_the_caller_gives_is_kept_as_given() -> None:
     )
 
 
+def test_the_digest_of_a_query_is_stored_unless_the_caller_gives_one() -> None:
+    one = MemberSpec(block_id=ONE)
+    texts = [
+        None if event is None else event.text
+        for event in (
+            composed(one, query="why?"),
+            composed(one, query="why?", query_hash="mine"),
+            composed(one, query_hash="mine"),
+            composed(one),
+        )
+    ]
+    assert texts == [
+        CompositionText(query="why?", query_hash="fnv1a64:9b970ef64ee134f2"),
+        CompositionText(query="why?", query_hash="mine"),
+        CompositionText(query_hash="mine"),
+        None,
+    ]
+
+
+def test_a_composition_of_an_earlier_release_has_no_digest_and_is_still_a_duplicate() -> None:
+    old = composed(MemberSpec(block_id=ONE), composition_id="lane")
+    assert old is not None
+    old = evolve(old, text=CompositionText(query="why?"))
+    again = Composition(members=[MemberSpec(block_id=ONE)], composition_id="lane", query="why?")
+    assert decide_compose(after(*KNOWN, old), again) is None
+    assert code(decide_compose, after(*KNOWN, old), evolve(again, query="how?")) == (
+        "composition-exists"
+    )
+    assert code(decide_compose, after(*KNOWN, old), evolve(again, query_hash="mine")) == (
+        "composition-exists"
+    )
+
+
 def test_members_are_ordered_by_rank_role_and_id() -> None:
     event = composed(
         MemberSpec(block_id=TWO, role="supporting", rank=1),

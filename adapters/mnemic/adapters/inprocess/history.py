@@ -9,6 +9,7 @@ import numpy as np
 
 from mnemic.adapters.codec.erasures import Erasures
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.engine.idempotency import RequestCheck
 from mnemic.adapters.inprocess.results import contradictions, replacements
 from mnemic.kernel import events as happened
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, StoreTooNew
@@ -85,7 +86,8 @@ def verify(
 ) -> Verification:
     """Walk the whole log: chain, codec, payload MACs, and payloads missing without an erasure.
 
-    Then let the store check the data that it keeps outside the chain, if it can.
+    What the store has of each command is compared with the ids that events carry. Then let the
+    store check the data that it keeps outside the chain, if it can.
 
     The walk reads the store afresh and does not touch the folded state. It starts again if text was
     erased elsewhere meanwhile: it may find payloads missing before it reads the erasure event.
@@ -100,15 +102,17 @@ def verify(
 def _verified(space: CommandExecutor, progress: Callable[[int, int], None] | None) -> Verification:
     """Walk it once."""
     events = payloads = 0
-    walk = Erasures(space.codec)
+    walk, requests = Erasures(space.codec), RequestCheck(space.log)
     head = space.log.head()
     try:
         for record, rows in space.log.read():
             recorded = space.codec.decode(record, rows)
             walk.see(record, recorded, {row.slot for row in rows})
+            requests.see(recorded)
             events, payloads = events + 1, payloads + len(rows)
             if progress is not None and events % PROGRESS_EVERY == 0:
                 progress(events, head.version + 1)
+        requests.settle()
     except (LogCorrupt, StoreTooNew) as error:
         version = error.facts.get("version", events)
         return _damaged(space, int(str(version)), error.message, payloads)
@@ -129,6 +133,7 @@ def _verified(space: CommandExecutor, progress: Callable[[int, int], None] | Non
         sound=True,
         payloads=payloads,
         erased_payloads=walk.missing_count,
+        requests_lost=requests.lost,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -103,6 +103,7 @@ class SyncMemory(
         *,
         space: str = "default",
         embedder: Embedder | None = None,
+        embedders: Sequence[Embedder] = (),
         analyst: Analyst | None = None,
         analyst_timeout_s: float = TIMEOUT_S,
         policy: Policy | None = None,
@@ -125,6 +126,9 @@ class SyncMemory(
             embedder: Turns texts into vectors; None: the shipped model that the space was built
                 with, the bundled one for a new space. Loaded when needed. With several session
                 handles it may be called on several threads at once, and so may an analyst.
+            embedders: Embedders that the space had before ``reembed``, for new questions about the
+                past, where the one of that time embeds the question. Those shipped with mnemic
+                need not be given.
             analyst: Reads new blocks at promotion; None: the rules of ``analysts.rules``;
                 ``NoAnalyst()``: no analysis.
             analyst_timeout_s: How long an analyst may take over one chunk, in seconds; analyses
@@ -174,6 +178,7 @@ class SyncMemory(
                 opened,
                 store=store,
                 embedder=embedder,
+                embedders=embedders,
                 analyst=analyst,
                 analyst_timeout_s=analyst_timeout_s,
                 tokens=tokens,

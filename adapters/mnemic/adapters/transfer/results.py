@@ -154,7 +154,7 @@ class SpaceSalvaged(Result):
     erased: tuple[BlockId, ...] = ()
     """Blocks that lost text and are erased for it in the copy, which so accounts for the gap."""
     commands_lost: int = 0
-    """Remembered commands that cannot be read: if repeated, they are carried out again."""
+    """Remembered commands that cannot be read: if repeated, they are refused."""
 
     @property
     def summary(self) -> str:

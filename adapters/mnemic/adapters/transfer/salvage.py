@@ -52,6 +52,7 @@ from mnemic.kernel.ports import Clock, CommandRow, Entropy, Log, PayloadRow, Rec
 from mnemic.projections.state.event_validation import REPLAY_ERRORS, applied_singly
 from mnemic.projections.state.replay import rebuild
 from mnemic.projections.state.state import State
+from mnemic.projections.timeline.command_ids import is_like_generated
 
 Unlock = Callable[[PayloadRow], PayloadRow | None]
 """Returns a payload as the codec wrote it; None: its key is destroyed, and it is copied unread."""
@@ -301,13 +302,19 @@ class _Salvage:
                 return
 
     def _command(self, command_id: str, version: int) -> CommandRow | None:
-        """Return the remembered command that begins at *version*, if it can be read."""
+        """Return the remembered command that begins at *version*, if it can be read.
+
+        One that the store has lost is counted, unless the engine may have made its id.
+        """
         try:
             found = self._log.command(command_id)
         except MnemicError:
             self._commands_lost += 1
             return None
-        if found is not None and (found.first != version or type(found.last) is not int):
+        if found is None:
+            self._commands_lost += not is_like_generated(command_id)
+            return None
+        if found.first != version or type(found.last) is not int:
             self._commands_lost += 1
             return None
         return found

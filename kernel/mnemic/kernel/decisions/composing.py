@@ -21,7 +21,7 @@ from mnemic.kernel.errors import (
     LabelUnsupported,
 )
 from mnemic.kernel.events import BlocksComposed, CompositionLabelled, LabelRetracted, Member
-from mnemic.kernel.model.compositions import CONSUMES, LABELS, ROLES, LabelFacts
+from mnemic.kernel.model.compositions import CONSUMES, LABELS, ROLES, LabelFacts, query_hash
 from mnemic.kernel.model.identity import CompositionId, composition_version, label_version
 from mnemic.kernel.model.texts import (
     BlockText,
@@ -78,6 +78,7 @@ class Composition:
     mode: str = "compose"
     query: str | None = None
     query_hash: str | None = None
+    """None: the digest of *query*, if there is one."""
     confidence: float | None = None
     status: str | None = None
     output_preview: str | None = None
@@ -131,8 +132,12 @@ def _is_same(before: BlocksComposed, event: BlocksComposed, said: Composition) -
     """Whether the composition given now is equal to the recorded one.
 
     Previews and tags that the caller did not give are ignored: they were copied from the blocks,
-    which may have changed since. Erased texts cannot be compared any more.
+    which may have changed since. So is a digest of the query, which earlier releases did not
+    compute. Erased texts cannot be compared any more.
     """
+    text = event.text
+    if said.query_hash is None and isinstance(text, CompositionText) and _lacks_hash(before):
+        event = evolve(event, text=evolve(text, query_hash=None))
     given = {(spec.block_id, spec.role): spec for spec in said.members}
     gone = {
         (member.block_id, member.role)
@@ -140,6 +145,10 @@ def _is_same(before: BlocksComposed, event: BlocksComposed, said: Composition) -
         if isinstance(member.text, Erased)
     }
     return _bare(before, given, gone) == _bare(event, given, gone)
+
+
+def _lacks_hash(event: BlocksComposed) -> bool:
+    return isinstance(event.text, CompositionText) and event.text.query_hash is None
 
 
 def _bare(
@@ -217,9 +226,11 @@ def _member(reading: Reading, spec: MemberSpec, place: int) -> Member:
 
 
 def _composition_text(composition: Composition, policy: Policy) -> CompositionText | None:
+    query = _text("query", composition.query, QUERY_LENGTH_MAX)
+    given_hash = _visible("query_hash", composition.query_hash, ID_LENGTH_MAX)
     text = CompositionText(
-        query=_text("query", composition.query, QUERY_LENGTH_MAX),
-        query_hash=_visible("query_hash", composition.query_hash, ID_LENGTH_MAX),
+        query=query,
+        query_hash=query_hash(query) if given_hash is None and query is not None else given_hash,
         output_preview=_text("output_preview", composition.output_preview, PREVIEW_LENGTH_MAX),
         metadata=checked_metadata(composition.metadata, policy),
     )

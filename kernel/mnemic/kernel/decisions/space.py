@@ -54,8 +54,15 @@ def decide_adopt_policy(reading: Reading, policy: Policy) -> Decision[None]:
     return single(PolicyAdopted(policy_id=policy.id, body=policy.body))
 
 
-def check_embedder(adopted: EmbedderIdentity | None, given: EmbedderIdentity) -> None:
+def check_embedder(
+    adopted: EmbedderIdentity | None, given: EmbedderIdentity, *, recovery: str | None = None
+) -> None:
     """Refuse an embedder that a space was not built with.
+
+    Args:
+        adopted: The embedder in force.
+        given: The one to use.
+        recovery: The remedy to name; None: the usual one.
 
     Raises:
         EmbedderMismatch: The two differ; names both.
@@ -64,6 +71,7 @@ def check_embedder(adopted: EmbedderIdentity | None, given: EmbedderIdentity) ->
         raise EmbedderMismatch(
             f"the space holds vectors of {adopted.name} ({adopted.dimension}-d), "
             f"not of {given.name} ({given.dimension}-d)",
+            recovery=recovery,
             adopted=adopted.name,
             given=given.name,
         )

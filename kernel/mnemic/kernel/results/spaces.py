@@ -123,11 +123,17 @@ class Verification(Result):
     problem: str | None = None
     payloads: int = 0
     erased_payloads: int = 0
+    requests_lost: int = 0
+    """Command ids of the log for which the store has no request. The commands stand; sent again,
+    they are refused instead of answered."""
 
     @property
     def summary(self) -> str:
         if self.sound:
-            return f"Sound: {plural(self.events, 'event')}, head {self.head[:16]}."
+            sound = f"Sound: {plural(self.events, 'event')}, head {self.head[:16]}."
+            if not self.requests_lost:
+                return sound
+            return f"{sound} {plural(self.requests_lost, 'command')} cannot be answered again."
         return f"Damaged at version {self.first_bad_version}: {self.problem}"
 
 

@@ -29,6 +29,7 @@ from mnemic.projections.storage.array_bundle import (
 from mnemic.projections.storage.columns import GrowableArray, Interner
 from mnemic.projections.storage.event_columns import EventColumns
 from mnemic.projections.storage.versioned_maps import Coding, VersionedMap
+from mnemic.projections.timeline.command_ids import CommandIds
 
 _POLICIES: Coding[Policy] = Coding(
     lambda key, policy: (key, policy.body), lambda plain: (plain[0], Policy.parse(plain[1]))
@@ -49,7 +50,7 @@ _MOMENT: Mapping[str, type[np.generic]] = {
 }
 _ACTIVE_US, _RECORDED_US = attrgetter("active_us"), attrgetter("recorded_us")
 _EVENT, _SESSION = attrgetter("event"), attrgetter("session_id")
-_ACTOR = attrgetter("actor")
+_ACTOR, _COMMAND_ID = attrgetter("actor"), attrgetter("command_id")
 _OF_SESSIONS = frozenset((SessionStarted, SessionEnded))
 
 
@@ -63,6 +64,7 @@ class Timeline:
         self._kind_numbers: dict[type, int] = {}
         self.session_ids = Interner("")
         self.actors = Interner()
+        self.command_ids = CommandIds()
         self.clock = ActiveClock()
         self.policies: VersionedMap[Policy] = VersionedMap(_POLICIES)
         self.embedders: VersionedMap[EmbedderIdentity] = VersionedMap(_EMBEDDERS)
@@ -104,6 +106,7 @@ class Timeline:
             "actor": self.actor.values,
             "facts": packed(facts),
             **nested(
+                command_ids=self.command_ids.frozen(),
                 policies=self.policies.frozen(),
                 embedders=self.embedders.frozen(),
                 sessions=self.sessions.frozen(),
@@ -120,6 +123,7 @@ class Timeline:
         timeline.kinds = Interner.thawed(facts["kinds"])
         timeline.session_ids = Interner.thawed(facts["session_ids"])
         timeline.actors = Interner.thawed(facts["actors"])
+        timeline.command_ids = CommandIds.thawed(within(parts, "command_ids"))
         timeline.clock = ActiveClock(
             active_us=facts["active_us"],
             counted_us=facts["counted_us"],
@@ -220,6 +224,7 @@ class Timeline:
         within = self.session_ids.number(session or "")
         actor = self.actors.number(recorded.actor)
         self._moments.append((active_us, recorded_us, number, within, actor))
+        self.command_ids.record(recorded.command_id, recorded.version)
 
     def record_each(self, events: Sequence[Recorded]) -> None:
         """Add the envelopes of the next events, and the sessions they start or end.
@@ -252,6 +257,7 @@ class Timeline:
         actor_numbers = map(by.__getitem__, actors)
         columns = (active_us, recorded_us, kind_numbers, session_numbers, actor_numbers)
         self._moments.extend([np.fromiter(each, np.int64, len(events)) for each in columns])
+        self.command_ids.record_each(list(map(_COMMAND_ID, events)), events[0].version)
 
     def _note_session(self, recorded: Recorded) -> None:
         """Record that a session started or ended."""

@@ -36,7 +36,7 @@ def space(store: Store, name: str, progress: Callable[[int, int], None]) -> Iter
     try:
         with SyncMemory.open(store, space=name, read_only=True) as memory:
             yield from _contents(about, memory)
-            yield _chain(about, memory, store.log(name, create=False), progress)
+            yield from _chain(about, memory, store.log(name, create=False), progress)
             yield from _checkpoints(about, memory.checkpoints())
             yield from _graphs(about, memory)
             yield _embedder(about, memory)
@@ -72,12 +72,20 @@ def _contents(about: About, memory: SyncMemory) -> Iterator[Finding]:
 
 def _chain(
     about: About, memory: SyncMemory, log: Log, progress: Callable[[int, int], None]
-) -> Finding:
+) -> Iterator[Finding]:
     found = memory.verify(progress)
+    if found.requests_lost:
+        yield about.warning(
+            "commands",
+            f"the requests of {plural(found.requests_lost, 'command')} are lost; sent again, "
+            "they are refused",
+            remedy="A backup may still have them. Nothing else depends on them.",
+        )
     if found.sound:
         head = found.head[:DIGEST_SHOWN]
-        return about.ok("log", f"{found.events} versions, every digest holds, head {head}")
-    return about.problem(
+        yield about.ok("log", f"{found.events} versions, every digest holds, head {head}")
+        return
+    yield about.problem(
         "log",
         f"damaged at version {found.first_bad_version}: {found.problem}",
         remedy=_remedy(log),

@@ -243,23 +243,22 @@ class CommandExecutor(SessionHandle):
         """Return what a command of this actor with this id wrote, if it is the same command.
 
         Raises:
-            CommandIdReused: It was another one.
+            CommandIdReused: It was another one, or the store has lost what it asked for.
             FieldRefused: The id is no short text.
         """
         if command.id is None:
             return None
         checked_name("command_id", command.id)
-        self.catch_up()
-        _, row = idempotency.place(command.id, self.actor, self)
-        if row is not None:
-            if row.last > self.state.version:
-                self.catch_up()  # another process has just written it
-            idempotency.check_same(command, row, self)
-            self.confirm(row.last)
-            self.answered_version = row.last
-            if self.expected_version == row.first - 1:
-                self.expected_version = row.last  # this very command advanced the log
-        return row
+        with self.state_lock:
+            self.catch_up()
+            _, row = idempotency.place(command.id, self.actor, self)
+            if row is not None:
+                idempotency.check_same(command, row, self)
+                self.confirm(row.last)
+                self.answered_version = row.last
+                if self.expected_version == row.first - 1:
+                    self.expected_version = row.last  # this very command advanced the log
+            return row
 
     def decided_again(self, row: CommandRow, decide: Decide) -> Outcome:
         """Answer a repeated command: repeat its decision on the state of that time, write nothing.

@@ -17,14 +17,27 @@ from mnemic.projections.retrieval.request import Request
 
 
 def embedder_of(models: Models, adopted: EmbedderIdentity | None) -> Embedder:
-    """Return the host's embedder; if it gave none, a shipped one that fits the space."""
-    if models.coming is not None and models.coming.identity == adopted:
-        return models.coming
-    if models.embedder is not None:
-        return models.embedder
-    from mnemic.adapters.embedders.shipped import embedder_for
+    """Return the embedder of a given identity, if the host has it or it is shipped.
 
-    return embedder_for(adopted)
+    Args:
+        models: The models of the host.
+        adopted: The embedder in force, now or at a point of the past; None: none yet.
+
+    Returns:
+        If there is none of that identity: the host's, else the shipped one that comes closest.
+
+    Raises:
+        Unavailable: It is a shipped one, and something that it needs is missing.
+    """
+    given = (models.coming, models.embedder, *models.others)
+    for each in given:
+        if each is not None and each.identity == adopted:
+            return each
+    from mnemic.adapters.embedders.shipped import embedder_for, shipped_as
+
+    if models.embedder is None:
+        return embedder_for(adopted)
+    return (None if adopted is None else shipped_as(adopted)) or models.embedder
 
 
 def embed(embedder: Embedder, texts: Sequence[str]) -> list[Vector]:
@@ -77,9 +90,18 @@ def question_vector(
             so another one may be in force when the answer is computed.
         request: The request with the question.
         models: The models of the host.
+
+    Raises:
+        EmbedderMismatch: Neither the host nor mnemic has that embedder.
+        VectorRefused: It failed.
     """
     if request.query is None or adopted is None:
         return None
     embedder = embedder_of(models, adopted)
-    check_embedder(adopted, embedder.identity)
+    check_embedder(
+        adopted,
+        embedder.identity,
+        recovery=f"Give the embedder {adopted.name} to open(embedders=[...]), or ask without a "
+        "query; for the present, the space can also be moved to another embedder with reembed().",
+    )
     return embedded_question(embedder, request.query)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -59,6 +60,8 @@ class Models(RecallMethod):
     """None: a model shipped with mnemic, loaded when first needed."""
     coming: Embedder | None = None
     """The embedder of a re-embedding in progress; in use from the event that adopts it."""
+    others: tuple[Embedder, ...] = ()
+    """Embedders that were in force earlier; they embed new questions about the past."""
     analyst: Analyst | None
     """None: blocks are not analysed."""
 
@@ -208,6 +211,7 @@ def models(
     space: CommandExecutor,
     *,
     embedder: Embedder | None,
+    embedders: Sequence[Embedder],
     analyst: Analyst | None,
     analyst_timeout_s: float,
     tokens: TokenCounter | None,
@@ -222,10 +226,17 @@ def models(
     if embedder is not None:
         check_identity(embedder)
         check_embedder(space.state.timeline.embedder, embedder.identity)
+    if isinstance(embedders, str) or not isinstance(embedders, Sequence):
+        raise FieldRefused(
+            f"embedders must be a list of embedders, got {embedders!r:.100}", field="embedders"
+        )
+    for each in embedders:
+        check_identity(each)
     if tokens is not None:
         checked_name("name of the token counter", getattr(tokens, "name", None))
     return Models(
         embedder=embedder,
+        others=tuple(embedders),
         analyst=_analyst(analyst, analyst_timeout_s),
         tokens=tokens or EstimatedTokens(),
     )

@@ -403,7 +403,11 @@ class BlockOperations(Host):
         result = reembedding.reembed(space, embedder, progress=progress)
         with space.state_lock:
             if space.live().embedder == embedder.identity:  # else it was re-embedded again
-                self._shared_models.models = evolve(self._models, embedder=embedder)
+                models = self._models
+                before = () if models.embedder is None else (models.embedder,)
+                self._shared_models.models = evolve(
+                    models, embedder=embedder, others=(*models.others, *before)
+                )
         return result
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from datetime import datetime
@@ -49,6 +49,7 @@ class Host(Queries):
         *,
         store: Store | None = None,
         embedder: Embedder | None = None,
+        embedders: Sequence[Embedder] = (),
         analyst: Analyst | None = None,
         analyst_timeout_s: float = analysis.TIMEOUT_S,
         tokens: TokenCounter | None = None,
@@ -61,6 +62,7 @@ class Host(Queries):
             models(
                 space,
                 embedder=embedder,
+                embedders=embedders,
                 analyst=analyst,
                 analyst_timeout_s=analyst_timeout_s,
                 tokens=tokens,

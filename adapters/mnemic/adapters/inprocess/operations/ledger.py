@@ -67,7 +67,7 @@ class LedgerOperations(Host):
             tool: The tool that composed them.
             mode: Its mode.
             query: The question that they were used for.
-            query_hash: A digest of the query, for the caller's own use.
+            query_hash: A digest of the query, for the caller's own use; None: ``fnv1a64`` of it.
             confidence: Confidence in the outcome. Range: [0, 1].
             status: Free text.
             output_preview: The beginning of the output.

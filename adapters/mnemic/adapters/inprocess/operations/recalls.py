@@ -78,7 +78,9 @@ class RecallOperations(Host):
                 probable block.
             suggest: Whether to look for pairs that are worth connecting; they are returned in
                 ``suggested_connections``, at most 3, the surest first.
-            record: Whether the decision is recorded, and counts as a retrieval.
+            record: Whether the decision is recorded, and counts as a retrieval. Without a record,
+                too, the recall first promotes what waits in the inbox, which writes events, unless
+                the policy's ``auto_consolidate`` is off or the space is open read-only.
             explore: Probability that the last place is drawn, with equal chances, among the block
                 ranked for it and the next ones. The record holds the probability of its
                 answer, so that ``backtest`` can correct for what was never shown. Range: [0, 1];

@@ -34,6 +34,7 @@ from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.composing import Composition, MemberSpec, decide_compose
 from mnemic.kernel.errors import CommandIdReused, Conflict, Refused, Unavailable
 from mnemic.kernel.model import identity
+from mnemic.kernel.model.compositions import query_hash
 from mnemic.kernel.model.texts import CompositionText
 from mnemic.kernel.ports import CommandRow
 from mnemic.kernel.results import DeepReference, ReferencedBlock
@@ -47,7 +48,6 @@ GUIDANCE_PREVIEW: Final = 280
 REASONING_PREVIEW: Final = 600
 JUDGED: Final = "judged"
 """Key of the analyst's verdicts in the record."""
-FNV_OFFSET, FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
 
 
 class ReferenceOperations(Host):
@@ -68,7 +68,8 @@ class ReferenceOperations(Host):
             query: The question or claim; not blank.
             depth: Most memories that the question itself may find; clamped to 5 to 50.
             record: Whether the evidence is recorded as a composition. It is not a recall: nothing
-                counts as retrieved.
+                counts as retrieved. Without a record, too, what waits in the inbox is promoted
+                first, as by ``recall``.
             command_id: See the class.
 
         Raises:
@@ -209,15 +210,3 @@ def _members(answer: DeepReference) -> list[MemberSpec]:
         )
         for rank, ((_, role), (block, source)) in enumerate(first.items())
     ]
-
-
-def query_hash(query: str) -> str:
-    """Return the 64-bit FNV-1a digest of a question's bytes, as clients of the older tool expect.
-
-    >>> query_hash("")
-    'fnv1a64:cbf29ce484222325'
-    """
-    digest = FNV_OFFSET
-    for byte in query.encode():
-        digest = (digest ^ byte) * FNV_PRIME % 2**64
-    return f"fnv1a64:{digest:016x}"

@@ -177,7 +177,8 @@ def _embedded(view: View, asked: Request, models: Models, identifier: str) -> Ve
     except EmbedderMismatch as error:
         raise EmbedderMismatch(
             f"another question to {identifier} needs the embedder of that time: {error.message}",
-            recovery="Leave out query: the recorded question has its vector in the record.",
+            recovery="Give that embedder to open(embedders=[...]), or leave out query: the "
+            "recorded question has its vector in the record.",
             **error.facts,
         ) from error
 
