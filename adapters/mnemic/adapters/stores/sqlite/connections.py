@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
+from threading import Event
 from types import TracebackType
 from typing import Literal, TypeAlias
 
@@ -24,6 +26,9 @@ from eventsourcing.sqlite import (
     SQLiteCursor,
     SQLiteDatastore,
 )
+
+from mnemic.adapters.stores.sqlite import name_lock
+from mnemic.adapters.system import forks
 
 Synchronous: TypeAlias = Literal["full", "normal"]
 Mode: TypeAlias = Literal["rwc", "ro", "ro&immutable=1"]
@@ -39,6 +44,13 @@ _PRAGMAS = {
 _PRAGMAS_OF_READERS = {
     "writable_schema": "ON",  # nothing is written, but a file cut short opens up to the cut
 }
+
+
+FORK_PATIENCE_S, FORK_STEP_S = 2.0, 0.001
+"""How long a fork waits for connections that are lent, and how often it looks."""
+
+_abandoned: list[SQLiteConnection] = []
+"""Connections of the parent that were lent to the thread that forked. They are never closed."""
 
 
 class Forked(Exception):
@@ -60,7 +72,16 @@ class Pool(SQLiteConnectionPool):
         super().__init__(
             db_name=f"{path.absolute().as_uri()}?mode={mode}", lock_timeout=BUSY_TIMEOUT_S
         )
+        self._path = path
         self._process = os.getpid()
+        self._at_end = [name_lock.hold(path)]
+        """What is called once, after the last connection is closed."""
+        self._in_use: list[None] = []
+        """An entry for each connection that is lent, or about to be."""
+        self._is_open = Event()
+        self._is_open.set()
+        """Unset during a fork, when nothing is lent."""
+        forks.take_part(self)
         first = {} if mode == "rwc" else _PRAGMAS_OF_READERS
         self._pragmas = {**first, **_PRAGMAS, "synchronous": synchronous.upper()}
 
@@ -75,10 +96,7 @@ class Pool(SQLiteConnectionPool):
         if is_writer and not self._writer_lock.acquire(timeout=timeout or self.pool_timeout):
             raise ConnectionUnavailableError("another thread is writing")
         try:
-            try:
-                connection = self._pool.pop()
-            except IndexError:
-                connection = self._create_connection()
+            connection = self._lent()
         except BaseException:
             if is_writer:
                 self._writer_lock.release()
@@ -86,10 +104,30 @@ class Pool(SQLiteConnectionPool):
         connection.is_writer = is_writer
         return connection
 
+    def _lent(self) -> SQLiteConnection:
+        self._in_use.append(None)  # before the look at the event: a fork does it the other way
+        while not self._is_open.is_set():
+            self._in_use.pop()
+            self._is_open.wait()
+            self._in_use.append(None)
+        try:
+            if self._closed:  # while this waited
+                raise ConnectionPoolClosedError
+            with suppress(IndexError):
+                return self._pool.pop()
+            return self._create_connection()
+        except BaseException:
+            self._in_use.pop()
+            raise
+
     def put_connection(self, conn: SQLiteConnection) -> None:
         """Take a connection back."""
+        if self._process != os.getpid():
+            _abandoned.append(conn)
+            return
         is_writer = conn.is_writer
         self._pool.append(conn)
+        self._in_use.pop()
         if is_writer:
             self._writer_lock.release()
         if self._closed:  # while it was lent
@@ -101,10 +139,31 @@ class Pool(SQLiteConnectionPool):
         if self._process == os.getpid():
             self._close_idle()
 
+    def before_fork(self) -> None:
+        """Close all connections: SQLite takes those that a child inherits for its own.
+
+        Source: sqlite.org/howtocorrupt.html, 2.7. Those that are lent are waited for.
+        """
+        self._is_open.clear()
+        deadline = time.monotonic() + FORK_PATIENCE_S
+        while self._in_use and time.monotonic() < deadline:
+            time.sleep(FORK_STEP_S)
+        self._close_idle()
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Lend connections again in the parent."""
+        if not in_child:
+            self._is_open.set()
+        elif self._in_use:
+            name_lock.forbid(self._path)
+
     def _close_idle(self) -> None:
         with suppress(IndexError):
             while True:
                 self._pool.pop().close()
+        if self._closed and not self._in_use:
+            with suppress(IndexError):
+                self._at_end.pop()()
 
     def _create_connection(self) -> SQLiteConnection:
         connection = sqlite3.connect(
