@@ -13,7 +13,7 @@ from eventsourcing.persistence import ConnectionUnavailableError
 from mnemic.adapters.stores.logs.append import Entry
 from mnemic.adapters.stores.logs.recorded_log import RecordedLog
 from mnemic.adapters.stores.logs.recorded_store import RecordedStore
-from mnemic.adapters.stores.logs.write_lock import WriteLock
+from mnemic.adapters.stores.logs.write_lock import WriteLock, drop_older
 from mnemic.adapters.stores.sqlite import opening
 from mnemic.adapters.stores.sqlite.connections import Synchronous
 from mnemic.adapters.stores.sqlite.faults import named
@@ -29,8 +29,8 @@ SCRUB_PATIENCE_S = 0.5
 class SQLiteStore(RecordedStore["SQLiteLog"]):
     """Many spaces in one SQLite file, in WAL mode, for any number of threads and processes.
 
-    Next to the file are its ``-wal`` and ``-shm`` while it is open, and three small files that
-    stay: ``.gate`` and ``.lock`` are locks, ``.heads`` says how far each log was acknowledged.
+    Next to the file are its ``-wal`` and ``-shm`` while it is open, and a small one that stays:
+    ``.heads`` is the write lock and says how far each log was acknowledged.
 
     Args:
         path: The file; it is made if it does not exist, its folder is not.
@@ -53,7 +53,7 @@ class SQLiteStore(RecordedStore["SQLiteLog"]):
         self._place = self.path.absolute()  # the process may change its working directory
         self.is_scrubbed = True
         """False while a reader elsewhere may keep erased bytes in the write-ahead log."""
-        # One lock for all paths to the file, as SQLite has one write-ahead log for them.
+        # One sidecar for all links to the file, as SQLite has one write-ahead log for them.
         file = Path(os.path.realpath(self._place))
         self._queue = WriteLock(file)
         self.heads = Watermarks(file, synchronous=synchronous, read_only=read_only)
@@ -64,6 +64,7 @@ class SQLiteStore(RecordedStore["SQLiteLog"]):
                 self.recorder = opening.to_read(self._place, self.heads)
             else:
                 self.recorder = opening.to_write(self._place, synchronous, self._queue)
+                drop_older(file)
                 self.scrub()  # the last writer may have died during an erasure
             self._file = _identity(self._place)
         self.loss_check = LossCheck(
@@ -140,7 +141,9 @@ class SQLiteStore(RecordedStore["SQLiteLog"]):
             self.is_scrubbed = self.recorder.scrub(patience_s=patience_s)
 
     def close(self) -> None:
-        """Close every connection and the lock file. Closing twice is fine."""
+        """Close every connection and the sidecar. Closing twice is fine."""
+        if self._process.is_another:
+            return
         if not self.is_scrubbed and not self.recorder.datastore.pool.closed:
             self.scrub()
         self.recorder.datastore.close()
