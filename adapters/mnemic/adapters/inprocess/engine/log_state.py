@@ -71,6 +71,8 @@ class _Shared:
     """Actors that began the resumed sessions, by the versions at which the sessions started."""
     read_only: bool
     """Whether the space was opened read-only: damage then ends the fold without an error."""
+    hour: float = 0.0
+    """The latest active hour that any status has shown."""
     process: OpeningProcess = field(factory=lambda: OpeningProcess("the memory"))
 
 
@@ -401,6 +403,15 @@ class LogState:
         self._shared.process.check()
         if self._shared.is_closed:
             raise Closed("the memory is closed")
+
+    def latest_hour(self, hour: float) -> float:
+        """Return *hour*, or a later one that a status has shown already.
+
+        Between two events the hour depends on the machine's clock, which may be set back.
+        """
+        with self.state_lock:
+            self._shared.hour = max(self._shared.hour, hour)
+            return self._shared.hour
 
     def check_foldable(self) -> None:
         """Refuse when replaying the whole log would lose events that only a checkpoint still holds.

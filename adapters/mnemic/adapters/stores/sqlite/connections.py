@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from threading import Event
@@ -68,13 +68,15 @@ class Pool(SQLiteConnectionPool):
     through a semaphore and two conditions, which is noticeable after every durable write.)
     """
 
-    def __init__(self, path: Path, *, mode: Mode, synchronous: Synchronous) -> None:
+    def __init__(
+        self, path: Path, *, mode: Mode, synchronous: Synchronous, release: Callable[[], None]
+    ) -> None:
         super().__init__(
             db_name=f"{path.absolute().as_uri()}?mode={mode}", lock_timeout=BUSY_TIMEOUT_S
         )
         self._path = path
         self._process = os.getpid()
-        self._at_end = [name_lock.hold(path)]
+        self._at_end = [release]
         """What is called once, after the last connection is closed."""
         self._in_use: list[None] = []
         """An entry for each connection that is lent, or about to be."""
@@ -230,7 +232,8 @@ class Datastore(SQLiteDatastore):
     def __init__(self, path: Path, *, mode: Mode, synchronous: Synchronous) -> None:
         super().__init__(str(path), originator_id_type="text")
         self.path = path
-        self.pool = Pool(path, mode=mode, synchronous=synchronous)
+        release = name_lock.hold(path)
+        self.pool = Pool(path, mode=mode, synchronous=synchronous, release=release)
 
     # The library's is made by a generator, and two of those are noticeable in every durable write.
     def transaction(self, *, commit: bool) -> _Transaction:  # type: ignore[override]

@@ -18,6 +18,7 @@ from mnemic.adapters.stores.sqlite import opening
 from mnemic.adapters.stores.sqlite.connections import Synchronous
 from mnemic.adapters.stores.sqlite.faults import named
 from mnemic.adapters.stores.sqlite.lost_tail import LossCheck, LostTail
+from mnemic.adapters.stores.sqlite.name_lock import check_single
 from mnemic.adapters.stores.sqlite.watermark import INODE_MAX, Origin, Watermarks
 from mnemic.kernel.errors import MnemicError, StoreFailed
 from mnemic.kernel.ports import PayloadRow, Record
@@ -109,14 +110,17 @@ class SQLiteStore(RecordedStore["SQLiteLog"]):
 
         Raises:
             StoreFailed: The file is gone, or the path names another file.
+            StoreHasTwoNames: It was given another name since.
         """
         with self.naming:
-            if _identity(self._place) != self._file:
+            status = os.stat(self._place)  # noqa: PTH116 - asked before every append, and quicker
+            if (status.st_dev, status.st_ino) != self._file:
                 raise StoreFailed(
                     f"{self.path} is not the file that was opened: it has been replaced",
                     recovery="Open the store again; nothing is written to the file that was there.",
                     path=str(self.path),
                 )
+            check_single(status.st_nlink, self.path)
 
     @property
     def inode(self) -> int:
@@ -171,7 +175,7 @@ class SQLiteStore(RecordedStore["SQLiteLog"]):
 
 def _identity(path: Path) -> tuple[int, int]:
     """Return device and inode, which identify a file under all its names."""
-    status = os.stat(path)  # noqa: PTH116 - asked before every append, and quicker
+    status = path.stat()
     return status.st_dev, status.st_ino
 
 
