@@ -17,7 +17,7 @@ from mnemic.adapters.stores.sqlite.watermark import SLOT_BYTES
 from mnemic.adapters.transfer.backup import backup, restore
 from mnemic.adapters.transfer.migration import migrate
 from mnemic.adapters.transfer.salvage import salvage
-from mnemic.kernel.errors import FieldRefused, LogCorrupt, SpaceNotFound, StoreFailed
+from mnemic.kernel.errors import FieldRefused, LogCorrupt, SpaceNotFound, StoreFailed, StoreMissing
 from mnemic.kernel.ports import Log
 from mnemic.specs.contracts.log_entries import records
 from tests.adapters.stores.damages import read
@@ -208,6 +208,9 @@ def test_a_removed_and_recreated_store_is_not_a_loss(path: Path) -> None:
     write(path, 0, 3)
     write(path, 0, 3, space="second")
     path.unlink()
+    with pytest.raises(StoreMissing):
+        write(path, 0, 1)
+    beside(path, ".heads").unlink()
     write(path, 0, 1)
     with closing(SQLiteStore(path)) as store:
         assert read(store.log("home")) == ([0], None)

@@ -12,6 +12,7 @@ from mnemic.adapters.stores.sqlite.connections import Mode, Synchronous
 from mnemic.adapters.stores.sqlite.faults import RECOVERIES, family
 from mnemic.adapters.stores.sqlite.format import is_new
 from mnemic.adapters.stores.sqlite.recorder import SpaceFactory, SpaceRecorder
+from mnemic.adapters.stores.sqlite.remains import check_not_deleted
 from mnemic.adapters.stores.sqlite.watermark import Watermarks, forget
 from mnemic.adapters.system.folders import BINARY, PRIVATE
 from mnemic.kernel.errors import NotAStore, StoreFailed
@@ -25,6 +26,7 @@ def to_write(path: Path, synchronous: Synchronous, queue: WriteLock) -> SpaceRec
 
     Raises:
         NotAStore, StoreTooNew: It belongs to another program or release; it is left unchanged.
+        StoreMissing: If the file is gone, and what belongs to it is left.
         StoreFailed: If there is no such folder, or the file is read-only.
         sqlite3.Error: If SQLite cannot open or write it.
     """
@@ -34,6 +36,7 @@ def to_write(path: Path, synchronous: Synchronous, queue: WriteLock) -> SpaceRec
             recovery=f"Make the folder {path.parent}, or name another path.",
             path=str(path),
         )
+    check_not_deleted(path)
     _make_private(path)
     _require_rights(path)
     recorder, new = _connected(path, "rwc", synchronous)
@@ -86,9 +89,11 @@ def to_read(path: Path, heads: Watermarks) -> SpaceRecorder:
 
     Raises:
         NotAStore, StoreTooNew: It belongs to another program or release.
+        StoreMissing: As ``to_write``.
         StoreFailed: If there is no such file.
         sqlite3.Error: If SQLite cannot open it.
     """
+    check_not_deleted(path)
     if not path.exists():
         raise StoreFailed(
             f"there is no file {path}",

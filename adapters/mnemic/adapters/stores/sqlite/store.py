@@ -20,7 +20,8 @@ from mnemic.adapters.stores.sqlite.faults import named
 from mnemic.adapters.stores.sqlite.lost_tail import LossCheck, LostTail
 from mnemic.adapters.stores.sqlite.name_lock import check_single
 from mnemic.adapters.stores.sqlite.watermark import INODE_MAX, Origin, Watermarks
-from mnemic.kernel.errors import MnemicError, StoreFailed
+from mnemic.adapters.system.paths import checked_path
+from mnemic.kernel.errors import MnemicError, NotAStore, StoreFailed
 from mnemic.kernel.ports import PayloadRow, Record
 
 SCRUB_PATIENCE_S = 0.5
@@ -41,17 +42,23 @@ class SQLiteStore(RecordedStore["SQLiteLog"]):
             the last writer closed it; then the file must not change while it is open.
 
     Raises:
+        FieldRefused: If no file could have the path.
         NotAStore: If the file was made by another program.
         StoreTooNew: If a later release of mnemic made it.
+        StoreMissing: If the file is gone, and what belongs to it is left.
+        StoreHasTwoNames: If the file has several links, or is open under another name.
+        StoreBusy: If another process keeps the file locked for too long.
         StoreFailed: If the path cannot be opened.
     """
 
     def __init__(
         self, path: str | Path, *, synchronous: Synchronous = "full", read_only: bool = False
     ) -> None:
-        self.path = Path(path)
+        self.path = checked_path(path)
         """The path as given; errors quote it."""
         self._place = self.path.absolute()  # the process may change its working directory
+        if not self._place.name:
+            raise NotAStore(f"{path} is a folder", path=str(path))
         self.is_scrubbed = True
         """False while a reader elsewhere may keep erased bytes in the write-ahead log."""
         # One sidecar for all links to the file, as SQLite has one write-ahead log for them.

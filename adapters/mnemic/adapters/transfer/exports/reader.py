@@ -35,6 +35,7 @@ from mnemic.adapters.transfer.exports.lines import (
 )
 from mnemic.adapters.transfer.exports.manifest import Manifest, ManifestUnreadable, read
 from mnemic.adapters.transfer.exports.writer import vectors_path
+from mnemic.adapters.system.paths import checked_path
 from mnemic.kernel.errors import ExportCorrupt, LogCorrupt
 from mnemic.kernel.events import BlockLearned, Recorded
 from mnemic.kernel.ports import GENESIS_DIGEST, CommandRow, PayloadRow, Record
@@ -68,7 +69,7 @@ class Export:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = checked_path(path)
         with atomic_files.named(self.path), self.path.open("rb") as source:
             first = source.readline(LINE_MAX)
         try:
