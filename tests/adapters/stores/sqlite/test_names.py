@@ -170,6 +170,16 @@ def test_a_file_moved_while_open_is_refused_under_its_new_name(written: Path, mo
     assert outcome(moved, mode) == "opened"
 
 
+def test_a_file_moved_while_open_takes_its_last_commits_along(written: Path) -> None:
+    moved = written.with_name("moved.db")
+    store = SQLiteStore(written)
+    store.log("home").append(records(3, 1), ())
+    written.rename(moved)
+    store.close()
+    with closing(SQLiteStore(moved)) as store:
+        assert contents(store.log("home")) == bare(records(0, 4))
+
+
 @linux
 def test_a_file_mounted_by_itself_is_refused_while_open(written: Path, tmp_path: Path) -> None:
     target = tmp_path / "mounted.db"

@@ -27,13 +27,15 @@ from eventsourcing.sqlite import (
     SQLiteDatastore,
 )
 
+from mnemic.adapters.stores.logs.write_lock import PATIENCE_S
 from mnemic.adapters.stores.sqlite import name_lock
 from mnemic.adapters.system import forks
 
 Synchronous: TypeAlias = Literal["full", "normal"]
 Mode: TypeAlias = Literal["rwc", "ro", "ro&immutable=1"]
 
-BUSY_TIMEOUT_S = 5
+BUSY_TIMEOUT_S = int(PATIENCE_S)
+"""How long SQLite waits for another process, which has the file without the write lock."""
 STATEMENTS_CACHED = 64
 
 _PRAGMAS = {
@@ -72,7 +74,9 @@ class Pool(SQLiteConnectionPool):
         self, path: Path, *, mode: Mode, synchronous: Synchronous, release: Callable[[], None]
     ) -> None:
         super().__init__(
-            db_name=f"{path.absolute().as_uri()}?mode={mode}", lock_timeout=BUSY_TIMEOUT_S
+            db_name=f"{path.absolute().as_uri()}?mode={mode}",
+            lock_timeout=BUSY_TIMEOUT_S,
+            pool_timeout=PATIENCE_S,
         )
         self._path = path
         self._process = os.getpid()

@@ -129,6 +129,13 @@ class SQLiteStore(RecordedStore["SQLiteLog"]):
                 )
             check_single(status.st_nlink, self.path)
 
+    def _is_moved(self) -> bool:
+        """Return whether the path names another file than the one that was opened, or none."""
+        try:
+            return _identity(self._place) != self._file
+        except OSError:
+            return True
+
     @property
     def inode(self) -> int:
         """Inode of the file that was opened."""
@@ -155,7 +162,9 @@ class SQLiteStore(RecordedStore["SQLiteLog"]):
         """Close every connection and the sidecar. Closing twice is fine."""
         if self._process.is_another:
             return
-        if not self.is_scrubbed and not self.recorder.datastore.pool.closed:
+        is_open = not self.recorder.datastore.pool.closed
+        # SQLite leaves the last commits of a file that was moved in a log under the old name.
+        if is_open and (not self.is_scrubbed or (not self.read_only and self._is_moved())):
             self.scrub()
         self.recorder.datastore.close()
         self._queue.close()
