@@ -59,7 +59,10 @@ def checkpoint_directory(
         )
     may_write, file = not read_only, _file(store)
     if isinstance(wanted, str | Path):
-        folder, is_own = checked_path(wanted, "checkpoints").absolute(), False  # the working directory may change
+        folder, is_own = (
+            checked_path(wanted, "checkpoints").absolute(),
+            False,
+        )  # the working directory may change
     else:
         if file is None and wanted:
             raise FieldRefused(

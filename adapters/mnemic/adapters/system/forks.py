@@ -84,8 +84,6 @@ def _after(*, in_child: bool) -> None:
     for each in list(_open):
         with suppress(Exception):
             each.after_fork(in_child=in_child)
-    if in_child:
-        _open.clear()
     _changing.release()
 
 

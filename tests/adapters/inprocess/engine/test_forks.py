@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing
 from pathlib import Path
 
 import anyio
@@ -21,64 +20,13 @@ from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import Memory, SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.stores.sqlite import SQLiteStore
-from mnemic.kernel.errors import MnemicError
 from mnemic.kernel.ports import Store
+from tests.adapters.inprocess.engine.forked_children import LIMIT_S, in_child, is_refused, writing
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked"),
     pytest.mark.filterwarnings("ignore:This process:DeprecationWarning"),  # of a fork with threads
 ]
-LIMIT_S = 10.0
-"""A child that takes longer hangs."""
-
-
-def in_child(act: Callable[[], object]) -> str:
-    """Return what *act* returns in a forked child, or the code of its error and its recovery."""
-    ear, mouth = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        answer = "crashed"
-        with suppress(BaseException):
-            try:
-                answer = str(act())
-            except MnemicError as error:
-                answer = f"{error.code}: {error.message} {error.recovery}"
-            except BaseException as error:  # noqa: BLE001 - a forked child must never return
-                answer = repr(error)
-        os.write(mouth, answer.encode())
-        os._exit(0)
-    os.close(mouth)
-    try:
-        ready, _, _ = select.select([ear], [], [], LIMIT_S)
-        return os.read(ear, 10_000).decode() if ready else "hangs"
-    finally:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        os.close(ear)
-
-
-def is_refused(answer: str) -> bool:
-    return answer.startswith("store-failed: the memory was opened before this process was forked")
-
-
-@contextmanager
-def writing(memory: SyncMemory) -> Generator[None]:
-    """Learn without a pause on another thread."""
-    stopping = threading.Event()
-
-    def learn() -> None:
-        number = 0
-        while not stopping.is_set():
-            memory.learn(f"fact {number}")
-            number += 1
-
-    thread = threading.Thread(target=learn)
-    thread.start()
-    try:
-        yield
-    finally:
-        stopping.set()
-        thread.join()
 
 
 @pytest.fixture(params=["memory", "sqlite", "encrypted"])
@@ -119,7 +67,7 @@ def test_every_operation_in_a_child_names_the_fork(memory: SyncMemory) -> None:
     with writing(memory):
         answers = {name: in_child(lambda act=act: act(memory)) for name, act in OPERATIONS.items()}
         answers["of a handle"] = in_child(lambda: handle.learn("a fact"))
-        answers["of a view"] = in_child(lambda: view.blocks())
+        answers["of a view"] = in_child(view.blocks)
     assert [name for name, answer in answers.items() if not is_refused(answer)] == []
     assert "in each process for itself" in answers["learn"]
 

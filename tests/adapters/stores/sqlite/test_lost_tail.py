@@ -90,6 +90,16 @@ def test_the_error_says_what_is_missing_and_what_to_do(torn: Path) -> None:
     }
 
 
+def test_a_lost_tail_is_found_right_after_an_upgrade(torn: Path) -> None:
+    """Earlier releases wrote the same watermark, and two lock files beside it."""
+    for ending in (".gate", ".lock"):
+        beside(torn, ending).touch()
+    for _ in range(2):
+        with closing(SQLiteStore(torn)) as store:
+            assert read(store.log("home")) == ([0, 1, 2, 3], 4)
+        assert not any(beside(torn, ending).exists() for ending in (".gate", ".lock"))
+
+
 def test_nothing_is_appended_after_a_lost_tail(torn: Path) -> None:
     with closing(SQLiteStore(torn)) as store:
         log = store.log("home")

@@ -227,8 +227,8 @@ def test_every_descriptor_is_closed_with_the_last_store(
     path = path_of(written)
 
     def held() -> int:
-        links = [f"/proc/self/fd/{each}" for each in os.listdir("/proc/self/fd")]
-        return sum(str(path) in os.readlink(each) for each in links if os.path.lexists(each))
+        targets = [os.path.realpath(each) for each in Path("/proc/self/fd").iterdir()]
+        return sum(target.startswith(str(path)) for target in targets)
 
     one, two = SQLiteStore(path), SQLiteStore(path)
     one.close()

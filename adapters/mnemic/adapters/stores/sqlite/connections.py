@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from threading import Event
 from types import TracebackType
 from typing import Literal, TypeAlias
+from weakref import WeakSet
 
 from eventsourcing.persistence import ConnectionPoolClosedError, ConnectionUnavailableError
 from eventsourcing.sqlite import (
@@ -84,10 +85,7 @@ class Pool(SQLiteConnectionPool):
         """What is called once, after the last connection is closed."""
         self._in_use: list[None] = []
         """An entry for each connection that is lent, or about to be."""
-        self._is_open = Event()
-        self._is_open.set()
-        """Unset during a fork, when nothing is lent."""
-        forks.take_part(self)
+        _pools.add(self)
         first = {} if mode == "rwc" else _PRAGMAS_OF_READERS
         self._pragmas = {**first, **_PRAGMAS, "synchronous": synchronous.upper()}
 
@@ -112,19 +110,22 @@ class Pool(SQLiteConnectionPool):
 
     def _lent(self) -> SQLiteConnection:
         self._in_use.append(None)  # before the look at the event: a fork does it the other way
-        while not self._is_open.is_set():
+        while not _pools.may_borrow():
             self._in_use.pop()
-            self._is_open.wait()
+            _pools.is_lending.wait()
             self._in_use.append(None)
         try:
             if self._closed:  # while this waited
                 raise ConnectionPoolClosedError
-            with suppress(IndexError):
-                return self._pool.pop()
-            return self._create_connection()
+            try:
+                connection = self._pool.pop()
+            except IndexError:
+                connection = self._create_connection()
         except BaseException:
             self._in_use.pop()
             raise
+        _pools.count(1)
+        return connection
 
     def put_connection(self, conn: SQLiteConnection) -> None:
         """Take a connection back."""
@@ -133,37 +134,30 @@ class Pool(SQLiteConnectionPool):
             return
         is_writer = conn.is_writer
         self._pool.append(conn)
+        _pools.count(-1)
         self._in_use.pop()
         if is_writer:
             self._writer_lock.release()
         if self._closed:  # while it was lent
-            self._close_idle()
+            self.close_idle()
 
     def close(self) -> None:
         """Close all connections: idle ones now, others when they come back."""
         self._closed = True
         if self._process == os.getpid():
-            self._close_idle()
+            self.close_idle()
 
-    def before_fork(self) -> None:
-        """Close all connections: SQLite takes those that a child inherits for its own.
+    @property
+    def is_in_use(self) -> bool:
+        """Whether a connection is lent, or about to be."""
+        return bool(self._in_use)
 
-        Source: sqlite.org/howtocorrupt.html, 2.7. Those that are lent are waited for.
-        """
-        self._is_open.clear()
-        deadline = time.monotonic() + FORK_PATIENCE_S
-        while self._in_use and time.monotonic() < deadline:
-            time.sleep(FORK_STEP_S)
-        self._close_idle()
+    def give_up(self) -> None:
+        """Keep this process, a child of the one that lent connections, from opening the file."""
+        name_lock.forbid(self._path)
 
-    def after_fork(self, *, in_child: bool) -> None:
-        """Lend connections again in the parent."""
-        if not in_child:
-            self._is_open.set()
-        elif self._in_use:
-            name_lock.forbid(self._path)
-
-    def _close_idle(self) -> None:
+    def close_idle(self) -> None:
+        """Close the connections that are not lent; the last of a closed pool ends its name."""
         with suppress(IndexError):
             while True:
                 self._pool.pop().close()
@@ -188,6 +182,60 @@ class Pool(SQLiteConnectionPool):
             raise
         connection.row_factory = sqlite3.Row  # the library reads columns by name
         return SQLiteConnection(connection, max_age=None)
+
+
+class _Pools:
+    """All pools of this process, which lend no connection during a fork.
+
+    SQLite takes connections that a child inherits for its own, so there must be none.
+    Source: sqlite.org/howtocorrupt.html, 2.7.
+    """
+
+    def __init__(self) -> None:
+        self._pools = WeakSet[Pool]()
+        self._borrowers = threading.local()
+        self.is_lending = threading.Event()
+        self.is_lending.set()
+        forks.take_part(self)
+
+    def add(self, pool: Pool) -> None:
+        """Include a pool for as long as it is referenced."""
+        self._pools.add(pool)
+
+    def count(self, change: int) -> None:
+        """Count a connection that the current thread borrows (1) or gives back (-1)."""
+        self._borrowers.count = getattr(self._borrowers, "count", 0) + change
+
+    def may_borrow(self) -> bool:
+        """Return whether the current thread may borrow a connection now.
+
+        During a fork only a thread that has one already may: it needs both to go on.
+        """
+        return self.is_lending.is_set() or getattr(self._borrowers, "count", 0) > 0
+
+    def before_fork(self) -> None:
+        """Wait for connections that are lent, and close all."""
+        self.is_lending.clear()
+        deadline = time.monotonic() + FORK_PATIENCE_S
+        pools = list(self._pools)
+        while any(pool.is_in_use for pool in pools) and time.monotonic() < deadline:
+            time.sleep(FORK_STEP_S)
+        for pool in pools:
+            pool.close_idle()
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Lend connections again, in the child to what it opens itself."""
+        if in_child:
+            for pool in self._pools:
+                if pool.is_in_use:
+                    pool.give_up()
+            self._pools.clear()
+            self._borrowers = threading.local()
+            self.is_lending = threading.Event()
+        self.is_lending.set()
+
+
+_pools = _Pools()
 
 
 class _Transaction(AbstractContextManager[SQLiteCursor]):

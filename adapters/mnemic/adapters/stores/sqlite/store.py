@@ -129,13 +129,6 @@ class SQLiteStore(RecordedStore["SQLiteLog"]):
                 )
             check_single(status.st_nlink, self.path)
 
-    def _is_moved(self) -> bool:
-        """Return whether the path names another file than the one that was opened, or none."""
-        try:
-            return _identity(self._place) != self._file
-        except OSError:
-            return True
-
     @property
     def inode(self) -> int:
         """Inode of the file that was opened."""
@@ -162,10 +155,8 @@ class SQLiteStore(RecordedStore["SQLiteLog"]):
         """Close every connection and the sidecar. Closing twice is fine."""
         if self._process.is_another:
             return
-        is_open = not self.recorder.datastore.pool.closed
-        # SQLite leaves the last commits of a file that was moved in a log under the old name.
-        if is_open and (not self.is_scrubbed or (not self.read_only and self._is_moved())):
-            self.scrub()
+        if not (self.read_only or self.recorder.datastore.pool.closed):
+            self.scrub()  # SQLite would leave the last commits of a file that was moved behind
         self.recorder.datastore.close()
         self._queue.close()
         self.heads.close()

@@ -25,6 +25,7 @@ from mnemic.adapters.codec.erasures import Erasures
 from mnemic.adapters.files import atomic_files
 from mnemic.adapters.stores.logs import chain
 from mnemic.adapters.system.entropy import SystemEntropy
+from mnemic.adapters.system.paths import checked_path
 from mnemic.adapters.transfer.exports.lines import (
     Lines,
     Written,
@@ -35,7 +36,6 @@ from mnemic.adapters.transfer.exports.lines import (
 )
 from mnemic.adapters.transfer.exports.manifest import Manifest, ManifestUnreadable, read
 from mnemic.adapters.transfer.exports.writer import vectors_path
-from mnemic.adapters.system.paths import checked_path
 from mnemic.kernel.errors import ExportCorrupt, LogCorrupt
 from mnemic.kernel.events import BlockLearned, Recorded
 from mnemic.kernel.ports import GENESIS_DIGEST, CommandRow, PayloadRow, Record
