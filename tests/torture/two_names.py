@@ -229,18 +229,26 @@ def _elsewhere(_path: Path, folder: Path) -> Generator[Path]:
     yield folder / "other.db"
 
 
+def _link(path: Path, other: Path) -> None:
+    other.hardlink_to(path)
+
+
+def _move(path: Path, other: Path) -> None:
+    path.rename(other)
+
+
 KINDS: Final[Mapping[str, Kind]] = {
     "two links": Kind(reached=_hard_link),
     "a link made while it is open": Kind(
         reached=_elsewhere,
-        change=lambda path, other: other.hardlink_to(path),
+        change=_link,
         undo=lambda _, other: other.unlink(),
     ),
     "a file mounted by itself": Kind(reached=_file_mount),
     "a file moved while it is open": Kind(
         reached=_elsewhere,
-        change=lambda path, other: path.rename(other),
-        undo=lambda path, other: other.rename(path),
+        change=_move,
+        undo=lambda path, other: _move(other, path),
     ),
     "a symbolic link": Kind(reached=_symbolic_link, is_one_name=True),
     "a folder mounted elsewhere": Kind(reached=_folder_mount, is_one_name=True),

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -65,7 +66,7 @@ OPERATIONS: dict[str, Callable[[SyncMemory], object]] = {
 def test_every_operation_in_a_child_names_the_fork(memory: SyncMemory) -> None:
     handle, view = memory.session_handle(actor="b"), memory.as_of(version=5)
     with writing(memory):
-        answers = {name: in_child(lambda act=act: act(memory)) for name, act in OPERATIONS.items()}
+        answers = {name: in_child(partial(act, memory)) for name, act in OPERATIONS.items()}
         answers["of a handle"] = in_child(lambda: handle.learn("a fact"))
         answers["of a view"] = in_child(view.blocks)
     assert [name for name, answer in answers.items() if not is_refused(answer)] == []

@@ -112,7 +112,7 @@ class KeyFile:
             self._check_private()
             self._identity = _identity(self.path)
             try:
-                self._data = self._connected("ro" if self.read_only else "rwc")
+                self._data = self._connected("ro" if self.read_only else "rw")
             except sqlite3.OperationalError:
                 if not self.read_only or self.path.with_name(f"{self.path.name}-wal").exists():
                     raise

@@ -33,7 +33,7 @@ from mnemic.adapters.stores.sqlite import name_lock
 from mnemic.adapters.system import forks
 
 Synchronous: TypeAlias = Literal["full", "normal"]
-Mode: TypeAlias = Literal["rwc", "ro", "ro&immutable=1"]
+Mode: TypeAlias = Literal["rw", "ro", "ro&immutable=1"]
 
 BUSY_TIMEOUT_S = int(PATIENCE_S)
 """How long SQLite waits for another process, which has the file without the write lock."""
@@ -83,10 +83,10 @@ class Pool(SQLiteConnectionPool):
         self._process = os.getpid()
         self._at_end = [release]
         """What is called once, after the last connection is closed."""
-        self._in_use: list[None] = []
+        self._loans: list[None] = []
         """An entry for each connection that is lent, or about to be."""
         _pools.add(self)
-        first = {} if mode == "rwc" else _PRAGMAS_OF_READERS
+        first = {} if mode == "rw" else _PRAGMAS_OF_READERS
         self._pragmas = {**first, **_PRAGMAS, "synchronous": synchronous.upper()}
 
     def get_connection(
@@ -109,23 +109,26 @@ class Pool(SQLiteConnectionPool):
         return connection
 
     def _lent(self) -> SQLiteConnection:
-        self._in_use.append(None)  # before the look at the event: a fork does it the other way
+        self._loans.append(None)  # before the look at the event: a fork does it the other way
         while not _pools.may_borrow():
-            self._in_use.pop()
+            self._loans.pop()
             _pools.is_lending.wait()
-            self._in_use.append(None)
+            self._loans.append(None)
         try:
-            if self._closed:  # while this waited
-                raise ConnectionPoolClosedError
-            try:
-                connection = self._pool.pop()
-            except IndexError:
-                connection = self._create_connection()
+            connection = self._taken()
         except BaseException:
-            self._in_use.pop()
+            self._loans.pop()
             raise
         _pools.count(1)
         return connection
+
+    def _taken(self) -> SQLiteConnection:
+        if self._closed:  # while this waited
+            raise ConnectionPoolClosedError
+        try:
+            return self._pool.pop()
+        except IndexError:
+            return self._create_connection()
 
     def put_connection(self, conn: SQLiteConnection) -> None:
         """Take a connection back."""
@@ -135,7 +138,7 @@ class Pool(SQLiteConnectionPool):
         is_writer = conn.is_writer
         self._pool.append(conn)
         _pools.count(-1)
-        self._in_use.pop()
+        self._loans.pop()
         if is_writer:
             self._writer_lock.release()
         if self._closed:  # while it was lent
@@ -150,7 +153,7 @@ class Pool(SQLiteConnectionPool):
     @property
     def is_in_use(self) -> bool:
         """Whether a connection is lent, or about to be."""
-        return bool(self._in_use)
+        return bool(self._loans)
 
     def give_up(self) -> None:
         """Keep this process, a child of the one that lent connections, from opening the file."""
@@ -161,7 +164,7 @@ class Pool(SQLiteConnectionPool):
         with suppress(IndexError):
             while True:
                 self._pool.pop().close()
-        if self._closed and not self._in_use:
+        if self._closed and not self._loans:
             with suppress(IndexError):
                 self._at_end.pop()()
 
@@ -284,8 +287,10 @@ class Datastore(SQLiteDatastore):
     def __init__(self, path: Path, *, mode: Mode, synchronous: Synchronous) -> None:
         super().__init__(str(path), originator_id_type="text")
         self.path = path
-        release = name_lock.hold(path)
-        self.pool = Pool(path, mode=mode, synchronous=synchronous, release=release)
+        name = name_lock.hold(path)
+        self.inode = name.inode
+        """Device and inode of the file that was opened; None: there was none."""
+        self.pool = Pool(path, mode=mode, synchronous=synchronous, release=name.release)
 
     # The library's is made by a generator, and two of those are noticeable in every durable write.
     def transaction(self, *, commit: bool) -> _Transaction:  # type: ignore[override]

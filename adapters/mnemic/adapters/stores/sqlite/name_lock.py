@@ -23,15 +23,13 @@ import os
 import struct
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from threading import RLock
 from typing import Final
 
-from attrs import define
+from attrs import define, frozen
 
 from mnemic.adapters.system import forks
 from mnemic.kernel.errors import StoreFailed, StoreHasTwoNames
@@ -60,11 +58,21 @@ class _OpenFile:
     users: int = 1
 
 
-def hold(path: Path) -> Callable[[], None]:
-    """Register that this process has the database at *path* open under this name.
+@frozen(kw_only=True)
+class HeldName:
+    """The registration of one open database."""
 
-    Returns:
-        A function that ends this. It is called once, after all connections are closed.
+    inode: Inode | None
+    """Of the file that has the name; None: there was none."""
+
+    def release(self) -> None:
+        """End it: all connections are closed. To be called once."""
+        if self.inode is not None:
+            _release(self.inode)
+
+
+def hold(path: Path) -> HeldName:
+    """Register that this process has the database at *path* open under this name.
 
     Raises:
         StoreHasTwoNames: It has several links, or is open under another name.
@@ -74,7 +82,7 @@ def hold(path: Path) -> Callable[[], None]:
     try:
         inode, key = _single(place, path), _key(place)
     except FileNotFoundError:
-        return _nothing  # what opens it reports that
+        return HeldName(inode=None)  # what opens it reports that
     with _registry.lock:
         _registry.check_not_in_use(inode, path)
         known = _registry.files.get(inode)
@@ -84,7 +92,7 @@ def hold(path: Path) -> Callable[[], None]:
             raise _open_elsewhere(path)
         else:
             known.users += 1
-    return partial(_release, inode)
+    return HeldName(inode=inode)
 
 
 def check_single(links: int, path: Path) -> None:
@@ -162,10 +170,6 @@ def _release(inode: Inode) -> None:
                 os.close(known.descriptor)
 
 
-def _nothing() -> None:
-    """Do nothing: there is nothing to release."""
-
-
 def _inode(status: os.stat_result) -> Inode:
     return status.st_dev, status.st_ino
 
@@ -210,26 +214,27 @@ if sys.platform == "linux":
         except OSError:
             return None  # what opens it reports that
         try:
-            _ask(descriptor, fcntl.F_OFD_SETLK, fcntl.F_RDLCK, FIRST + key, 1)
-            others = (0, key), (key + 1, 256**KEY_BYTES - key - 1)
-            found = [
-                _ask(descriptor, fcntl.F_OFD_GETLK, fcntl.F_WRLCK, FIRST + start, length)
-                for start, length in others
-                if length
-            ]
+            own = _LOCK.pack(fcntl.F_RDLCK, os.SEEK_SET, FIRST + key, 1, 0)
+            fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, own)
+            is_elsewhere = any(
+                _is_locked(descriptor, FIRST + start, length)
+                for start, length in ((0, key), (key + 1, 256**KEY_BYTES - key - 1))
+            )
         except OSError:  # a file system without them
             os.close(descriptor)
             return None
-        if any(kind != fcntl.F_UNLCK for kind in found):
+        if is_elsewhere:
             os.close(descriptor)
             raise _open_elsewhere(shown)
         return descriptor
 
-    def _ask(descriptor: int, command: int, kind: int, start: int, length: int) -> int:
-        """Send a command about a range of locks; return the kind of lock that is there."""
-        request = _LOCK.pack(kind, os.SEEK_SET, start, length, 0)
-        answer: int = _LOCK.unpack(fcntl.fcntl(descriptor, command, request))[0]
-        return answer
+    def _is_locked(descriptor: int, start: int, length: int) -> bool:
+        """Return whether another process, or descriptor, holds a lock in a range."""
+        if length == 0:  # which would be everything up to the end
+            return False
+        wanted = _LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, start, length, 0)
+        found: bytes = fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, wanted)
+        return bool(_LOCK.unpack(found)[0] != fcntl.F_UNLCK)
 
 else:
 

@@ -36,10 +36,10 @@ def to_write(path: Path, synchronous: Synchronous, queue: WriteLock) -> SpaceRec
             recovery=f"Make the folder {path.parent}, or name another path.",
             path=str(path),
         )
-    check_not_deleted(path)
-    _make_private(path)
+    if check_not_deleted(path):
+        _make_private(path)
     _require_rights(path)
-    recorder, new = _connected(path, "rwc", synchronous)
+    recorder, new = _connected(path, "rw", synchronous)
     try:
         if new:
             with queue.write_lock():
@@ -53,16 +53,15 @@ def to_write(path: Path, synchronous: Synchronous, queue: WriteLock) -> SpaceRec
 
 
 def _make_private(path: Path) -> None:
-    """Make an empty file that only its owner may read, unless there is one.
+    """Make an empty file that only its owner may read, where there was none.
 
     SQLite would make it as the umask says, readable by everyone in most places. The files that it
     adds later have the permissions of the first, and so have checkpoints and locks.
     """
     place = Path(os.path.realpath(path))
-    with suppress(OSError):  # it exists; or SQLite reports what is wrong
-        if not place.exists():
-            forget(place)
+    with suppress(OSError):  # it exists by now; or SQLite reports what is wrong
         os.close(os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, PRIVATE))
+        forget(place)
 
 
 def _require_rights(path: Path) -> None:

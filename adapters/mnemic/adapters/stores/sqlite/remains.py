@@ -15,15 +15,19 @@ from mnemic.kernel.errors import StoreMissing
 from mnemic.kernel.results import plural
 
 
-def check_not_deleted(path: Path) -> None:
+def check_not_deleted(path: Path) -> bool:
     """Refuse a path whose database is gone, or empty, while a part of it is left.
+
+    Returns:
+        Whether there is no file.
 
     Raises:
         StoreMissing: With the names of what is left.
     """
     database = Path(os.path.realpath(path))
-    if _size(database) > 0:
-        return
+    size = _size(database)
+    if size:
+        return False
     left = _write_ahead(database)
     with closing(Watermarks(database, synchronous="full", read_only=True)) as heads:
         events = sum(known.head.version + 1 for known in heads.behind(0))
@@ -31,6 +35,7 @@ def check_not_deleted(path: Path) -> None:
             left.append(heads.path)
     if left:
         raise _missing(path, left, f", and {plural(events, 'event')} with it" if events else "")
+    return size is None
 
 
 def check_no_write_ahead(path: Path) -> None:
@@ -59,12 +64,12 @@ def _missing(path: Path, left: list[Path], lost: str) -> StoreMissing:
 
 def _write_ahead(database: Path) -> list[Path]:
     beside = database.with_name(f"{database.name}-wal")
-    return [beside] if _size(beside) > 0 else []
+    return [beside] if _size(beside) else []
 
 
-def _size(path: Path) -> int:
-    """Return the size of a file; 0: there is none."""
+def _size(path: Path) -> int | None:
+    """Return the size of a file; None: there is none."""
     try:
         return path.stat().st_size
     except FileNotFoundError:
-        return 0
+        return None

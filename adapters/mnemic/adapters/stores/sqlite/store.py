@@ -74,7 +74,7 @@ class SQLiteStore(RecordedStore["SQLiteLog"]):
                 self.recorder = opening.to_write(self._place, synchronous, self._queue)
                 drop_older(file)
                 self.scrub()  # the last writer may have died during an erasure
-            self._file = _identity(self._place)
+            self._file = self.recorder.datastore.inode or _identity(self._place)
         self.loss_check = LossCheck(
             path=self.path,
             inode=self.inode,
