@@ -8,7 +8,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -74,41 +75,30 @@ def test_every_operation_in_a_child_names_the_fork(memory: SyncMemory) -> None:
 
 
 def test_an_asynchronous_memory_is_refused_and_closed_in_a_child(tmp_path: Path) -> None:
-    async def scene() -> tuple[str, str]:
+    answers: list[str] = []
+
+    async def scene() -> None:
         async with Memory.open(tmp_path / "agent.db", embedder=HashEmbedder(8)) as memory:
             handle = await memory.session_handle(actor="b")
             async with anyio.create_task_group() as tasks:
                 for number in range(30):
                     tasks.start_soon(memory.learn, f"fact {number}")
                 await anyio.sleep(0.01)
-                learned = in_child(lambda: run_in_new_loop(lambda: memory.learn("a fact")))
-                closed = in_child(lambda: run_in_new_loop(memory.close))
-                assert in_child(lambda: run_in_new_loop(handle.close)) == "None"
-            return learned, closed
+                for act in (partial(memory.learn, "a fact"), handle.close, memory.close):
+                    answers.append(in_child(partial(run_in_new_loop, act)))
 
-    def run_in_new_loop(act: Callable[[], object]) -> object:
-        answers: list[object] = []
+    def run_in_new_loop(act: Callable[[], Awaitable[object]]) -> object:
+        """Await *act* on another thread: a loop runs on this one, as far as it knows."""
 
-        async def run() -> None:
-            answers.append(await act())  # type: ignore[misc]
+        async def run() -> object:
+            return await act()
 
-        thread = threading.Thread(target=lambda: captured(run, answers))
-        thread.start()  # a loop runs on this one, as far as its thread knows
-        thread.join()
-        (answer,) = answers
-        if isinstance(answer, BaseException):
-            raise answer
-        return answer
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(anyio.run, run).result()
 
-    def captured(run: Callable[[], object], answers: list[object]) -> None:
-        try:
-            anyio.run(run)  # type: ignore[arg-type]
-        except BaseException as error:  # noqa: BLE001 - raised again by the caller
-            answers.append(error)
-
-    learned, closed = anyio.run(scene)
-    assert is_refused(learned)
-    assert closed == "None"
+    anyio.run(scene)
+    assert is_refused(answers[0])
+    assert answers[1:] == ["None", "None"]
 
 
 def test_background_threads_of_the_parent_hold_up_no_child(tmp_path: Path) -> None:
