@@ -84,8 +84,8 @@ def test_an_asynchronous_memory_is_refused_and_closed_in_a_child(tmp_path: Path)
                 for number in range(30):
                     tasks.start_soon(memory.learn, f"fact {number}")
                 await anyio.sleep(0.01)
-                for act in (partial(memory.learn, "a fact"), handle.close, memory.close):
-                    answers.append(in_child(partial(run_in_new_loop, act)))
+                acts = partial(memory.learn, "a fact"), handle.close, memory.close
+                answers.extend(in_child(partial(run_in_new_loop, act)) for act in acts)
 
     def run_in_new_loop(act: Callable[[], Awaitable[object]]) -> object:
         """Await *act* on another thread: a loop runs on this one, as far as it knows."""

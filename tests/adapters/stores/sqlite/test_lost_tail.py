@@ -254,7 +254,7 @@ def test_nothing_is_written_through_a_symbolic_link(path: Path, tmp_path: Path) 
     assert other.read_bytes() == b"of somebody else"
 
 
-def test_a_folder_in_place_of_the_sidecar_is_named(path: Path) -> None:
+def test_a_folder_in_place_of_the_lock_file_is_named(path: Path) -> None:
     beside(path, ".heads").mkdir()
     with pytest.raises(StoreFailed, match=r"cannot lock .*agent\.db\.heads"):
         write(path, 0, 3)

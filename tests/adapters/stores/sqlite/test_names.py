@@ -135,7 +135,7 @@ def test_a_second_link_that_goes_at_once_is_waited_for(written: Path) -> None:
     thread.join()
 
 
-def test_symbolic_links_lead_to_one_file_and_one_sidecar(written: Path, tmp_path: Path) -> None:
+def test_symbolic_links_lead_to_one_file_and_one_lock_file(written: Path, tmp_path: Path) -> None:
     (tmp_path / "links").mkdir()
     link = tmp_path / "links" / "agent.db"
     link.symlink_to(written)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from filelock import lock_descriptor, unlock_descriptor
 
 from mnemic.adapters.cli.doctor.findings import About, Finding
-from mnemic.adapters.stores.logs.write_lock import sidecar
+from mnemic.adapters.stores.logs.write_lock import lock_file
 from mnemic.kernel.errors import MnemicError
 from mnemic.kernel.results import plural
 
@@ -126,7 +126,7 @@ def _room(path: Path, free: int) -> Finding:
 
 def _writers(path: Path) -> Finding:
     """Check whether another process holds the write lock now. No file is created."""
-    lock = sidecar(path)
+    lock = lock_file(path)
     if lock.exists() and _is_taken(lock):
         return ABOUT.warning(
             "writers",

@@ -1,7 +1,7 @@
 """Lock for the writers of one file, between threads and between processes.
 
 SQLite makes a writer that finds the file taken sleep for ever longer, so a busy one starves the
-others. Writers therefore first lock the store's sidecar, and wait for that in the system. The lock
+others. Writers therefore first lock the store's lock file, and wait for that in the system. The lock
 orders writers and nothing more: an append without it is as safe, only less fair.
 """
 
@@ -24,7 +24,7 @@ from mnemic.adapters.system.folders import made_like
 from mnemic.kernel.errors import Closed, StoreBusy, StoreFailed
 
 ENDING = ".heads"
-"""What the name of the sidecar adds to that of the database."""
+"""What the name of the lock file adds to that of the database."""
 OLDER = (".gate", ".lock")
 """The same of the lock files of releases before 0.5."""
 PATIENCE_S = 30.0
@@ -32,7 +32,7 @@ STEP_S = 0.0002
 """Interval of polling a lock that is taken: about the time of one durable append."""
 
 
-def sidecar(database: Path) -> Path:
+def lock_file(database: Path) -> Path:
     """Return the path of the file next to a database that is its write lock and its watermark."""
     return database.with_name(f"{database.name}{ENDING}")
 
@@ -51,13 +51,13 @@ class WriteLock:
     """One writer at a time, among the threads of this process and among processes.
 
     Args:
-        database: The file; its sidecar is made when the lock is first taken.
+        database: The file; its lock file is made when the lock is first taken.
         patience_s: How long to wait for other writers before giving up.
     """
 
     def __init__(self, database: Path, *, patience_s: float = PATIENCE_S) -> None:
         self._patience_s = patience_s
-        self._write_lock = LockFile(sidecar(database), of=database)
+        self._write_lock = LockFile(lock_file(database), of=database)
         self._threads = Lock()
         self._lock_waiter = LockWaiter(self._write_lock.wait, self._write_lock.give_back)
         self._is_closed = False

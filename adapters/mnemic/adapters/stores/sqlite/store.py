@@ -61,7 +61,7 @@ class SQLiteStore(RecordedStore["SQLiteLog"]):
             raise NotAStore(f"{path} is a folder", path=str(path))
         self.is_scrubbed = True
         """False while a reader elsewhere may keep erased bytes in the write-ahead log."""
-        # One sidecar for all links to the file, as SQLite has one write-ahead log for them.
+        # One lock file for all links to the file, as SQLite has one write-ahead log for them.
         file = Path(os.path.realpath(self._place))
         self._queue = WriteLock(file)
         self.heads = Watermarks(file, synchronous=synchronous, read_only=read_only)
@@ -152,7 +152,7 @@ class SQLiteStore(RecordedStore["SQLiteLog"]):
             self.is_scrubbed = self.recorder.scrub(patience_s=patience_s)
 
     def close(self) -> None:
-        """Close every connection and the sidecar. Closing twice is fine."""
+        """Close every connection and the lock file. Closing twice is fine."""
         if self._process.is_another:
             return
         if not (self.read_only or self.recorder.datastore.pool.closed):

@@ -1,4 +1,4 @@
-"""Durability watermarks in the sidecar of a database, which show when a log has lost its tail.
+"""Durability watermarks in the lock file of a database, which show when a log has lost its tail.
 
 SQLite ignores everything in a write-ahead log from its first bad frame on: what is left ends
 earlier and is perfectly sound. The loss shows only if the earlier end is known from elsewhere.
@@ -30,7 +30,7 @@ from zlib import crc32
 
 from attrs import frozen
 
-from mnemic.adapters.stores.logs.write_lock import sidecar
+from mnemic.adapters.stores.logs.write_lock import lock_file
 from mnemic.adapters.stores.sqlite.connections import Synchronous
 from mnemic.adapters.system import forks
 from mnemic.adapters.system.folders import BINARY, NO_LINK, made_like
@@ -80,7 +80,7 @@ class Watermarks:
     """
 
     def __init__(self, database: Path, *, synchronous: Synchronous, read_only: bool) -> None:
-        self.path = sidecar(database)
+        self.path = lock_file(database)
         self._database = database
         self._read_only = read_only
         self._start = _FOR_GOOD if synchronous == "full" else this_start()
@@ -185,7 +185,7 @@ class Watermarks:
 
 def forget(database: Path) -> None:
     """Delete the slots of a file: they are of another one that had its name before."""
-    path = sidecar(database)
+    path = lock_file(database)
     with suppress(OSError):
         descriptor = os.open(path, os.O_WRONLY | NO_LINK | BINARY)
         try:
