@@ -14,8 +14,10 @@ NAMES: tuple[str, ...] = (
     "damage",
     "disk",
     "erasure",
+    "forks",
     "fuzz",
     "kills",
+    "two_names",
     "versions",
 )
 """Modules of this folder."""

@@ -462,6 +462,23 @@ class StoreFailed(Unavailable):
     default_recovery = "Check the file, its folder and their permissions, then try again."
 
 
+class StoreMissing(Unavailable):
+    """A store is gone, and files that belong to it are left where it was."""
+
+    code = "store-missing"
+    default_recovery = (
+        "Put the file back, or restore a backup. If a new store is wanted there, delete what is "
+        "left of the old one first."
+    )
+
+
+class StoreHasTwoNames(Unavailable):
+    """One file can be opened under two names, which would not see each other's commands."""
+
+    code = "store-has-two-names"
+    default_recovery = "Keep one name, and open it by that."
+
+
 class SpaceErased(Unavailable):
     code = "space-erased"
     status = 410

@@ -179,6 +179,20 @@ def no_folder(path: Path) -> Generator[Call]:
 
 
 @contextmanager
+def deleted_file(path: Path) -> Generator[Call]:
+    store(path)
+    path.unlink()
+    yield partial(opened, path)
+
+
+@contextmanager
+def linked_file(path: Path) -> Generator[Call]:
+    store(path)
+    path.with_name("other.db").hardlink_to(path)
+    yield partial(opened, path)
+
+
+@contextmanager
 def no_place_for_checkpoints(path: Path) -> Generator[Call]:
     store(path)
     with opened(path, checkpoints=False) as memory:
@@ -277,6 +291,8 @@ SCENES: dict[str, Scene] = {
     "full-disk": full_disk,
     "held-file": held_file,
     "no-folder": no_folder,
+    "deleted-file": deleted_file,
+    "linked-file": linked_file,
     "no-place-for-checkpoints": no_place_for_checkpoints,
     "cut-export": cut_export,
     "changed-backup": changed_backup,

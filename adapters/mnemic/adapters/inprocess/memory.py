@@ -24,6 +24,7 @@ from mnemic.adapters.inprocess.facade import AsyncFacade, MemoryTable, ViewTable
 from mnemic.adapters.inprocess.operations.guide import Guided
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.inprocess.view import SyncView
+from mnemic.adapters.system.forks import OpeningProcess
 from mnemic.kernel.errors import Closed
 from mnemic.kernel.model.identity import BlockId, SessionId
 from mnemic.kernel.policy import Policy
@@ -82,6 +83,7 @@ class _CallQueue:
 
     async def run(self, act: Callable[[], T]) -> T:
         """Run *act* to its end after all earlier calls."""
+        self.registry.process.check()
         worker = object()
 
         def work() -> T:
@@ -110,6 +112,7 @@ class _QueueRegistry:
 
     def __init__(self) -> None:
         self.queues: WeakSet[_CallQueue] = WeakSet()
+        self.process = OpeningProcess("the memory")
         self.is_closed = False
         """Whether new operations are refused, for every session handle."""
 
@@ -289,6 +292,9 @@ class Memory(_Threaded, MemoryTable, Guided, of=SyncMemory):
 
         A session handle closes itself only.
         """
+        if self._queue.registry.process.is_another:
+            self._leave()  # the operations in progress are the parent's
+            return
         if not self._is_handle:
             await self._queue.registry.drain()
         await self._queue.run(self._leave)

@@ -216,11 +216,12 @@ def test_a_removed_file_is_not_written_to(path: Path, store: SQLiteStore) -> Non
 def test_a_replaced_file_is_not_written_to(path: Path, store: SQLiteStore) -> None:
     log = store.log("home")
     log.append(records(0, 3), ())
-    path.unlink()
-    with closing(SQLiteStore(path)) as other:
+    another = path.with_name("another.db")
+    with closing(SQLiteStore(another)) as other:
         other.log("home").append(records(0, 1, author="another"), ())
-        with pytest.raises(StoreFailed, match="it has been replaced"):
-            log.append(records(3, 1), ())
+    another.replace(path)
+    with pytest.raises(StoreFailed, match="it has been replaced"):
+        log.append(records(3, 1), ())
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="rights are others there")

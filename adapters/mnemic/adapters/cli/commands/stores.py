@@ -95,12 +95,13 @@ def restore(backup: Path, to: str | None = None, /, *, check: Flag = False, run:
     mnemic restore backups/monday.db --check
     ```
 
-    Texts that were erased since the backup was made come back with it, unless they were encrypted
-    with --keys: erase them again.
+    Text that was erased since the backup was made comes back with it, unless it was encrypted
+    with --keys: erase it again. Encrypted text is counted only, since that needs no keys.
 
     Args:
         backup: What `mnemic backup` wrote, with its manifest next to it.
-        to: A file that does not exist, or the address of a store without spaces of these names.
+        to: A file that does not exist, or the address of a store that has none of these spaces, or
+            their beginnings only.
         check: Only check it.
         run: The invocation.
     """

@@ -40,6 +40,8 @@ OF_SPACE: Family = (
     errors.StoreTooNew,
     errors.StoreBusy,
     errors.StoreFailed,
+    errors.StoreMissing,
+    errors.StoreHasTwoNames,
     errors.EmbedderMismatch,
     errors.Closed,
 )

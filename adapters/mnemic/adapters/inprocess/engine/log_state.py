@@ -27,6 +27,7 @@ from attrs import define, field
 
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.inprocess.engine.fifo_lock import FifoLock
+from mnemic.adapters.system.forks import OpeningProcess
 from mnemic.adapters.system.heap import collector_at_rest, give_back
 from mnemic.kernel import events as happened
 from mnemic.kernel.errors import (
@@ -70,6 +71,9 @@ class _Shared:
     """Actors that began the resumed sessions, by the versions at which the sessions started."""
     read_only: bool
     """Whether the space was opened read-only: damage then ends the fold without an error."""
+    hour: float = 0.0
+    """The latest active hour that any status has shown."""
+    process: OpeningProcess = field(factory=lambda: OpeningProcess("the memory"))
 
 
 class LogState:
@@ -99,7 +103,12 @@ class LogState:
 
     @property
     def state_lock(self) -> threading.RLock:
-        """The lock required for reading the state; pending writers acquire it first."""
+        """The lock required for reading the state; pending writers acquire it first.
+
+        Raises:
+            StoreFailed: The process was forked since; a thread of the parent may hold the lock.
+        """
+        self._shared.process.check()
         if self._writer_latch.locked() and not self._holds_state_lock():
             with self._writer_latch:  # only waited for: the writer is done with the lock by then
                 pass
@@ -148,6 +157,11 @@ class LogState:
     def is_closed(self) -> bool:
         """Whether the space has been closed, for every session handle."""
         return self._shared.is_closed
+
+    @property
+    def is_from_parent(self) -> bool:
+        """Whether the process was forked since the space was opened."""
+        return self._shared.process.is_another
 
     @property
     def is_pinned(self) -> bool:
@@ -384,9 +398,20 @@ class LogState:
 
         Raises:
             Closed: The space was closed, through any of its session handles.
+            StoreFailed: The process was forked since the space was opened.
         """
+        self._shared.process.check()
         if self._shared.is_closed:
             raise Closed("the memory is closed")
+
+    def latest_hour(self, hour: float) -> float:
+        """Return *hour*, or a later one that a status has shown already.
+
+        Between two events the hour depends on the machine's clock, which may be set back.
+        """
+        with self.state_lock:
+            self._shared.hour = max(self._shared.hour, hour)
+            return self._shared.hour
 
     def check_foldable(self) -> None:
         """Refuse when replaying the whole log would lose events that only a checkpoint still holds.

@@ -66,8 +66,12 @@ class CheckpointOperations(Host):
         return DropCheckpointsResult(dropped=space.checkpoint_writer.drop())
 
     def status(self) -> Status:
-        """Return counts, the clock, and what is in force."""
+        """Return counts, the clock, and what is in force.
+
+        The hour never steps back while the memory is open, whatever the machine's clock does.
+        """
         status = super().status()
+        status = evolve(status, hour=self._space.latest_hour(status.hour))
         checkpoint_writer = self._space.checkpoint_writer
         alerts = () if checkpoint_writer is None else checkpoint_writer.alerts
         left = ", ".join(self._space.keys_left)

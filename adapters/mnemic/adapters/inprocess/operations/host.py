@@ -126,9 +126,11 @@ class Host(Queries):
         """Close the space; an open session stays open in the log and ends at its last event.
 
         An operation that runs on another thread ends first, or raises ``Closed`` at its next step.
-        A session handle closes itself only.
+        A session handle closes itself only. In a child of the process that opened the memory this
+        does nothing: files, connections and threads are the parent's.
         """
-        if self._is_closed:
+        if self._is_closed or self._space.is_from_parent:
+            self._is_closed = True
             return
         if not self._is_handle:
             self._inbox_worker.close()

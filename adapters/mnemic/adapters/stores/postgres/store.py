@@ -112,6 +112,8 @@ class PostgresStore(RecordedStore["PostgresLog"]):
 
     def close(self) -> None:
         """Close every connection. Closing twice is fine."""
+        if self._process.is_another:
+            return
         self.notices.close()
         self.recorder.datastore.close()
 
