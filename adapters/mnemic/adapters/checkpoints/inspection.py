@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from attrs import frozen
@@ -37,6 +38,7 @@ def misfit(file: Path, manifest: Manifest, log: Log, *, erased: int = -1) -> Mis
         _of_another_log(file, manifest.origin, log)
         or _of_another_fold(manifest.origin)
         or _of_another_past(manifest.origin, log, erased)
+        or _of_other_payloads(manifest.origin, log)
     )
 
 
@@ -104,3 +106,14 @@ def _of_another_past(origin: Origin, log: Log, erased: int) -> Misfit | None:
     if origin.version < erased:
         return Misfit("stale", "words were erased since")
     return None
+
+
+def _of_other_payloads(origin: Origin, log: Log) -> Misfit | None:
+    """Compare how many payloads are stored: what is missing shows when the whole log is folded."""
+    if origin.payloads < 0:
+        return Misfit("other-fold", "an earlier release made it, which counted no payloads")
+    counted: Callable[[int], int] | None = getattr(log, "payload_count", None)
+    count = origin.payloads if counted is None else counted(origin.version)
+    if count == origin.payloads:
+        return None
+    return Misfit("stale", f"the log has {count} payloads up to it instead of {origin.payloads}")

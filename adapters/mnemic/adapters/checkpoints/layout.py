@@ -115,6 +115,8 @@ class Origin:
     """The fold that made it: ``mnemic.projections.state.state.FOLD_VERSION``."""
     release: str
     """The release that wrote it."""
+    payloads: int = -1
+    """How many payloads were stored of the events folded; -1: an earlier release wrote it."""
 
 
 @frozen(kw_only=True)

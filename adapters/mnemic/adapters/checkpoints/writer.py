@@ -34,6 +34,7 @@ from mnemic.adapters.checkpoints.files import (
 )
 from mnemic.adapters.checkpoints.inspection import looked_at, misfit, seems_valid, vault_of
 from mnemic.adapters.checkpoints.layout import FormatUnknown, Origin, Torn
+from mnemic.adapters.codec import erasures
 from mnemic.adapters.system.folders import NO_ROOM
 from mnemic.kernel.errors import CheckpointsOff, LogCorrupt, StoreFailed, StoreFull
 from mnemic.kernel.ports import Log, Store
@@ -47,8 +48,6 @@ TAIL_SHARE = 20
 """A checkpoint is due when a log has grown by a twentieth: opening replays at most 5 %."""
 KEPT = 2
 """Valid checkpoints that are kept: the newest, and one in case that it is damaged."""
-ERASURES = ("block-erased.", "space-erased.")
-"""Prefixes of the topics of erasures, in all versions."""
 
 
 class CheckpointWriter:
@@ -59,6 +58,8 @@ class CheckpointWriter:
         checkpoint_directory: Their folder.
         state_lock: Held while the state changes.
         state: Returns the current state.
+        payloads: Returns how many payloads the events folded into it have.
+        remote_rows_of: Returns where its vectors are; None: they are in it, and in a checkpoint.
         is_as_applied: Returns whether the log is still the one that the state was replayed from;
             None: it cannot be another.
     """
@@ -70,12 +71,16 @@ class CheckpointWriter:
         *,
         state_lock: RLock,
         state: Callable[[], State],
+        payloads: Callable[[], int],
+        remote_rows_of: RemoteRowsOf | None = None,
         is_as_applied: Callable[[], bool] | None = None,
     ) -> None:
         self._log = log
         self._checkpoint_directory = checkpoint_directory
         self._state_lock = state_lock
         self._state = state
+        self._payloads = payloads
+        self._remote_rows_of = remote_rows_of
         self._is_as_applied = is_as_applied
         self._found: Folder | None = None
         self._kept = 0
@@ -86,6 +91,8 @@ class CheckpointWriter:
         self._thread: threading.Thread | None = None
         self.restored: int | None = None
         """The version of the checkpoint that the space was opened from."""
+        self.restored_payloads = 0
+        """How many payloads the events in it had."""
         self.trouble: str | None = None
         """What went wrong last, in a sentence."""
         self._foreign: set[Path] = set()
@@ -107,6 +114,7 @@ class CheckpointWriter:
                     parts = layout.loaded(file, vault_of(self._log))[1]
                     state = thaw(parts)
                     self._kept, self.restored = _size(state), state.version
+                    self.restored_payloads = manifest.origin.payloads
                     return state
             except (Torn, FormatUnknown, OSError):
                 continue
@@ -251,6 +259,7 @@ class CheckpointWriter:
             active_us=int(state.timeline.active_us.values[version]),
             fold=FOLD_VERSION,
             release=_release(),
+            payloads=self._payloads(),
         )
 
     def _sweep(self, folder: Folder) -> None:
@@ -337,7 +346,7 @@ class CheckpointWriter:
         """Return whether the log has an erasure after *version*."""
         if self._log.head().version == version:
             return False
-        return any(record.topic.startswith(ERASURES) for record, _ in self._log.read(version))
+        return any(record.topic.startswith(erasures.TOPICS) for record, _ in self._log.read(version))
 
     def _needed(self) -> Folder:
         folder = self._folder()

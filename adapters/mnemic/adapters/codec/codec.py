@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -18,10 +18,12 @@ from mnemic.adapters.codec.sealing import Sealer, opener, payload_id
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, MnemicError, StoreTooNew
 from mnemic.kernel.events import Event, Recorded
 from mnemic.kernel.model.identity import BLOCK_ID_LENGTH
-from mnemic.kernel.model.texts import ERASED, Payload
+from mnemic.kernel.model.texts import ERASED, LOST, Payload
 from mnemic.kernel.ports import Entropy, PayloadRow, Record
 
 BLOCK_ID = re.compile(f"[0-9a-f]{{{BLOCK_ID_LENGTH}}}")
+_MARK = re.compile(rb'"[0-9A-Za-z_-]{38}"')
+"""What may be a mark: every mark has this form, and few other texts do."""
 
 _NEWER = (envelope.UnknownKey, ForbiddenExtraKeysError)
 _DAMAGE = (ValueError, TypeError, LookupError, AttributeError)
@@ -89,22 +91,52 @@ class Codec:
             ) from error
         return Record(recorded.version, topic, body), tuple(rows)
 
-    def decode(self, record: Record, payloads: Sequence[PayloadRow] = ()) -> Recorded:
+    def decode(
+        self,
+        record: Record,
+        payloads: Sequence[PayloadRow] = (),
+        *,
+        lost: Collection[int] = (),
+    ) -> Recorded:
         """Return the event in *record*, with *payloads* (in any order) restored to their positions.
 
-        A payload that is missing reads as ``ERASED``; whether it may be missing is checked by
-        ``verify``, which has the whole log (see ``references``).
+        A payload that is missing reads as ``ERASED``; whether it may be missing follows from the
+        rest of the log (see ``erasures``).
+
+        Args:
+            record: The event.
+            payloads: Its payloads that are stored.
+            lost: Slots of payloads that are missing and read as ``LOST``.
 
         Raises:
             StoreTooNew: A topic or field that this release does not know: a newer one wrote it.
             LogCorrupt: With the fact ``version``: the body does not parse, lacks a field or holds
                 one of another type, or a payload is not the one that the event names.
         """
-        try:
-            return self._shortcuts[record.topic](record, payloads)  # type: ignore[no-any-return]
-        except Exception:  # noqa: BLE001, S110 - whatever it is, the thorough way has words for it
-            pass
-        return self.decode_thoroughly(record, payloads)
+        return self.decode_noting(record, payloads, lost)[0]
+
+    def decode_noting(
+        self, record: Record, payloads: Sequence[PayloadRow], lost: Collection[int] = ()
+    ) -> tuple[Recorded, tuple[int, ...]]:
+        """Return what ``decode`` returns, and the slots of the payloads that are missing.
+
+        Raises:
+            StoreTooNew, LogCorrupt: As ``decode``.
+        """
+        if not lost:
+            try:
+                recorded = self._shortcuts[record.topic](record, payloads)
+            except Exception:  # noqa: BLE001, S110 - whatever it is, the thorough way has words for it
+                pass
+            else:
+                # The fast path takes all payloads of an event or none of them.
+                return recorded, () if payloads else self._all_slots(record)
+        return self._decoded(record, payloads, lost)
+
+    def _all_slots(self, record: Record) -> tuple[int, ...]:
+        if not self._readings[record.topic].marked or _MARK.search(record.body) is None:
+            return ()
+        return tuple(slot for slot, _ in self.references(record))
 
     def decode_thoroughly(self, record: Record, payloads: Sequence[PayloadRow] = ()) -> Recorded:
         """Return what ``decode`` returns and raise what it raises, without the fast path.
@@ -112,14 +144,26 @@ class Codec:
         Raises:
             StoreTooNew, LogCorrupt: As ``decode``.
         """
+        return self._decoded(record, payloads, ())[0]
+
+    def _decoded(
+        self, record: Record, payloads: Sequence[PayloadRow], lost: Collection[int]
+    ) -> tuple[Recorded, tuple[int, ...]]:
+        """Return the event, and the slots of the payloads that are missing.
+
+        Raises:
+            StoreTooNew, LogCorrupt: As ``decode``.
+        """
         reading = self._reading(record)
+        missing: list[int] = []
         try:
             around = _upcast(record, reading)
             if payloads or not reading.marked.isdisjoint(around["e"]):
-                opened = _Opened(record.version, payloads)
+                opened = _Opened(record.version, payloads, lost)
                 reading.places.swap(around["e"], opened)
                 opened.finish()
-            return Recorded(
+                missing = opened.missing
+            recorded = Recorded(
                 version=record.version,
                 active_us=around["h"],
                 recorded_us=around["t"],
@@ -130,6 +174,7 @@ class Codec:
             )
         except (*_NEWER, *_DAMAGE) as error:
             raise _unreadable(record, error) from error
+        return recorded, tuple(missing)
 
     def references(self, record: Record) -> tuple[tuple[int, str], ...]:
         """Return (slot, id) of every payload that *record* names, stored or erased.
@@ -190,17 +235,23 @@ class Codec:
 class _Opened:
     """The payloads of one event, decoded in the order of their slots."""
 
-    def __init__(self, version: int, payloads: Sequence[PayloadRow]) -> None:
+    def __init__(
+        self, version: int, payloads: Sequence[PayloadRow], lost: Collection[int]
+    ) -> None:
         self._version = version
         self._left = {row.id: row for row in payloads}
+        self._lost = lost
         self._slot = -1
+        self.missing: list[int] = []
+        """Slots for which there is no payload."""
 
     def __call__(self, mark: str, payload: type[Payload]) -> Payload:
-        """Return the payload that *mark* stands for, or ERASED where there is none."""
+        """Return the payload that *mark* stands for; where there is none, ERASED or LOST."""
         self._slot += 1
         row = self._left.pop(payload_id(mark), None)
         if row is None:
-            return ERASED
+            self.missing.append(self._slot)
+            return LOST if self._slot in self._lost else ERASED
         if row.slot != self._slot or row.version != self._version:
             raise ValueError(f"payload {row.id} is of event {row.version}, slot {row.slot}")
         return opener(payload)(mark, row)

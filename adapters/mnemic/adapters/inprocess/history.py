@@ -15,7 +15,7 @@ from mnemic.kernel import events as happened
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, StoreTooNew
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.model.identity import short
-from mnemic.kernel.model.texts import BlockText, Question, Remark
+from mnemic.kernel.model.texts import BlockText, Question, Remark, placeholder
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.results import NAMED_MAX, LogEntry, Verification, plural, unit
 from mnemic.kernel.timestamps import iso
@@ -23,7 +23,6 @@ from mnemic.projections.listing.timeline import kind_of
 from mnemic.projections.view import View
 from mnemic.projections.view.block_results import find
 
-ERASED = "[erased]"
 LIMIT_MAX = 1000
 PROGRESS_EVERY = 1000
 
@@ -166,7 +165,7 @@ def moment(recorded: Recorded) -> LogEntry:
 
 
 def _learned(event: happened.BlockLearned) -> str:
-    words = event.text.content if isinstance(event.text, BlockText) else ERASED
+    words = event.text.content if isinstance(event.text, BlockText) else placeholder(event.text)
     return f"{short(event.block_id)} {words}"
 
 
@@ -204,7 +203,7 @@ def _edge(event: happened.EdgeConnected | happened.EdgeDeferred | happened.EdgeD
 
 
 def _recalled(event: happened.RecallRecorded) -> str:
-    asked = event.asked.query if isinstance(event.asked, Question) else ERASED
+    asked = event.asked.query if isinstance(event.asked, Question) else placeholder(event.asked)
     return f"{plural(len(event.answer.rows), 'block')} for {asked!r}"
 
 

@@ -349,6 +349,9 @@ class SyncMemory(
         if damage is not None:
             alert = f"this is the state before version {damage.facts['version']}: {damage}"
             status = evolve(status, alerts=(*status.alerts, alert))
+        missing = self._space.missing
+        if missing is not None:
+            status = evolve(status, alerts=(*status.alerts, f"text is lost: {missing}"))
         if graphs is None:
             return status
         return evolve(status, search=graphs.search(), alerts=(*status.alerts, *graphs.alerts))

@@ -41,18 +41,15 @@ class ChangeNotifier(Protocol):
         ...
 
 
-class DurabilityBarrier(Protocol):
-    """Optional capability of a log: wait until what others appended is as durable as an append.
+class PayloadCounter(Protocol):
+    """Optional capability of a log: counts stored payloads without reading them.
 
-    Of a log without it, whatever is read is durable.
+    A space that is opened from a checkpoint does not read the beginning of its log. By this count
+    it notices payloads that are missing there.
     """
 
-    def confirm(self, version: int) -> None:
-        """Return once every event up to *version* is as durable as an acknowledged append.
-
-        Raises:
-            StoreFailed: That cannot be found out; nothing is lost, and asking again may succeed.
-        """
+    def payload_count(self, upto: int) -> int:
+        """Return how many payloads are stored, key and bytes included, of events up to *upto*."""
         ...
 
 

@@ -12,6 +12,8 @@ Rules of this module:
    lock: a thread that needs both acquires the write lock first. Its holder blocks all writers, in
    this and in other processes, so it does not also queue for the state lock; nor does a writer that
    proceeds at once if the write lock is free.
+6. No state is folded from a log that has lost payloads, unless it is read-only: then what is lost
+   is marked, and never passes for erased.
 """
 
 from __future__ import annotations
@@ -26,13 +28,16 @@ from typing import TYPE_CHECKING
 from attrs import define, field
 
 from mnemic.adapters.codec import Codec
+from mnemic.adapters.codec.erasures import Erasures
 from mnemic.adapters.inprocess.engine.fifo_lock import FifoLock
+from mnemic.adapters.inprocess.engine.payload_check import PayloadCheck, payloads_missing
 from mnemic.adapters.system.heap import collector_at_rest, give_back
 from mnemic.kernel import events as happened
 from mnemic.kernel.errors import (
     Closed,
     Corrupt,
     LogCorrupt,
+    PayloadsMissing,
     StoreTooNew,
     Unavailable,
     VersionConflict,
@@ -57,6 +62,8 @@ class _Shared:
 
     state: State = field(factory=State)
     damage: LogCorrupt | StoreTooNew | None = None
+    missing: PayloadsMissing | None = None
+    """What is lost of a log that was opened read-only."""
     restored_version: int = -1
     """Version of the checkpoint that the state was restored from; -1: the whole log was read."""
     erasures: int = 0
@@ -95,6 +102,9 @@ class LogState:
         """Writes checkpoints of the state; None: there are none."""
         self.graphs: GraphBuilder | None = None
         """Maintains graphs over the vectors; None: there are none, and every search is exact."""
+        self.remote_rows_of: RemoteRowsOf | None = None
+        """Returns the remote storage of vectors; None: the state holds them."""
+        self._payloads = PayloadCheck(log, self.codec)
         self._shared = _Shared(read_only=read_only)
 
     @property
@@ -138,6 +148,16 @@ class LogState:
     def damage(self) -> LogCorrupt | StoreTooNew | None:
         """The error that ended the fold early, if the space was opened read-only on such a log."""
         return self._shared.damage
+
+    @property
+    def missing(self) -> PayloadsMissing | None:
+        """The error that names what is lost, if the space was opened read-only on such a log."""
+        return self._shared.missing
+
+    @property
+    def payload_count(self) -> int:
+        """How many payloads the folded events have, erased ones excluded."""
+        return self._payloads.count
 
     @property
     def erasures(self) -> int:
@@ -186,9 +206,12 @@ class LogState:
                 return False
             if self.log.head().version == self.state.version:
                 return False
-            fresh = list(self.recorded(self.state.version))
+            fresh = list(self._payloads.recorded(self.state.version))
             if any(_erases(each) for each in fresh):
                 self._erased()
+                return True
+            if fresh and self._payloads.unexplained(fresh[-1].version):
+                self.replay_again()
                 return True
             try:
                 self._fold(fresh)
@@ -260,9 +283,10 @@ class LogState:
         """Fold the events after *kept*; return False if the whole log has to be folded instead."""
         assert self.checkpoint_writer is not None  # noqa: S101 - *kept* comes from it
         self._shared.state, restored_version = kept, kept.version
+        self._payloads.begin(self.checkpoint_writer.restored_payloads)
         try:
             with collector_at_rest():
-                self._fold_all(_unless_erased(self.recorded(kept.version)))
+                self._fold_all(_unless_erased(self._payloads.recorded(kept.version)))
         except _WordsErased:
             self.checkpoint_writer.passed_over()
             return False
@@ -270,6 +294,9 @@ class LogState:
             raise
         except Exception as error:  # noqa: BLE001 - the log is authoritative: fold all of it
             self.checkpoint_writer.passed_over(error)
+            return False
+        if self._payloads.unexplained(self.state.version):
+            self.checkpoint_writer.passed_over()
             return False
         self._shared.restored_version = restored_version
         return True
@@ -280,16 +307,29 @@ class LogState:
         Raises:
             LogCorrupt, StoreTooNew: At the first record that is damaged, invalid or of a newer
                 release, unless the space is read-only: then the state ends before that record.
+            PayloadsMissing: The log has lost payloads, unless the space is read-only: then the
+                state has them marked as lost.
         """
         with self.state_lock, collector_at_rest():
-            self._shared.state, self._shared.restored_version = State(), -1
-            try:
-                self._fold_all(self.recorded(-1))
-                self.state.settle()
-            except REPLAY_ERRORS as error:
-                self._shared.state = State()
-                self._replay_valid(error)
+            self._fold_from_start()
+            while lost := self._payloads.unexplained(self.state.version):
+                self._shared.missing = payloads_missing(self.log.name, lost)
+                if not self._shared.read_only:
+                    self._shared.state = State(self.remote_rows_of)
+                    raise self._shared.missing
+                self._payloads.mark(lost)
+                self._fold_from_start()
         give_back()
+
+    def _fold_from_start(self) -> None:
+        self._shared.state, self._shared.restored_version = State(self.remote_rows_of), -1
+        self._payloads.begin()
+        try:
+            self._fold_all(self._payloads.recorded(-1))
+            self.state.settle()
+        except REPLAY_ERRORS as error:
+            self._shared.state = State(self.remote_rows_of)
+            self._replay_valid(error)
 
     def _replay_valid(self, error: Exception) -> None:
         """Fold the events before the first invalid one, and report the version of that one.
@@ -347,8 +387,14 @@ class LogState:
             raise
 
     def recorded(self, after: int, upto: int | None = None) -> Iterator[Recorded]:
-        """Return the events with version in (after, upto]."""
-        return starmap(self.codec.decode, self.log.read(after, upto))
+        """Return the events with version in (after, upto]; what is known to be lost is marked."""
+        lost = self._payloads.lost
+        if not lost:
+            return starmap(self.codec.decode, self.log.read(after, upto))
+        return (
+            self.codec.decode(record, rows, lost=lost.get(record.version, ()))
+            for record, rows in self.log.read(after, upto)
+        )
 
     def digest_at(self, version: int) -> bytes:
         """Return the chain digest of the log as it ends with the event at *version*.
@@ -397,9 +443,13 @@ class LogState:
             LogCorrupt: With the first damaged version.
         """
         restored_version = self._shared.restored_version
+        erasures = Erasures(self.codec)
         try:
-            for _ in self.recorded(-1, restored_version) if restored_version >= 0 else ():
-                pass
+            if restored_version >= 0:
+                for _ in erasures.read(self.log.read(-1, restored_version)):
+                    pass
+                if lost := erasures.lost():
+                    raise payloads_missing(self.log.name, lost)
         except LogCorrupt as error:
             raise LogCorrupt(
                 f"nothing was erased: {error.message}; this memory depends on a checkpoint, and an "
