@@ -346,7 +346,9 @@ class CheckpointWriter:
         """Return whether the log has an erasure after *version*."""
         if self._log.head().version == version:
             return False
-        return any(record.topic.startswith(erasures.TOPICS) for record, _ in self._log.read(version))
+        return any(
+            record.topic.startswith(erasures.TOPICS) for record, _ in self._log.read(version)
+        )
 
     def _needed(self) -> Folder:
         folder = self._folder()

@@ -235,9 +235,7 @@ class Codec:
 class _Opened:
     """The payloads of one event, decoded in the order of their slots."""
 
-    def __init__(
-        self, version: int, payloads: Sequence[PayloadRow], lost: Collection[int]
-    ) -> None:
+    def __init__(self, version: int, payloads: Sequence[PayloadRow], lost: Collection[int]) -> None:
         self._version = version
         self._left = {row.id: row for row in payloads}
         self._lost = lost

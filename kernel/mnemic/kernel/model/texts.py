@@ -6,8 +6,8 @@ Rules of this module:
 2. A payload belongs to one or two owners (a block, both ends of an edge, a decision, the space).
    Erasing an owner destroys its payloads and their keys. Owners are never shared across spaces.
 3. After erasure an event has ``ERASED`` in place of the payload. Every replay must handle that.
-4. A payload that is missing although no erasure covers it has ``LOST`` in its place, in a space that
-   was opened read-only. It is treated as an erased one, and shown as lost.
+4. A payload that is missing although no erasure covers it is lost. In a space that is opened
+   read-only it has ``LOST`` in its place, which is treated as ``ERASED`` and shown as lost.
 """
 
 from __future__ import annotations

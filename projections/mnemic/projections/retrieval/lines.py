@@ -17,7 +17,7 @@ from mnemic.kernel.decisions.restatement import CONTRADICTS
 from mnemic.kernel.model import identity
 from mnemic.kernel.model.blocks import ACTIVE
 from mnemic.kernel.model.edges import EdgeFacts
-from mnemic.kernel.model.texts import BlockText, placeholder
+from mnemic.kernel.model.texts import BlockText, Lost, placeholder
 from mnemic.kernel.passages import passages
 from mnemic.kernel.rendering import Cited, cited, render_line
 from mnemic.kernel.roles import role_of
@@ -80,6 +80,7 @@ def cited_block(
         created_at=None if created == UNKNOWN else iso(created),
         contradicted_by=map(view.id, _contradicting(view, number)) if marked else (),
         passage=passage,
+        is_lost=isinstance(text, Lost),
     )
 
 

@@ -71,7 +71,9 @@ class Payloads(Generic[P]):
             latest = list(map(orjson.dumps, map(self._fields, self._latest)))
         else:
             latest = [
-                _mark(payload) if isinstance(payload, Erased) else orjson.dumps(self._fields(payload))
+                _mark(payload)
+                if isinstance(payload, Erased)
+                else orjson.dumps(self._fields(payload))
                 for payload in self._latest
             ]
         self._written.extend(latest)

@@ -209,16 +209,18 @@ class LogState:
             fresh = list(self._payloads.recorded(self.state.version))
             if any(_erases(each) for each in fresh):
                 self._erased()
-                return True
-            if fresh and self._payloads.unexplained(fresh[-1].version):
-                self.replay_again()
-                return True
-            try:
-                self._fold(fresh)
-            except REPLAY_ERRORS:
-                self.replay_again()  # says which event it is
-            self._advanced()
+            elif fresh and self._payloads.unexplained(fresh[-1].version):
+                self.replay_again()  # says what is lost
+            else:
+                self._fold_fresh(fresh)
             return bool(fresh)
+
+    def _fold_fresh(self, fresh: Iterable[Recorded]) -> None:
+        try:
+            self._fold(fresh)
+        except REPLAY_ERRORS:
+            self.replay_again()  # says which event it is
+        self._advanced()
 
     def _has_new_epoch(self) -> bool:
         """Return whether the log lost text elsewhere since the last call, besides growing.

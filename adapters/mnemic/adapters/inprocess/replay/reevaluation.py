@@ -199,13 +199,15 @@ def rerun(
         models = recorded_recalls.as_then(event, models)
     except RecipeRetired:
         return Rerun(decision=decision, view=view, answers=(), obstacle="recipe-retired")
-    if recorded_recalls.is_sealed(view, event):
-        return Rerun(decision=decision, view=view, answers=(), obstacle="sealed")
+    gone = "sealed" if space.missing is None else "lost"
+    if decision_records.is_sealed(view, event):
+        obstacle = "lost" if decision_records.is_lost(event) else "sealed"
+        return Rerun(decision=decision, view=view, answers=(), obstacle=obstacle)
     quick = view if products is None else view.multiplied(products)
-    if recorded_recalls.erased_since(view):
+    if gone == "lost" or decision_records.erased_since(view):
         own = _answer(quick, models, decision, None)
         if own is None or own[0].rows != event.answer.rows:
-            return Rerun(decision=decision, view=view, answers=(), obstacle="sealed")
+            return Rerun(decision=decision, view=view, answers=(), obstacle=gone)
     rest = quick if without is None else without.without(quick)
     counted = rest is quick
     found = [_answer(rest, models, decision, policy, counted=counted) for policy in policies]
