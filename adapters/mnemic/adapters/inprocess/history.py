@@ -9,7 +9,7 @@ import numpy as np
 
 from mnemic.adapters.codec.erasures import Erasures
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
-from mnemic.adapters.inprocess.engine.idempotency import RequestCheck
+from mnemic.adapters.inprocess.engine.payload_check import payloads_missing
 from mnemic.adapters.inprocess.results import contradictions, replacements
 from mnemic.kernel import events as happened
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, StoreTooNew
@@ -115,9 +115,10 @@ def _verified(space: CommandExecutor, progress: Callable[[int, int], None] | Non
     except (LogCorrupt, StoreTooNew) as error:
         version = error.facts.get("version", events)
         return _damaged(space, int(str(version)), error.message, payloads)
-    unasked = walk.unasked()
-    if unasked is not None:
-        return _damaged(space, unasked, "a payload is missing that was never erased", payloads)
+    lost = walk.lost()
+    if lost:
+        problem = payloads_missing(space.log.name, lost)
+        return _damaged(space, lost[0].version, problem.message, payloads)
     check: Callable[[], None] | None = getattr(space.log, "check", None)
     try:
         if check is not None:

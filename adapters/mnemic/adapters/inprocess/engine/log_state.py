@@ -19,7 +19,7 @@ Rules of this module:
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from itertools import starmap
 from operator import attrgetter
@@ -43,7 +43,7 @@ from mnemic.kernel.errors import (
     VersionConflict,
 )
 from mnemic.kernel.events import Recorded
-from mnemic.kernel.ports import Entropy, Head, Log
+from mnemic.kernel.ports import Entropy, Head, Log, PayloadRow, Record
 from mnemic.projections.state.event_validation import REPLAY_ERRORS, applied_singly
 from mnemic.projections.state.replay import rebuild
 from mnemic.projections.state.state import State
@@ -389,14 +389,13 @@ class LogState:
             raise
 
     def recorded(self, after: int, upto: int | None = None) -> Iterator[Recorded]:
-        """Return the events with version in (after, upto]; what is known to be lost is marked."""
-        lost = self._payloads.lost
-        if not lost:
-            return starmap(self.codec.decode, self.log.read(after, upto))
-        return (
-            self.codec.decode(record, rows, lost=lost.get(record.version, ()))
-            for record, rows in self.log.read(after, upto)
-        )
+        """Return the events with version in (after, upto]."""
+        decode = self.decoded if self._payloads.lost else self.codec.decode
+        return starmap(decode, self.log.read(after, upto))
+
+    def decoded(self, record: Record, rows: Sequence[PayloadRow]) -> Recorded:
+        """Return the event in *record* with its payloads; what is known to be lost is marked."""
+        return self.codec.decode(record, rows, lost=self._payloads.lost.get(record.version, ()))
 
     def digest_at(self, version: int) -> bytes:
         """Return the chain digest of the log as it ends with the event at *version*.

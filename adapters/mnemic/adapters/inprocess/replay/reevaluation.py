@@ -108,7 +108,7 @@ def events(space: CommandExecutor, versions: Sequence[int]) -> Iterator[Recorded
         wanted = set(versions_read)
         for record, payloads in space.log.read(versions_read[0] - 1, versions_read[-1]):
             if record.version in wanted:
-                yield space.codec.decode(record, payloads)
+                yield space.decoded(record, payloads)
 
 
 def _log_ranges(versions: Sequence[int]) -> Iterator[Sequence[int]]:
