@@ -26,7 +26,7 @@ class Misfit:
 
 
 def misfit(file: Path, manifest: Manifest, log: Log, *, erased: int = -1) -> Misfit | None:
-    """Return why a whole checkpoint does not fit; None if it does.
+    """Return why a whole checkpoint does not fit; None if it does, or its payloads are missing.
 
     Args:
         file: Its name is checked too.
@@ -38,8 +38,23 @@ def misfit(file: Path, manifest: Manifest, log: Log, *, erased: int = -1) -> Mis
         _of_another_log(file, manifest.origin, log)
         or _of_another_fold(manifest.origin)
         or _of_another_past(manifest.origin, log, erased)
-        or _of_other_payloads(manifest.origin, log)
     )
+
+
+def payloads_misfit(origin: Origin, log: Log) -> Misfit | None:
+    """Return why a checkpoint cannot be used for the payloads of its log; None if it can.
+
+    Compares how many are stored: which ones are missing shows in a fold of the whole log. There may
+    be more than there were: in a copy whose keys were destroyed elsewhere, rows remain until a
+    command writes the erasure down.
+    """
+    if origin.payloads < 0:
+        return Misfit("other-fold", "an earlier release made it, which counted no payloads")
+    counted: Callable[[int], int] | None = getattr(log, "payload_count", None)
+    count = origin.payloads if counted is None else counted(origin.version)
+    if count >= origin.payloads:
+        return None
+    return Misfit("stale", f"{count} of {origin.payloads} payloads are stored")
 
 
 def vault_of(log: Log) -> Vault | None:
@@ -56,7 +71,7 @@ def looked_at(file: Path, log: Log, *, erased: int) -> Checkpoint:
         size = file.stat().st_size
         manifest = layout.loaded(file, vault_of(log))[0]
         origin = manifest.origin
-        found = misfit(file, manifest, log, erased=erased)
+        found = misfit(file, manifest, log, erased=erased) or payloads_misfit(origin, log)
     except FormatUnknown as error:
         found = Misfit("other-fold", str(error))
     except (Torn, OSError) as error:
@@ -106,18 +121,3 @@ def _of_another_past(origin: Origin, log: Log, erased: int) -> Misfit | None:
     if origin.version < erased:
         return Misfit("stale", "words were erased since")
     return None
-
-
-def _of_other_payloads(origin: Origin, log: Log) -> Misfit | None:
-    """Compare how many payloads are stored: which are missing shows in a fold of the whole log.
-
-    There may be more: in a copy whose keys were destroyed elsewhere, rows remain until a command
-    writes the erasure down.
-    """
-    if origin.payloads < 0:
-        return Misfit("other-fold", "an earlier release made it, which counted no payloads")
-    counted: Callable[[int], int] | None = getattr(log, "payload_count", None)
-    count = origin.payloads if counted is None else counted(origin.version)
-    if count >= origin.payloads:
-        return None
-    return Misfit("stale", f"{count} of {origin.payloads} payloads are stored")
