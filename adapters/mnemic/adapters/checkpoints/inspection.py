@@ -10,6 +10,7 @@ from attrs import frozen
 from mnemic.adapters.checkpoints import layout
 from mnemic.adapters.checkpoints.files import version_of
 from mnemic.adapters.checkpoints.layout import FormatUnknown, Manifest, Origin, Torn, Vault
+from mnemic.adapters.codec.vocabulary import vocabulary
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.ports import Log
 from mnemic.kernel.results import Checkpoint
@@ -106,7 +107,9 @@ def _of_another_log(file: Path, origin: Origin, log: Log) -> Misfit | None:
 
 def _of_another_fold(origin: Origin) -> Misfit | None:
     if origin.fold == FOLD_VERSION:
-        return None
+        if origin.vocabulary == vocabulary():
+            return None
+        return Misfit("other-fold", f"release {origin.release} knows other events or fields")
     return Misfit("other-fold", f"fold {origin.fold} made it, and this is fold {FOLD_VERSION}")
 
 

@@ -42,6 +42,7 @@ from mnemic.adapters.checkpoints.inspection import (
 )
 from mnemic.adapters.checkpoints.layout import FormatUnknown, Origin, Torn
 from mnemic.adapters.codec import erasures
+from mnemic.adapters.codec.vocabulary import vocabulary
 from mnemic.adapters.system.folders import NO_ROOM
 from mnemic.kernel.errors import CheckpointsOff, LogCorrupt, StoreFailed, StoreFull
 from mnemic.kernel.ports import Log, Store
@@ -284,6 +285,7 @@ class CheckpointWriter:
             active_us=int(state.timeline.active_us.values[version]),
             fold=FOLD_VERSION,
             release=_release(),
+            vocabulary=vocabulary(),
             payloads=self._payloads(),
         )
 

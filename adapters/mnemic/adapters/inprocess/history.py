@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from attrs import evolve
 
 from mnemic.adapters.codec.erasures import Erasures
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
@@ -20,6 +21,7 @@ from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.results import NAMED_MAX, LogEntry, Verification, plural, unit
 from mnemic.kernel.timestamps import iso
 from mnemic.projections.listing.timeline import kind_of
+from mnemic.projections.state.event_validation import check_policy_known
 from mnemic.projections.view import View
 from mnemic.projections.view.block_results import find
 
@@ -106,6 +108,7 @@ def _verified(space: CommandExecutor, progress: Callable[[int, int], None] | Non
     try:
         for record, rows in space.log.read():
             recorded = space.codec.decode(record, rows)
+            check_policy_known(recorded)
             walk.see(record, recorded, {row.slot for row in rows})
             requests.see(recorded)
             events, payloads = events + 1, payloads + len(rows)
@@ -113,8 +116,9 @@ def _verified(space: CommandExecutor, progress: Callable[[int, int], None] | Non
                 progress(events, head.version + 1)
         requests.settle()
     except (LogCorrupt, StoreTooNew) as error:
-        version = error.facts.get("version", events)
-        return _damaged(space, int(str(version)), error.message, payloads)
+        version = int(str(error.facts.get("version", events)))
+        found = _damaged(space, version, error.message, payloads)
+        return evolve(found, too_new=isinstance(error, StoreTooNew))
     lost = walk.lost()
     if lost:
         problem = payloads_missing(space.log.name, lost)

@@ -121,6 +121,8 @@ class Verification(Result):
     sound: bool
     first_bad_version: int | None = None
     problem: str | None = None
+    too_new: bool = False
+    """Whether the log is not damaged there, but written by a newer release."""
     payloads: int = 0
     erased_payloads: int = 0
     requests_lost: int = 0
@@ -130,10 +132,9 @@ class Verification(Result):
     @property
     def summary(self) -> str:
         if self.sound:
-            sound = f"Sound: {plural(self.events, 'event')}, head {self.head[:16]}."
-            if not self.requests_lost:
-                return sound
-            return f"{sound} {plural(self.requests_lost, 'command')} cannot be answered again."
+            return f"Sound: {plural(self.events, 'event')}, head {self.head[:16]}."
+        if self.too_new:
+            return f"Of a newer release from version {self.first_bad_version}: {self.problem}"
         return f"Damaged at version {self.first_bad_version}: {self.problem}"
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mnemic.adapters.cli.doctor.findings import About, Finding
 from mnemic.adapters.cli.invocation.failures import READ_ON
 from mnemic.adapters.stores.logs.chain import check_end
-from mnemic.kernel.errors import LogCorrupt, MnemicError
+from mnemic.kernel.errors import LogCorrupt, MnemicError, StoreTooNew
 from mnemic.kernel.results import plural
 
 if TYPE_CHECKING:
@@ -83,9 +83,10 @@ def _chain(
         )
     if found.sound:
         head = found.head[:DIGEST_SHOWN]
-        yield about.ok("log", f"{found.events} versions, every digest holds, head {head}")
-        return
-    yield about.problem(
+        return about.ok("log", f"{found.events} versions, every digest holds, head {head}")
+    if found.too_new:
+        return about.problem("log", found.summary, remedy=StoreTooNew.default_recovery)
+    return about.problem(
         "log",
         f"damaged at version {found.first_bad_version}: {found.problem}",
         remedy=_remedy(log),

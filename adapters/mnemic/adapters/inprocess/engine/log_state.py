@@ -44,7 +44,11 @@ from mnemic.kernel.errors import (
 )
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import Entropy, Head, Log, PayloadRow, Record
-from mnemic.projections.state.event_validation import REPLAY_ERRORS, applied_singly
+from mnemic.projections.state.event_validation import (
+    REPLAY_ERRORS,
+    applied_singly,
+    check_policy_known,
+)
 from mnemic.projections.state.replay import rebuild
 from mnemic.projections.state.state import State
 
@@ -343,7 +347,7 @@ class LogState:
             error: The error raised by folding the whole log at once.
 
         Raises:
-            LogCorrupt: With the version of that event, unless the space is read-only.
+            LogCorrupt, StoreTooNew: With the version of that event, unless the space is read-only.
         """
         for settling in (False, True):
             _, version = applied_singly(self._readable(), settling=settling)
@@ -351,13 +355,22 @@ class LogState:
                 break
         else:
             raise error
-        damage = LogCorrupt(
-            f"the event at version {version} says what cannot be: {error!r:.200}", version=version
-        )
+        damage = self._reason(version, error)
         if not self._shared.read_only:
             raise damage from error
         self._shared.state, _ = applied_singly(self.recorded(-1, version - 1), settling=settling)
         self._shared.damage = damage
+
+    def _reason(self, version: int, error: Exception) -> LogCorrupt | StoreTooNew:
+        """Return why an event cannot be folded: a newer release wrote it, or it is wrong."""
+        try:
+            for recorded in self.recorded(version - 1, version):
+                check_policy_known(recorded)
+        except StoreTooNew as newer:
+            return newer
+        return LogCorrupt(
+            f"the event at version {version} says what cannot be: {error!r:.200}", version=version
+        )
 
     def _readable(self) -> Iterator[Recorded]:
         """Yield the events before the first that cannot be read."""
