@@ -16,6 +16,8 @@ NAMES: tuple[str, ...] = (
     "erasure",
     "fuzz",
     "kills",
+    "missing_rows",
+    "newer_release",
     "versions",
 )
 """Modules of this folder."""

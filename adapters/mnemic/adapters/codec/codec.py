@@ -13,7 +13,7 @@ from mnemic.adapters.codec import envelope
 from mnemic.adapters.codec.conversion import converter
 from mnemic.adapters.codec.fast_decoding import Shortcuts
 from mnemic.adapters.codec.payload_positions import Places, places
-from mnemic.adapters.codec.registry import Kind, Registry
+from mnemic.adapters.codec.registry import Kind, Registry, is_topic
 from mnemic.adapters.codec.sealing import Sealer, opener, payload_id
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, MnemicError, StoreTooNew
 from mnemic.kernel.events import Event, Recorded
@@ -224,6 +224,12 @@ class Codec:
     def _reading(self, record: Record) -> _Reading:
         reading = self._readings.get(record.topic)
         if reading is None:
+            if not is_topic(record.topic):
+                raise LogCorrupt(
+                    f"event {record.version} is {record.topic!r:.100}, which is no kind of event",
+                    version=record.version,
+                    topic=record.topic,
+                )
             raise StoreTooNew(
                 f"event {record.version} is {record.topic!r}, which this release does not know",
                 version=record.version,

@@ -122,6 +122,11 @@ class Registry:
     """Current topic by class."""
 
 
+def is_topic(topic: str) -> bool:
+    """Return whether *topic* is of the form that every release gives to topics."""
+    return _TOPIC.fullmatch(topic) is not None
+
+
 def parsed(topic: str) -> tuple[str, int]:
     """Return name and version of *topic*.
 
