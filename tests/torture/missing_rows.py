@@ -93,19 +93,21 @@ def suffered(job: Job) -> Findings:
         for number in range(LOSSES):
             place = job.folder / f"loss-{number}"
             place.mkdir()
-            _suffer(_Copy(path, place, keys), before, chance, found, number)
+            _suffer(_Loss(path, place, keys, before), number, chance, found)
     except (MnemicError, AssertionError) as error:
         found.wrong.append(f"seed {job.seed}: {error!r}")
     return found
 
 
 @frozen
-class _Copy:
+class _Loss:
     """A copy of a file that suffers a loss."""
 
     source: Path
     folder: Path
     keys: Path | None
+    before: dict[str, Block]
+    """What the file shows without the loss."""
 
     def made(self, *, checkpoint: bool) -> Path:
         """Copy the file, with or without its checkpoints, and return the path."""
@@ -119,23 +121,17 @@ class _Copy:
         return path
 
 
-def _suffer(
-    copy: _Copy,
-    before: dict[str, Block],
-    chance: random.Random,
-    found: Findings,
-    number: int,
-) -> None:
+def _suffer(loss: _Loss, number: int, chance: random.Random, found: Findings) -> None:
     checkpoint = chance.random() < 1 / 2
-    path = copy.made(checkpoint=checkpoint)
+    path = loss.made(checkpoint=checkpoint)
     if number == 0:
-        with _opened(path, copy.keys) as memory:
+        with _opened(path, loss.keys) as memory:
             found.counts["false alarms"] += not memory.verify().sound
     gone = _delete(path, chance)
     found.counts.update(files=1, checkpoint=checkpoint, rows=len(gone))
     where = f"{path}: {gone[:5]}"
     try:
-        _opened(path, copy.keys).close()
+        _opened(path, loss.keys).close()
         found.counts["unnoticed"] += 1
         found.wrong.append(f"unnoticed: {where}")
     except PayloadsMissing as error:
@@ -144,14 +140,14 @@ def _suffer(
         is_exact &= error.facts["payloads"] == len(gone)
         found.counts["named"] += is_exact
         found.expect(right=is_exact, otherwise=f"{error}, and gone are {where}")
-    _read(path, copy.keys, {owner for _, slot, owner in gone if slot == 0}, before, found)
+    _read(loss, path, {owner for _, slot, owner in gone if slot == 0}, found)
     if number % SALVAGED_EVERY == 0:
         into = path.with_name("saved.db")
-        result = salvage(path, into, keys=copy.keys)
+        result = salvage(path, into, keys=loss.keys)
         lost = sum(len(each.slots) for each in result.spaces[0].payloads_lost)
         found.expect(right=lost > 0 or not result.complete, otherwise=f"salvage: {where}")
         if result.spaces[0].version >= 0:
-            with _opened(into, copy.keys) as memory:
+            with _opened(into, loss.keys) as memory:
                 found.counts["salvaged"] += memory.verify().sound
 
 
@@ -169,19 +165,13 @@ def _delete(path: Path, chance: random.Random) -> list[tuple[int, int, str]]:
         return [(version, slot, owner) for version, slot, owner, _ in gone]
 
 
-def _read(
-    path: Path,
-    keys: Path | None,
-    owners: set[str],
-    before: dict[str, Block],
-    found: Findings,
-) -> None:
+def _read(loss: _Loss, path: Path, owners: set[str], found: Findings) -> None:
     """Open the file to read, and compare what it shows with what it had."""
-    with _opened(path, keys, read_only=True) as memory:
+    with _opened(path, loss.keys, read_only=True) as memory:
         assert any("lacks" in alert for alert in memory.status().alerts)
         assert not memory.verify().sound
         for block in _blocks(memory).values():
-            known = before[block.id]
+            known = loss.before[block.id]
             found.counts["lost blocks"] += block.lost
             found.counts["erased as lost"] += block.lost and known.content is None
             is_hidden = block.content is None and known.content is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -12,16 +12,14 @@ from cattrs import ForbiddenExtraKeysError
 from mnemic.adapters.codec import envelope
 from mnemic.adapters.codec.conversion import converter
 from mnemic.adapters.codec.fast_decoding import Shortcuts
-from mnemic.adapters.codec.payload_positions import Places, places
+from mnemic.adapters.codec.payload_positions import Places, owners, places
 from mnemic.adapters.codec.registry import Kind, Registry, is_topic
 from mnemic.adapters.codec.sealing import Sealer, opener, payload_id
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, MnemicError, StoreTooNew
 from mnemic.kernel.events import Event, Recorded
-from mnemic.kernel.model.identity import BLOCK_ID_LENGTH
 from mnemic.kernel.model.texts import ERASED, LOST, Payload
 from mnemic.kernel.ports import Entropy, PayloadRow, Record
 
-BLOCK_ID = re.compile(f"[0-9a-f]{{{BLOCK_ID_LENGTH}}}")
 _MARK = re.compile(rb'"[0-9A-Za-z_-]{38}"')
 """What may be a mark: every mark has this form, and few other texts do."""
 
@@ -192,18 +190,17 @@ class Codec:
         """
         return tuple(kind for _, kind in self._named(record))
 
-    def beside(self, record: Record) -> tuple[frozenset[str], ...]:
-        """Return the ids of blocks in the same part of the event as each payload, by slot.
+    def owners(self, record: Record) -> tuple[tuple[str, ...], ...]:
+        """Return the blocks that own each payload that *record* names, by slot.
 
-        The owner of a payload is named there, or is not determined.
+        None: it belongs to the event alone.
 
         Raises:
             StoreTooNew, LogCorrupt: As ``decode``.
         """
         reading = self._reading(record)
         try:
-            holders = reading.places.holders(_upcast(record, reading)["e"])
-            return tuple(frozenset(_block_ids(holder)) for holder in holders)
+            return tuple(map(owners, reading.places.holders(_upcast(record, reading)["e"])))
         except (*_NEWER, *_DAMAGE) as error:
             raise _unreadable(record, error) from error
 
@@ -268,12 +265,6 @@ class _Opened:
         """
         if self._left:
             raise ValueError(f"the event does not name these payloads: {sorted(self._left)}")
-
-
-def _block_ids(holder: dict[str, Any]) -> Iterator[str]:
-    for value in holder.values():
-        if isinstance(value, str) and BLOCK_ID.fullmatch(value):
-            yield value
 
 
 def _upcast(record: Record, reading: _Reading) -> dict[str, Any]:

@@ -6,7 +6,6 @@ the whole space. Otherwise it is lost.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from attrs import frozen
@@ -14,29 +13,14 @@ from attrs import frozen
 from mnemic.adapters.codec.codec import Codec
 from mnemic.kernel import events as happened
 from mnemic.kernel.events import Recorded
-from mnemic.kernel.model.texts import (
-    CompositionText,
-    LabelText,
-    Question,
-    Salt,
-)
 from mnemic.kernel.ports import PayloadRow, Record
 
-_BLOCK_IDS = re.compile(rb'"([0-9a-f]{16})"')
-ITS_OWN = (Salt, Question, CompositionText, LabelText)
-"""Payloads that belong to their event alone: no erasure of a block removes them."""
 ERASING = (happened.BlockErased, happened.SpaceErased)
 TOPICS = ("block-erased.", "space-erased.")
 """Prefixes of the topics of erasures, in all versions."""
-NOBODY: frozenset[str] = frozenset()
 NEVER = -1
 LATER = 2**62
 """Version of an erasure that comes after the end of the range that is read."""
-
-
-def named_anywhere(record: Record) -> frozenset[str]:
-    """Return the ids of all blocks that a record names."""
-    return frozenset(found.decode() for found in _BLOCK_IDS.findall(record.body))
 
 
 @frozen
@@ -46,7 +30,7 @@ class Missing:
     version: int
     slot: int
     blocks: frozenset[str]
-    """Blocks whose erasure accounts for it; none: only the erasure of the space does."""
+    """Its owners, whose erasure accounts for it; none: only the erasure of the space does."""
 
 
 class Erasures:
@@ -132,9 +116,6 @@ class Erasures:
         self.missing_count += len(slots)
 
     def _missing(self, record: Record, slots: Iterable[int]) -> Iterator[Missing]:
-        # Of several payloads of an event, one may be erased and another one lost.
-        beside, kinds = self._codec.beside(record), self._codec.kinds(record)
-        anywhere = named_anywhere(record)
+        owners = self._codec.owners(record)
         for slot in slots:
-            named = NOBODY if kinds[slot] in ITS_OWN else beside[slot] or anywhere
-            yield Missing(record.version, slot, named)
+            yield Missing(record.version, slot, frozenset(owners[slot]))

@@ -8,7 +8,6 @@ from collections.abc import Collection
 from attrs import frozen
 
 from mnemic.adapters.codec import Codec
-from mnemic.adapters.codec.erasures import named_anywhere
 from mnemic.adapters.transfer.results import PayloadsLost
 from mnemic.kernel.events import BlockErased, Recorded, SpaceErased
 from mnemic.kernel.model.identity import BlockId
@@ -21,10 +20,8 @@ class _Missing:
 
     version: int
     slot: int
-    beside: frozenset[str]
-    """Blocks in the same part of the event; only these may be erased for its loss."""
-    named: frozenset[str]
-    """Blocks whose erasure accounts for it, by the rule of ``codec.erasures``."""
+    owners: frozenset[str]
+    """Blocks whose erasure accounts for it; only these may be erased for its loss."""
 
 
 @frozen(kw_only=True)
@@ -60,12 +57,10 @@ class LostPayloads:
         if isinstance(event, BlockErased):
             self._erased[event.block_id].append(recorded.version)
         gone = [slot for slot, _ in codec.references(record) if slot not in slots]
-        beside = codec.beside(record) if gone else ()
+        owners = codec.owners(record) if gone else ()
         for slot in gone:
-            near = beside[slot]
-            named = near or named_anywhere(record)
             self._missing.append(
-                _Missing(version=record.version, slot=slot, beside=near, named=named)
+                _Missing(version=record.version, slot=slot, owners=frozenset(owners[slot]))
             )
 
     def verdict(self, read: int, *, gaps: bool) -> Verdict:
@@ -87,7 +82,7 @@ class LostPayloads:
                 if each.version <= kept and not self._is_erased(each, kept)
             ]
             bearers = dict.fromkeys(block for each in missing for block in self._bearers(each))
-            unborne = [each for each in missing if each.named.isdisjoint(bearers)]
+            unborne = [each for each in missing if each.owners.isdisjoint(bearers)]
             if gaps or not unborne:
                 lost = [each for each in missing if not self._is_erased(each, read)]
                 erase = tuple(map(BlockId, bearers))
@@ -98,16 +93,16 @@ class LostPayloads:
         """Whether an erasure in the log up to version *upto* accounts for it."""
         return any(
             missing.version < version <= upto
-            for block in missing.named
+            for block in missing.owners
             for version in self._erased[block]
         )
 
     def _bearers(self, missing: _Missing) -> frozenset[str]:
         """Return the blocks to erase for a lost payload: those erased for it, or its only one."""
-        erased = {block for block in missing.named if self._erased[block][-1:] > [missing.version]}
+        erased = {block for block in missing.owners if self._erased[block][-1:] > [missing.version]}
         if erased:
             return frozenset(erased)
-        return missing.beside if len(missing.beside) == 1 else frozenset()
+        return missing.owners if len(missing.owners) == 1 else frozenset()
 
 
 def _told(missing: list[_Missing]) -> tuple[PayloadsLost, ...]:
@@ -120,7 +115,7 @@ def _told(missing: list[_Missing]) -> tuple[PayloadsLost, ...]:
             version=version,
             slots=tuple(each.slot for each in lost),
             blocks=tuple(
-                BlockId(block) for block in sorted(set().union(*(x.beside for x in lost)))
+                BlockId(block) for block in sorted(set().union(*(x.owners for x in lost)))
             ),
         )
         for version, lost in events.items()
