@@ -20,6 +20,7 @@ from mnemic.adapters.transfer.salvage import salvage
 from mnemic.kernel.errors import LogCorrupt, PayloadsMissing
 from mnemic.kernel.ports import Log, PayloadRow, Record
 from mnemic.kernel.rendering import Cited, parse_line
+from mnemic.kernel.results import Block
 
 EMBEDDER = HashEmbedder(8)
 GATE, KEY, BELL = "The gate is green.", "The key is under the stone.", "The bell rings at nine."
@@ -86,7 +87,7 @@ def test_what_is_lost_is_shown_as_lost_and_what_is_erased_as_erased(
             memory.checkpoint()
     lose(path, LOSSES[0], block=ids[2])
     with opened(path, read_only=True) as memory:
-        blocks = {block.id: block for block in memory.blocks().items}
+        blocks: dict[str, Block] = {block.id: block for block in memory.blocks().items}
         assert [(blocks[each].content, blocks[each].lost) for each in ids] == [
             (GATE, False),
             (None, False),
@@ -202,9 +203,11 @@ class _EndsEarly:
         self._log = log
         self._end: int | None = end
 
-    def read(self, after: int) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
-        upto, self._end = self._end, None
-        return self._log.read(after, upto)
+    def read(
+        self, after: int = -1, upto: int | None = None
+    ) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
+        end, self._end = self._end, None
+        return self._log.read(after, upto if end is None else end)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._log, name)
@@ -216,6 +219,7 @@ def test_what_is_erased_while_a_log_is_read_is_no_loss() -> None:
         gate, _ = memory.learn(GATE).block_id, memory.learn(KEY).block_id
         before = memory.status().version
         memory.erase(gate)
-    check = PayloadCheck(_EndsEarly(store.log("default"), before), codec)
+    log: Any = _EndsEarly(store.log("default"), before)
+    check = PayloadCheck(log, codec)
     assert [each.version for each in check.recorded(-1)][-1] == before
     assert check.unexplained(before) == ()

@@ -356,6 +356,8 @@ class LogState:
         else:
             raise error
         damage = self._reason(version, error)
+        if self.checkpoint_writer is not None:
+            self.checkpoint_writer.trouble = None  # no checkpoint was to blame
         if not self._shared.read_only:
             raise damage from error
         self._shared.state, _ = applied_singly(self.recorded(-1, version - 1), settling=settling)
