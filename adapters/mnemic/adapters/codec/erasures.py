@@ -1,7 +1,7 @@
 """Which payloads of a log are missing, and which erasures in it account for them.
 
 A payload that is missing was erased if the log has the erasure of an owner after the event, or of
-the whole space. Otherwise it is lost.
+the whole space. Otherwise it is lost. A copy made by ``salvage`` may accept that, by an event.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from mnemic.kernel import events as happened
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import PayloadRow, Record
 
-ERASING = (happened.BlockErased, happened.SpaceErased)
-TOPICS = ("block-erased.", "space-erased.")
-"""Prefixes of the topics of erasures, in all versions."""
+ERASING = (happened.BlockErased, happened.SpaceErased, happened.LossAccepted)
+"""Events that say why payloads are missing."""
+TOPICS = ("block-erased.", "space-erased.", "loss-accepted.")
+"""Prefixes of their topics, in all versions."""
 NEVER = -1
 LATER = 2**62
 """Version of an erasure that comes after the end of the range that is read."""
@@ -44,9 +45,12 @@ class Erasures:
     def __init__(self, codec: Codec, later: Iterable[str] = ()) -> None:
         self._codec = codec
         self._gaps: list[tuple[Record, Sequence[int]]] = []
-        """Events with the slots of payloads that are missing; who owned them is read when asked."""
+        """Events with the slots of payloads that are missing, until their owners are asked for."""
+        self._missing: list[Missing] = []
+        """Those whose owners were asked for."""
         self._erased: dict[str, int] = dict.fromkeys(later, LATER)
         self._space_erased = False
+        self._accepted: set[tuple[int, int]] = set()
         self.missing_count = 0
         """Payloads that are missing, erased ones included."""
         self.present_count = 0
@@ -89,24 +93,35 @@ class Erasures:
                 self._see_erasure(self._codec.decode(record, rows))
 
     def lost(self) -> list[Missing]:
+        """Return what is lost and not accepted as lost, in the order of the log."""
+        return [each for each in self.unerased() if (each.version, each.slot) not in self._accepted]
+
+    def unerased(self) -> list[Missing]:
         """Return what no erasure accounts for, in the order of the log."""
         if self._space_erased:
             return []
+        for record, slots in self._gaps:
+            owners = self._codec.owners(record)
+            self._missing += (
+                Missing(record.version, slot, frozenset(owners[slot])) for slot in slots
+            )
+        self._gaps.clear()
         return [
             missing
-            for record, slots in self._gaps
-            for missing in self._missing(record, slots)
+            for missing in self._missing
             if not any(self._erased.get(block, NEVER) > missing.version for block in missing.blocks)
         ]
 
     def unasked(self) -> int | None:
-        """Return the first version with a payload missing that no erasure accounts for."""
+        """Return the first version with a payload that is lost and not accepted as lost."""
         return next((missing.version for missing in self.lost()), None)
 
     def _see_erasure(self, recorded: Recorded) -> None:
         event = recorded.event
         if isinstance(event, happened.SpaceErased):
             self._space_erased = True
+        if isinstance(event, happened.LossAccepted):
+            self._accepted.update((each.version, each.slot) for each in event.payloads)
         if isinstance(event, happened.BlockErased):
             latest = max(recorded.version, self._erased.get(event.block_id, NEVER))
             self._erased[event.block_id] = latest
@@ -114,8 +129,3 @@ class Erasures:
     def _note(self, record: Record, slots: Sequence[int]) -> None:
         self._gaps.append((record, slots))
         self.missing_count += len(slots)
-
-    def _missing(self, record: Record, slots: Iterable[int]) -> Iterator[Missing]:
-        owners = self._codec.owners(record)
-        for slot in slots:
-            yield Missing(record.version, slot, frozenset(owners[slot]))

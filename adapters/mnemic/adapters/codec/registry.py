@@ -38,6 +38,7 @@ TOPICS: Mapping[str, type] = {
     "policy-adopted.1": events.PolicyAdopted,
     "embedder-adopted.1": events.EmbedderAdopted,
     "space-erased.1": events.SpaceErased,
+    "loss-accepted.1": events.LossAccepted,
     "session-started.1": events.SessionStarted,
     "session-ended.1": events.SessionEnded,
     "block-learned.1": events.BlockLearned,

@@ -119,7 +119,7 @@ def _verified(space: CommandExecutor, progress: Callable[[int, int], None] | Non
         version = int(str(error.facts.get("version", events)))
         found = _damaged(space, version, error.message, payloads)
         return evolve(found, too_new=isinstance(error, StoreTooNew))
-    lost = walk.lost()
+    accepted, lost = walk.unerased(), walk.lost()
     if lost:
         problem = payloads_missing(space.log.name, lost)
         return _damaged(space, lost[0].version, problem.message, payloads)
@@ -136,8 +136,8 @@ def _verified(space: CommandExecutor, progress: Callable[[int, int], None] | Non
         head=space.log.head().digest.hex(),
         sound=True,
         payloads=payloads,
-        erased_payloads=walk.missing_count,
-        requests_lost=requests.lost,
+        erased_payloads=walk.missing_count - len(accepted),
+        lost_payloads=len(accepted),
     )
 
 
@@ -229,6 +229,10 @@ def _retracted(event: happened.LabelRetracted) -> str:
     return f"{event.composition_id} label l{event.label_version}"
 
 
+def _loss_accepted(event: happened.LossAccepted) -> str:
+    return f"{plural(len(event.payloads), 'payload')} lost"
+
+
 def _curated(event: happened.Curated) -> str:
     gone = len(event.pruned) + len(event.decayed)
     return f"{len(event.archived)} archived, {plural(gone, 'edge')} gone"
@@ -258,6 +262,7 @@ DETAILS: dict[type, Callable[[Any], str]] = {
     happened.BlocksComposed: _composed,
     happened.CompositionLabelled: _labelled,
     happened.LabelRetracted: _retracted,
+    happened.LossAccepted: _loss_accepted,
     happened.Curated: _curated,
     happened.Reverted: _reverted,
     happened.PolicyAdopted: lambda event: event.policy_id,

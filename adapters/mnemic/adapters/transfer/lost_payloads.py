@@ -9,7 +9,7 @@ from attrs import frozen
 
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.transfer.results import PayloadsLost
-from mnemic.kernel.events import BlockErased, Recorded, SpaceErased
+from mnemic.kernel.events import BlockErased, LossAccepted, LostPayload, Recorded, SpaceErased
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.ports import Record
 
@@ -35,8 +35,8 @@ class Verdict:
     erase_all: bool = False
     """Whether it has to erase everything: no payload at all is left."""
     lost: tuple[PayloadsLost, ...] = ()
-    gaps: bool = False
-    """Whether something is missing that no erasure accounts for."""
+    accept: tuple[LostPayload, ...] = ()
+    """What is missing that no erasure can account for: the copy has to accept the loss."""
 
 
 class LostPayloads:
@@ -46,6 +46,7 @@ class LostPayloads:
         self._missing: list[_Missing] = []
         self._erased: dict[str, list[int]] = defaultdict(list)
         self._space_erased = False
+        self._accepted: set[tuple[int, int]] = set()
         self._payloads = 0
 
     def see(self, record: Record, recorded: Recorded, slots: Collection[int], codec: Codec) -> None:
@@ -54,6 +55,8 @@ class LostPayloads:
         self._payloads += len(slots)
         if isinstance(event, SpaceErased):
             self._space_erased = True
+        if isinstance(event, LossAccepted):
+            self._accepted.update((each.version, each.slot) for each in event.payloads)
         if isinstance(event, BlockErased):
             self._erased[event.block_id].append(recorded.version)
         gone = [slot for slot, _ in codec.references(record) if slot not in slots]
@@ -68,8 +71,11 @@ class LostPayloads:
 
         Args:
             read: The last version that was read.
-            gaps: Whether what no erasure accounts for may remain a gap.
+            gaps: Whether what no erasure can account for may be accepted as lost.
         """
+        self._missing = [
+            each for each in self._missing if (each.version, each.slot) not in self._accepted
+        ]
         if self._space_erased or not self._missing:
             return Verdict(kept=read)
         if not self._payloads:
@@ -86,7 +92,8 @@ class LostPayloads:
             if gaps or not unborne:
                 lost = [each for each in missing if not self._is_erased(each, read)]
                 erase = tuple(map(BlockId, bearers))
-                return Verdict(kept=kept, erase=erase, lost=_told(lost), gaps=bool(unborne))
+                accept = tuple(LostPayload(version=x.version, slot=x.slot) for x in unborne)
+                return Verdict(kept=kept, erase=erase, lost=_told(lost), accept=accept)
             kept = unborne[0].version - 1
 
     def _is_erased(self, missing: _Missing, upto: int) -> bool:

@@ -8,7 +8,7 @@ Rules of this module:
 3. A payload that is damaged or missing, though no erasure that can be read accounts for it, costs
    its block and no more: the copy records that the block is erased, so that it verifies. Where the
    event names no block that could be erased for it (a query, a note between two blocks, the salt),
-   the copy ends before the event, unless the caller asks to keep what follows and have the gap.
+   the copy ends before the event, unless the caller asks to keep what follows and accept the loss.
 4. What is lost is reported, and never guessed.
 5. What a newer release wrote is not damaged. It is left out only on request.
 """
@@ -83,8 +83,8 @@ def salvage(
     Args:
         damaged: A store, or its address. It is read only.
         to: A file that does not exist.
-        gaps: Keep also what follows a lost payload for which no block can be erased; then
-            ``verify`` reports the gap permanently, and the copy cannot be migrated.
+        gaps: Keep also what follows a lost payload for which no block can be erased; an event of
+            the copy accepts the loss, and it is shown as lost from then on.
         drop_newer: End the copy before the first event that a newer release wrote, which this one
             cannot read; otherwise such a store is refused.
         keys: Keys of a store that is named by its address. They show which text is damaged; the
@@ -219,13 +219,12 @@ class _Salvage:
         if self._last is not None and verdict.erase_all:
             erase_all_again(copy, self._last, self._copy_context)
         elif self._last is not None:
-            erase_again(copy, verdict.erase, self._last, self._copy_context)
-        if not verdict.gaps:
-            walked(copy, copy.head().version, self._codec, sealed=self._sealed)
+            erase_again(copy, verdict.erase, self._last, self._copy_context, lost=verdict.accept)
+        walked(copy, copy.head().version, self._codec, sealed=self._sealed)
         if verdict.kept < sensible:
             self._problem = (
                 f"version {verdict.kept + 1} lost a payload that no block can bear; "
-                "what follows can be kept with its gap"
+                "what follows can be kept if the loss is accepted (gaps)"
             )
         return SpaceSalvaged(
             space=copy.name,

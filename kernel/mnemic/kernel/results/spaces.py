@@ -125,14 +125,14 @@ class Verification(Result):
     """Whether the log is not damaged there, but written by a newer release."""
     payloads: int = 0
     erased_payloads: int = 0
-    requests_lost: int = 0
-    """Command ids of the log for which the store has no request. The commands stand; sent again,
-    they are refused instead of answered."""
+    lost_payloads: int = 0
+    """Texts and vectors that are lost, as the log says since it was salvaged."""
 
     @property
     def summary(self) -> str:
         if self.sound:
-            return f"Sound: {plural(self.events, 'event')}, head {self.head[:16]}."
+            lost = f", {plural(self.lost_payloads, 'payload')} lost" if self.lost_payloads else ""
+            return f"Sound: {plural(self.events, 'event')}, head {self.head[:16]}{lost}."
         if self.too_new:
             return f"Of a newer release from version {self.first_bad_version}: {self.problem}"
         return f"Damaged at version {self.first_bad_version}: {self.problem}"

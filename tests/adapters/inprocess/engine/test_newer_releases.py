@@ -105,7 +105,9 @@ def test_a_policy_that_no_release_could_adopt_is_damage(tmp_path: Path) -> None:
     with SyncMemory.open(path, embedder=EMBEDDER) as memory:
         memory.learn("the gate opens at six")
     with closing(SQLiteStore(path)) as store:
-        version = note_a_newer_policy(store, json.dumps(json.loads(DEFAULT.body) | {"idle_gap_hours": -1}))
+        version = note_a_newer_policy(
+            store, json.dumps(json.loads(DEFAULT.body) | {"idle_gap_hours": -1})
+        )
     with pytest.raises(LogCorrupt) as caught:
         SyncMemory.open(path, embedder=EMBEDDER)
     assert caught.value.facts["version"] == version

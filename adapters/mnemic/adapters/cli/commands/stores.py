@@ -134,7 +134,7 @@ def salvage(
         damaged: A file, or the address of a store.
         to: A file that does not exist.
         gaps: Also keep what follows a lost question or note, which is possible for no block;
-            `verify` will report the gap permanently.
+            the copy shows it as lost.
         drop_newer: Leave out what a newer release wrote; otherwise such a store is refused.
         run: The invocation.
     """

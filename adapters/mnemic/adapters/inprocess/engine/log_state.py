@@ -28,11 +28,10 @@ from typing import TYPE_CHECKING
 from attrs import define, field
 
 from mnemic.adapters.codec import Codec
-from mnemic.adapters.codec.erasures import Erasures
+from mnemic.adapters.codec.erasures import ERASING, Erasures, Missing
 from mnemic.adapters.inprocess.engine.fifo_lock import FifoLock
 from mnemic.adapters.inprocess.engine.payload_check import PayloadCheck, payloads_missing
 from mnemic.adapters.system.heap import collector_at_rest, give_back
-from mnemic.kernel import events as happened
 from mnemic.kernel.errors import (
     Closed,
     Corrupt,
@@ -290,6 +289,7 @@ class LogState:
         assert self.checkpoint_writer is not None  # noqa: S101 - *kept* comes from it
         self._shared.state, restored_version = kept, kept.version
         self._payloads.begin(self.checkpoint_writer.restored_payloads)
+        self._restore_losses(sorted(kept.timeline.losses))
         try:
             with collector_at_rest():
                 self._fold_all(_unless_erased(self._payloads.recorded(kept.version)))
@@ -307,6 +307,12 @@ class LogState:
         self._shared.restored_version = restored_version
         return True
 
+    def _restore_losses(self, losses: Sequence[tuple[int, int]]) -> None:
+        """Continue with the losses that the log of a checkpoint has accepted."""
+        self._payloads.restore(losses)
+        found = [Missing(version, slot, frozenset()) for version, slot in losses]
+        self._shared.missing = payloads_missing(self.log.name, found) if found else None
+
     def replay_again(self) -> None:
         """Fold the whole log into a fresh state.
 
@@ -317,14 +323,16 @@ class LogState:
                 state has them marked as lost.
         """
         with self.state_lock, collector_at_rest():
-            self._fold_from_start()
-            while lost := self._payloads.unexplained(self.state.version):
-                self._shared.missing = payloads_missing(self.log.name, lost)
-                if not self._shared.read_only:
-                    self._shared.state = State(self.remote_rows_of)
-                    raise self._shared.missing
-                self._payloads.mark(lost)
+            while True:
                 self._fold_from_start()
+                lost = self._payloads.unexplained(self.state.version)
+                if lost and not self._shared.read_only:
+                    self._shared.state = State(self.remote_rows_of)
+                    raise payloads_missing(self.log.name, lost)
+                if not self._payloads.mark():
+                    break
+            found = self._payloads.all_lost()
+            self._shared.missing = payloads_missing(self.log.name, found) if found else None
         give_back()
 
     def _fold_from_start(self) -> None:
@@ -490,7 +498,7 @@ def _is_durable(version: int) -> None:
 
 
 def _erases(recorded: Recorded) -> bool:
-    return isinstance(recorded.event, happened.BlockErased | happened.SpaceErased)
+    return isinstance(recorded.event, ERASING)
 
 
 def _unless_erased(source: Iterator[Recorded]) -> Iterator[Recorded]:

@@ -14,7 +14,7 @@ Rules of this module:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from mnemic.adapters.codec import Codec
@@ -96,14 +96,27 @@ class PayloadCheck:
             if each.slot not in self.lost.get(each.version, ())
         ]
 
-    def mark(self, missing: Collection[Missing]) -> None:
-        """Let the next fold show these payloads as lost, besides those known."""
-        slots: defaultdict[int, set[int]] = defaultdict(set)
-        for version, known in self.lost.items():
-            slots[version] |= known
-        for each in missing:
-            slots[each.version].add(each.slot)
-        self.lost = {version: frozenset(found) for version, found in sorted(slots.items())}
+    def mark(self) -> bool:
+        """Let the next fold show as lost what the last one found; return whether that is more."""
+        found = _by_version((each.version, each.slot) for each in self._erasures.unerased())
+        is_more = found != self.lost
+        self.lost = found
+        return is_more
+
+    def restore(self, losses: Iterable[tuple[int, int]]) -> None:
+        """Begin with the losses, by version and slot, that the log of a checkpoint has accepted."""
+        self.lost = _by_version(losses)
+
+    def all_lost(self) -> list[Missing]:
+        """Return everything that the fold found lost, accepted or not."""
+        return self._erasures.unerased()
+
+
+def _by_version(losses: Iterable[tuple[int, int]]) -> dict[int, frozenset[int]]:
+    slots: defaultdict[int, set[int]] = defaultdict(set)
+    for version, slot in losses:
+        slots[version].add(slot)
+    return {version: frozenset(found) for version, found in sorted(slots.items())}
 
 
 def payloads_missing(space: str, missing: Collection[Missing]) -> PayloadsMissing:
