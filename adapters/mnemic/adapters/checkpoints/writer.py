@@ -67,7 +67,6 @@ class CheckpointWriter:
         state_lock: Held while the state changes.
         state: Returns the current state.
         payloads: Returns how many payloads the events folded into it have.
-        remote_rows_of: Returns where its vectors are; None: they are in it, and in a checkpoint.
         is_as_applied: Returns whether the log is still the one that the state was replayed from;
             None: it cannot be another.
     """
@@ -80,7 +79,6 @@ class CheckpointWriter:
         state_lock: RLock,
         state: Callable[[], State],
         payloads: Callable[[], int],
-        remote_rows_of: RemoteRowsOf | None = None,
         is_as_applied: Callable[[], bool] | None = None,
     ) -> None:
         self._log = log
@@ -88,7 +86,6 @@ class CheckpointWriter:
         self._state_lock = state_lock
         self._state = state
         self._payloads = payloads
-        self._remote_rows_of = remote_rows_of
         self._is_as_applied = is_as_applied
         self._found: Folder | None = None
         self._kept = 0
@@ -142,7 +139,7 @@ class CheckpointWriter:
         with ThreadPoolExecutor(1) as threads:
             counted = threads.submit(payloads_misfit, manifest.origin, self._log)
             parts = layout.loaded(file, vault_of(self._log))[1]
-            state = thaw(parts, self._remote_rows_of)
+            state = thaw(parts)
         if counted.result() is not None:
             return None
         self._kept, self.restored = _size(state), state.version

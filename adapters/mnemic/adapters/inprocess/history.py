@@ -10,6 +10,7 @@ from attrs import evolve
 
 from mnemic.adapters.codec.erasures import Erasures
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.engine.idempotency import RequestCheck
 from mnemic.adapters.inprocess.engine.payload_check import payloads_missing
 from mnemic.adapters.inprocess.results import contradictions, replacements
 from mnemic.kernel import events as happened
@@ -138,6 +139,7 @@ def _verified(space: CommandExecutor, progress: Callable[[int, int], None] | Non
         payloads=payloads,
         erased_payloads=walk.missing_count - len(accepted),
         lost_payloads=len(accepted),
+        requests_lost=requests.lost,
     )
 
 

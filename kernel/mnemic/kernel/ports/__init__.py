@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from mnemic.kernel.ports.capabilities import (
     ChangeNotifier,
+    DurabilityBarrier,
     PayloadCounter,
     StagingStore,
     TryWriteLock,

@@ -53,6 +53,21 @@ class PayloadCounter(Protocol):
         ...
 
 
+class DurabilityBarrier(Protocol):
+    """Optional capability of a log: wait until what others appended is as durable as an append.
+
+    Of a log without it, whatever is read is durable.
+    """
+
+    def confirm(self, version: int) -> None:
+        """Return once every event up to *version* is as durable as an acknowledged append.
+
+        Raises:
+            StoreFailed: That cannot be found out; nothing is lost, and asking again may succeed.
+        """
+        ...
+
+
 @runtime_checkable
 class StagingStore(Store, Protocol):
     """Optional capability of a store: create a space atomically, in any number of appends."""

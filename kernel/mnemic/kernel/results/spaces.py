@@ -127,12 +127,18 @@ class Verification(Result):
     erased_payloads: int = 0
     lost_payloads: int = 0
     """Texts and vectors that are lost, as the log says since it was salvaged."""
+    requests_lost: int = 0
+    """Command ids of the log for which the store has no request. The commands stand; sent again,
+    they are refused instead of answered."""
 
     @property
     def summary(self) -> str:
         if self.sound:
             lost = f", {plural(self.lost_payloads, 'payload')} lost" if self.lost_payloads else ""
-            return f"Sound: {plural(self.events, 'event')}, head {self.head[:16]}{lost}."
+            sound = f"Sound: {plural(self.events, 'event')}, head {self.head[:16]}{lost}."
+            if not self.requests_lost:
+                return sound
+            return f"{sound} {plural(self.requests_lost, 'command')} cannot be answered again."
         if self.too_new:
             return f"Of a newer release from version {self.first_bad_version}: {self.problem}"
         return f"Damaged at version {self.first_bad_version}: {self.problem}"

@@ -16,6 +16,7 @@ from mnemic.kernel.model.blocks import ARCHIVED
 from mnemic.kernel.model.edges import EdgeFacts
 from mnemic.kernel.model.identity import BlockId, DecisionId, short
 from mnemic.kernel.model.texts import BlockText, placeholder
+from mnemic.kernel.model.tokens import EstimatedTokens
 from mnemic.kernel.numeric.arithmetic import NANO, product
 from mnemic.kernel.policy import Frame, Policy
 from mnemic.kernel.ports import TokenCounter

@@ -9,7 +9,7 @@ from mnemic.kernel.decisions.degree_cap import effective_now
 from mnemic.kernel.errors import BlockNotFound
 from mnemic.kernel.model.blocks import STATUSES
 from mnemic.kernel.model.edges import EdgeFacts
-from mnemic.kernel.model.texts import BlockText, Lost
+from mnemic.kernel.model.texts import BlockText, Erased, Lost
 from mnemic.kernel.numeric.arithmetic import (
     MICROS_PER_HOUR,
     NANO,

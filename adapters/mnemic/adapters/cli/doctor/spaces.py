@@ -83,10 +83,12 @@ def _chain(
         )
     if found.sound:
         head = found.head[:DIGEST_SHOWN]
-        return about.ok("log", f"{found.events} versions, every digest holds, head {head}")
+        yield about.ok("log", f"{found.events} versions, every digest holds, head {head}")
+        return
     if found.too_new:
-        return about.problem("log", found.summary, remedy=StoreTooNew.default_recovery)
-    return about.problem(
+        yield about.problem("log", found.summary, remedy=StoreTooNew.default_recovery)
+        return
+    yield about.problem(
         "log",
         f"damaged at version {found.first_bad_version}: {found.problem}",
         remedy=_remedy(log),

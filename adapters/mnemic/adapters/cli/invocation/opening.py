@@ -11,7 +11,6 @@ from mnemic.adapters.ann.graphs import Graphs
 from mnemic.adapters.cli.invocation.options import MemoryOptions
 from mnemic.adapters.embedders.shipped import embedder_named
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.inprocess.engine.vector_storage import are_on_server
 from mnemic.adapters.inprocess.sync import EARLY_ALERT, LOST_ALERT
 from mnemic.adapters.stores.addresses import IN_MEMORY, is_file, told
 from mnemic.adapters.stores.logs.chain import check_end

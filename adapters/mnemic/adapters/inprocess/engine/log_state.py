@@ -105,8 +105,6 @@ class LogState:
         """Writes checkpoints of the state; None: there are none."""
         self.graphs: GraphBuilder | None = None
         """Maintains graphs over the vectors; None: there are none, and every search is exact."""
-        self.remote_rows_of: RemoteRowsOf | None = None
-        """Returns the remote storage of vectors; None: the state holds them."""
         self._payloads = PayloadCheck(log, self.codec)
         self._shared = _Shared(read_only=read_only)
 
@@ -327,7 +325,7 @@ class LogState:
                 self._fold_from_start()
                 lost = self._payloads.unexplained(self.state.version)
                 if lost and not self._shared.read_only:
-                    self._shared.state = State(self.remote_rows_of)
+                    self._shared.state = State()
                     raise payloads_missing(self.log.name, lost)
                 if not self._payloads.mark():
                     break
@@ -336,13 +334,13 @@ class LogState:
         give_back()
 
     def _fold_from_start(self) -> None:
-        self._shared.state, self._shared.restored_version = State(self.remote_rows_of), -1
+        self._shared.state, self._shared.restored_version = State(), -1
         self._payloads.begin()
         try:
             self._fold_all(self._payloads.recorded(-1))
             self.state.settle()
         except REPLAY_ERRORS as error:
-            self._shared.state = State(self.remote_rows_of)
+            self._shared.state = State()
             self._replay_valid(error)
 
     def _replay_valid(self, error: Exception) -> None:

@@ -167,7 +167,6 @@ def _keep_checkpoints(opened: CommandExecutor, place: CheckpointDirectory | None
             state_lock=opened.state_lock,
             state=lambda: opened.state,
             payloads=lambda: opened.payload_count,
-            remote_rows_of=opened.remote_rows_of,
             is_as_applied=opened.is_as_applied,
         )
 

@@ -200,11 +200,11 @@ def rerun(
     except RecipeRetired:
         return Rerun(decision=decision, view=view, answers=(), obstacle="recipe-retired")
     gone = "sealed" if space.missing is None else "lost"
-    if decision_records.is_sealed(view, event):
-        obstacle = "lost" if decision_records.is_lost(event) else "sealed"
+    if recorded_recalls.is_sealed(view, event):
+        obstacle = "lost" if recorded_recalls.is_lost(event) else "sealed"
         return Rerun(decision=decision, view=view, answers=(), obstacle=obstacle)
     quick = view if products is None else view.multiplied(products)
-    if gone == "lost" or decision_records.erased_since(view):
+    if gone == "lost" or recorded_recalls.erased_since(view):
         own = _answer(quick, models, decision, None)
         if own is None or own[0].rows != event.answer.rows:
             return Rerun(decision=decision, view=view, answers=(), obstacle=gone)

@@ -214,10 +214,10 @@ def _replayed(space: CommandExecutor, models: Models, decision: Decision) -> Rep
         recombines=recombines,
         cause="the stored signals add up" if recombines else DAMAGED,
     )
-    if decision_records.is_lost(event):
+    if recorded_recalls.is_lost(event):
         return evolve(found, outcome="lost", cause=_lost(recombines=recombines))
-    if decision_records.is_sealed(view, event):
-        gone = [view.id(number) for number in decision_records.missing(view, event)]
+    if recorded_recalls.is_sealed(view, event):
+        gone = [view.id(number) for number in recorded_recalls.missing(view, event)]
         return evolve(found, cause=_sealed(gone, recombines=recombines))
     request, vector = (
         recorded_recalls.request_of(recorded, event),
@@ -229,11 +229,11 @@ def _replayed(space: CommandExecutor, models: Models, decision: Decision) -> Rep
         return _differing(found, view, event)
     differences = _differences(view, event.answer, packed.found.answer)
     same = not differences and packed.result.digest == event.digest
-    same &= packed.explored == event.explored
-    same &= packed.judgment == Judgment(event.answerable, event.verdict)
+    found_again = (packed.found.explored, packed.found.answerable, packed.found.verdict)
+    same &= found_again == (event.explored, event.answerable, event.verdict)
     if not same and space.missing is not None:
         return evolve(found, outcome="lost", cause=_lost(recombines=recombines))
-    if not same and decision_records.erased_since(view):
+    if not same and recorded_recalls.erased_since(view):
         # The text of an archived block may still count, by the tags that its successor took over,
         # and that of a candidate that was not listed.
         gone = [view.id(number) for number in recorded_recalls.erased_since(view)]

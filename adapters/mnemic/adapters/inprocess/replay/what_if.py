@@ -139,10 +139,10 @@ def what_if(
     with space.state_lock:
         space.catch_up()
         recorded, event = decision_records.decision(space, identifier)
-        models = decision_records.as_then(event, models)
-        view = decision_records.view_of(space, event)
-        if decision_records.is_sealed(view, event):
-            gone = "lost" if decision_records.is_lost(event) else "erased since"
+        models = recorded_recalls.as_then(event, models)
+        view = recorded_recalls.view_of(space.state, event)
+        if recorded_recalls.is_sealed(view, event):
+            gone = "lost" if recorded_recalls.is_lost(event) else "erased since"
             raise DecisionSealed(
                 f"{identifier} read text that is {gone}, and cannot be answered again",
                 decision_id=identifier,

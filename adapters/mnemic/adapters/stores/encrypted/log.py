@@ -37,7 +37,12 @@ from mnemic.kernel.ports import CommandRow, Head, Log, PayloadRow, Record
 
 if TYPE_CHECKING:
     from mnemic.adapters.stores.encrypted.erasures import Account
-    from mnemic.kernel.ports import ChangeNotifier, PayloadCounter, TryWriteLock
+    from mnemic.kernel.ports import (
+        ChangeNotifier,
+        DurabilityBarrier,
+        PayloadCounter,
+        TryWriteLock,
+    )
 
 
 class EncryptedLog:
