@@ -17,6 +17,8 @@ NAMES: tuple[str, ...] = (
     "forks",
     "fuzz",
     "kills",
+    "missing_rows",
+    "newer_release",
     "two_names",
     "versions",
 )

@@ -388,6 +388,20 @@ class LogCorrupt(Corrupt):
     code = "log-corrupt"
 
 
+class PayloadsMissing(LogCorrupt):
+    """Texts or vectors are lost: no erasure in the log accounts for them. ``version`` is the first.
+
+    The facts also hold how many there are (``payloads``), and of the first of them the versions of
+    the events (``versions``) and the ids of the blocks (``blocks``).
+    """
+
+    code = "payloads-missing"
+    default_recovery = (
+        "Restore a backup, or save what is left with `mnemic salvage DAMAGED TO`, which erases in "
+        "the copy the blocks that lost their text. Opened read-only, the space shows what is lost."
+    )
+
+
 class ExportCorrupt(Corrupt):
     """An exported file differs from what was written, from the line given in the facts."""
 

@@ -10,7 +10,7 @@ A block takes one line: a head in square brackets that mnemic has written, and t
     line    = block | dispute
     block   = "[" cite [" " zone [", written by " label]] {", " item} "] " content
     cite    = id [":" passage]
-    item    = status | ("by " | "claims ") label | date | "erased"
+    item    = status | ("by " | "claims ") label | date | "erased" | "lost"
             | "earlier, contradicted by " id {" and " id}
     dispute = "[" id "] contradicts [" id "]"
     label   = one plain word | '"' escaped '"'
@@ -55,7 +55,7 @@ _LETTER: Final = "0-9A-Za-z\xc0-\xd6\xd8-\xf6\xf8-\u024f"
 _WORD: Final = rf"[{_LETTER}](?:[{_LETTER}._@+-]*[{_LETTER}])?"
 _PLAIN_WORD: Final = re.compile(_WORD)
 _RESERVED: Final = frozenset(
-    "and by claims contradicted contradicts earlier erased written "
+    "and by claims contradicted contradicts earlier erased lost written "
     "trusted vetted imported external untrusted quarantined inbox active archived".split()
 )
 """Words of the grammar and names of zones, which are quoted as labels."""
@@ -69,7 +69,7 @@ _HEAD: Final = re.compile(
     rf"(?:, (?P<status>{'|'.join(STATUSES)}))?"
     rf"(?:, (?:by|claims) (?P<author>{_LABEL}))?"
     rf"(?:, (?P<said>{_DATE}))?"
-    rf"(?P<erased>, erased)?"
+    rf"(?:, (?P<gone>erased|lost))?"
     rf"(?:, earlier, contradicted by (?P<against>{_LABEL}(?: and {_LABEL})*))?\] "
 )
 _DISPUTE: Final = re.compile(rf"\[({_LABEL})\] contradicts \[({_LABEL})\]")
@@ -84,7 +84,9 @@ class Cited:
     passage: int | None = None
     """Number of the passage that is shown, from 1; None: the whole text is."""
     content: str | None
-    """None: it was erased."""
+    """None: it was erased, or is lost."""
+    is_lost: bool = False
+    """Whether it is missing although it was not erased."""
     zone: str = TRUSTED
     actor: str | None = None
     """Who wrote it; not given of what is trusted."""
@@ -123,6 +125,7 @@ def cited(
     author: str | None = None,
     created_at: str | None = None,
     status: str | None = None,
+    is_lost: bool = False,
     contradicted_by: Iterable[str] = (),
     passage: int | None = None,
 ) -> Cited:
@@ -130,12 +133,13 @@ def cited(
 
     Args:
         block_id: Its full id.
-        content: Its text; None: it was erased.
+        content: Its text; None: it was erased, or is lost.
         zone: Its trust zone.
         actor: Who wrote it.
         author: The author that the writer gave.
         created_at: When it was said; ISO 8601.
         status: Its status, if the reader is to see it.
+        is_lost: Whether its text is missing although it was not erased.
         contradicted_by: Full ids of newer blocks that contradict it.
         passage: Number of the passage that *content* is, from 1; None: it is the whole text.
     """
@@ -143,6 +147,7 @@ def cited(
         id=short(block_id),
         passage=passage,
         content=content,
+        is_lost=is_lost,
         zone=zone,
         actor=None if zone == TRUSTED else actor,
         status=status,
@@ -246,7 +251,7 @@ def _items(line: Cited) -> Iterator[str]:
     if line.said is not None:
         yield line.said
     if line.content is None:
-        yield "erased"
+        yield "lost" if line.is_lost else "erased"
     if line.contradicted_by:
         yield f"earlier, contradicted by {' and '.join(map(_named, line.contradicted_by))}"
 
@@ -307,7 +312,8 @@ def parse_line(line: str) -> Cited | Dispute:
     return Cited(
         id=_unlabelled(head["id"]),
         passage=None if passage is None else int(passage),
-        content=None if head["erased"] else unescaped(line[head.end() :]),
+        content=None if head["gone"] else unescaped(line[head.end() :]),
+        is_lost=head["gone"] == "lost",
         zone=TRUSTED if head["zone"] is None else _unlabelled(head["zone"]),
         actor=None if head["actor"] is None else _unlabelled(head["actor"]),
         status=head["status"],

@@ -133,6 +133,13 @@ def slower_writer(path: Path) -> Generator[Call]:
 
 
 @contextmanager
+def lost_text(path: Path) -> Generator[Call]:
+    store(path)
+    change(path, "DELETE FROM payloads WHERE version > 1")
+    yield partial(opened, path)
+
+
+@contextmanager
 def changed_byte(path: Path) -> Generator[Call]:
     store(path)
     change(path, "UPDATE stored_events SET state = state || X'21' WHERE originator_version = 2")
@@ -286,6 +293,7 @@ SCENES: dict[str, Scene] = {
     "missing-space": missing_space,
     "slower-writer": slower_writer,
     "changed-byte": changed_byte,
+    "lost-text": lost_text,
     "file-of-words": file_of_words,
     "format-of-tomorrow": format_of_tomorrow,
     "full-disk": full_disk,

@@ -70,6 +70,11 @@ from mnemic.kernel.results import CurateResult, SessionResult, Status, Verificat
 from mnemic.kernel.timestamps import Instant
 from mnemic.projections.view import View
 
+EARLY_ALERT = "this is the state before version"
+"""Beginning of the alert of a log that was opened read-only and cannot be read to its end."""
+LOST_ALERT = "text is lost"
+"""Beginning of the alert of a log that was opened read-only and has lost payloads."""
+
 
 @implements_operations
 @checks_arguments
@@ -347,8 +352,11 @@ class SyncMemory(
         """Return counts, the clock, and what is in force."""
         status, graphs, damage = super().status(), self._space.graphs, self._space.damage
         if damage is not None:
-            alert = f"this is the state before version {damage.facts['version']}: {damage}"
+            alert = f"{EARLY_ALERT} {damage.facts['version']}: {damage}"
             status = evolve(status, alerts=(*status.alerts, alert))
+        missing = self._space.missing
+        if missing is not None:
+            status = evolve(status, alerts=(*status.alerts, f"{LOST_ALERT}: {missing}"))
         if graphs is None:
             return status
         return evolve(status, search=graphs.search(), alerts=(*status.alerts, *graphs.alerts))

@@ -182,6 +182,11 @@ class MemoryLog:
             return None
         return chain.digest_of(next(iter(self._recorder.rows(self._key, version, version)), None))
 
+    def payload_count(self, upto: int) -> int:
+        """Return how many payloads are stored of events up to version *upto*."""
+        payloads = self._space.payloads.copy()
+        return sum(len(rows) for version, rows in payloads.items() if version <= upto)
+
     @contextmanager
     def write_lock(self) -> Generator[None]:
         """Hold the write lock, among the threads of this process. Not re-entrant."""

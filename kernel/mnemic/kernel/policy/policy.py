@@ -366,6 +366,22 @@ class Policy:
         policy.__dict__["body"] = body
         return policy
 
+    @staticmethod
+    def newer_fields(body: str) -> tuple[str, ...]:
+        """Return the fields of an adopted policy that this release does not know, sorted.
+
+        A newer release wrote them. What is no policy at all has none.
+        """
+        try:
+            given = json.loads(body)
+            frames = [] if given.get("frames") is None else given["frames"]
+            unknown = {*given} - {*attrs.fields_dict(Policy)}
+            for frame in frames:
+                unknown |= {f"frames.{name}" for name in {*frame} - {*attrs.fields_dict(Frame)}}
+        except (AttributeError, TypeError, ValueError):
+            return ()
+        return tuple(sorted(unknown))
+
     @classmethod
     def staged(cls, given: object) -> Policy:
         """Return the policy given as a mapping; missing fields get their defaults.

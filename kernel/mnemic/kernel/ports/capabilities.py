@@ -41,6 +41,18 @@ class ChangeNotifier(Protocol):
         ...
 
 
+class PayloadCounter(Protocol):
+    """Optional capability of a log: counts stored payloads without reading them.
+
+    A space that is opened from a checkpoint does not read the beginning of its log. By this count
+    it notices payloads that are missing there.
+    """
+
+    def payload_count(self, upto: int) -> int:
+        """Return how many payloads are stored, key and bytes included, of events up to *upto*."""
+        ...
+
+
 class DurabilityBarrier(Protocol):
     """Optional capability of a log: wait until what others appended is as durable as an append.
 

@@ -240,7 +240,9 @@ class Block(Result):
 
     id: BlockId
     content: str | None
-    """None once erased."""
+    """None once erased, or if it is lost."""
+    lost: bool = False
+    """Whether its text is missing although it was not erased: see ``PayloadsMissing``."""
     status: str
     archive_reason: str | None = None
     superseded_by: BlockId | None = None
@@ -286,6 +288,7 @@ class Block(Result):
                 author=self.author,
                 created_at=self.created_at,
                 status=None if self.status == ACTIVE else self.status,
+                is_lost=self.lost,
             )
         )
 

@@ -271,12 +271,13 @@ class ReplayResult(Result):
 
     decision_id: DecisionId
     outcome: str
-    """``reproduced``, ``differs``, or ``sealed`` if text it could see was erased since."""
+    """``reproduced``, ``differs``, ``sealed`` if text it could see was erased since, or ``lost`` if
+    text it could see is missing although it was not erased."""
     version: int
     hour: float
     recorded_digest: str
     replayed_digest: str | None
-    """None when sealed: the answer cannot be computed, only checked."""
+    """None when sealed or lost: the answer cannot be computed, only checked."""
     recombines: bool
     """Whether the stored signals add up to the stored scores and digest."""
     differences: tuple[Difference, ...] = ()
@@ -288,7 +289,7 @@ class ReplayResult(Result):
     are, so the state that it read must be different today: because of another release's projections
     or recipe, or a log that was overwritten); ``without`` if blocks were left out on request."""
     recall: RecallResult | None = None
-    """The answer as computed again; None when sealed."""
+    """The answer as computed again; None when sealed or lost."""
 
     @property
     def summary(self) -> str:
@@ -297,4 +298,6 @@ class ReplayResult(Result):
             return f"Reproduced {where}, digest {self.recorded_digest}."
         if self.outcome == "sealed":
             return f"Sealed: {where} saw words that are erased since; {self.cause}."
+        if self.outcome == "lost":
+            return f"Lost: {where} saw words that are missing now; {self.cause}."
         return f"{plural(len(self.differences), 'difference')} in {where}: {self.cause}."

@@ -34,6 +34,8 @@ class ReplaySummary(Result):
     """Decisions that read text erased since: only the stored signals can be checked."""
     retired: int
     """Decisions by a recipe or a token counter that is not available: they cannot be checked."""
+    lost: int = 0
+    """Decisions that read text which is lost: they cannot be computed again."""
     first_version: int | None
     """Version of the first decision; None if there are none."""
     last_version: int | None
@@ -46,8 +48,8 @@ class ReplaySummary(Result):
 
     @property
     def is_exact(self) -> bool:
-        """Whether no decision differs from its record."""
-        return self.differs == 0
+        """Whether no decision differs from its record, and none is lost."""
+        return self.differs == self.lost == 0
 
     @property
     def summary(self) -> str:
@@ -59,6 +61,7 @@ class ReplaySummary(Result):
             for count, what in (
                 (self.differs, "differ" if self.differs > 1 else "differs"),
                 (self.sealed, "sealed"),
+                (self.lost, "lost"),
                 (self.retired, "of a retired recipe"),
             )
             if count

@@ -121,8 +121,12 @@ class Verification(Result):
     sound: bool
     first_bad_version: int | None = None
     problem: str | None = None
+    too_new: bool = False
+    """Whether the log is not damaged there, but written by a newer release."""
     payloads: int = 0
     erased_payloads: int = 0
+    lost_payloads: int = 0
+    """Texts and vectors that are lost, as the log says since it was salvaged."""
     requests_lost: int = 0
     """Command ids of the log for which the store has no request. The commands stand; sent again,
     they are refused instead of answered."""
@@ -130,10 +134,13 @@ class Verification(Result):
     @property
     def summary(self) -> str:
         if self.sound:
-            sound = f"Sound: {plural(self.events, 'event')}, head {self.head[:16]}."
+            lost = f", {plural(self.lost_payloads, 'payload')} lost" if self.lost_payloads else ""
+            sound = f"Sound: {plural(self.events, 'event')}, head {self.head[:16]}{lost}."
             if not self.requests_lost:
                 return sound
             return f"{sound} {plural(self.requests_lost, 'command')} cannot be answered again."
+        if self.too_new:
+            return f"Of a newer release from version {self.first_bad_version}: {self.problem}"
         return f"Damaged at version {self.first_bad_version}: {self.problem}"
 
 

@@ -26,6 +26,7 @@ SHOWN_ONLY: Final = (
 )
 WHY_LEFT_OUT: Final = {
     "sealed": "they saw words that are erased since",
+    "lost": "they saw words that are lost",
     "recipe-retired": "their recipe or their token counter is not here",
 }
 

@@ -15,7 +15,7 @@ from mnemic.kernel.events import SIGNALS, Answer, AnswerRow, Exploration
 from mnemic.kernel.model.blocks import ARCHIVED
 from mnemic.kernel.model.edges import EdgeFacts
 from mnemic.kernel.model.identity import BlockId, DecisionId, short
-from mnemic.kernel.model.texts import BlockText
+from mnemic.kernel.model.texts import BlockText, placeholder
 from mnemic.kernel.model.tokens import EstimatedTokens
 from mnemic.kernel.numeric.arithmetic import NANO, product
 from mnemic.kernel.policy import Frame, Policy
@@ -440,7 +440,7 @@ def _scored(
     known = {name: value for name, value in signal.items() if value >= 0}
     return ScoredBlock(
         id=view.id(row.block),
-        content=text.content if isinstance(text, BlockText) else "[erased]",
+        content=text.content if isinstance(text, BlockText) else placeholder(text),
         category=view.category(row.block),
         tags=view.tags(row.block),
         **origin_with(view, row.block, text),

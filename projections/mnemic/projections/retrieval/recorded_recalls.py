@@ -10,7 +10,7 @@ from attrs import evolve
 from mnemic.kernel.errors import DecisionNotFound, DecisionSealed, RecipeRetired
 from mnemic.kernel.events import RecallRecorded, Recorded
 from mnemic.kernel.model.identity import decision_id
-from mnemic.kernel.model.texts import Embedding, Erased, Question
+from mnemic.kernel.model.texts import Embedding, Erased, Lost, Question
 from mnemic.kernel.model.tokens import EstimatedTokens
 from mnemic.kernel.model.vectors import Vector, unpack
 from mnemic.kernel.results import unit
@@ -107,6 +107,11 @@ def under_another(request: Request) -> Request:
 def vector_of(event: RecallRecorded) -> Vector | None:
     """Return the vector of a decision's question, if it has one."""
     return unpack(event.vector.packed) if isinstance(event.vector, Embedding) else None
+
+
+def is_lost(event: RecallRecorded) -> bool:
+    """Return whether the question of a decision, or its vector, is lost."""
+    return isinstance(event.asked, Lost) or isinstance(event.vector, Lost)
 
 
 def is_sealed(view: View, event: RecallRecorded) -> bool:

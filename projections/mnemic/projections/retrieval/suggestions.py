@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.model.blocks import ACTIVE
 from mnemic.kernel.model.identity import pair as pair_of_ids
-from mnemic.kernel.model.texts import BlockText
+from mnemic.kernel.model.texts import BlockText, placeholder
 from mnemic.kernel.numeric.arithmetic import NANO, nano, share
 from mnemic.kernel.results import SuggestedConnection, unit
 from mnemic.kernel.scoring.signals import UNKNOWN
@@ -215,7 +215,7 @@ def _suggestion(view: View, idea: _Idea, rank: dict[int, int]) -> SuggestedConne
 def _snippet(view: View, number: int) -> str:
     """Return the beginning of a block on one line."""
     text = view.text(number)
-    words = " ".join(text.content.split()) if isinstance(text, BlockText) else "[erased]"
+    words = " ".join(text.content.split()) if isinstance(text, BlockText) else placeholder(text)
     if len(words) <= SNIPPET_LENGTH_MAX:
         return words
     return words[: SNIPPET_LENGTH_MAX - 1].rstrip() + "…"

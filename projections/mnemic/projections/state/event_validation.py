@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mnemic.kernel.errors import Refused
-from mnemic.kernel.events import Recorded
+from mnemic.kernel.errors import Refused, StoreTooNew
+from mnemic.kernel.events import Event, PolicyAdopted, Recorded, Reverted
+from mnemic.kernel.policy import Policy
 from mnemic.projections.state.apply import apply
 from mnemic.projections.state.state import State
 
@@ -23,6 +24,36 @@ REPLAY_ERRORS = (
     ValueError,
 )
 """Exceptions that replay raises on such an event."""
+
+
+def newer_policy_fields(event: Event) -> tuple[str, ...]:
+    """Return the fields of a policy in *event* that this release does not know.
+
+    An event that has some is of a newer release, and not inconsistent.
+    """
+    match event:
+        case PolicyAdopted():
+            return Policy.newer_fields(event.body)
+        case Reverted(policy=str(body)):
+            return Policy.newer_fields(body)
+        case _:
+            return ()
+
+
+def check_policy_known(recorded: Recorded) -> None:
+    """Refuse an event with a policy of a newer release.
+
+    Raises:
+        StoreTooNew: With the facts ``version`` and ``fields``.
+    """
+    unknown = newer_policy_fields(recorded.event)
+    if unknown:
+        raise StoreTooNew(
+            f"the policy in event {recorded.version} has fields that this release does not know: "
+            f"{', '.join(unknown)}",
+            version=recorded.version,
+            fields=unknown,
+        )
 
 
 def applied_singly(

@@ -80,6 +80,8 @@ class Timeline:
         """By number of an erased block: those that its texts were the context of; None: unknown."""
         self.space_erased: int | None = None
         """The version that erased the whole space."""
+        self.losses: set[tuple[int, int]] = set()
+        """Payloads whose loss was accepted: version and slot."""
 
     def frozen(self) -> ArrayBundle:
         """Return everything as arrays."""
@@ -97,6 +99,7 @@ class Timeline:
                 for block, near in self.erased_context.items()
             ],
             "space_erased": self.space_erased,
+            "losses": sorted(self.losses),
         }
         return {
             "active_us": self.active_us.values,
@@ -141,6 +144,7 @@ class Timeline:
             for block, near in facts["erased_context"]
         }
         timeline.space_erased = facts["space_erased"]
+        timeline.losses = {(version, slot) for version, slot in facts["losses"]}
         return timeline
 
     @property

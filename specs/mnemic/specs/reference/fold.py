@@ -215,6 +215,8 @@ class PlainState:
                 labels[event.label_version].retracted = recorded.version
             case happened.OutcomeRecorded() as event:
                 self._score(event, recorded)
+            case happened.LossAccepted():
+                pass  # what is lost is missing from the events before it
             case happened.Curated() as event:
                 self._curate(event, now)
             case happened.Reverted() as event:

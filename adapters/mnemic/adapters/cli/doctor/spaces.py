@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mnemic.adapters.cli.doctor.findings import About, Finding
 from mnemic.adapters.cli.invocation.failures import READ_ON
 from mnemic.adapters.stores.logs.chain import check_end
-from mnemic.kernel.errors import LogCorrupt, MnemicError
+from mnemic.kernel.errors import LogCorrupt, MnemicError, StoreTooNew
 from mnemic.kernel.results import plural
 
 if TYPE_CHECKING:
@@ -84,6 +84,9 @@ def _chain(
     if found.sound:
         head = found.head[:DIGEST_SHOWN]
         yield about.ok("log", f"{found.events} versions, every digest holds, head {head}")
+        return
+    if found.too_new:
+        yield about.problem("log", found.summary, remedy=StoreTooNew.default_recovery)
         return
     yield about.problem(
         "log",

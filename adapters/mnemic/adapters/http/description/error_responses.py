@@ -30,6 +30,14 @@ ALWAYS: Family = (
     transport_errors.Stopping,
 )
 """Errors of any request with a token."""
+BASES: Family = (
+    MnemicError,
+    errors.Refused,
+    errors.Conflict,
+    errors.Corrupt,
+    errors.Unavailable,
+)
+"""Base classes, which are never raised themselves."""
 OF_SPACE: Family = (
     errors.Forbidden,
     errors.SpaceNotFound,
@@ -37,6 +45,7 @@ OF_SPACE: Family = (
     errors.SpaceErased,
     errors.SessionState,
     errors.LogCorrupt,
+    errors.PayloadsMissing,
     errors.StoreTooNew,
     errors.StoreBusy,
     errors.StoreFailed,
@@ -161,9 +170,7 @@ def components() -> dict[str, Any]:
 
 def _specific() -> frozenset[str]:
     """Return the codes of errors that are raised, without those of base classes."""
-    return frozenset(
-        code for code, error in known().items() if not error.__subclasses__() and code != "error"
-    )
+    return frozenset(code for code, error in known().items() if error not in BASES)
 
 
 def _component(refusal: Refusal) -> dict[str, Any]:

@@ -229,6 +229,7 @@ class CommandExecutor(SessionHandle):
         if written.erase or written.erase_all:
             self._erased()
         else:
+            self._payloads.appended(len(payloads))
             self._fold(stamped)
             self._advanced()
         begun = written.events[0]

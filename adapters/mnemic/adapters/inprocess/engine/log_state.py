@@ -12,12 +12,14 @@ Rules of this module:
    lock: a thread that needs both acquires the write lock first. Its holder blocks all writers, in
    this and in other processes, so it does not also queue for the state lock; nor does a writer that
    proceeds at once if the write lock is free.
+6. No state is folded from a log that has lost payloads, unless it is read-only: then what is lost
+   is marked, and never passes for erased.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from itertools import starmap
 from operator import attrgetter
@@ -26,21 +28,27 @@ from typing import TYPE_CHECKING
 from attrs import define, field
 
 from mnemic.adapters.codec import Codec
+from mnemic.adapters.codec.erasures import ERASING, Erasures, Missing
 from mnemic.adapters.inprocess.engine.fifo_lock import FifoLock
+from mnemic.adapters.inprocess.engine.payload_check import PayloadCheck, payloads_missing
 from mnemic.adapters.system.forks import OpeningProcess
 from mnemic.adapters.system.heap import collector_at_rest, give_back
-from mnemic.kernel import events as happened
 from mnemic.kernel.errors import (
     Closed,
     Corrupt,
     LogCorrupt,
+    PayloadsMissing,
     StoreTooNew,
     Unavailable,
     VersionConflict,
 )
 from mnemic.kernel.events import Recorded
-from mnemic.kernel.ports import Entropy, Head, Log
-from mnemic.projections.state.event_validation import REPLAY_ERRORS, applied_singly
+from mnemic.kernel.ports import Entropy, Head, Log, PayloadRow, Record
+from mnemic.projections.state.event_validation import (
+    REPLAY_ERRORS,
+    applied_singly,
+    check_policy_known,
+)
 from mnemic.projections.state.replay import rebuild
 from mnemic.projections.state.state import State
 
@@ -58,6 +66,8 @@ class _Shared:
 
     state: State = field(factory=State)
     damage: LogCorrupt | StoreTooNew | None = None
+    missing: PayloadsMissing | None = None
+    """What is lost of a log that was opened read-only."""
     restored_version: int = -1
     """Version of the checkpoint that the state was restored from; -1: the whole log was read."""
     erasures: int = 0
@@ -99,6 +109,7 @@ class LogState:
         """Writes checkpoints of the state; None: there are none."""
         self.graphs: GraphBuilder | None = None
         """Maintains graphs over the vectors; None: there are none, and every search is exact."""
+        self._payloads = PayloadCheck(log, self.codec)
         self._shared = _Shared(read_only=read_only)
 
     @property
@@ -147,6 +158,16 @@ class LogState:
     def damage(self) -> LogCorrupt | StoreTooNew | None:
         """The error that ended the fold early, if the space was opened read-only on such a log."""
         return self._shared.damage
+
+    @property
+    def missing(self) -> PayloadsMissing | None:
+        """The error that names what is lost, if the space was opened read-only on such a log."""
+        return self._shared.missing
+
+    @property
+    def payload_count(self) -> int:
+        """How many payloads the folded events have, erased ones excluded."""
+        return self._payloads.count
 
     @property
     def erasures(self) -> int:
@@ -200,16 +221,21 @@ class LogState:
                 return False
             if self.log.head().version == self.state.version:
                 return False
-            fresh = list(self.recorded(self.state.version))
+            fresh = list(self._payloads.recorded(self.state.version))
             if any(_erases(each) for each in fresh):
                 self._erased()
-                return True
-            try:
-                self._fold(fresh)
-            except REPLAY_ERRORS:
-                self.replay_again()  # says which event it is
-            self._advanced()
+            elif fresh and self._payloads.unexplained(fresh[-1].version):
+                self.replay_again()  # says what is lost
+            else:
+                self._fold_fresh(fresh)
             return bool(fresh)
+
+    def _fold_fresh(self, fresh: Iterable[Recorded]) -> None:
+        try:
+            self._fold(fresh)
+        except REPLAY_ERRORS:
+            self.replay_again()  # says which event it is
+        self._advanced()
 
     def _has_new_epoch(self) -> bool:
         """Return whether the log lost text elsewhere since the last call, besides growing.
@@ -274,9 +300,11 @@ class LogState:
         """Fold the events after *kept*; return False if the whole log has to be folded instead."""
         assert self.checkpoint_writer is not None  # noqa: S101 - *kept* comes from it
         self._shared.state, restored_version = kept, kept.version
+        self._payloads.begin(self.checkpoint_writer.restored_payloads)
+        self._restore_losses(sorted(kept.timeline.losses))
         try:
             with collector_at_rest():
-                self._fold_all(_unless_erased(self.recorded(kept.version)))
+                self._fold_all(_unless_erased(self._payloads.recorded(kept.version)))
         except _WordsErased:
             self.checkpoint_writer.passed_over()
             return False
@@ -285,8 +313,17 @@ class LogState:
         except Exception as error:  # noqa: BLE001 - the log is authoritative: fold all of it
             self.checkpoint_writer.passed_over(error)
             return False
+        if self._payloads.unexplained(self.state.version):
+            self.checkpoint_writer.passed_over()
+            return False
         self._shared.restored_version = restored_version
         return True
+
+    def _restore_losses(self, losses: Sequence[tuple[int, int]]) -> None:
+        """Continue with the losses that the log of a checkpoint has accepted."""
+        self._payloads.restore(losses)
+        found = [Missing(version, slot, frozenset()) for version, slot in losses]
+        self._shared.missing = payloads_missing(self.log.name, found) if found else None
 
     def replay_again(self) -> None:
         """Fold the whole log into a fresh state.
@@ -294,16 +331,31 @@ class LogState:
         Raises:
             LogCorrupt, StoreTooNew: At the first record that is damaged, invalid or of a newer
                 release, unless the space is read-only: then the state ends before that record.
+            PayloadsMissing: The log has lost payloads, unless the space is read-only: then the
+                state has them marked as lost.
         """
         with self.state_lock, collector_at_rest():
-            self._shared.state, self._shared.restored_version = State(), -1
-            try:
-                self._fold_all(self.recorded(-1))
-                self.state.settle()
-            except REPLAY_ERRORS as error:
-                self._shared.state = State()
-                self._replay_valid(error)
+            while True:
+                self._fold_from_start()
+                lost = self._payloads.unexplained(self.state.version)
+                if lost and not self._shared.read_only:
+                    self._shared.state = State()
+                    raise payloads_missing(self.log.name, lost)
+                if not self._payloads.mark():
+                    break
+            found = self._payloads.all_lost()
+            self._shared.missing = payloads_missing(self.log.name, found) if found else None
         give_back()
+
+    def _fold_from_start(self) -> None:
+        self._shared.state, self._shared.restored_version = State(), -1
+        self._payloads.begin()
+        try:
+            self._fold_all(self._payloads.recorded(-1))
+            self.state.settle()
+        except REPLAY_ERRORS as error:
+            self._shared.state = State()
+            self._replay_valid(error)
 
     def _replay_valid(self, error: Exception) -> None:
         """Fold the events before the first invalid one, and report the version of that one.
@@ -315,7 +367,7 @@ class LogState:
             error: The error raised by folding the whole log at once.
 
         Raises:
-            LogCorrupt: With the version of that event, unless the space is read-only.
+            LogCorrupt, StoreTooNew: With the version of that event, unless the space is read-only.
         """
         for settling in (False, True):
             _, version = applied_singly(self._readable(), settling=settling)
@@ -323,13 +375,24 @@ class LogState:
                 break
         else:
             raise error
-        damage = LogCorrupt(
-            f"the event at version {version} says what cannot be: {error!r:.200}", version=version
-        )
+        damage = self._reason(version, error)
+        if self.checkpoint_writer is not None:
+            self.checkpoint_writer.trouble = None  # no checkpoint was to blame
         if not self._shared.read_only:
             raise damage from error
         self._shared.state, _ = applied_singly(self.recorded(-1, version - 1), settling=settling)
         self._shared.damage = damage
+
+    def _reason(self, version: int, error: Exception) -> LogCorrupt | StoreTooNew:
+        """Return why an event cannot be folded: a newer release wrote it, or it is wrong."""
+        try:
+            for recorded in self.recorded(version - 1, version):
+                check_policy_known(recorded)
+        except StoreTooNew as newer:
+            return newer
+        return LogCorrupt(
+            f"the event at version {version} says what cannot be: {error!r:.200}", version=version
+        )
 
     def _readable(self) -> Iterator[Recorded]:
         """Yield the events before the first that cannot be read."""
@@ -362,7 +425,12 @@ class LogState:
 
     def recorded(self, after: int, upto: int | None = None) -> Iterator[Recorded]:
         """Return the events with version in (after, upto]."""
-        return starmap(self.codec.decode, self.log.read(after, upto))
+        decode = self.decoded if self._payloads.lost else self.codec.decode
+        return starmap(decode, self.log.read(after, upto))
+
+    def decoded(self, record: Record, rows: Sequence[PayloadRow]) -> Recorded:
+        """Return the event in *record* with its payloads; what is known to be lost is marked."""
+        return self.codec.decode(record, rows, lost=self._payloads.lost.get(record.version, ()))
 
     def digest_at(self, version: int) -> bytes:
         """Return the chain digest of the log as it ends with the event at *version*.
@@ -422,9 +490,13 @@ class LogState:
             LogCorrupt: With the first damaged version.
         """
         restored_version = self._shared.restored_version
+        erasures = Erasures(self.codec)
         try:
-            for _ in self.recorded(-1, restored_version) if restored_version >= 0 else ():
-                pass
+            if restored_version >= 0:
+                for _ in erasures.read(self.log.read(-1, restored_version)):
+                    pass
+                if lost := erasures.lost():
+                    raise payloads_missing(self.log.name, lost)
         except LogCorrupt as error:
             raise LogCorrupt(
                 f"nothing was erased: {error.message}; this memory depends on a checkpoint, and an "
@@ -449,7 +521,7 @@ def _is_durable(version: int) -> None:
 
 
 def _erases(recorded: Recorded) -> bool:
-    return isinstance(recorded.event, happened.BlockErased | happened.SpaceErased)
+    return isinstance(recorded.event, ERASING)
 
 
 def _unless_erased(source: Iterator[Recorded]) -> Iterator[Recorded]:

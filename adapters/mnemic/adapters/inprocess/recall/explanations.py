@@ -20,7 +20,7 @@ from mnemic.kernel.model.identity import (
     decision_id,
     short,
 )
-from mnemic.kernel.model.texts import BlockText, Question
+from mnemic.kernel.model.texts import BlockText, Question, placeholder
 from mnemic.kernel.policy import Frame
 from mnemic.kernel.results import (
     BlockExplanation,
@@ -139,7 +139,7 @@ def _explained(case: Case, place: int, row: AnswerRow) -> BlockExplanation:
     edge = view.edge(row.block, row.via) if row.via >= 0 else None
     return BlockExplanation(
         block_id=view.id(row.block),
-        content=text.content if isinstance(text, BlockText) else "[erased]",
+        content=text.content if isinstance(text, BlockText) else placeholder(text),
         **origin(view, row.block),
         rank=place + 1,
         candidate_rank=None if among is None else among + 1,

@@ -165,7 +165,7 @@ def judgment_evidence(
     taken_back = TakenBack(_reverts(space, after=first, upto=now.point.version))
     for record, payloads in space.log.read(first, upto):
         if record.topic.startswith(FEEDBACK_TOPICS):
-            found = evidence(now, space.codec.decode(record, payloads), taken_back)
+            found = evidence(now, space.decoded(record, payloads), taken_back)
             if found is not None:
                 yield found
 

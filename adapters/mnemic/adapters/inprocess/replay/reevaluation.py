@@ -108,7 +108,7 @@ def events(space: CommandExecutor, versions: Sequence[int]) -> Iterator[Recorded
         wanted = set(versions_read)
         for record, payloads in space.log.read(versions_read[0] - 1, versions_read[-1]):
             if record.version in wanted:
-                yield space.codec.decode(record, payloads)
+                yield space.decoded(record, payloads)
 
 
 def _log_ranges(versions: Sequence[int]) -> Iterator[Sequence[int]]:
@@ -199,13 +199,15 @@ def rerun(
         models = recorded_recalls.as_then(event, models)
     except RecipeRetired:
         return Rerun(decision=decision, view=view, answers=(), obstacle="recipe-retired")
+    gone = "sealed" if space.missing is None else "lost"
     if recorded_recalls.is_sealed(view, event):
-        return Rerun(decision=decision, view=view, answers=(), obstacle="sealed")
+        obstacle = "lost" if recorded_recalls.is_lost(event) else "sealed"
+        return Rerun(decision=decision, view=view, answers=(), obstacle=obstacle)
     quick = view if products is None else view.multiplied(products)
-    if recorded_recalls.erased_since(view):
+    if gone == "lost" or recorded_recalls.erased_since(view):
         own = _answer(quick, models, decision, None)
         if own is None or own[0].rows != event.answer.rows:
-            return Rerun(decision=decision, view=view, answers=(), obstacle="sealed")
+            return Rerun(decision=decision, view=view, answers=(), obstacle=gone)
     rest = quick if without is None else without.without(quick)
     counted = rest is quick
     found = [_answer(rest, models, decision, policy, counted=counted) for policy in policies]

@@ -110,6 +110,7 @@ def replay_all(
         reproduced=outcomes["reproduced"],
         differs=outcomes["differs"],
         sealed=outcomes["sealed"],
+        lost=outcomes["lost"],
         retired=outcomes["recipe-retired"],
         first_version=versions[0] if versions else None,
         last_version=versions[-1] if versions else None,
@@ -213,6 +214,8 @@ def _replayed(space: CommandExecutor, models: Models, decision: Decision) -> Rep
         recombines=recombines,
         cause="the stored signals add up" if recombines else DAMAGED,
     )
+    if recorded_recalls.is_lost(event):
+        return evolve(found, outcome="lost", cause=_lost(recombines=recombines))
     if recorded_recalls.is_sealed(view, event):
         gone = [view.id(number) for number in recorded_recalls.missing(view, event)]
         return evolve(found, cause=_sealed(gone, recombines=recombines))
@@ -228,6 +231,8 @@ def _replayed(space: CommandExecutor, models: Models, decision: Decision) -> Rep
     same = not differences and packed.result.digest == event.digest
     found_again = (packed.found.explored, packed.found.answerable, packed.found.verdict)
     same &= found_again == (event.explored, event.answerable, event.verdict)
+    if not same and space.missing is not None:
+        return evolve(found, outcome="lost", cause=_lost(recombines=recombines))
     if not same and recorded_recalls.erased_since(view):
         # The text of an archived block may still count, by the tags that its successor took over,
         # and that of a candidate that was not listed.
@@ -249,7 +254,15 @@ def _sealed(gone: Sequence[str], *, recombines: bool) -> str:
     listed = ", ".join(short(each) for each in gone[:NAMED_MAX])
     more = f" and {len(gone) - NAMED_MAX} more" if len(gone) > NAMED_MAX else ""
     why = f"it depended on text erased since: {listed}{more}" if gone else "it was erased itself"
-    return f"{why}; {'the stored signals add up' if recombines else DAMAGED}"
+    return f"{why}; {_stored(recombines=recombines)}"
+
+
+def _lost(*, recombines: bool) -> str:
+    return f"texts or vectors of this space are lost; {_stored(recombines=recombines)}"
+
+
+def _stored(*, recombines: bool) -> str:
+    return "the stored signals add up" if recombines else DAMAGED
 
 
 # --- causes ---------------------------------------------------------------------------------

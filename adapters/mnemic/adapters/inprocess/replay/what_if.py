@@ -22,7 +22,7 @@ from mnemic.adapters.inprocess.replay.reevaluation import Decision
 from mnemic.kernel.errors import DecisionSealed, EmbedderMismatch, FieldRefused, PolicyRefused
 from mnemic.kernel.events import SIGNALS, AnswerRow
 from mnemic.kernel.model.identity import BlockId
-from mnemic.kernel.model.texts import BlockText
+from mnemic.kernel.model.texts import BlockText, placeholder
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.results import Contribution, Move, RecallResult, Shift, WhatIf, unit
@@ -142,8 +142,9 @@ def what_if(
         models = recorded_recalls.as_then(event, models)
         view = recorded_recalls.view_of(space.state, event)
         if recorded_recalls.is_sealed(view, event):
+            gone = "lost" if recorded_recalls.is_lost(event) else "erased since"
             raise DecisionSealed(
-                f"{identifier} read text that has been erased since, and cannot be answered again",
+                f"{identifier} read text that is {gone}, and cannot be answered again",
                 decision_id=identifier,
             )
         request = recorded_recalls.request_of(recorded, event)
@@ -242,7 +243,7 @@ class _Pair:
         rank_before, rank_after = before.rank_of(self._block), after.rank_of(self._block)
         return Move(
             block_id=self._block,
-            content=text.content if isinstance(text, BlockText) else "[erased]",
+            content=text.content if isinstance(text, BlockText) else placeholder(text),
             origin=origin_of(before.view, self._number),
             change=_change(rank_before, rank_after),
             rank_before=rank_before,

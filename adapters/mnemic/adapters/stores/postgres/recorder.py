@@ -56,6 +56,8 @@ _SELECT_EVENTS = """SELECT originator_version, topic, state FROM {schema}.stored
     ORDER BY originator_version"""
 _SELECT_PAYLOADS = """SELECT version, slot, id, key, owner, other, data FROM {schema}.payloads
     WHERE space = %b AND version BETWEEN %b AND %b ORDER BY version, slot"""
+_COUNT_PAYLOADS = """SELECT count(*) FROM {schema}.payloads
+    WHERE space = %b AND version <= %b"""
 _SELECT_COMMAND = """SELECT id, request, first, last FROM {schema}.commands
     WHERE space = %b AND id = %b"""
 _INSERT_ENTRY = """WITH
@@ -100,6 +102,7 @@ class SpaceRecorder(PostgresAggregateRecorder):
         self._select_strays = written(_SELECT_STRAYS)
         self._select_events = written(_SELECT_EVENTS)
         self._select_payloads = written(_SELECT_PAYLOADS)
+        self._count_payloads = written(_COUNT_PAYLOADS)
         self._select_command = written(_SELECT_COMMAND)
         self._insert_entry = written(_INSERT_ENTRY)
         self._erased_all = written(_ERASED_ALL)
@@ -327,6 +330,10 @@ class SpaceRecorder(PostgresAggregateRecorder):
             _payload((version, slot, payload_id, key, _owners(owner, other), data))
             for version, slot, payload_id, key, owner, other, data in stored
         ]
+
+    def payload_count(self, space: int, upto: int) -> int:
+        """Return how many payloads of *space* are stored, of events up to version *upto*."""
+        return cast("int", self.datastore.rows(self._count_payloads, (space, upto))[0][0])
 
 
 def _taken(error: psycopg.errors.UniqueViolation, entry: Entry) -> MnemicError:
