@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BASE := $(VENV)/base
 READY := $(VENV)/ready
-SOURCES := kernel projections adapters specs tests benchmarks examples
+SOURCES := kernel projections adapters specs tests benchmarks examples docs
 
 # Temporary files of builds and tests are kept in the checkout too.
 export TMPDIR := $(CURDIR)/.tmp
@@ -23,7 +23,7 @@ IN_PARALLEL := --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal --dur
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test test-all test-long mutants check lint types test-core test-extended pytest golden-cpu bench peers fuzz audit clients torture format clean
+.PHONY: help setup demo test test-all test-long docs docs-build mutants check lint types test-core test-extended pytest golden-cpu bench peers fuzz audit clients torture format clean
 
 help: ## show this list
 	@echo "mnemic: make TARGET"
@@ -75,6 +75,16 @@ pytest: $(READY) ## tests in one process; options in ARGS, as in ARGS="tests/ker
 test-long: $(READY) ## all tests with many more random examples (hours)
 	@echo "== tests: pytest, profile long"
 	@HYPOTHESIS_PROFILE=long $(PYTEST) $(IN_PARALLEL) $(ARGS)
+
+# Material prints an advertisement for its successor; the release in use is pinned.
+docs docs-build: export NO_MKDOCS_2_WARNING := 1
+
+docs: $(READY) ## build the documentation and serve it at http://127.0.0.1:8378
+	@$(BIN)/mkdocs serve --strict --dev-addr 127.0.0.1:8378
+
+docs-build: $(READY) ## build the documentation in build/site; broken links are errors (half a minute)
+	@echo "== docs: mkdocs build --strict"
+	@$(BIN)/mkdocs build --quiet --strict
 
 # Mutants to test: all, or some of them, as in MUTANTS='mnemic.kernel.scoring.decay.*'.
 MUTANTS ?= mnemic.*

@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from mnemic.adapters.embedders.bundled import BundledEmbedder
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.inprocess.recall.recall_request import Request, inquiry, question_vector
+from mnemic.adapters.inprocess.engine.embedding import question_vector
 from mnemic.adapters.system.clocks import ManualClock
 from mnemic.kernel.policy import DEFAULT, Policy
 from mnemic.kernel.ports import Embedder
@@ -46,6 +46,7 @@ from mnemic.kernel.scoring.probability import PARTS, answerable, log_odds
 from mnemic.projections.retrieval.abstention import BEST
 from mnemic.projections.retrieval.ranking import rank
 from mnemic.projections.retrieval.recipes import CURRENT
+from mnemic.projections.retrieval.request import Request, inquiry
 
 Floats = NDArray[np.float64]
 

@@ -27,9 +27,10 @@ from synthetic_life import Language
 
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
+from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.system.clocks import ManualClock
 from mnemic.adapters.system.entropy import SeededEntropy
+from mnemic.kernel.decision import Decision
 from mnemic.kernel.events import BlocksPromoted, EmbedderAdopted, Event, Link, Promotion
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.model.texts import Embedding
@@ -108,11 +109,11 @@ def _write(memory: SyncMemory, event: BlocksPromoted) -> None:
     # No operation writes a promotion without comparing, so this uses internals.
     space: CommandExecutor = memory._space  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
-    def decide(view: Any, _: Any) -> DecisionResult:
+    def decide(view: Any, _: Any) -> Decision[Any]:
         adopted: tuple[Event, ...] = ()
         if view.embedder is None:
             adopted = (EmbedderAdopted(embedder=synthetic_life.embedder().identity),)
-        return DecisionResult((*adopted, event))
+        return Decision((*adopted, event), None)
 
     space.execute(Command("consolidate", {}), decide)
 

@@ -48,7 +48,7 @@ def live(folder: Path) -> None:
         memory.fork("copy", into=folder / "copy.db")
         SyncMemory.import_space(folder / "all.jsonl", folder / "again.db", space="again")
         kinds = {path.name.removeprefix("agent.db") for path in folder.glob("agent.db*")}
-        assert kinds == {"", "-wal", "-shm", ".checkpoints", ".gate", ".heads", ".lock"}
+        assert kinds == {"", "-wal", "-shm", ".checkpoints", ".heads"}
         assert open_to_others(folder) == {}
 
 
@@ -104,7 +104,7 @@ def test_all_files_of_a_shared_store_share_its_permissions(
             for path in tmp_path.iterdir()
             if path.is_file()
         }
-    endings = ("", "-wal", "-shm", ".gate", ".heads", ".lock")
+    endings = ("", "-wal", "-shm", ".heads")
     assert modes == dict.fromkeys((f"agent.db{ending}" for ending in endings), "0o660")
 
 

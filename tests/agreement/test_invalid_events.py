@@ -150,12 +150,12 @@ def test_an_open_memory_reports_an_invalid_event_when_it_catches_up(
     stranger: tuple[Rows, int],
 ) -> None:
     store, (rows, where) = MemoryStore(), stranger
-    filled(store, rows[:where])
+    filled(store, LIVED)
     log = store.log("default")
     with SyncMemory.open(store, embedder=HashEmbedder(16)) as memory:
-        record, payloads = rows[where]
-        log.append([record], payloads, after=log.head())
-        with pytest.raises(LogCorrupt, match=f"version {where} says what cannot be"):
+        record, end = rows[where][0], len(LIVED)
+        log.append([record._replace(version=end)], (), after=log.head())
+        with pytest.raises(LogCorrupt, match=f"version {end} says what cannot be"):
             memory.status()
 
 

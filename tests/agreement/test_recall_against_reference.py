@@ -257,9 +257,11 @@ def agree(view: View, plain: PlainState, ask: Ask) -> None:
             (each.id, each.reason) for each in packed.result.dropped if each.score is not None
         ]
         assert (list(packed.result.block_ids), scored) == (choice.chosen, choice.dropped)
-        assert packed.judgment == Judgment(answerable, verdict)
-        assert select(view, inquiry, ranking, limits) == (packed.answer, packed.judgment)
-        assert (0 if packed.explored is None else packed.explored.pool) == len(choice.pool)
+        found = packed.found
+        assert (found.answerable, found.verdict) == (answerable, verdict)
+        selected = (found.answer, Judgment(answerable, verdict))
+        assert select(view, inquiry, ranking, limits) == selected
+        assert (0 if found.explored is None else found.explored.pool) == len(choice.pool)
 
 
 ASKED = st.lists(questions(), min_size=3, max_size=6)

@@ -89,9 +89,7 @@ def test_only_the_store_and_its_side_files_are_left(output: str, folder: Path) -
     assert output
     assert {path.name for path in folder.iterdir()} == {
         "fortnight.db",
-        "fortnight.db.gate",
         "fortnight.db.heads",
-        "fortnight.db.lock",
     }
 
 

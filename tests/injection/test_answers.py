@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
+from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.mcp.answers import text_of
 from mnemic.adapters.remote.documents import document_of
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.system.clocks import ManualClock
+from mnemic.kernel.decision import Decision
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.events import BlockLearned
 from mnemic.kernel.model.identity import BlockId, short
@@ -64,7 +65,7 @@ def memory_of(texts: list[str]) -> SyncMemory:
     handle = memory.session_handle(actor="mailbox")
     # The only way to an event that nothing decides today.
     space = handle._open()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
-    space.execute(Command("learn", {}, None), lambda _view, _at: DecisionResult(events))
+    space.execute(Command("learn", {}, None), lambda _view, _at: Decision(events, None))
     memory.consolidate()
     return memory
 

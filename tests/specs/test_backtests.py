@@ -7,7 +7,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.kernel.decisions import exploring
+from mnemic.kernel.decisions import recalling as exploring
 from mnemic.kernel.events import Exploration
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR, NANO, nano
 from mnemic.projections.evaluation import measures, relevance_judgments

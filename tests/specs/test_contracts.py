@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ import pytest
 from mnemic.adapters.analysts.rules import RulesAnalyst
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.stores.memory import MemoryLog, MemoryStore
+from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.kernel.errors import BlockNotFound, MnemicError
 from mnemic.kernel.ports import Analysis, CommandRow, Embedder, Head, Passage, Store
 from mnemic.specs.contracts import (
@@ -169,6 +172,49 @@ def test_a_faulty_store_is_found(promise: str) -> None:
 
     with pytest.raises(AssertionError):
         getattr(Contract(), f"test_{promise}")(CarelessStore().log("home"))
+
+
+RUNS = 20
+"""Runs of a contract test that must find its fault in each."""
+
+
+class LockOfOneHandle(SQLiteStore):
+    """A store whose write lock excludes only threads that use the same handle."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._own_lock = Lock()
+
+    def write_lock(self) -> Any:
+        return self._own_lock
+
+
+@pytest.mark.parametrize("run", range(RUNS))
+def test_a_write_lock_that_excludes_no_thread_is_always_found(tmp_path: Path, run: int) -> None:
+    class Contract(StoreContract):
+        persists = False
+
+        def store(self, tmp_path: Path) -> Store:  # noqa: ARG002
+            return CarelessStore()
+
+    contract, through = Contract(), ("the same handle", "another handle")[run % 2]
+    with pytest.raises(AssertionError, match="while it was held"):
+        contract.test_a_second_thread_waits_for_the_write_lock(tmp_path, through)
+
+
+@pytest.mark.parametrize("run", range(RUNS))
+def test_a_write_lock_of_one_handle_is_always_found(tmp_path: Path, run: int) -> None:
+    class Contract(StoreContract):
+        def store(self, tmp_path: Path) -> Store:
+            return LockOfOneHandle(tmp_path / "memory.db")
+
+    contract = Contract()
+    among_threads = partial(
+        contract.test_a_second_thread_waits_for_the_write_lock, through="another handle"
+    )
+    among_processes = contract.test_a_second_process_waits_for_the_write_lock
+    with pytest.raises(AssertionError, match="while it was held"):
+        (among_processes if run % 2 else among_threads)(tmp_path)
 
 
 # --- conversion of answers and refusals ---------------------------------------------------------

@@ -10,22 +10,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import assert_never
+from typing import Any, assert_never
 
 import attrs
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 
 from mnemic.kernel import events as happened
+from mnemic.kernel.decision import Decision, first_of
 from mnemic.kernel.decisions import (
     archiving,
     connecting,
-    coretrieval,
     curating,
     feedback,
     learning,
     promotion,
+    recalling,
     reverting,
+    space,
 )
 from mnemic.kernel.errors import Refused
 from mnemic.kernel.events import Answer, AnswerRow, Event, Recorded
@@ -80,11 +82,7 @@ class Shell:
 
     @property
     def moment(self) -> Instant:
-        timeline = self.columns.timeline
-        gap_us = timeline.policy.gap_us
-        return Instant(
-            timeline.clock.reading(self.session, self.now_us, gap_us=gap_us), self.now_us
-        )
+        return self.columns.timeline.instant(self.session, self.now_us)
 
     @property
     def view(self) -> View:
@@ -111,6 +109,10 @@ class Shell:
         else:
             apply(self.columns, recorded)
 
+    def write(self, decided: Decision[Any]) -> None:
+        for event in decided.events:
+            self.happen(event)
+
     def block(self, place: int) -> str:
         return commands.resolved(place, self.plain.order)
 
@@ -127,11 +129,10 @@ class Shell:
                 for lesson in lessons:
                     self._learn(lesson)
             case commands.Revise(block=block, content=content):
-                learned, superseded = archiving.decide_revise(
-                    self.view, self.block(block), content, None
-                )
+                decided = archiving.decide_revise(self.view, self.block(block), content, None)
+                learned, superseded = decided.events
                 self.happen(learned)
-                self._check_supersession(superseded.supersession)
+                self._check_supersession(decided.result)
                 self.happen(superseded)
             case commands.Consolidate(limit=limit, relink=relink):
                 self._consolidate(limit)
@@ -151,38 +152,37 @@ class Shell:
                     note=command.note,
                     if_exists=command.if_exists,
                 )
-                self.happen(connecting.decide_connect(self.view, assertion, self.moment).event)
+                self.write(connecting.decide_connect(self.view, assertion, self.moment))
             case commands.Disconnect(source=source, target=target, guard_relation=guard):
-                event, _ = connecting.decide_disconnect(
-                    self.view,
-                    self.block(source),
-                    self.block(target),
-                    guard_relation=guard,
-                    reason=None,
+                self.write(
+                    connecting.decide_disconnect(
+                        self.view,
+                        self.block(source),
+                        self.block(target),
+                        guard_relation=guard,
+                        reason=None,
+                    )
                 )
-                self.happen(event)
             case commands.Curate():
                 self._curate()
             case commands.Forget(block=block):
-                self.happen(archiving.decide_forget(self.view, self.block(block), None))
+                self.write(archiving.decide_forget(self.view, self.block(block), None))
             case commands.Erase(block=block):
-                self.happen(archiving.decide_erase(self.view, self.block(block)))
+                self.write(archiving.decide_erase(self.view, self.block(block)))
             case commands.Revert():
                 first, last = commands.stretch(command, self.plain.version)
-                reverted = reverting.decide_revert(
-                    self.view, first, last, head=self.plain.version, reason=None
-                )
-                assert reverted == expected_revert(self.plain, first, last)
-                if reverting.changes(reverted):
-                    self.happen(reverted)
+                reverted = reverting.decide_revert(self.view, first, last, reason=None)
+                assert reverted.result == expected_revert(self.plain, first, last)
+                assert bool(reverted.events) == reverting.changes(reverted.result)
+                self.write(reverted)
             case commands.StartSession():
                 if self.session is None:
                     session = SessionId(f"s{len(self.log)}")
-                    self.happen(happened.SessionStarted(session_id=session))
+                    self.write(space.decide_start_session(self.view, session))
                     self.session = session
             case commands.EndSession():
                 if self.session is not None:
-                    self.happen(happened.SessionEnded(session_id=self.session))
+                    self.write(space.decide_end_session(self.view, self.session))
                     self.session = None
             case commands.MoveClock(by_us=by_us):
                 self.now_us += by_us
@@ -193,7 +193,7 @@ class Shell:
         expires = None
         if lesson.expires_in_us is not None:
             expires = EPOCH + timedelta(microseconds=self.now_us + lesson.expires_in_us)
-        self.happen(
+        self.write(
             learning.decide_learn(
                 self.view,
                 learning.Lesson(
@@ -204,7 +204,7 @@ class Shell:
                     confidence=lesson.confidence,
                     expires_at=expires,
                 ),
-            ).event
+            )
         )
 
     def _consolidate(self, limit: int | None) -> None:
@@ -216,10 +216,13 @@ class Shell:
                 promotion.Candidate(number=number, vector=self._vector(number))
                 for number in waiting[:CHUNK]
             ]
-            event = promotion.decide_promotion(self.view, candidates, self.moment)
-            assert event == expected.expected_chunk(self.plain, self._would_be(event))
-            self.happen(event)
-            waiting = waiting[len(event.promotions) :]
+            decided = promotion.decide_promotion(
+                self.view, candidates, self.moment, embedder=EMBEDDER.identity
+            )
+            chunk = self._would_be(decided.result)
+            assert decided.events == (expected.expected_chunk(self.plain, chunk),)
+            self.write(decided)
+            waiting = waiting[len(decided.result.promotions) :]
 
     def _would_be(self, event: Event) -> Recorded:
         return Recorded(
@@ -247,10 +250,10 @@ class Shell:
             for number in self.view.with_status(STATUSES.index("active")).tolist()
             if self.view.degree(number) < self.view.policy.edge_candidates
         ]
-        event = promotion.decide_relink(self.view, few, self.moment)
+        decided = promotion.decide_relink(self.view, few, self.moment)
         links = expected.expected_relink(self.plain, self.moment.active_us)
-        assert (event.links if event else ()) == links
-        self.happen(event)
+        assert (decided.result.links if decided.result else ()) == links
+        self.write(decided)
 
     def _check_supersession(self, said: happened.Supersession) -> None:
         """Compare with the reference, whose state has the new block already."""
@@ -270,10 +273,34 @@ class Shell:
             self.plain, returned, self.session, self.moment.active_us
         )
         numbers = [self.plain.blocks[block].number for block in returned]
-        effects = coretrieval.decide_effects(self.view, numbers, self.session, self.moment)
-        assert attrs.asdict(effects, recurse=False) == attrs.asdict(staging, recurse=False)
         rows = tuple(AnswerRow(number, 0, (0,) * 9) for number in numbers)
-        self.happen(
+        asked = recalling.Asked(
+            query="what",
+            vector=None,
+            where=None,
+            asked_by=None,
+            frame="attention",
+            top_k=top_k,
+            token_budget=None,
+            min_probability=None,
+            session=self.session,
+        )
+        found = recalling.Found(
+            answer=Answer(rows=rows),
+            digest="0" * 16,
+            answerable=-1,
+            verdict="",
+            version=self.plain.version,
+            at=self.moment,
+            policy_id=self.plain.policy.id,
+            embedder=None,
+            recipe="none",
+            near=None,
+            explored=None,
+            statistics=(),
+        )
+        decided = recalling.decide_recall(self.view, asked, found, self.moment)
+        assert decided.events == (
             happened.RecallRecorded(
                 asked=Question(query="what"),
                 vector=None,
@@ -284,14 +311,17 @@ class Shell:
                 read_version=self.plain.version,
                 read_us=self.moment.active_us,
                 asked_us=self.now_us,
-                **attrs.asdict(effects, recurse=False),
-            )
+                top_k=top_k,
+                **attrs.asdict(staging, recurse=False),
+            ),
         )
+        self.write(decided)
 
     def _score(self, command: commands.Outcome) -> None:
         ids = [self.block(block) for block in command.blocks]
         report = feedback.Feedback(block_ids=ids, signal=command.signal, weight=command.weight)
-        event = feedback.decide_outcome(self.view, report, self.moment).event
+        decided = feedback.decide_outcome(self.view, report, self.moment)
+        event = first_of(decided.events, happened.OutcomeRecorded)
         assert event == expected.expected_outcome(
             self.plain,
             ids,
@@ -299,13 +329,14 @@ class Shell:
             weight=nano(command.weight),
             now_us=self.moment.active_us,
         )
-        self.happen(event)
+        self.write(decided)
 
     def _curate(self) -> None:
-        event = curating.decide_curate(self.view, self.moment)
+        decided = curating.decide_curate(self.view, self.moment)
+        event = first_of(decided.events, happened.Curated)
         assert event == expected_curate(self.plain, self.moment.active_us, self.now_us)
-        self.happen(event)
-        assert curating.decide_curate(self.view, self.moment) is None
+        self.write(decided)
+        assert curating.decide_curate(self.view, self.moment).events == ()
 
 
 def played(history: Sequence[commands.Command], policy: Policy) -> Shell:

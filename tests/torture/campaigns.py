@@ -8,15 +8,20 @@ from importlib import import_module
 from tests.torture.figures import Campaign
 
 NAMES: tuple[str, ...] = (
+    "cancelled_commits",
     "clocks",
     "crowd",
     "damage",
     "disk",
     "erasure",
+    "forks",
     "fuzz",
     "kills",
+    "missing_rows",
+    "newer_release",
     "rewind",
     "split",
+    "two_names",
     "versions",
 )
 """Modules of this folder."""

@@ -32,6 +32,7 @@ from tests.torture.invariants import Findings
 ROOT: Final = Path(__file__).parents[2]
 READER: Final = Path(__file__).with_name("reader.py")
 RELEASES: Final[Mapping[str, str]] = {
+    "0.4.0": "5078df4ac2e4554158922bb95a9bd3e3bb3b1201",
     "0.3.0": "c329a105e970426f9f61566612a6abf3f1f13eb0",
     "0.2.0": "1ef8ae79e53c8d42b3952d1ad220c7a7017d6a18",
 }

@@ -1,9 +1,9 @@
 """Aggregate questions: those that many texts answer together.
 
-"Summarise my project" wants an overview, "list all the books I read" and "how many did I read?"
-want every instance. One best text answers neither, so they get more blocks
-(``Policy.top_k_aggregate``). A summary is of what both sides said, so that its "my" means neither
-of them (``mnemic.kernel.pronouns``).
+"Summarise my project" asks for an overview, "list all the books I read" and "how many did I read?"
+for every instance. One best text answers neither, so such questions get more blocks
+(``Policy.top_k_aggregate``). A summary covers what both sides said, so its "my" refers to neither
+of them in particular (``mnemic.kernel.pronouns``).
 
 The language of a question is that of its pronouns; where several are equally likely, it is any of
 them. A table for each is needed: *résumé* is a summary in French and not in English. Phrases are

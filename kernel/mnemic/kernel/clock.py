@@ -6,8 +6,8 @@ Rules of this module:
 2. Overlapping sessions count once: ``counted`` is the wall-clock instant up to which time has
    been credited, by any session.
 3. No event adds a negative amount or more than the gap, even if the wall clock jumps.
-4. A session that a dead process left open ends at its last event, since nothing else would ever
-   credit the time after it.
+4. A session that a dead process left open ends at its last event, since no later event
+   credits the time after it.
 
 Source: DOMAIN section 2.
 """

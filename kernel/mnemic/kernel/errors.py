@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 WORDS_LENGTH_MAX = 8000
-"""Characters of a message and of each fact; the refused value may be as long as a book."""
+"""Maximum length of a message and of each fact, characters: a refused value may be very long."""
 
 
 def _short(words: str) -> str:
@@ -103,7 +103,7 @@ class ContentTooLong(Refused):
 
 
 class InboxFull(Refused):
-    """As many blocks of the writer's zone wait in the inbox as may."""
+    """The inbox holds the maximum number of blocks of the writer's zone."""
 
     code = "inbox-full"
     status = 429
@@ -399,6 +399,20 @@ class LogCorrupt(Corrupt):
     code = "log-corrupt"
 
 
+class PayloadsMissing(LogCorrupt):
+    """Texts or vectors are lost: no erasure in the log accounts for them. ``version`` is the first.
+
+    The facts also hold how many there are (``payloads``), and of the first of them the versions of
+    the events (``versions``) and the ids of the blocks (``blocks``).
+    """
+
+    code = "payloads-missing"
+    default_recovery = (
+        "Restore a backup, or save what is left with `mnemic salvage DAMAGED TO`, which erases in "
+        "the copy the blocks that lost their text. Opened read-only, the space shows what is lost."
+    )
+
+
 class ExportCorrupt(Corrupt):
     """An exported file differs from what was written, from the line given in the facts."""
 
@@ -471,6 +485,23 @@ class StoreBusy(Unavailable):
 class StoreFailed(Unavailable):
     code = "store-failed"
     default_recovery = "Check the file, its folder and their permissions, then try again."
+
+
+class StoreMissing(Unavailable):
+    """A store is gone, and files that belong to it are left where it was."""
+
+    code = "store-missing"
+    default_recovery = (
+        "Put the file back, or restore a backup. If a new store is wanted there, delete what is "
+        "left of the old one first."
+    )
+
+
+class StoreHasTwoNames(Unavailable):
+    """One file can be opened under two names, which would not see each other's commands."""
+
+    code = "store-has-two-names"
+    default_recovery = "Keep one name, and open it by that."
 
 
 class SpaceErased(Unavailable):

@@ -17,7 +17,7 @@ from typing import Final
 WORDS: Final = 60
 """Words of a passage at most."""
 REST: Final = 15
-"""A last passage with fewer words is no passage of its own."""
+"""A last passage with fewer words is joined to the one before."""
 
 _UNSPACED: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 _ALONE: Final = re.compile(f"[{_UNSPACED}]")

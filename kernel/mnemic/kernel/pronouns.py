@@ -102,7 +102,7 @@ _WORD: Final = re.compile(r"[^\W\d_]+")
 
 
 def person(question: str) -> Person | None:
-    """Return the grammatical person of *question*; None: it speaks of neither side.
+    """Return the grammatical person of *question*; None: it has no pronoun of either side.
 
     Where both occur ("can you tell me where I live?") the first counts.
     """

@@ -20,7 +20,7 @@ from mnemic.kernel.events import BlocksComposed, EmbedderIdentity, Withdrawal
 from mnemic.kernel.model.blocks import BlockColumns, BlockFacts, Fresh
 from mnemic.kernel.model.compositions import LabelFacts
 from mnemic.kernel.model.edges import EdgeColumns, EdgeFacts, PendingFacts
-from mnemic.kernel.model.identity import BlockId
+from mnemic.kernel.model.identity import BlockId, SessionId
 from mnemic.kernel.model.texts import BlockText, Erased
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.policy import Policy
@@ -58,6 +58,11 @@ class Reading(EdgeReading, Protocol):
     """The state before a command."""
 
     @property
+    def version(self) -> int:
+        """Version of the last event of the log, -1 before the first."""
+        ...
+
+    @property
     def salt(self) -> bytes: ...
     @property
     def writer(self) -> str | None:
@@ -67,6 +72,20 @@ class Reading(EdgeReading, Protocol):
     @property
     def now_us(self) -> int:
         """Wall clock, microseconds since the epoch."""
+        ...
+
+    @property
+    def embedder(self) -> EmbedderIdentity | None:
+        """The embedder in force; None before the first promotion."""
+        ...
+
+    @property
+    def is_erased(self) -> bool:
+        """Whether the whole space has been erased."""
+        ...
+
+    def open_sessions(self) -> Mapping[SessionId, int]:
+        """Return the open sessions and the versions at which they started."""
         ...
 
     @property

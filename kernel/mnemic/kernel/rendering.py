@@ -1,4 +1,4 @@
-r"""The grammar in which blocks are shown to a reader, its renderer and its parser.
+r"""The grammar of texts that show blocks to a reader, with its renderer and its parser.
 
 A block takes one line: a head in square brackets that mnemic has written, and the text.
 
@@ -10,7 +10,7 @@ A block takes one line: a head in square brackets that mnemic has written, and t
     line    = block | dispute
     block   = "[" cite [" " zone [", written by " label]] {", " item} "] " content
     cite    = id [":" passage]
-    item    = status | ("by " | "claims ") label | date | "erased"
+    item    = status | ("by " | "claims ") label | date | "erased" | "lost"
             | "earlier, contradicted by " id {" and " id}
     dispute = "[" id "] contradicts [" id "]"
     label   = one plain word | '"' escaped '"'
@@ -18,7 +18,7 @@ A block takes one line: a head in square brackets that mnemic has written, and t
 Rules:
 
 1. A line begins with ``[`` if and only if it is about a block. All other lines are headings.
-2. In what a caller wrote, a backslash comes before ``\``, before every opening bracket, before a
+2. In text from a caller, a backslash comes before ``\``, before every opening bracket, before a
    ``<`` that could begin a tag, and within quotes before ``"`` and ``]``. Line breaks and tabs
    become ``\n``, ``\r``, ``\t``, and a hidden character (``visible``) its number, ``\u{202e}``. So
    an opening bracket without a backslash before it is always mnemic's.
@@ -55,7 +55,7 @@ _LETTER: Final = "0-9A-Za-z\xc0-\xd6\xd8-\xf6\xf8-\u024f"
 _WORD: Final = rf"[{_LETTER}](?:[{_LETTER}._@+-]*[{_LETTER}])?"
 _PLAIN_WORD: Final = re.compile(_WORD)
 _RESERVED: Final = frozenset(
-    "and by claims contradicted contradicts earlier erased written "
+    "and by claims contradicted contradicts earlier erased lost written "
     "trusted vetted imported external untrusted quarantined inbox active archived".split()
 )
 """Words of the grammar and names of zones, which are quoted as labels."""
@@ -69,7 +69,7 @@ _HEAD: Final = re.compile(
     rf"(?:, (?P<status>{'|'.join(STATUSES)}))?"
     rf"(?:, (?:by|claims) (?P<author>{_LABEL}))?"
     rf"(?:, (?P<said>{_DATE}))?"
-    rf"(?P<erased>, erased)?"
+    rf"(?:, (?P<gone>erased|lost))?"
     rf"(?:, earlier, contradicted by (?P<against>{_LABEL}(?: and {_LABEL})*))?\] "
 )
 _DISPUTE: Final = re.compile(rf"\[({_LABEL})\] contradicts \[({_LABEL})\]")
@@ -84,7 +84,9 @@ class Cited:
     passage: int | None = None
     """Number of the passage that is shown, from 1; None: the whole text is."""
     content: str | None
-    """None: it was erased."""
+    """None: it was erased, or is lost."""
+    is_lost: bool = False
+    """Whether it is missing although it was not erased."""
     zone: str = TRUSTED
     actor: str | None = None
     """Who wrote it; not given of what is trusted."""
@@ -123,6 +125,7 @@ def cited(
     author: str | None = None,
     created_at: str | None = None,
     status: str | None = None,
+    is_lost: bool = False,
     contradicted_by: Iterable[str] = (),
     passage: int | None = None,
 ) -> Cited:
@@ -130,12 +133,13 @@ def cited(
 
     Args:
         block_id: Its full id.
-        content: Its text; None: it was erased.
+        content: Its text; None: it was erased, or is lost.
         zone: Its trust zone.
         actor: Who wrote it.
         author: The author that the writer gave.
         created_at: When it was said; ISO 8601.
         status: Its status, if the reader is to see it.
+        is_lost: Whether its text is missing although it was not erased.
         contradicted_by: Full ids of newer blocks that contradict it.
         passage: Number of the passage that *content* is, from 1; None: it is the whole text.
     """
@@ -143,6 +147,7 @@ def cited(
         id=short(block_id),
         passage=passage,
         content=content,
+        is_lost=is_lost,
         zone=zone,
         actor=None if zone == TRUSTED else actor,
         status=status,
@@ -156,7 +161,7 @@ def cited(
 
 
 def escaped(text: str) -> str:
-    r"""Return what a caller wrote, on one line and without anything that only mnemic writes.
+    r"""Return text from a caller on one line, escaped so that it cannot look like mnemic's own.
 
     >>> print(escaped("a[0] is" + chr(10) + "<b>bold</b>, x < y"))
     a\[0] is\n\<b>bold\</b>, x < y
@@ -180,7 +185,7 @@ def labelled(label: str, *, reserved: frozenset[str] = frozenset()) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return what a caller wrote in double quotes."""
+    """Return text from a caller, escaped and in double quotes."""
     return f'"{_QUOTED.sub(_escape, text)}"'
 
 
@@ -246,7 +251,7 @@ def _items(line: Cited) -> Iterator[str]:
     if line.said is not None:
         yield line.said
     if line.content is None:
-        yield "erased"
+        yield "lost" if line.is_lost else "erased"
     if line.contradicted_by:
         yield f"earlier, contradicted by {' and '.join(map(_named, line.contradicted_by))}"
 
@@ -270,7 +275,7 @@ def parse(text: str) -> tuple[Section, ...]:
     """Return the sections of a rendered text; blank lines between them are skipped.
 
     Raises:
-        FieldRefused: A line begins like that of a block and is none.
+        FieldRefused: A line begins like that of a block and cannot be parsed as one.
     """
     heading: str | None = None
     lines: list[Cited | Dispute] = []
@@ -291,7 +296,7 @@ def parse_line(line: str) -> Cited | Dispute:
     """Return the block or the dispute of a rendered line.
 
     Raises:
-        FieldRefused: It is no such line.
+        FieldRefused: It is neither.
     """
     dispute = _DISPUTE.fullmatch(line)
     if dispute is not None:
@@ -307,7 +312,8 @@ def parse_line(line: str) -> Cited | Dispute:
     return Cited(
         id=_unlabelled(head["id"]),
         passage=None if passage is None else int(passage),
-        content=None if head["erased"] else unescaped(line[head.end() :]),
+        content=None if head["gone"] else unescaped(line[head.end() :]),
+        is_lost=head["gone"] == "lost",
         zone=TRUSTED if head["zone"] is None else _unlabelled(head["zone"]),
         actor=None if head["actor"] is None else _unlabelled(head["actor"]),
         status=head["status"],

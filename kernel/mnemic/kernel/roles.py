@@ -1,4 +1,4 @@
-"""Roles: which side of a conversation a message comes from.
+"""Roles: the side of a conversation that a message comes from.
 
 A role is stored as metadata under the key ``role``, so it is part of a block's identity. It is not
 the name of an author: a question that mentions "users" does not name an author called "user".

@@ -1,4 +1,4 @@
-"""Scope: which user, agent or run a block belongs to within a space.
+"""Scope: the user, agent or run that a block belongs to within a space.
 
 A scope is stored as metadata under these keys, so it is part of a block's identity; a recall in a
 scope is filtered by the same metadata.

@@ -42,7 +42,7 @@ def instant(name: str, value: object) -> int | None:
     if not isinstance(moment, datetime):
         raise FieldRefused(f"{name} must be a date or its ISO 8601 text, got {value!r}", field=name)
     aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
-    delta = aware - EPOCH  # in range for every datetime, whatever its offset
+    delta = aware - EPOCH  # in range for every datetime and offset
     return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
 
 

@@ -49,7 +49,7 @@ def check_encodable(name: str, text: str) -> None:
 
 
 def check_visible(name: str, text: str) -> None:
-    """Refuse a label with a character that a reader does not see, or that cannot be stored.
+    """Refuse a label with a character that is hidden or cannot be stored.
 
     Raises:
         FieldRefused: It has one; the message names it.

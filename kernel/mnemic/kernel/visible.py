@@ -1,4 +1,4 @@
-"""Which characters a reader sees, and which may be hidden in a text.
+"""Visible and hidden characters of a text.
 
 Hidden are control characters, line and paragraph separators, bidirectional controls, tag
 characters, fillers and other characters without a shape. A zero-width joiner, a non-joiner and a
@@ -36,7 +36,7 @@ HIDDEN: Final = re.compile(
 )
 """Pattern of one hidden character."""
 SOLID: Final = re.compile(f"[^{_NO_BASE}]")
-"""Pattern of one character that has a shape of its own."""
+"""Pattern of one visible character that is not a modifier of another one."""
 
 
 def hidden_in(text: str) -> str | None:

@@ -68,7 +68,5 @@ def test_a_payload_that_vanished_is_found(noted: Shell, store: Path) -> None:
     with closing(sqlite3.connect(store)) as connection, connection:
         connection.execute("DELETE FROM contents WHERE id = (SELECT max(content) FROM payloads)")
     found = noted("verify", "--json")
-    assert (found.exit, found.document["problem"]) == (
-        4,
-        "a payload is missing that was never erased",
-    )
+    assert found.exit == 4
+    assert "lacks 1 payload" in found.document["problem"]

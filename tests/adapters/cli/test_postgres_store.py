@@ -7,10 +7,12 @@ from collections.abc import Generator
 from contextlib import closing, suppress
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from mnemic.adapters.cli import main
 from mnemic.adapters.cli.invocation.failures import Exit
+from mnemic.adapters.stores.addresses import parsed
 from mnemic.adapters.stores.postgres import PostgresStore
 from mnemic.kernel.errors import VersionConflict
 from mnemic.specs.contracts.log_entries import payload, records
@@ -92,6 +94,23 @@ def test_the_doctor_looks_at_the_server(shell: Shell) -> None:
     }
     assert found["path"].startswith("postgresql://postgres@/postgres?host=")
     assert any(each["about"] == "space default" for each in found["findings"])
+
+
+def test_the_doctor_names_a_space_whose_row_is_gone(shell: Shell, address: str) -> None:
+    shell("learn", "Ines moved the demo to Thursday.")
+    with closing(psycopg.connect(parsed(address).conninfo, autocommit=True)) as connection:
+        connection.execute(f'DELETE FROM "{parsed(address).schema}".spaces'.encode())  # noqa: S608
+    (found,) = [
+        each
+        for each in shell("--json", "doctor").document["findings"]
+        if each["what"] == "lost rows"
+    ]
+    assert (found["state"], "space number 1, with events up to" in found["detail"]) == (
+        "problem",
+        True,
+    )
+    refused = shell("--json", "learn", "Another.").error
+    assert (refused["code"], "space number 1" in refused["detail"]) == ("log-corrupt", True)
 
 
 def test_the_doctor_sweeps_a_server(shell: Shell, address: str) -> None:

@@ -21,7 +21,6 @@ from mnemic.adapters.inprocess.argument_limits import (
     TEXT_LENGTH_MAX,
     checked_argument,
 )
-from mnemic.adapters.inprocess.recall.recall_request import FILTER_LENGTH_MAX
 from mnemic.adapters.inprocess.view import SyncView
 from mnemic.adapters.remote.operations import operations
 from mnemic.adapters.stores.memory import MemoryStore
@@ -30,6 +29,7 @@ from mnemic.adapters.system.entropy import SeededEntropy
 from mnemic.kernel.decisions.connecting import Assertion
 from mnemic.kernel.errors import WORDS_LENGTH_MAX, BlockNotFound, FieldRefused, Refused
 from mnemic.kernel.policy import DEFAULT
+from mnemic.projections.retrieval.request import FILTER_LENGTH_MAX
 
 PATIENCE_S = 2.0
 """Longer than any refusal takes on a busy machine; what would be read takes minutes or for ever."""

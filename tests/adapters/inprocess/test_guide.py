@@ -8,18 +8,18 @@ import re
 import pytest
 
 from mnemic.adapters.inprocess import Memory, SyncMemory, guide
+from mnemic.adapters.inprocess.registry import declarations, implementation
 from mnemic.kernel.errors import GuideUnknown
 from mnemic.kernel.results import GuideCard
 
-OPERATIONS = sorted(
-    name for name, _ in inspect.getmembers(SyncMemory, callable) if not name.startswith("_")
-)
+HOST_ONLY = {"as_of", "close", "dream", "open", "session_handle", "session"}
+OPERATIONS = sorted({*declarations()} | HOST_ONLY)
 
 
 def arguments(operation: str) -> list[str]:
     """Return the arguments of an operation, without the command id that all writers share."""
-    names = inspect.signature(getattr(SyncMemory, operation)).parameters
-    return [name for name in names if name not in {"self", "command_id"}]
+    names = inspect.signature(implementation(SyncMemory, operation)).parameters
+    return [name for name in names if name not in {"self", "cls", "command_id"}]
 
 
 def test_every_operation_has_a_card_and_every_card_an_operation() -> None:

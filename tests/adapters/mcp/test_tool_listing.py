@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from mnemic.adapters.mcp.session_handles import everything, reading, up_to
 from mnemic.adapters.mcp.tool_listing import listed
-from mnemic.adapters.mcp.tools import UNREACHED, Allows, ToolSet, tools
+from mnemic.adapters.mcp.tools import Allows, ToolSet, tools
 from mnemic.adapters.remote.operations import operations
 from mnemic.adapters.tokens import counter_named
 
@@ -36,8 +36,8 @@ OFFERS = offers(everything)
 CORE = offers(up_to("write"), "core")
 EVERYDAY = "recall learn correct outcome connect compose look"
 ADMIN = """
-    erase erase_space rezone revert quarantine revert_source adopt_policy reembed calibrate fork
-    checkpoint drop_checkpoints
+    erase erase_space revert quarantine revert_source adopt_policy calibrate checkpoint
+    drop_checkpoints fork reembed rezone
 """
 
 
@@ -81,8 +81,12 @@ def test_the_whole_list_begins_with_the_core_and_adds_the_rest() -> None:
 def test_what_the_scope_admin_allows_is_a_tool_of_its_own_each(tool_set: Any) -> None:
     added = [*offers(everything, tool_set)][len(offers(up_to("write"), tool_set)) :]
     assert added == [f"mnemic_{name}" for name in ADMIN.split()]
-    needing = {name for name, each in operations().items() if each.scope == "admin"}
-    assert {*ADMIN.split()} == needing - UNREACHED
+    needing = {
+        name
+        for name, each in operations().items()
+        if each.scope == "admin" and not each.needs_files
+    }
+    assert {*ADMIN.split()} == needing
     mild = {"calibrate", "fork", "checkpoint"}
     for name in {*ADMIN.split()} - mild:
         assert OFFERS[f"mnemic_{name}"]["annotations"]["destructiveHint"] is True
@@ -166,8 +170,8 @@ def test_hints_are_those_of_the_operations(name: str) -> None:
     found = [operations()[operation] for operation in tools()[name].operations]
     assert OFFERS[name]["annotations"] == {
         "readOnlyHint": all(operation.reads_only for operation in found),
-        "destructiveHint": any(operation.destructive for operation in found),
-        "idempotentHint": all(operation.same_twice for operation in found),
+        "destructiveHint": any(operation.declaration.destructive for operation in found),
+        "idempotentHint": all(operation.declaration.same_twice for operation in found),
         "openWorldHint": False,
     }
 

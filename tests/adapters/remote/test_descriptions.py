@@ -11,7 +11,6 @@ from mnemic.adapters.inprocess import view
 from mnemic.adapters.inprocess.operations import blocks as block_operations
 from mnemic.adapters.inprocess.operations import edges as edge_operations
 from mnemic.adapters.inprocess.operations.experiments import POLICIES_MAX
-from mnemic.adapters.inprocess.recall import recall_request
 from mnemic.adapters.inprocess.replay.backtest_scores import OBJECTIVES, WINDOWS_MAX
 from mnemic.adapters.remote import descriptions
 from mnemic.adapters.remote.examples import sample
@@ -32,6 +31,7 @@ from mnemic.projections.listing import (
     timeline,
 )
 from mnemic.projections.references import conclusion, scoring
+from mnemic.projections.retrieval import request as recall_request
 from tests.adapters.remote.strictness import Check
 
 Schema = dict[str, Any]

@@ -1,10 +1,12 @@
-"""The table of operations covers every method of the facades."""
+"""The registry of operations covers every method of a memory."""
 
 from __future__ import annotations
 
 from mnemic.adapters.inprocess import SyncMemory, SyncView
-from mnemic.adapters.remote.operations import HOST_ONLY, operations
+from mnemic.adapters.remote.operations import operations
 
+HOST_ONLY = {"as_of", "close", "dream", "open", "session_handle", "session"}
+"""Operations that only exist within the process of the memory, and an alias of one."""
 RECENT_IDS = {"last_learned_block_id", "last_recall_block_ids", "session_block_ids"}
 POINT = {"hour", "version"}
 
@@ -13,7 +15,7 @@ def public(of: type) -> set[str]:
     return {name for name in dir(of) if not name.startswith("_")}
 
 
-def test_every_operation_is_in_the_table_or_for_hosts_alone() -> None:
+def test_every_method_is_declared_as_an_operation_or_for_hosts_alone() -> None:
     assert {*operations()} | HOST_ONLY == public(SyncMemory) - RECENT_IDS
     assert {*operations()} & HOST_ONLY == set()
 

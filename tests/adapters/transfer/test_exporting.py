@@ -185,7 +185,7 @@ def test_a_log_with_lost_payloads_is_not_exported(tmp_path: Path) -> None:
         memory.learn("two")
     with closing(sqlite3.connect(path)) as rows, rows:
         rows.execute("DELETE FROM payloads WHERE version = 3")
-    with SyncMemory.open(path) as memory:
+    with SyncMemory.open(path, read_only=True) as memory:
         with pytest.raises(LogCorrupt, match="version 3: a payload is missing") as caught:
             memory.export(tmp_path / "all.ndjson")
         assert caught.value.facts == {"version": 3}

@@ -11,6 +11,7 @@ from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.system.clocks import ManualClock
 from mnemic.kernel.errors import (
+    CommandIdReused,
     DecisionNotFound,
     FieldRefused,
     PointOutOfRange,
@@ -163,11 +164,16 @@ def test_commands_are_remembered_in_the_fork_too(memory: SyncMemory, opened: Ope
     assert (again.action, trial.status().version) == ("created", head)
 
 
-def test_a_command_cut_by_the_fork_point_can_be_repeated(memory: SyncMemory, opened: Open) -> None:
+def test_a_command_cut_by_the_fork_point_is_not_carried_out_twice(
+    memory: SyncMemory, opened: Open
+) -> None:
     many = [each.version for each in memory.log() if each.kind == "block-learned"][3]
     memory.fork("trial", version=many)
     trial = opened(space="trial")
-    answer = trial.learn_many(["gulls are loud", "tides turn at noon"], command_id="many")
+    said = ["gulls are loud", "tides turn at noon"]
+    with pytest.raises(CommandIdReused, match=f"used at version {many}, and what it asked"):
+        trial.learn_many(said, command_id="many")
+    answer = trial.learn_many(said, command_id="the rest")
     assert [each.action for each in answer.results] == ["restated", "created"]
 
 

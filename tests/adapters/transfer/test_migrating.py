@@ -24,6 +24,7 @@ from mnemic.kernel.errors import (
     FieldRefused,
     LogCorrupt,
     NotAStore,
+    PayloadsMissing,
     SpaceExists,
     SpaceNotFound,
     StoreFailed,
@@ -226,11 +227,14 @@ def test_events_added_during_the_comparison_are_reported(
 
 @pytest.mark.parametrize("parted", [0, 4, 9])
 def test_another_memory_of_the_same_name_is_left_unchanged(
-    memory: SyncMemory, opened: Open, store: MemoryStore, parted: int
+    memory: SyncMemory, store: MemoryStore, parted: int
 ) -> None:
     target = MemoryStore()
     begin(store, target, parted)
-    opened(target).learn("mine")
+    mine = b'{"h":0,"t":0,"c":"mine","e":{"session_id":"s"}}'
+    target.log("default").append(
+        [Record(parted, "session-started.1", mine)], (), after=target.log("default").head()
+    )
     before, version = contents(target), memory.status().version
     target.log("another")
     with pytest.raises(SpaceExists, match=f"part at version {parted}") as refused:
@@ -238,6 +242,17 @@ def test_another_memory_of_the_same_name_is_left_unchanged(
     assert refused.value.facts["version"] == parted
     assert contents(target) == before
     assert memory.status().version == version
+
+
+def test_nothing_is_added_to_a_copy_that_waits_for_the_erasure_of_a_missing_text(
+    memory: SyncMemory, opened: Open, store: MemoryStore
+) -> None:
+    target = MemoryStore()
+    begin(store, target, 9)
+    with pytest.raises(PayloadsMissing):
+        opened(target)
+    migrate(store, target)
+    assert opened(target).status().version == memory.status().version
 
 
 def test_a_diverged_target_is_left_unchanged(

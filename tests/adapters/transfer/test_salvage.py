@@ -131,7 +131,9 @@ def test_a_lost_text_costs_its_block_and_no_more(
         assert others.items() <= kept.items()
 
 
-def test_a_lost_query_ends_the_copy_unless_gaps_are_allowed(path: Path, memory: SyncMemory) -> None:
+def test_a_lost_query_ends_the_copy_unless_its_loss_is_accepted(
+    path: Path, memory: SyncMemory
+) -> None:
     asked, last = kind_at(memory, "recall-recorded"), memory.status().version
     change(path, "DELETE FROM contents WHERE id = OF_VERSION", asked)
     into, space = saved(path)
@@ -140,8 +142,19 @@ def test_a_lost_query_ends_the_copy_unless_gaps_are_allowed(path: Path, memory: 
     into, space = saved(path, gaps=True)
     assert (space.version, space.lost, space.erased) == (last, 0, ())
     assert [each.version for each in space.payloads_lost] == [asked]
-    with SyncMemory.open(into, read_only=True) as copy:
-        assert copy.verify().first_bad_version == asked
+    for checkpoint in (False, True):
+        with SyncMemory.open(into) as copy:
+            verified = copy.verify()
+            assert (verified.sound, verified.lost_payloads) == (True, 1)
+            assert any("lacks 1 payload" in alert for alert in copy.status().alerts)
+            assert copy.replay(f"d{asked}").outcome == "lost"
+            assert copy.log(after=asked - 1, limit=1)[0].detail.endswith("'[lost]'")
+            assert copy.log(after=last, limit=1)[0].kind == "loss-accepted"
+            copy.learn(f"and life goes on, {checkpoint}")
+            copy.checkpoint()
+    copied = migrate(into, path.with_name("migrated.db"))
+    assert copied.spaces[0].behind == 0
+    assert salvage(into, path.with_name("again.db")).complete
 
 
 def test_text_erased_after_the_damage_stays_erased(path: Path, memory: SyncMemory) -> None:
@@ -168,6 +181,11 @@ def test_a_store_that_lost_every_text_keeps_its_history(path: Path, memory: Sync
     with SyncMemory.open(into, read_only=True) as copy:
         assert copy.verify().sound
         assert copy.log(after=space.version)[0].kind == "space-erased"
+
+
+def test_commands_that_the_store_has_lost_are_counted(path: Path) -> None:
+    change(path, "DELETE FROM commands WHERE id = 'helped'")
+    assert saved(path)[1].commands_lost == 1
 
 
 def test_commands_that_cannot_be_read_are_counted(path: Path) -> None:

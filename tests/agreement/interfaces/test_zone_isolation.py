@@ -93,7 +93,7 @@ def test_a_flood_of_lower_zones_changes_no_trusted_score_by_a_nano_unit(
         assert rows(among) == rows(alone)
         places = ask.top_k if ask.top_k is not None else FEW
         limits = Limits(top_k=places, token_budget=10**6, counter=COUNTER)
-        chosen = [row.block for row in pack(after, inquiry, among, limits).answer.rows]
+        chosen = [row.block for row in pack(after, inquiry, among, limits).found.answer.rows]
         free = alone.numbers[alone.order()].tolist()
         ours = {*chosen} & {*free}
         assert ours == {*free[: len(ours)]}
@@ -130,8 +130,8 @@ def test_zones_have_no_effect_when_all_blocks_are_trusted(
         earlier, then = ranked_by_columns(before, ask)
         assert rows(ranking) == rows(then)
         limits = Limits(top_k=ask.top_k, token_budget=ask.budget or 1000, counter=COUNTER)
-        assert pack(view, inquiry, ranking, limits).answer == (
-            pack(before, earlier, then, limits).answer
+        assert pack(view, inquiry, ranking, limits).found.answer == (
+            pack(before, earlier, then, limits).found.answer
         )
 
 
@@ -142,5 +142,7 @@ def test_untrusted_blocks_get_two_places_of_five(places: int) -> None:
     _, _, after = flooded(trusted, flood, [], policy="mnemic-1")
     inquiry, ranking = ranked_by_columns(after, Ask(query="gate opens"))
     limits = Limits(top_k=places, token_budget=10**6, counter=COUNTER)
-    zones = [after.zone(row.block) for row in pack(after, inquiry, ranking, limits).answer.rows]
+    zones = [
+        after.zone(row.block) for row in pack(after, inquiry, ranking, limits).found.answer.rows
+    ]
     assert (len(zones), zones.count("untrusted")) == (places, places * 2 // 5)

@@ -33,6 +33,8 @@ from mnemic.kernel.events import (
     Exploration,
     LabelRetracted,
     Link,
+    LossAccepted,
+    LostPayload,
     Matched,
     Member,
     NearDuplicate,
@@ -137,6 +139,12 @@ EXAMPLES: dict[str, dict[str, Recorded]] = {
         "bare": bare(EmbedderAdopted(embedder=EmbedderIdentity(name="hashing", dimension=64))),
     },
     "space-erased.1": {"full": full(SpaceErased()), "bare": bare(SpaceErased())},
+    "loss-accepted.1": {
+        "full": full(
+            LossAccepted(payloads=(LostPayload(version=4, slot=0), LostPayload(version=9, slot=12)))
+        ),
+        "bare": bare(LossAccepted(payloads=(LostPayload(version=0, slot=0),))),
+    },
     "session-started.1": {"full": full(SessionStarted(session_id=SESSION))},
     "session-ended.1": {"full": full(SessionEnded(session_id=SESSION))},
     "block-learned.1": {

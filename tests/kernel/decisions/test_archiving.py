@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
+from mnemic.kernel.decision import Decision, first_of, single
 from mnemic.kernel.decisions.archiving import (
     decide_erase,
     decide_forget,
@@ -73,9 +74,9 @@ def test_a_reason_is_owned_by_the_archived_or_rezoned_block(
     reason: str | None, remark: Remark | None
 ) -> None:
     view = after()
-    assert decide_forget(view, ONE, reason) == BlockForgotten(block_id=ONE, reason=remark)
-    assert decide_rezone(view, ONE, " vetted ", reason) == BlockRezoned(
-        block_id=ONE, zone="vetted", reason=remark
+    assert decide_forget(view, ONE, reason) == single(BlockForgotten(block_id=ONE, reason=remark))
+    assert decide_rezone(view, ONE, " vetted ", reason) == single(
+        BlockRezoned(block_id=ONE, zone="vetted", reason=remark)
     )
 
 
@@ -106,25 +107,25 @@ def test_the_decay_rate_of_an_active_block_follows_the_privileges_of_its_zone(
     base = adopted(DEFAULT), embedder, waiting
     promoted = BlocksPromoted(promotions=(promotion(ONE, quantise([1.0], dimension=1)),))
     move = BlockRezoned(block_id=ONE, zone=to)
-    assert decide_rezone(folded(*base), ONE, to, None) == move
-    assert decide_rezone(folded(*base, promoted), ONE, to, None) == evolve(move, rate=rate)
+    assert decide_rezone(folded(*base), ONE, to, None) == single(move)
+    assert decide_rezone(folded(*base, promoted), ONE, to, None) == single(evolve(move, rate=rate))
 
 
 def test_a_command_without_effect_makes_no_event() -> None:
-    assert decide_rezone(after(), ONE, " external", "why") is None
-    assert decide_forget(after(BlockForgotten(block_id=ONE)), ONE, "why") is None
-    assert decide_erase(after(old=ERASED), ONE) is None
+    assert decide_rezone(after(), ONE, " external", "why").events == ()
+    assert decide_forget(after(BlockForgotten(block_id=ONE)), ONE, "why").events == ()
+    assert decide_erase(after(old=ERASED), ONE) == Decision((), None, erase=(ONE,))
 
 
 def test_a_block_in_any_status_can_be_erased() -> None:
-    erased = BlockErased(block_id=ONE, context=())
+    erased = Decision((BlockErased(block_id=ONE, context=()),), None, erase=(ONE,))
     assert decide_erase(after(), ONE) == erased
     assert decide_erase(after(BlockForgotten(block_id=ONE)), ONE) == erased
 
 
 def test_a_revision_keeps_everything_but_the_text() -> None:
     bad = OutcomeRecorded(block_ids=(ONE,), signal=0)
-    assert decide_revise(after(bad), ONE, "new", " why ") == (
+    assert decide_revise(after(bad), ONE, "new", " why ").events == (
         BlockLearned(
             block_id=NEW,
             text=BlockText(of=(NEW,), content="new", **SAID),  # type: ignore[arg-type]
@@ -140,7 +141,8 @@ def test_a_revision_keeps_everything_but_the_text() -> None:
 
 
 def test_a_revision_of_an_erased_block_has_no_descriptive_fields() -> None:
-    learned, _ = decide_revise(after(old=ERASED), ONE, "new", None)
+    learned = first_of(decide_revise(after(old=ERASED), ONE, "new", None).events, BlockLearned)
+    assert learned is not None
     plain = block_id("new", salt=SALT)
     assert learned.text == BlockText(of=(plain,), content="new")
 
@@ -148,19 +150,19 @@ def test_a_revision_of_an_erased_block_has_no_descriptive_fields() -> None:
 def test_an_archived_text_can_return_as_a_revision() -> None:
     gone = BlockLearned(block_id=NEW, text=BlockText(of=(NEW,), content="new", **SAID))  # type: ignore[arg-type]
     view = after(gone, BlockForgotten(block_id=NEW))
-    learned, superseded = decide_revise(view, ONE, "new", None)
-    assert learned.block_id == NEW
-    assert superseded.supersession.moved == (TWO,)
+    change = decide_revise(view, ONE, "new", None).result
+    assert change.new == NEW
+    assert change.moved == (TWO,)
 
 
 def test_a_tag_in_a_zone_without_privileges_does_not_slow_decay() -> None:
     old = BlockText(of=(ONE,), content="one", tags=("self/value",))
-    _, superseded = decide_revise(after(old=old), ONE, "new", None)
-    assert superseded.supersession.rate is None
+    change = decide_revise(after(old=old), ONE, "new", None).result
+    assert change.rate is None
 
 
 def test_a_revision_keeps_the_tier_that_a_tag_gave_even_where_two_tiers_fade_alike() -> None:
     policy = Policy(rate_durable=DEFAULT.rate_standard, privilege_from=0.0)
     old = BlockText(of=(ONE,), content="one", tags=("self/value",))
-    _, superseded = decide_revise(after(old=old, policy=policy), ONE, "new", None)
-    assert superseded.supersession.rate == nano(policy.rate_durable)
+    change = decide_revise(after(old=old, policy=policy), ONE, "new", None).result
+    assert change.rate == nano(policy.rate_durable)

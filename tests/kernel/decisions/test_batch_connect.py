@@ -67,7 +67,7 @@ def test_the_overlay_has_the_same_edges_as_the_projections() -> None:
             relation=relation,
             if_exists="update",
         )
-        event = decide_connect(unfolding, assertion, NOW).event
+        (event,) = decide_connect(unfolding, assertion, NOW).events
         assert isinstance(event, EdgeConnected)
         events.append(event)
         unfolding.connect(event)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from mnemic.kernel.decision import first_of, single
 from mnemic.kernel.decisions.composing import (
     MEMBERS_MAX,
     PREVIEW_LENGTH,
@@ -74,7 +75,8 @@ def after(*events: Event) -> View:
 
 def composed(*members: MemberSpec, view: View | None = None, **more: Any) -> BlocksComposed | None:
     composition = Composition(members=members, **more)
-    return decide_compose(after(*KNOWN) if view is None else view, composition)
+    decided = decide_compose(after(*KNOWN) if view is None else view, composition)
+    return first_of(decided.events, BlocksComposed)
 
 
 def code(call: Any, *args: Any, **more: Any) -> str:
@@ -151,6 +153,39 @@ def test_what_the_caller_gives_is_kept_as_given() -> None:
         status="open",
         confidence=NANO,
         consume="primary_only",
+    )
+
+
+def test_the_digest_of_a_query_is_stored_unless_the_caller_gives_one() -> None:
+    one = MemberSpec(block_id=ONE)
+    texts = [
+        None if event is None else event.text
+        for event in (
+            composed(one, query="why?"),
+            composed(one, query="why?", query_hash="mine"),
+            composed(one, query_hash="mine"),
+            composed(one),
+        )
+    ]
+    assert texts == [
+        CompositionText(query="why?", query_hash="fnv1a64:9b970ef64ee134f2"),
+        CompositionText(query="why?", query_hash="mine"),
+        CompositionText(query_hash="mine"),
+        None,
+    ]
+
+
+def test_a_composition_of_an_earlier_release_has_no_digest_and_is_still_a_duplicate() -> None:
+    old = composed(MemberSpec(block_id=ONE), composition_id="lane")
+    assert old is not None
+    old = evolve(old, text=CompositionText(query="why?"))
+    again = Composition(members=[MemberSpec(block_id=ONE)], composition_id="lane", query="why?")
+    assert decide_compose(after(*KNOWN, old), again) is None
+    assert code(decide_compose, after(*KNOWN, old), evolve(again, query="how?")) == (
+        "composition-exists"
+    )
+    assert code(decide_compose, after(*KNOWN, old), evolve(again, query_hash="mine")) == (
+        "composition-exists"
     )
 
 
@@ -296,7 +331,7 @@ def test_given_member_fields_distinguish_compositions(
     assert first is not None
     call = Composition(members=[MemberSpec(block_id=ONE, **now)], composition_id="lane")
     if same:
-        assert decide_compose(after(*KNOWN, first), call) is None
+        assert decide_compose(after(*KNOWN, first), call).events == ()
     else:
         assert code(decide_compose, after(*KNOWN, first), call) == "composition-exists"
 
@@ -330,7 +365,7 @@ def standing() -> View:
 def test_every_label_can_be_set(standing: View, label: str) -> None:
     spec = LabelSpec(composition_id="lane", label=label)
     expected = CompositionLabelled(composition_id=LANE, label=label)
-    assert decide_label(standing, spec) == expected
+    assert decide_label(standing, spec) == single(expected)
 
 
 def test_a_label_keeps_its_source_notes_and_delta(standing: View) -> None:
@@ -342,12 +377,14 @@ def test_a_label_keeps_its_source_notes_and_delta(standing: View) -> None:
         confidence_delta=-0.25,
         metadata={"n": 1},
     )
-    assert decide_label(standing, spec) == CompositionLabelled(
-        composition_id=LANE,
-        label="accepted",
-        source="reviewer",
-        confidence_delta=-NANO // 4,
-        text=LabelText(notes="fits", metadata='{"n":1}'),
+    assert decide_label(standing, spec) == single(
+        CompositionLabelled(
+            composition_id=LANE,
+            label="accepted",
+            source="reviewer",
+            confidence_delta=-NANO // 4,
+            text=LabelText(notes="fits", metadata='{"n":1}'),
+        )
     )
 
 
@@ -377,10 +414,10 @@ def test_the_refusal_names_the_unsupported_label(standing: View) -> None:
 
 
 def test_a_label_is_retracted_once(standing: View) -> None:
-    assert decide_retract(standing, "l2", reason="wrong") == LabelRetracted(
-        composition_id=LANE, label_version=2, reason=Remark(text="wrong")
+    assert decide_retract(standing, "l2", reason="wrong").events == (
+        LabelRetracted(composition_id=LANE, label_version=2, reason=Remark(text="wrong")),
     )
-    assert decide_retract(standing, "l3", reason=None) is None
+    assert decide_retract(standing, "l3", reason=None).events == ()
 
 
 @pytest.mark.parametrize("label_id", ["l1", "l9", "c2", "2", None])

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.connecting import (
     Assertion,
     Connected,
@@ -55,8 +56,12 @@ def after(*events: Event, **policy: Any) -> View:
     )
 
 
-def connect(view: View, source: str = HIGH, target: str = LOW, **given: Any) -> Connected:
+def connect(view: View, source: str = HIGH, target: str = LOW, **given: Any) -> Decision[Connected]:
     return decide_connect(view, Assertion(source=source, target=target, **given), NOW)
+
+
+def made(event: EdgeConnected | EdgeDeferred | None, **fields: Any) -> Decision[Connected]:
+    return Decision(() if event is None else (event,), Connected(**fields))
 
 
 def test_terms_are_trimmed_and_empty_ones_count_as_not_given() -> None:
@@ -83,7 +88,7 @@ def test_terms_are_trimmed_and_empty_ones_count_as_not_given() -> None:
 def test_a_new_edge_is_as_asserted(
     given: dict[str, Any], relation: str, weight: float, warnings: tuple[str, ...]
 ) -> None:
-    assert connect(after(), note=" why ", **given) == Connected(
+    assert connect(after(), note=" why ", **given) == made(
         event=EdgeConnected(
             source=HIGH,
             target=LOW,
@@ -101,7 +106,7 @@ def test_a_new_edge_is_as_asserted(
 
 
 def test_a_new_edge_lists_displaced_edges() -> None:
-    assert connect(after(FOUND, degree_cap=1), THIRD, LOW, relation="custom") == Connected(
+    assert connect(after(FOUND, degree_cap=1), THIRD, LOW, relation="custom") == made(
         event=EdgeConnected(
             source=THIRD,
             target=LOW,
@@ -120,7 +125,7 @@ def test_a_new_edge_lists_displaced_edges() -> None:
 
 def test_at_the_cap_the_connection_is_deferred() -> None:
     waits = connect(after(degree_cap=0), relation="supports", weight=0.1, note="why")
-    assert waits == Connected(
+    assert waits == made(
         event=EdgeDeferred(
             source=HIGH, target=LOW, relation="supports", weight=nano(0.1), note=NOTE
         ),
@@ -149,7 +154,7 @@ IGNORED = "the edge exists and was reinforced; {} was ignored: use if_exists='up
 def test_asserting_again_reinforces_and_warns_about_ignored_fields(
     given: dict[str, Any], ignored: tuple[str, ...]
 ) -> None:
-    assert connect(after(STANDING), **given) == Connected(
+    assert connect(after(STANDING), **given) == made(
         event=EdgeConnected(
             source=LOW,
             target=HIGH,
@@ -167,19 +172,21 @@ def test_asserting_again_reinforces_and_warns_about_ignored_fields(
 
 
 def test_reinforcing_keeps_the_origin_of_an_edge() -> None:
-    assert connect(after(FOUND)).event == EdgeConnected(
-        source=LOW,
-        target=HIGH,
-        relation="similar",
-        weight=nano(0.5 + DEFAULT.reinforce_delta),
-        action="reinforced",
-        origin="similarity",
-        count=3,
+    assert connect(after(FOUND)).events == (
+        EdgeConnected(
+            source=LOW,
+            target=HIGH,
+            relation="similar",
+            weight=nano(0.5 + DEFAULT.reinforce_delta),
+            action="reinforced",
+            origin="similarity",
+            count=3,
+        ),
     )
 
 
 def test_skipping_returns_the_existing_edge() -> None:
-    assert connect(after(STANDING), if_exists="skip", note="why") == Connected(
+    assert connect(after(STANDING), if_exists="skip", note="why") == made(
         event=None, action="skipped", relation="supports", weight=nano(0.95), note=None
     )
 
@@ -207,7 +214,7 @@ def test_updating_an_automatic_edge_makes_it_an_agent_edge(
     *,
     warnings: tuple[str, ...],
 ) -> None:
-    assert connect(after(FOUND), if_exists="update", **given) == Connected(
+    assert connect(after(FOUND), if_exists="update", **given) == made(
         event=EdgeConnected(
             source=HIGH,
             target=LOW,
@@ -232,21 +239,21 @@ WAITING = EdgeDeferred(source=LOW, target=HIGH, relation="custom", weight=1)
 OTHER = EdgeDeferred(source=LOW, target=THIRD, relation="elaborates", weight=1)
 
 
-def disconnect(
-    view: View, guard: str | None = None, reason: str | None = None
-) -> tuple[EdgeDisconnected | None, str]:
+def disconnect(view: View, guard: str | None = None, reason: str | None = None) -> Decision[str]:
     return decide_disconnect(view, HIGH, LOW, guard_relation=guard, reason=reason)
 
 
 def test_an_existing_edge_is_removed_with_the_reason() -> None:
     for guard in (None, " ", " Supports "):
-        assert disconnect(after(STANDING), guard, " why ") == (
-            EdgeDisconnected(
-                source=HIGH,
-                target=LOW,
-                relation="supports",
-                weight=nano(0.95),
-                reason=NOTE,
+        assert disconnect(after(STANDING), guard, " why ") == Decision(
+            (
+                EdgeDisconnected(
+                    source=HIGH,
+                    target=LOW,
+                    relation="supports",
+                    weight=nano(0.95),
+                    reason=NOTE,
+                ),
             ),
             "removed",
         )
@@ -254,14 +261,16 @@ def test_an_existing_edge_is_removed_with_the_reason() -> None:
 
 def test_a_pending_connection_is_removed_too() -> None:
     view = after(OTHER, WAITING)
-    assert disconnect(view) == (EdgeDisconnected(source=HIGH, target=LOW), "removed")
-    assert disconnect(view, "custom") == (EdgeDisconnected(source=HIGH, target=LOW), "removed")
-    assert disconnect(view, "elaborates") == (None, "guarded")
+    assert disconnect(view) == Decision((EdgeDisconnected(source=HIGH, target=LOW),), "removed")
+    assert disconnect(view, "custom") == Decision(
+        (EdgeDisconnected(source=HIGH, target=LOW),), "removed"
+    )
+    assert disconnect(view, "elaborates") == Decision((), "guarded")
 
 
 def test_a_guard_with_another_relation_keeps_the_edge() -> None:
-    assert disconnect(after(STANDING), "custom") == (None, "guarded")
+    assert disconnect(after(STANDING), "custom") == Decision((), "guarded")
 
 
 def test_without_an_edge_or_pending_connection_nothing_is_removed() -> None:
-    assert disconnect(after(OTHER), "custom", "why") == (None, "not_found")
+    assert disconnect(after(OTHER), "custom", "why") == Decision((), "not_found")

@@ -8,7 +8,8 @@ from typing import cast
 import pytest
 from attrs import field, frozen
 
-from mnemic.kernel.decisions.coretrieval import Effects, decide_effects
+from mnemic.kernel.decisions.coretrieval import Effects
+from mnemic.kernel.decisions.coretrieval import effects as effects_of
 from mnemic.kernel.decisions.degree_cap import Ends
 from mnemic.kernel.model.blocks import ACTIVE, ARCHIVED
 from mnemic.kernel.model.identity import BlockId, SessionId
@@ -74,7 +75,7 @@ class Tables:
 
 
 def effects(tables: Tables, *returned: int, session: SessionId | None = SESSION) -> Effects:
-    return decide_effects(cast("Reading", tables), returned, session, NOW)
+    return effects_of(cast("Reading", tables), returned, session, NOW)
 
 
 def test_outside_a_session_nothing_happens() -> None:

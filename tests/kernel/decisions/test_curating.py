@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from mnemic.kernel.decision import first_of
 from mnemic.kernel.decisions.curating import decide_curate
 from mnemic.kernel.events import (
     Admission,
@@ -49,7 +50,8 @@ def after(*events: Event, active: Sequence[BlockId] = BLOCKS, **policy: Any) -> 
 
 
 def swept(view: View, hours: int = 1) -> Curated | None:
-    return decide_curate(view, Instant(active_us=hours * MICROS_PER_HOUR, recorded_us=0))
+    at = Instant(active_us=hours * MICROS_PER_HOUR, recorded_us=0)
+    return first_of(decide_curate(view, at).events, Curated)
 
 
 def waiting(source: int, target: int, weight: int) -> EdgeDeferred:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from mnemic.kernel.decision import Decision, first_of
 from mnemic.kernel.decisions.feedback import Feedback, Scored, decide_outcome
 from mnemic.kernel.events import (
     BlockForgotten,
@@ -51,8 +52,12 @@ def after(*events: Event, **policy: Any) -> View:
     )
 
 
-def scored(view: View, *blocks: str, signal: float, **more: Any) -> Scored:
+def scored(view: View, *blocks: str, signal: float, **more: Any) -> Decision[Scored]:
     return decide_outcome(view, Feedback(block_ids=blocks, signal=signal, **more), NOW)
+
+
+def made(event: OutcomeRecorded | None, **fields: Any) -> Decision[Scored]:
+    return Decision(() if event is None else (event,), Scored(**fields))
 
 
 def test_an_outcome_is_recorded_as_given_and_each_block_once() -> None:
@@ -68,22 +73,20 @@ def test_an_outcome_is_recorded_as_given_and_each_block_once() -> None:
         RefusedBlock(block_id="x" * 64, code="block-not-found"),
     )
     blocks = (B, unknown, A, WAITING, B, GONE)
-    assert scored(after(), *blocks, signal=0.5, weight=2.5, **given) == Scored(
+    assert scored(after(), *blocks, signal=0.5, weight=2.5, **given) == made(
         event=OutcomeRecorded(
             block_ids=(A, B), signal=NANO // 2, weight=nano(2.5), refused=refused, **given
         ),
         refused=refused,
     )
-    assert scored(after(), WAITING, GONE, unknown, signal=1.0) == Scored(
-        event=None, refused=refused
-    )
+    assert scored(after(), WAITING, GONE, unknown, signal=1.0) == made(event=None, refused=refused)
 
 
 @pytest.mark.parametrize(
     ("weight", "stored"), [(1e-12, 1), (1e-9, 1), (2e-9, 2), (1000, 1000 * NANO)]
 )
 def test_an_outcome_counts_at_least_one_unit(weight: float, stored: int) -> None:
-    event = scored(after(), A, signal=0.5, weight=weight).event
+    event = first_of(scored(after(), A, signal=0.5, weight=weight).events, OutcomeRecorded)
     assert event is not None
     assert event.weight == stored
 
@@ -91,7 +94,7 @@ def test_an_outcome_counts_at_least_one_unit(weight: float, stored: int) -> None
 def test_a_success_links_its_blocks_and_confirms_existing_edges() -> None:
     stands = EdgeConnected(source=B, target=A, relation="custom", weight=1, action="created")
     apart = EdgeDisconnected(source=C, target=A)
-    assert scored(after(stands, apart), C, B, A, signal=0.75) == Scored(
+    assert scored(after(stands, apart), C, B, A, signal=0.75) == made(
         event=OutcomeRecorded(
             block_ids=(A, B, C),
             signal=nano(0.75),
@@ -107,7 +110,7 @@ def test_a_success_links_its_blocks_and_confirms_existing_edges() -> None:
 def test_a_displaced_edge_is_not_confirmed() -> None:
     found = BlocksRelinked(links=(Link(source=C, target=A, weight=nano(0.5)),))
     scoring = scored(after(found, degree_cap=1), A, B, C, signal=1.0)
-    assert scoring == Scored(
+    assert scoring == made(
         event=OutcomeRecorded(
             block_ids=(A, B, C),
             signal=NANO,
@@ -123,9 +126,9 @@ def test_a_displaced_edge_is_not_confirmed() -> None:
             unlinked=((B, C), (A, C)),
         ),
         refused=(),
-        displaced=scoring.displaced,
+        displaced=scoring.result.displaced,
     )
-    assert [evolve(edge, source=0, target=2) for edge in scoring.displaced] == [
+    assert [evolve(edge, source=0, target=2) for edge in scoring.result.displaced] == [
         EdgeFacts(0, 2, "similar", "similarity", nano(0.5), 0, 0)
     ]
 
@@ -133,12 +136,13 @@ def test_a_displaced_edge_is_not_confirmed() -> None:
 def test_a_failure_doubles_the_decay_unless_it_is_at_the_ceiling() -> None:
     ceiling = nano(DEFAULT.penalty_ceiling)
     worn = OutcomeRecorded(block_ids=(B,), signal=0, penalties=(Penalty(block_id=B, rate=ceiling),))
-    assert scored(after(worn), A, B, signal=0.1).event == OutcomeRecorded(
-        block_ids=(A, B),
-        signal=nano(0.1),
-        penalties=(Penalty(block_id=A, rate=2 * RATE),),
+    assert scored(after(worn), A, B, signal=0.1).events == (
+        OutcomeRecorded(
+            block_ids=(A, B),
+            signal=nano(0.1),
+            penalties=(Penalty(block_id=A, rate=2 * RATE),),
+        ),
     )
     below = DEFAULT.outcome_penalises_below
-    assert scored(after(), A, signal=below).event == OutcomeRecorded(
-        block_ids=(A,), signal=nano(below)
-    )
+    outcome = OutcomeRecorded(block_ids=(A,), signal=nano(below))
+    assert scored(after(), A, signal=below).events == (outcome,)

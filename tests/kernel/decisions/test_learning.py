@@ -6,6 +6,7 @@ from typing import Any, cast
 import attrs
 import pytest
 
+from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.learning import (
     UNDATED,
     Earlier,
@@ -60,8 +61,12 @@ def knowing(text: BlockText | Erased, status: int = ARCHIVED, **facts: Any) -> R
     return cast("Reading", Knowing(text, status, **facts))
 
 
+def outcome(reading: Reading, lesson: Lesson, **more: Any) -> Learned:
+    return decide_learn(reading, lesson, **more).result
+
+
 def learned_event(reading: Reading, lesson: Lesson) -> BlockLearned:
-    event = decide_learn(reading, lesson).event
+    (event,) = decide_learn(reading, lesson).events
     assert isinstance(event, BlockLearned)
     return event
 
@@ -83,7 +88,7 @@ def test_case_and_inner_white_space_are_part_of_the_identity(other: str) -> None
 
 def test_a_text_in_another_normal_form_is_the_same_block() -> None:
     composed, decomposed = "caf\u00e9", "cafe\u0301"
-    learned = decide_learn(knowing(BlockText(content=composed)), Lesson(content=f" {decomposed} "))
+    learned = outcome(knowing(BlockText(content=composed)), Lesson(content=f" {decomposed} "))
     assert learned.action == "reactivated"
 
 
@@ -93,9 +98,9 @@ def test_a_text_in_another_normal_form_is_the_same_block() -> None:
 )
 def test_author_and_metadata_are_part_of_the_identity(other: dict[str, Any]) -> None:
     empty = cast("Reading", Empty())
-    plain = decide_learn(empty, Lesson(content="a text"))
-    assert decide_learn(empty, Lesson(content="a text", **other)).block_id != plain.block_id
-    assert decide_learn(empty, Lesson(content="a text", tags=("t",))).block_id == plain.block_id
+    plain = outcome(empty, Lesson(content="a text"))
+    assert outcome(empty, Lesson(content="a text", **other)).block_id != plain.block_id
+    assert outcome(empty, Lesson(content="a text", tags=("t",))).block_id == plain.block_id
 
 
 class Empty:
@@ -115,7 +120,7 @@ class Empty:
 def said(place: int, **more: Any) -> str:
     """Return the id of a message learned after *place* other blocks."""
     lesson = Lesson(content="yes", category="message", **more)
-    return decide_learn(cast("Reading", Empty(place)), lesson).block_id
+    return outcome(cast("Reading", Empty(place)), lesson).block_id
 
 
 def test_a_message_is_also_its_thread_and_its_place() -> None:
@@ -135,9 +140,9 @@ def test_a_known_statement_is_restated() -> None:
     learned = decide_learn(reading, Lesson(content="a text", source="user"))
     restated = BlockRestated(block_id=KNOWN, source="user")
     now = Saying(zone="trusted", said_us=None, is_now=True)
-    assert learned == Learned(block_id=KNOWN, action="restated", event=restated, saying=now)
-    undated = decide_learn(reading, Lesson(content="a text", created_at=UNDATED)).event
-    assert undated == BlockRestated(block_id=KNOWN, undated=True)
+    assert learned == Decision((restated,), Learned(block_id=KNOWN, action="restated", saying=now))
+    undated = decide_learn(reading, Lesson(content="a text", created_at=UNDATED)).events
+    assert undated == (BlockRestated(block_id=KNOWN, undated=True),)
 
 
 @pytest.mark.parametrize(("said_us", "action"), [(999, "restated"), (1_000, "duplicate")])
@@ -146,22 +151,22 @@ def test_a_statement_dated_before_it_was_last_said_changes_nothing(
 ) -> None:
     reading = knowing(BlockText(content="a text"), INBOX, said_us=said_us)
     dated = Lesson(content="a text", created_at="1970-01-01T00:00:00.001Z")
-    assert decide_learn(reading, dated).action == action
+    assert outcome(reading, dated).action == action
     undated = knowing(BlockText(content="a text"), INBOX, said_us=None)
-    assert decide_learn(undated, dated).action == "restated"
+    assert outcome(undated, dated).action == "restated"
 
 
 def test_a_source_of_a_lower_zone_restates_nothing() -> None:
     reading = knowing(BlockText(content="a text"), ACTIVE)
-    assert decide_learn(reading, Lesson(content="a text", source="web")).action == "duplicate"
+    assert outcome(reading, Lesson(content="a text", source="web")).action == "duplicate"
     lower = knowing(BlockText(content="a text"), ACTIVE, zone="external")
-    assert decide_learn(lower, Lesson(content="a text")).action == "restated"
+    assert outcome(lower, Lesson(content="a text")).action == "restated"
 
 
 def test_the_same_message_is_a_duplicate() -> None:
     text = BlockText(content="yes", metadata='{"turn":"m1"}')
     lesson = Lesson(content="yes", category="message", metadata={"turn": "m1"})
-    assert decide_learn(knowing(text, ACTIVE), lesson).action == "duplicate"
+    assert outcome(knowing(text, ACTIVE), lesson).action == "duplicate"
 
 
 def test_a_lesson_repeated_in_a_batch_is_restated_unless_it_is_dated() -> None:
@@ -169,10 +174,10 @@ def test_a_lesson_repeated_in_a_batch_is_restated_unless_it_is_dated() -> None:
     first = learned_event(empty, Lesson(content="a text"))
     now = Saying(zone="trusted", said_us=None, is_now=True)
     earlier = Earlier(created=1, said={first.block_id: now})
-    again = decide_learn(empty, Lesson(content="a text"), earlier=earlier)
+    again = outcome(empty, Lesson(content="a text"), earlier=earlier)
     assert (again.block_id, again.action) == (first.block_id, "restated")
     dated = Lesson(content="a text", created_at="2026-01-01")
-    assert decide_learn(empty, dated, earlier=earlier).action == "duplicate"
+    assert outcome(empty, dated, earlier=earlier).action == "duplicate"
 
 
 @pytest.mark.parametrize(("said_us", "action"), [(999, "restated"), (1_000, "duplicate")])
@@ -183,19 +188,19 @@ def test_a_batch_counts_what_its_earlier_lessons_said_and_not_what_was_said_befo
     for status in (ARCHIVED, ACTIVE):
         reading = knowing(BlockText(content="a text"), status, said_us=7)
         earlier = Earlier(said={KNOWN: Saying(zone="trusted", said_us=said_us)})
-        learned = decide_learn(reading, dated, earlier=earlier)
+        learned = outcome(reading, dated, earlier=earlier)
         assert (learned.block_id, learned.action) == (KNOWN, action)
         assert learned.saying.said_us == 1_000
 
 
 def test_a_message_of_a_batch_has_its_place_after_the_new_blocks_before_it() -> None:
     lesson = Lesson(content="yes", category="message")
-    in_batch = decide_learn(cast("Reading", Empty(1)), lesson, earlier=Earlier(created=2))
-    assert in_batch.block_id == decide_learn(cast("Reading", Empty(3)), lesson).block_id
+    in_batch = outcome(cast("Reading", Empty(1)), lesson, earlier=Earlier(created=2))
+    assert in_batch.block_id == outcome(cast("Reading", Empty(3)), lesson).block_id
 
 
 def test_nothing_collides_with_an_erased_text() -> None:
-    assert decide_learn(knowing(ERASED), Lesson(content="a text")).action == "reactivated"
+    assert outcome(knowing(ERASED), Lesson(content="a text")).action == "reactivated"
 
 
 def test_an_event_keeps_the_text_verbatim_and_other_fields_normalised() -> None:
@@ -300,7 +305,7 @@ def old(text: BlockText | Erased, status: int = ACTIVE) -> Reading:
 
 def test_a_block_of_an_earlier_release_is_known_by_its_content() -> None:
     reading = old(BlockText(content="a text", author="Ann"))
-    restated = decide_learn(reading, Lesson(content="a text", author="Ann"))
+    restated = outcome(reading, Lesson(content="a text", author="Ann"))
     assert (restated.block_id, restated.action) == (KNOWN, "restated")
     event = learned_event(
         old(BlockText(content="a text", author="Ann"), ARCHIVED),
@@ -320,7 +325,7 @@ def test_a_block_of_an_earlier_release_is_known_by_its_content() -> None:
 def test_what_only_shares_its_content_is_a_block_of_its_own(
     text: BlockText | Erased, category: str
 ) -> None:
-    learned = decide_learn(old(text), Lesson(content="a text", author="Ann", category=category))
+    learned = outcome(old(text), Lesson(content="a text", author="Ann", category=category))
     assert learned.action == "created"
     assert learned.block_id not in {KNOWN, content_id("a text", salt=SALT)}
     assert learned.saying == Saying(zone="trusted", said_us=None, is_now=True)
@@ -329,7 +334,7 @@ def test_what_only_shares_its_content_is_a_block_of_its_own(
 def test_a_new_block_is_drafted_under_its_id() -> None:
     empty = cast("Reading", Empty())
     drafts = drafted(empty, Lesson(content="a text"))
-    assert decide_fresh(empty, drafts).event is drafts
+    assert decide_fresh(empty, drafts).events == (drafts,)
     assert drafts.text.of == (drafts.block_id,) == (block_id("a text", salt=SALT),)
 
 
@@ -337,7 +342,7 @@ def test_what_was_said_earlier_in_a_batch_is_not_looked_up_by_content() -> None:
     reading, lesson = old(BlockText(content="a text")), Lesson(content="a text")
     mine = drafted(reading, lesson).block_id
     before = Saying(zone="trusted", said_us=5)
-    learned = decide_learn(reading, lesson, earlier=Earlier(said={mine: before}))
+    learned = outcome(reading, lesson, earlier=Earlier(said={mine: before}))
     assert (learned.block_id, learned.action) == (mine, "restated")
 
 

@@ -90,8 +90,12 @@ def waiting(*numbers: int) -> list[Candidate]:
     return [Candidate(number=number, vector=vector(number)) for number in numbers]
 
 
+def chunk_of(view: View, candidates: Sequence[Candidate]) -> BlocksPromoted:
+    return decide_promotion(view, candidates, NOW, embedder=EMBEDDER).result
+
+
 def promoted(view: View, candidates: Sequence[Candidate]) -> list[int]:
-    event = decide_promotion(view, candidates, NOW)
+    event = chunk_of(view, candidates)
     return [int(each.block_id, 16) for each in event.promotions]
 
 
@@ -129,7 +133,7 @@ def test_a_neighbour_in_the_inbox_that_superseded_ends_the_chunk_too() -> None:
 def test_equal_vectors_end_no_chunk_and_supersede_nothing() -> None:
     view = after(*OLD, learned(4), learned(5), edge(0, 1))
     chunk = [Candidate(number=number, vector=vector(0)) for number in (4, 5)]
-    event = decide_promotion(view, chunk, NOW)
+    event = chunk_of(view, chunk)
     assert [each.supersession for each in event.promotions] == [None, None]
 
 
@@ -149,7 +153,7 @@ def test_near_duplicates_are_noted_best_first_as_many_as_there_are_candidates() 
         *(active(number, each) for number, each in enumerate(near)),
     )
     view = after(*events, policy=NOTED)
-    event = decide_promotion(view, [Candidate(number=3, vector=vector(0))], NOW)
+    event = chunk_of(view, [Candidate(number=3, vector=vector(0))])
     assert noted(event) == [(3, 1), (3, 2)]
     assert [each.cosine for each in event.near] == sorted(
         (each.cosine for each in event.near), reverse=True
@@ -164,7 +168,7 @@ def test_blocks_of_one_chunk_are_near_duplicates_too_ties_by_id() -> None:
         Candidate(number=2, vector=vector(0)),
         Candidate(number=3, vector=vector(0)),
     ]
-    event = decide_promotion(after(*events, policy=NOTED), chunk, NOW)
+    event = chunk_of(after(*events, policy=NOTED), chunk)
     assert noted(event) == [(1, 2), (0, 1), (0, 2)]
 
 
@@ -177,7 +181,7 @@ def test_a_superseded_block_is_not_noted_or_matched_again() -> None:
         *(active(number, each) for number, each in near.items()),
     )
     view = after(*events, policy=policy)
-    event = decide_promotion(view, [Candidate(number=2, vector=vector(0))], NOW)
+    event = chunk_of(view, [Candidate(number=2, vector=vector(0))])
     said = event.promotions[0].supersession
     assert said is not None
     assert (said.old, said.new, said.relation) == (block(0), block(2), "same")
@@ -188,11 +192,11 @@ def test_a_superseded_block_is_not_noted_or_matched_again() -> None:
 def test_a_constitutional_block_is_noted_and_stays() -> None:
     law, again = learned(0, CONSTITUTIONAL), learned(1, says=0)
     new = Candidate(number=1, vector=vector(0))
-    event = decide_promotion(after(law, again, active(0, vector(0))), [new], NOW)
+    event = chunk_of(after(law, again, active(0, vector(0))), [new])
     assert event.promotions[0].supersession is None
     assert noted(event) == [(1, 0)]
     chunk = [Candidate(number=0, vector=vector(0)), new]
-    event = decide_promotion(after(law, again), chunk, NOW)
+    event = chunk_of(after(law, again), chunk)
     assert [each.supersession for each in event.promotions] == [None, None]
     assert noted(event) == [(1, 0)]
 
@@ -205,7 +209,7 @@ def test_a_promotion_keeps_what_an_analyst_found_as_far_as_it_fits() -> None:
     view = after(learned(0, "own"), policy=policy)
     analysis = Analysis(tags=("self/value", "zest"), summary="short", alignment=0.25)
     candidate = Candidate(number=0, vector=vector(0), analysis=analysis, analysed="done")
-    assert decide_promotion(view, [candidate], NOW) == BlocksPromoted(
+    assert chunk_of(view, [candidate]) == BlocksPromoted(
         promotions=(
             Promotion(
                 block_id=block(0),
@@ -224,10 +228,10 @@ def test_a_promotion_keeps_what_an_analyst_found_as_far_as_it_fits() -> None:
 def test_an_empty_analysis_is_not_stored() -> None:
     analysis = Analysis(tags=(), summary=None, alignment=None)
     candidate = Candidate(number=0, vector=vector(0), analysis=analysis, analysed="done")
-    (promotion,) = decide_promotion(after(learned(0)), [candidate], NOW).promotions
+    (promotion,) = chunk_of(after(learned(0)), [candidate]).promotions
     assert (promotion.analysis, promotion.alignment, promotion.analysed) == (None, None, "done")
     failed = Candidate(number=0, vector=vector(0), analysed="failed")
-    (promotion,) = decide_promotion(after(learned(0)), [failed], NOW).promotions
+    (promotion,) = chunk_of(after(learned(0)), [failed]).promotions
     assert (promotion.analysis, promotion.alignment, promotion.analysed) == (None, None, "failed")
 
 
@@ -236,7 +240,7 @@ def test_a_tag_that_is_taken_over_changes_the_tier_even_where_two_tiers_fade_ali
     fleeting = learned(1, says=0, category="observation")
     valued = learned(0, "self/value", category="observation")
     view = after(valued, active(0, vector(0)), fleeting, policy=policy)
-    (promotion,) = decide_promotion(view, waiting(1), NOW).promotions
+    (promotion,) = chunk_of(view, waiting(1)).promotions
     assert promotion.rate == nano(policy.rate_ephemeral)
     assert promotion.supersession is not None
     assert promotion.supersession.rate == nano(policy.rate_durable)
@@ -257,15 +261,16 @@ def fresh(number: int) -> Fresh:
 
 
 def test_links_are_formed_up_to_the_cap_unless_barred() -> None:
-    assert links(decide_relink(after(*OLD, policy=EAGER), [fresh(0)], NOW)) == [(0, 1), (0, 2)]
+    view = after(*OLD, policy=EAGER)
+    assert links(decide_relink(view, [fresh(0)], NOW).result) == [(0, 1), (0, 2)]
     barred = EdgeDisconnected(source=block(1), target=block(0), relation="supports", weight=1)
     view = after(*OLD, edge(1, 0), barred, edge(2, 3), edge(2, 1), policy=EAGER)
-    assert decide_relink(view, [fresh(0)], NOW) is None
+    assert decide_relink(view, [fresh(0)], NOW).result is None
 
 
 def test_a_pair_that_is_linked_already_is_skipped() -> None:
     view = after(*OLD, edge(1, 0), policy=EAGER)
-    event = decide_relink(view, [fresh(0), fresh(2)], NOW)
+    event = decide_relink(view, [fresh(0), fresh(2)], NOW).result
     assert links(event) == [(0, 2), (2, 1)]
     assert event is not None
     assert {type(link) for link in event.links} == {Link}
@@ -294,7 +299,7 @@ def test_a_link_displaces_the_edge_of_lower_trust_that_is_weakest_by_now(
     )
     event = decide_relink(
         view, [fresh(0)], Instant(active_us=hours * MICROS_PER_HOUR, recorded_us=0)
-    )
+    ).result
     assert event is not None
     assert [each.displaced for each in event.links] == [((block(0), block(gone)),)]
 
@@ -304,7 +309,7 @@ def test_moved_edges_count_towards_the_cap() -> None:
         edge_threshold=0.0, cosine_guard=0.0, degree_cap=1, edge_candidates=4, near_duplicate=0.99
     )
     view = after(*OLD, *saying(0), learned(5), edge(0, 1), policy=policy)
-    event = decide_promotion(view, waiting(4, 5), NOW)
+    event = chunk_of(view, waiting(4, 5))
     said = event.promotions[0].supersession
     assert said is not None
     assert said.moved == (block(1),)
@@ -313,7 +318,7 @@ def test_moved_edges_count_towards_the_cap() -> None:
 
 def test_a_near_duplicate_pair_names_the_newer_block_first() -> None:
     view = after(*OLD, learned(4), policy=NOTED)
-    event = decide_promotion(view, [Candidate(number=4, vector=vector(0, 1, 0.2))], NOW)
+    event = chunk_of(view, [Candidate(number=4, vector=vector(0, 1, 0.2))])
     assert event.near == (
         NearDuplicate(block_id=block(4), other=block(0), cosine=event.near[0].cosine),
     )

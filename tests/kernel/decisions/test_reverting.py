@@ -54,8 +54,7 @@ FIRST = len(BEGUN)
 def decided(*events: Event, length: int = 1, reason: str | None = None) -> Reverted:
     """Return the revert of the first *length* of some events after all of them."""
     view = after(*events)
-    head = view.point.version
-    return decide_revert(view, FIRST, FIRST + length - 1, head=head, reason=reason)
+    return decide_revert(view, FIRST, FIRST + length - 1, reason=reason).result
 
 
 def after(*events: Event) -> View:
@@ -77,7 +76,7 @@ NOTHING = Reverted(first=FIRST, last=FIRST)
 
 def test_a_learned_block_is_forgotten() -> None:
     view = after()
-    event = decide_revert(view, 4, 4, head=4, reason=None)
+    event = decide_revert(view, 4, 4, reason=None).result
     assert event == Reverted(first=4, last=4, forgotten=(C,))
 
 
@@ -90,7 +89,7 @@ def test_an_edge_is_removed_with_the_callers_reason() -> None:
 def test_a_forgotten_block_comes_back_with_its_edge() -> None:
     view = after(connected(A, B), BlockForgotten(block_id=A))
     version = FIRST + 1
-    assert decide_revert(view, version, version, head=version, reason=None) == Reverted(
+    assert decide_revert(view, version, version, reason=None).result == Reverted(
         first=version, last=version, lives=(A,), linked=((A, B),)
     )
 
@@ -98,7 +97,7 @@ def test_a_forgotten_block_comes_back_with_its_edge() -> None:
 def test_an_edge_stays_away_while_an_end_is_archived() -> None:
     cut = EdgeDisconnected(source=A, target=B, relation="supports", weight=700_000_000)
     view = after(connected(A, B), cut, BlockForgotten(block_id=B))
-    event = decide_revert(view, FIRST + 1, FIRST + 1, head=FIRST + 2, reason=None)
+    event = decide_revert(view, FIRST + 1, FIRST + 1, reason=None).result
     assert event == Reverted(
         first=FIRST + 1,
         last=FIRST + 1,
@@ -112,7 +111,7 @@ def test_the_higher_class_and_then_the_heavier_edge_gets_the_last_place() -> Non
     light = evolve(connected(A, B), weight=1)
     cut = [EdgeDisconnected(source=A, target=other) for other in (B, C)]
     view = after(light, connected(A, C), narrow, *cut)
-    event = decide_revert(view, FIRST + 3, FIRST + 4, head=FIRST + 4, reason=None)
+    event = decide_revert(view, FIRST + 3, FIRST + 4, reason=None).result
     assert (event.linked, event.left) == (((A, C),), (left("edge", (A, B), "no-room"),))
 
 
@@ -120,7 +119,7 @@ def test_the_cap_is_that_of_the_restored_policy() -> None:
     narrow = adopted(Policy(name="narrow", degree_cap=1))
     cut = [EdgeDisconnected(source=A, target=other) for other in (B, C)]
     view = after(connected(A, B), connected(A, C), narrow, *cut)
-    event = decide_revert(view, FIRST + 2, FIRST + 4, head=FIRST + 4, reason=None)
+    event = decide_revert(view, FIRST + 2, FIRST + 4, reason=None).result
     assert (event.linked, event.policy_id, event.left) == (((A, B), (A, C)), DEFAULT.id, ())
 
 
@@ -137,7 +136,7 @@ def test_a_change_undone_already_is_no_conflict() -> None:
 
 def test_a_block_scored_by_a_later_outcome_is_not_archived() -> None:
     scored = OutcomeRecorded(block_ids=(C,), signal=900_000_000)
-    event = decide_revert(after(scored), 4, 4, head=FIRST, reason=None)
+    event = decide_revert(after(scored), 4, 4, reason=None).result
     assert event == Reverted(first=4, last=4, left=(left("life", (C,), "touched", FIRST),))
 
 
@@ -148,7 +147,7 @@ def test_erased_words_stay_gone() -> None:
 
 
 def test_a_log_keeps_the_policy_of_its_start() -> None:
-    assert decide_revert(after(), 1, 1, head=4, reason=None) == Reverted(first=1, last=1)
+    assert decide_revert(after(), 1, 1, reason=None).result == Reverted(first=1, last=1)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +186,7 @@ def test_a_log_keeps_the_policy_of_its_start() -> None:
 )
 def test_an_invalid_range_is_refused(first: int, last: int, refusal: Refused) -> None:
     with pytest.raises(type(refusal)) as refused:
-        decide_revert(after(), first, last, head=4, reason=None)
+        decide_revert(after(), first, last, reason=None)
     assert refused.value.to_dict() == refusal.to_dict()
 
 
@@ -213,8 +212,8 @@ ALL_ACTIVE: tuple[Event, ...] = (
 def reverted(known: tuple[Event, ...], *events: Event, length: int = 1) -> Reverted:
     """Return the revert of the first *length* of *events*; the plain reference expects it too."""
     log = (*known, *events)
-    first, last, head = len(known), len(known) + length - 1, len(log) - 1
-    event = decide_revert(folded(*log), first, last, head=head, reason=None)
+    first, last = len(known), len(known) + length - 1
+    event = decide_revert(folded(*log), first, last, reason=None).result
     assert event == expected_revert(fold(recorded(*log)), first, last)
     return event
 

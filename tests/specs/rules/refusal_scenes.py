@@ -146,6 +146,13 @@ def another_history(path: Path) -> Generator[Call]:
 
 
 @contextmanager
+def lost_text(path: Path) -> Generator[Call]:
+    store(path)
+    change(path, "DELETE FROM payloads WHERE version > 1")
+    yield partial(opened, path)
+
+
+@contextmanager
 def changed_byte(path: Path) -> Generator[Call]:
     store(path)
     change(path, "UPDATE stored_events SET state = state || X'21' WHERE originator_version = 2")
@@ -189,6 +196,20 @@ def held_file(path: Path) -> Generator[Call]:
 @contextmanager
 def no_folder(path: Path) -> Generator[Call]:
     yield partial(opened, path / "nowhere" / "agent.db")
+
+
+@contextmanager
+def deleted_file(path: Path) -> Generator[Call]:
+    store(path)
+    path.unlink()
+    yield partial(opened, path)
+
+
+@contextmanager
+def linked_file(path: Path) -> Generator[Call]:
+    store(path)
+    path.with_name("other.db").hardlink_to(path)
+    yield partial(opened, path)
 
 
 @contextmanager
@@ -286,11 +307,14 @@ SCENES: dict[str, Scene] = {
     "slower-writer": slower_writer,
     "another-history": another_history,
     "changed-byte": changed_byte,
+    "lost-text": lost_text,
     "file-of-words": file_of_words,
     "format-of-tomorrow": format_of_tomorrow,
     "full-disk": full_disk,
     "held-file": held_file,
     "no-folder": no_folder,
+    "deleted-file": deleted_file,
+    "linked-file": linked_file,
     "no-place-for-checkpoints": no_place_for_checkpoints,
     "cut-export": cut_export,
     "changed-backup": changed_backup,

@@ -8,7 +8,7 @@ import attrs
 import pytest
 
 from mnemic.kernel import events as happened
-from mnemic.kernel.decisions.coretrieval import decide_effects
+from mnemic.kernel.decisions.coretrieval import effects as effects_of
 from mnemic.kernel.events import Answer, AnswerRow, Event, Recorded
 from mnemic.kernel.model.identity import BlockId, CommandId, SessionId
 from mnemic.kernel.model.texts import BlockText, Embedding, Question
@@ -71,11 +71,11 @@ class Worlds:
         """Return blocks together in the session called *name*, or ``outside`` of any."""
         session = None if name == "outside" else SessionId(name)
         numbers = [BLOCKS.index(letter) for letter in letters]
-        effects = decide_effects(self.view, numbers, session, Instant(0, 0))
+        effects = effects_of(self.view, numbers, session, Instant(0, 0))
         plain = expected_staging(self.plain, [IDS[number] for number in numbers], session, 0)
         assert attrs.asdict(effects) == attrs.asdict(plain)
         then = as_of(self.columns, self.columns.version)
-        assert decide_effects(then, numbers, session, Instant(0, 0)) == effects
+        assert effects_of(then, numbers, session, Instant(0, 0)) == effects
         event = happened.RecallRecorded(
             asked=Question(),
             vector=None,

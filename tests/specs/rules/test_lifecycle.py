@@ -6,6 +6,7 @@ import attrs
 import pytest
 
 from mnemic.kernel import events as happened
+from mnemic.kernel.decision import first_of
 from mnemic.kernel.decisions.connecting import Assertion, decide_connect
 from mnemic.kernel.decisions.curating import decide_curate
 from mnemic.kernel.decisions.feedback import Feedback, decide_outcome
@@ -127,7 +128,8 @@ def test_a_near_duplicate_is_noted_and_supersedes_nothing(row: Row) -> None:
     view = worlds.view()
     answer = Told(view.state, view.point, live=True)
     answer.cosine = cosine
-    chunk = decide_promotion(answer, [Candidate(number=1, vector=SECOND)], Instant(0, 0))
+    second = Candidate(number=1, vector=SECOND)
+    chunk = decide_promotion(answer, [second], Instant(0, 0), embedder=EMBEDDER).result
     assert chunk.promotions[0].supersession is None
     noted = [pair.cosine for pair in chunk.near]
     verdict = row.then["verdict"]
@@ -166,6 +168,10 @@ def test_a_block_goes_through_its_statuses(row: Row) -> None:
     assert STATUSES[worlds.view().facts(1).status] == said["status"]
 
 
+def sweep(view: View, at: Instant) -> happened.Curated | None:
+    return first_of(decide_curate(view, at).events, happened.Curated)
+
+
 @pytest.mark.parametrize("row", rows("lifecycle.archive"), ids=str)
 def test_a_sweep_archives_decayed_and_expired_blocks(row: Row) -> None:
     worlds, hour = Worlds(), row.given["hours"]
@@ -173,7 +179,7 @@ def test_a_sweep_archives_decayed_and_expired_blocks(row: Row) -> None:
     worlds.promote(ONE, FIRST)
     worlds.slow_down(row, ONE)
     wall_us = EXPIRES_US if row.given.get("expired", False) else EXPIRES_US - 1
-    swept = decide_curate(
+    swept = sweep(
         worlds.view(hour=hour, instant_us=wall_us), Instant(hour * MICROS_PER_HOUR, wall_us)
     )
     archived = () if swept is None else swept.archived
@@ -201,7 +207,7 @@ def test_a_sweep_removes_weak_and_decayed_edges(row: Row) -> None:
         count=given["count"],
     )
     worlds.put(edge)
-    swept = decide_curate(worlds.view(hour=hour), Instant(hour * MICROS_PER_HOUR, 0))
+    swept = sweep(worlds.view(hour=hour), Instant(hour * MICROS_PER_HOUR, 0))
     pruned, decayed = (swept.pruned, swept.decayed) if swept else ((), ())
     assert {"pruned": bool(pruned), "decayed": bool(decayed)} == {
         "pruned": row.then["fate"] == "pruned",
@@ -219,7 +225,7 @@ def test_a_sweep_reinforces_constitutional_and_best_blocks(row: Row) -> None:
         others = place < row.given["others"]
         worlds.learn(block, tags=() if others else ("self/constitutional",))
         worlds.promote(block, SECOND)
-    swept = decide_curate(worlds.view(hour=row.given["idle_hours"]), Instant(now_us, 0))
+    swept = sweep(worlds.view(hour=row.given["idle_hours"]), Instant(now_us, 0))
     constitutional, others_kept = (swept.constitutional, swept.reinforced) if swept else ((), ())
     assert (len(constitutional), len(others_kept)) == (
         row.then["constitutional"],
@@ -248,7 +254,7 @@ def test_a_sweep_admits_pending_connections(row: Row) -> None:
                 source=ids[0], target=ids[place + 2], relation="supports", weight=nano(weight)
             )
         )
-    swept = decide_curate(worlds.view(), Instant(0, 0))
+    swept = sweep(worlds.view(), Instant(0, 0))
     admitted = tuple(
         happened.Admission(source=ids[0], target=ids[place + 2]) for place in row.then["admitted"]
     )
@@ -263,9 +269,10 @@ def test_an_outcome_is_evidence_with_further_effects_at_both_extremes(row: Row) 
         worlds.learn(block)
         worlds.promote(block, vector)
     ids = [TWO, ONE, *([ONE] if row.given.get("twice") else [])]
-    scored = decide_outcome(
+    decided = decide_outcome(
         worlds.view(hour=1), Feedback(block_ids=ids, signal=signal), Instant(MICROS_PER_HOUR, 0)
-    ).event
+    )
+    scored = first_of(decided.events, happened.OutcomeRecorded)
     assert scored is not None
     assert scored == expected_outcome(
         worlds.plain, ids, signal=nano(signal), weight=NANO, now_us=MICROS_PER_HOUR
@@ -319,10 +326,11 @@ def test_at_the_cap_the_weakest_edge_of_the_lowest_class_is_displaced(row: Row) 
         Instant(now * MICROS_PER_HOUR, 0),
     )
     displaced = [(ids[0], ids[place + 1]) for place in row.then["displaced"]]
-    assert decided.action == row.then["action"]
-    assert list(getattr(decided.event, "displaced", ())) == displaced
+    assert decided.result.action == row.then["action"]
+    made = first_of(decided.events, happened.EdgeConnected)
+    assert list(made.displaced if made else ()) == displaced
     plain = PlainRoom(worlds.plain, now * MICROS_PER_HOUR).admit(ids[0], ids[-1], relation)
-    assert plain == (displaced if decided.action == "created" else None)
+    assert plain == (displaced if decided.result.action == "created" else None)
 
 
 @pytest.mark.parametrize("row", rows("lifecycle.curate-summary"), ids=str)

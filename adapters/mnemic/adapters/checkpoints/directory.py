@@ -9,6 +9,7 @@ from pathlib import Path
 from attrs import frozen
 
 from mnemic.adapters.system.folders import PRIVATE
+from mnemic.adapters.system.paths import checked_path
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.ports import Store
 
@@ -58,7 +59,10 @@ def checkpoint_directory(
         )
     may_write, file = not read_only, _file(store)
     if isinstance(wanted, str | Path):
-        folder, is_own = Path(wanted).absolute(), False  # the working directory may change
+        folder, is_own = (
+            checked_path(wanted, "checkpoints").absolute(),
+            False,
+        )  # the working directory may change
     else:
         if file is None and wanted:
             raise FieldRefused(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from attrs import frozen
@@ -9,6 +10,7 @@ from attrs import frozen
 from mnemic.adapters.checkpoints import layout
 from mnemic.adapters.checkpoints.files import version_of
 from mnemic.adapters.checkpoints.layout import FormatUnknown, Manifest, Origin, Torn, Vault
+from mnemic.adapters.codec.vocabulary import vocabulary
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.ports import Log
 from mnemic.kernel.results import Checkpoint
@@ -25,7 +27,7 @@ class Misfit:
 
 
 def misfit(file: Path, manifest: Manifest, log: Log, *, erased: int = -1) -> Misfit | None:
-    """Return why a whole checkpoint does not fit; None if it does.
+    """Return why a whole checkpoint does not fit; None if it does, or its payloads are missing.
 
     Args:
         file: Its name is checked too.
@@ -38,6 +40,22 @@ def misfit(file: Path, manifest: Manifest, log: Log, *, erased: int = -1) -> Mis
         or _of_another_fold(manifest.origin)
         or _of_another_past(manifest.origin, log, erased)
     )
+
+
+def payloads_misfit(origin: Origin, log: Log) -> Misfit | None:
+    """Return why a checkpoint cannot be used for the payloads of its log; None if it can.
+
+    Compares how many are stored: which ones are missing shows in a fold of the whole log. There may
+    be more than there were: in a copy whose keys were destroyed elsewhere, rows remain until a
+    command writes the erasure down.
+    """
+    if origin.payloads < 0:
+        return Misfit("other-fold", "an earlier release made it, which counted no payloads")
+    counted: Callable[[int], int] | None = getattr(log, "payload_count", None)
+    count = origin.payloads if counted is None else counted(origin.version)
+    if count >= origin.payloads:
+        return None
+    return Misfit("stale", f"{count} of {origin.payloads} payloads are stored")
 
 
 def vault_of(log: Log) -> Vault | None:
@@ -54,7 +72,7 @@ def looked_at(file: Path, log: Log, *, erased: int) -> Checkpoint:
         size = file.stat().st_size
         manifest = layout.loaded(file, vault_of(log))[0]
         origin = manifest.origin
-        found = misfit(file, manifest, log, erased=erased)
+        found = misfit(file, manifest, log, erased=erased) or payloads_misfit(origin, log)
     except FormatUnknown as error:
         found = Misfit("other-fold", str(error))
     except (Torn, OSError) as error:
@@ -89,7 +107,9 @@ def _of_another_log(file: Path, origin: Origin, log: Log) -> Misfit | None:
 
 def _of_another_fold(origin: Origin) -> Misfit | None:
     if origin.fold == FOLD_VERSION:
-        return None
+        if origin.vocabulary == vocabulary():
+            return None
+        return Misfit("other-fold", f"release {origin.release} knows other events or fields")
     return Misfit("other-fold", f"fold {origin.fold} made it, and this is fold {FOLD_VERSION}")
 
 

@@ -31,7 +31,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import orjson
-from attrs import asdict, frozen
+from attrs import asdict, fields_dict, frozen
 from numpy.typing import NDArray
 
 MAGIC = b"mnemicKP"
@@ -115,6 +115,10 @@ class Origin:
     """The fold that made it: ``mnemic.projections.state.state.FOLD_VERSION``."""
     release: str
     """The release that wrote it."""
+    vocabulary: str = ""
+    """Digest of the events and fields known to the release: see ``codec.vocabulary``."""
+    payloads: int = -1
+    """How many payloads were stored of the events folded; -1: an earlier release wrote it."""
 
 
 @frozen(kw_only=True)
@@ -254,6 +258,9 @@ def _read(stored: bytes) -> Manifest:
         for each in document["parts"]:
             parts.append(_part(each, place))
             place = parts[-1].end
+        unknown = {*document["origin"]} - {*fields_dict(Origin)}
+        if unknown:
+            raise FormatUnknown(f"its manifest has {', '.join(sorted(unknown))}, which is newer")
         return Manifest(origin=Origin(**document["origin"]), parts=tuple(parts), size=place)
     except (ValueError, TypeError, KeyError) as error:
         raise Torn(f"its manifest makes no sense: {error}") from error

@@ -23,7 +23,6 @@ from mnemic.adapters.client.server import Server, ServerUnreachable
 from mnemic.adapters.client.translation import policies_by_name
 from mnemic.adapters.inprocess.engine.recent_ids import RecentIds
 from mnemic.adapters.remote.calls import Call
-from mnemic.adapters.remote.operations import PATHS
 from mnemic.kernel.errors import FieldRefused, MnemicError, SessionState
 from mnemic.kernel.model.identity import SessionId
 from mnemic.kernel.ports import Entropy
@@ -70,7 +69,8 @@ class ClientSession:
         """
         given = {name: each for name, each in arguments.items() if name != "progress"}
         command_id = given.pop("command_id", None)
-        for name in PATHS.get(operation, ()):
+        spec = Call(operation=operation).spec
+        for name in sorted(spec.declaration.local):
             if given.pop(name, None) is not None:
                 raise FieldRefused(
                     f"{name} of {operation} cannot be given over HTTP",
@@ -79,8 +79,7 @@ class ClientSession:
                 )
         if "policies" in given:
             given["policies"] = policies_by_name(given["policies"])
-        call = Call(operation=operation, arguments=given)
-        if call.spec.repeatable and command_id is None and self.server.retries:
+        if spec.repeatable and command_id is None and self.server.retries:
             command_id = self._entropy.token(COMMAND_BYTES).hex()
         return Call(operation=operation, arguments=given, command_id=command_id)
 

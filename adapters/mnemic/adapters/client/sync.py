@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from functools import update_wrapper
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast
 
 from mnemic.adapters import inprocess
 from mnemic.adapters.client.connection import Connection
@@ -32,6 +32,7 @@ from mnemic.adapters.client.transfer import (
 )
 from mnemic.adapters.client.translation import embedder_name
 from mnemic.adapters.embedders.shipped import EmbedderName
+from mnemic.adapters.inprocess.facade import MemoryTable, SyncFacade, ViewTable
 from mnemic.adapters.inprocess.operations.guide import Guided
 from mnemic.adapters.remote.calls import Call
 from mnemic.adapters.system.entropy import SystemEntropy
@@ -48,19 +49,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _operation(call: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
-    """Return a method that calls an operation on a server: same signature and docstring."""
-
-    def operation(self: Any, /, *args: P.args, **keywords: P.kwargs) -> T:
-        behind: _Asking = self
-        given = arguments_given(call, args, keywords)
-        return cast("T", behind.ask(call.__name__, given))
-
-    update_wrapper(operation, call)
-    return operation
-
-
-class _Asking:
+class _Asking(SyncFacade):
     """Base of classes whose operations are requests to a server."""
 
     def __init__(self, client_session: ClientSession, connection: Connection) -> None:
@@ -76,29 +65,16 @@ class _Asking:
         answer = self._connection.ask(request, progress)
         return self._client_session.concluded(call, request, answer)
 
+    @staticmethod
+    def _offered(call: Callable[..., Any]) -> Callable[..., Any]:
+        def operation(self: _Asking, /, *args: Any, **keywords: Any) -> Any:
+            return self.ask(call.__name__, arguments_given(call, args, keywords))
 
-class SyncView(_Asking):
+        return update_wrapper(operation, call)
+
+
+class SyncView(_Asking, ViewTable, of=inprocess.SyncView):
     """The memory as it was. See ``inprocess.SyncView``."""
-
-    analogies = _operation(inprocess.SyncView.analogies)
-    block = _operation(inprocess.SyncView.block)
-    blocks = _operation(inprocess.SyncView.blocks)
-    compare = _operation(inprocess.SyncView.compare)
-    composed_with = _operation(inprocess.SyncView.composed_with)
-    composition = _operation(inprocess.SyncView.composition)
-    deep_reference = _operation(inprocess.SyncView.deep_reference)
-    descent = _operation(inprocess.SyncView.descent)
-    diff = _operation(inprocess.SyncView.diff)
-    edges = _operation(inprocess.SyncView.edges)
-    frontier = _operation(inprocess.SyncView.frontier)
-    history = _operation(inprocess.SyncView.history)
-    ledger = _operation(inprocess.SyncView.ledger)
-    log = _operation(inprocess.SyncView.log)
-    near_duplicates = _operation(inprocess.SyncView.near_duplicates)
-    pending_connections = _operation(inprocess.SyncView.pending_connections)
-    recall = _operation(inprocess.SyncView.recall)
-    status = _operation(inprocess.SyncView.status)
-    timeline = _operation(inprocess.SyncView.timeline)
 
     def __init__(
         self, client_session: ClientSession, connection: Connection, point: Point, status: Status
@@ -115,71 +91,12 @@ class SyncView(_Asking):
         return self._make(self._point.call(operation, arguments))
 
 
-class SyncMemory(_Asking, Guided):
+class SyncMemory(_Asking, MemoryTable, Guided, of=inprocess.SyncMemory):
     """One space of memory on a server. Close it in the end, or use ``with SyncMemory.open(…)``.
 
     It may be used on any number of threads at once; sessions and recent ids follow the order of the
     answers. The operations are documented in ``inprocess.SyncMemory``.
     """
-
-    adopt_policy = _operation(inprocess.SyncMemory.adopt_policy)
-    calibrate = _operation(inprocess.SyncMemory.calibrate)
-    analogies = _operation(inprocess.SyncMemory.analogies)
-    backtest = _operation(inprocess.SyncMemory.backtest)
-    block = _operation(inprocess.SyncMemory.block)
-    blocks = _operation(inprocess.SyncMemory.blocks)
-    checkpoint = _operation(inprocess.SyncMemory.checkpoint)
-    checkpoints = _operation(inprocess.SyncMemory.checkpoints)
-    compare = _operation(inprocess.SyncMemory.compare)
-    compose = _operation(inprocess.SyncMemory.compose)
-    composed_graph = _operation(inprocess.SyncMemory.composed_graph)
-    composed_with = _operation(inprocess.SyncMemory.composed_with)
-    composition = _operation(inprocess.SyncMemory.composition)
-    connect = _operation(inprocess.SyncMemory.connect)
-    connect_by_query = _operation(inprocess.SyncMemory.connect_by_query)
-    connects = _operation(inprocess.SyncMemory.connects)
-    consolidate = _operation(inprocess.SyncMemory.consolidate)
-    curate = _operation(inprocess.SyncMemory.curate)
-    deep_reference = _operation(inprocess.SyncMemory.deep_reference)
-    descent = _operation(inprocess.SyncMemory.descent)
-    diff = _operation(inprocess.SyncMemory.diff)
-    disconnect = _operation(inprocess.SyncMemory.disconnect)
-    dream = consolidate
-    drop_checkpoints = _operation(inprocess.SyncMemory.drop_checkpoints)
-    edges = _operation(inprocess.SyncMemory.edges)
-    end_session = _operation(inprocess.SyncMemory.end_session)
-    erase = _operation(inprocess.SyncMemory.erase)
-    erase_space = _operation(inprocess.SyncMemory.erase_space)
-    explain = _operation(inprocess.SyncMemory.explain)
-    forget = _operation(inprocess.SyncMemory.forget)
-    fork = _operation(inprocess.SyncMemory.fork)
-    frontier = _operation(inprocess.SyncMemory.frontier)
-    history = _operation(inprocess.SyncMemory.history)
-    label = _operation(inprocess.SyncMemory.label)
-    learn = _operation(inprocess.SyncMemory.learn)
-    learn_many = _operation(inprocess.SyncMemory.learn_many)
-    ledger = _operation(inprocess.SyncMemory.ledger)
-    log = _operation(inprocess.SyncMemory.log)
-    near_duplicates = _operation(inprocess.SyncMemory.near_duplicates)
-    outcome = _operation(inprocess.SyncMemory.outcome)
-    pending_connections = _operation(inprocess.SyncMemory.pending_connections)
-    quarantine = _operation(inprocess.SyncMemory.quarantine)
-    recall = _operation(inprocess.SyncMemory.recall)
-    receipt = _operation(inprocess.SyncMemory.receipt)
-    replay = _operation(inprocess.SyncMemory.replay)
-    replay_all = _operation(inprocess.SyncMemory.replay_all)
-    retract_label = _operation(inprocess.SyncMemory.retract_label)
-    revert = _operation(inprocess.SyncMemory.revert)
-    revert_source = _operation(inprocess.SyncMemory.revert_source)
-    revise = _operation(inprocess.SyncMemory.revise)
-    rezone = _operation(inprocess.SyncMemory.rezone)
-    start_session = _operation(inprocess.SyncMemory.start_session)
-    status = _operation(inprocess.SyncMemory.status)
-    timeline = _operation(inprocess.SyncMemory.timeline)
-    verify = _operation(inprocess.SyncMemory.verify)
-    verify_receipt = _operation(inprocess.SyncMemory.verify_receipt)
-    what_if = _operation(inprocess.SyncMemory.what_if)
-    why_not = _operation(inprocess.SyncMemory.why_not)
 
     @classmethod
     def open(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -12,16 +12,16 @@ from cattrs import ForbiddenExtraKeysError
 from mnemic.adapters.codec import envelope
 from mnemic.adapters.codec.conversion import converter
 from mnemic.adapters.codec.fast_decoding import Shortcuts
-from mnemic.adapters.codec.payload_positions import Places, places
-from mnemic.adapters.codec.registry import Kind, Registry
+from mnemic.adapters.codec.payload_positions import Places, owners, places
+from mnemic.adapters.codec.registry import Kind, Registry, is_topic
 from mnemic.adapters.codec.sealing import Sealer, opener, payload_id
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, MnemicError, StoreTooNew
 from mnemic.kernel.events import Event, Recorded
-from mnemic.kernel.model.identity import BLOCK_ID_LENGTH
-from mnemic.kernel.model.texts import ERASED, Payload
+from mnemic.kernel.model.texts import ERASED, LOST, Payload
 from mnemic.kernel.ports import Entropy, PayloadRow, Record
 
-BLOCK_ID = re.compile(f"[0-9a-f]{{{BLOCK_ID_LENGTH}}}")
+_MARK = re.compile(rb'"[0-9A-Za-z_-]{38}"')
+"""What may be a mark: every mark has this form, and few other texts do."""
 
 _NEWER = (envelope.UnknownKey, ForbiddenExtraKeysError)
 _DAMAGE = (ValueError, TypeError, LookupError, AttributeError)
@@ -89,22 +89,52 @@ class Codec:
             ) from error
         return Record(recorded.version, topic, body), tuple(rows)
 
-    def decode(self, record: Record, payloads: Sequence[PayloadRow] = ()) -> Recorded:
+    def decode(
+        self,
+        record: Record,
+        payloads: Sequence[PayloadRow] = (),
+        *,
+        lost: Collection[int] = (),
+    ) -> Recorded:
         """Return the event in *record*, with *payloads* (in any order) restored to their positions.
 
-        A payload that is missing reads as ``ERASED``; whether it may be missing is checked by
-        ``verify``, which has the whole log (see ``references``).
+        A payload that is missing reads as ``ERASED``; whether it may be missing follows from the
+        rest of the log (see ``erasures``).
+
+        Args:
+            record: The event.
+            payloads: Its payloads that are stored.
+            lost: Slots of payloads that are missing and read as ``LOST``.
 
         Raises:
             StoreTooNew: A topic or field that this release does not know: a newer one wrote it.
             LogCorrupt: With the fact ``version``: the body does not parse, lacks a field or holds
                 one of another type, or a payload is not the one that the event names.
         """
-        try:
-            return self._shortcuts[record.topic](record, payloads)  # type: ignore[no-any-return]
-        except Exception:  # noqa: BLE001, S110 - whatever it is, the thorough way has words for it
-            pass
-        return self.decode_thoroughly(record, payloads)
+        return self.decode_noting(record, payloads, lost)[0]
+
+    def decode_noting(
+        self, record: Record, payloads: Sequence[PayloadRow], lost: Collection[int] = ()
+    ) -> tuple[Recorded, tuple[int, ...]]:
+        """Return what ``decode`` returns, and the slots of the payloads that are missing.
+
+        Raises:
+            StoreTooNew, LogCorrupt: As ``decode``.
+        """
+        if not lost:
+            try:
+                recorded = self._shortcuts[record.topic](record, payloads)
+            except Exception:  # noqa: BLE001, S110 - whatever it is, the thorough way has words for it
+                pass
+            else:
+                # The fast path takes all payloads of an event or none of them.
+                return recorded, () if payloads else self._all_slots(record)
+        return self._decoded(record, payloads, lost)
+
+    def _all_slots(self, record: Record) -> tuple[int, ...]:
+        if not self._readings[record.topic].marked or _MARK.search(record.body) is None:
+            return ()
+        return tuple(slot for slot, _ in self.references(record))
 
     def decode_thoroughly(self, record: Record, payloads: Sequence[PayloadRow] = ()) -> Recorded:
         """Return what ``decode`` returns and raise what it raises, without the fast path.
@@ -112,14 +142,26 @@ class Codec:
         Raises:
             StoreTooNew, LogCorrupt: As ``decode``.
         """
+        return self._decoded(record, payloads, ())[0]
+
+    def _decoded(
+        self, record: Record, payloads: Sequence[PayloadRow], lost: Collection[int]
+    ) -> tuple[Recorded, tuple[int, ...]]:
+        """Return the event, and the slots of the payloads that are missing.
+
+        Raises:
+            StoreTooNew, LogCorrupt: As ``decode``.
+        """
         reading = self._reading(record)
+        missing: list[int] = []
         try:
             around = _upcast(record, reading)
             if payloads or not reading.marked.isdisjoint(around["e"]):
-                opened = _Opened(record.version, payloads)
+                opened = _Opened(record.version, payloads, lost)
                 reading.places.swap(around["e"], opened)
                 opened.finish()
-            return Recorded(
+                missing = opened.missing
+            recorded = Recorded(
                 version=record.version,
                 active_us=around["h"],
                 recorded_us=around["t"],
@@ -130,6 +172,7 @@ class Codec:
             )
         except (*_NEWER, *_DAMAGE) as error:
             raise _unreadable(record, error) from error
+        return recorded, tuple(missing)
 
     def references(self, record: Record) -> tuple[tuple[int, str], ...]:
         """Return (slot, id) of every payload that *record* names, stored or erased.
@@ -147,18 +190,17 @@ class Codec:
         """
         return tuple(kind for _, kind in self._named(record))
 
-    def beside(self, record: Record) -> tuple[frozenset[str], ...]:
-        """Return the ids of blocks in the same part of the event as each payload, by slot.
+    def owners(self, record: Record) -> tuple[tuple[str, ...], ...]:
+        """Return the blocks that own each payload that *record* names, by slot.
 
-        The owner of a payload is named there, or is not determined.
+        None: it belongs to the event alone.
 
         Raises:
             StoreTooNew, LogCorrupt: As ``decode``.
         """
         reading = self._reading(record)
         try:
-            holders = reading.places.holders(_upcast(record, reading)["e"])
-            return tuple(frozenset(_block_ids(holder)) for holder in holders)
+            return tuple(map(owners, reading.places.holders(_upcast(record, reading)["e"])))
         except (*_NEWER, *_DAMAGE) as error:
             raise _unreadable(record, error) from error
 
@@ -179,6 +221,12 @@ class Codec:
     def _reading(self, record: Record) -> _Reading:
         reading = self._readings.get(record.topic)
         if reading is None:
+            if not is_topic(record.topic):
+                raise LogCorrupt(
+                    f"event {record.version} is {record.topic!r:.100}, which is no kind of event",
+                    version=record.version,
+                    topic=record.topic,
+                )
             raise StoreTooNew(
                 f"event {record.version} is {record.topic!r}, which this release does not know",
                 version=record.version,
@@ -190,17 +238,21 @@ class Codec:
 class _Opened:
     """The payloads of one event, decoded in the order of their slots."""
 
-    def __init__(self, version: int, payloads: Sequence[PayloadRow]) -> None:
+    def __init__(self, version: int, payloads: Sequence[PayloadRow], lost: Collection[int]) -> None:
         self._version = version
         self._left = {row.id: row for row in payloads}
+        self._lost = lost
         self._slot = -1
+        self.missing: list[int] = []
+        """Slots for which there is no payload."""
 
     def __call__(self, mark: str, payload: type[Payload]) -> Payload:
-        """Return the payload that *mark* stands for, or ERASED where there is none."""
+        """Return the payload that *mark* stands for; where there is none, ERASED or LOST."""
         self._slot += 1
         row = self._left.pop(payload_id(mark), None)
         if row is None:
-            return ERASED
+            self.missing.append(self._slot)
+            return LOST if self._slot in self._lost else ERASED
         if row.slot != self._slot or row.version != self._version:
             raise ValueError(f"payload {row.id} is of event {row.version}, slot {row.slot}")
         return opener(payload)(mark, row)
@@ -213,12 +265,6 @@ class _Opened:
         """
         if self._left:
             raise ValueError(f"the event does not name these payloads: {sorted(self._left)}")
-
-
-def _block_ids(holder: dict[str, Any]) -> Iterator[str]:
-    for value in holder.values():
-        if isinstance(value, str) and BLOCK_ID.fullmatch(value):
-            yield value
 
 
 def _upcast(record: Record, reading: _Reading) -> dict[str, Any]:

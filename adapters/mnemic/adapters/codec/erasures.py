@@ -1,33 +1,37 @@
-"""Which payloads of a log are missing, and which erasures in it account for them."""
+"""Which payloads of a log are missing, and which erasures in it account for them.
+
+A payload that is missing was erased if the log has the erasure of an owner after the event, or of
+the whole space. Otherwise it is lost. A copy made by ``salvage`` may accept that, by an event.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from attrs import frozen
 
 from mnemic.adapters.codec.codec import Codec
 from mnemic.kernel import events as happened
 from mnemic.kernel.events import Recorded
-from mnemic.kernel.model.texts import (
-    CompositionText,
-    LabelText,
-    Question,
-    Salt,
-)
-from mnemic.kernel.ports import Record
+from mnemic.kernel.ports import PayloadRow, Record
 
-_BLOCK_IDS = re.compile(rb'"([0-9a-f]{16})"')
-ITS_OWN = (Salt, Question, CompositionText, LabelText)
-"""Payloads that belong to their event alone: no erasure of a block removes them."""
-NOBODY: frozenset[str] = frozenset()
+ERASING = (happened.BlockErased, happened.SpaceErased, happened.LossAccepted)
+"""Events that say why payloads are missing."""
+TOPICS = ("block-erased.", "space-erased.", "loss-accepted.")
+"""Prefixes of their topics, in all versions."""
 NEVER = -1
 LATER = 2**62
 """Version of an erasure that comes after the end of the range that is read."""
 
 
-def named_anywhere(record: Record) -> frozenset[str]:
-    """Return the ids of all blocks that a record names."""
-    return frozenset(found.decode() for found in _BLOCK_IDS.findall(record.body))
+@frozen
+class Missing:
+    """One payload that is missing."""
+
+    version: int
+    slot: int
+    blocks: frozenset[str]
+    """Its owners, whose erasure accounts for it; none: only the erasure of the space does."""
 
 
 class Erasures:
@@ -40,35 +44,88 @@ class Erasures:
 
     def __init__(self, codec: Codec, later: Iterable[str] = ()) -> None:
         self._codec = codec
-        self._missing: list[tuple[int, frozenset[str]]] = []
+        self._gaps: list[tuple[Record, Sequence[int]]] = []
+        """Events with the slots of payloads that are missing, until their owners are asked for."""
+        self._missing: list[Missing] = []
+        """Those whose owners were asked for."""
         self._erased: dict[str, int] = dict.fromkeys(later, LATER)
         self._space_erased = False
+        self._accepted: set[tuple[int, int]] = set()
         self.missing_count = 0
+        """Payloads that are missing, erased ones included."""
+        self.present_count = 0
+        """Payloads that ``read`` has found."""
+
+    def read(
+        self,
+        entries: Iterable[tuple[Record, Sequence[PayloadRow]]],
+    ) -> Iterator[Recorded]:
+        """Decode records with their payloads, processing each.
+
+        Raises:
+            StoreTooNew, LogCorrupt: As ``Codec.decode``.
+        """
+        decode = self._codec.decode_noting
+        for record, rows in entries:
+            recorded, missing = decode(record, rows)
+            self.present_count += len(rows)
+            if missing:
+                self._note(record, missing)
+            if isinstance(recorded.event, ERASING):
+                self._see_erasure(recorded)
+            yield recorded
 
     def see(self, record: Record, recorded: Recorded, slots: Collection[int]) -> None:
         """Process one event and the payload slots that are present."""
+        self._see_erasure(recorded)
+        gone = [slot for slot, _ in self._codec.references(record) if slot not in slots]
+        if gone:
+            self._note(record, gone)
+
+    def look_ahead(self, entries: Iterable[tuple[Record, Sequence[PayloadRow]]]) -> None:
+        """Process the erasures among *entries* and nothing else; other events need not be readable.
+
+        Raises:
+            StoreTooNew, LogCorrupt: An erasure cannot be read.
+        """
+        for record, rows in entries:
+            if record.topic.startswith(TOPICS):
+                self._see_erasure(self._codec.decode(record, rows))
+
+    def lost(self) -> list[Missing]:
+        """Return what is lost and not accepted as lost, in the order of the log."""
+        return [each for each in self.unerased() if (each.version, each.slot) not in self._accepted]
+
+    def unerased(self) -> list[Missing]:
+        """Return what no erasure accounts for, in the order of the log."""
+        if self._space_erased:
+            return []
+        for record, slots in self._gaps:
+            owners = self._codec.owners(record)
+            self._missing += (
+                Missing(record.version, slot, frozenset(owners[slot])) for slot in slots
+            )
+        self._gaps.clear()
+        return [
+            missing
+            for missing in self._missing
+            if not any(self._erased.get(block, NEVER) > missing.version for block in missing.blocks)
+        ]
+
+    def unasked(self) -> int | None:
+        """Return the first version with a payload that is lost and not accepted as lost."""
+        return next((missing.version for missing in self.lost()), None)
+
+    def _see_erasure(self, recorded: Recorded) -> None:
         event = recorded.event
         if isinstance(event, happened.SpaceErased):
             self._space_erased = True
+        if isinstance(event, happened.LossAccepted):
+            self._accepted.update((each.version, each.slot) for each in event.payloads)
         if isinstance(event, happened.BlockErased):
             latest = max(recorded.version, self._erased.get(event.block_id, NEVER))
             self._erased[event.block_id] = latest
-        gone = [slot for slot, _ in self._codec.references(record) if slot not in slots]
-        if gone:
-            # Of several payloads of an event, one may be erased and another one lost.
-            beside, kinds = self._codec.beside(record), self._codec.kinds(record)
-            anywhere = named_anywhere(record)
-            self._missing += (
-                (recorded.version, NOBODY if kinds[slot] in ITS_OWN else beside[slot] or anywhere)
-                for slot in gone
-            )
-            self.missing_count += len(gone)
 
-    def unasked(self) -> int | None:
-        """Return the first version with a payload missing that no erasure accounts for."""
-        if self._space_erased:
-            return None
-        for version, named in self._missing:
-            if not any(self._erased.get(block, NEVER) > version for block in named):
-                return version
-        return None
+    def _note(self, record: Record, slots: Sequence[int]) -> None:
+        self._gaps.append((record, slots))
+        self.missing_count += len(slots)

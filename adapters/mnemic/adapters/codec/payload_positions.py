@@ -59,6 +59,27 @@ class Places:
                     yield from inner.holders(member)
 
 
+def owners(holder: dict[str, Any]) -> tuple[str, ...]:
+    """Return the blocks that own a payload; none: it belongs to its event alone.
+
+    A payload's row names its owners, and is gone if the payload is missing. So they are read off
+    what contains its mark: a part about one block, an edge, or a supersession, whose reason belongs
+    to the block that was replaced.
+
+    Args:
+        holder: The event, or the part of one, that contains the mark.
+    """
+    match holder:
+        case {"block_id": block}:
+            return (block,)
+        case {"source": source, "target": target}:
+            return (source, target)
+        case {"supersession": {"old": old}}:
+            return (old,)
+        case _:
+            return ()
+
+
 @cache
 def places(cls: type) -> Places:
     """Return the positions in *cls*, an event or a part of one."""

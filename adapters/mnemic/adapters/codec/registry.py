@@ -38,6 +38,7 @@ TOPICS: Mapping[str, type] = {
     "policy-adopted.1": events.PolicyAdopted,
     "embedder-adopted.1": events.EmbedderAdopted,
     "space-erased.1": events.SpaceErased,
+    "loss-accepted.1": events.LossAccepted,
     "session-started.1": events.SessionStarted,
     "session-ended.1": events.SessionEnded,
     "block-learned.1": events.BlockLearned,
@@ -120,6 +121,11 @@ class Registry:
     """Every readable topic, older versions included."""
     names: Mapping[type, str] = field(init=False, default=Factory(_names, takes_self=True))
     """Current topic by class."""
+
+
+def is_topic(topic: str) -> bool:
+    """Return whether *topic* is of the form that every release gives to topics."""
+    return _TOPIC.fullmatch(topic) is not None
 
 
 def parsed(topic: str) -> tuple[str, int]:

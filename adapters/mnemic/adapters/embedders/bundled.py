@@ -146,6 +146,8 @@ def _loaded() -> _Model:
         from wordllama import WordLlama
     loaded = WordLlama.load(dim=DIMENSION, disable_download=True, cache_dir=_folder())
     loaded.tokenizer.no_padding()
+    # Its cache holds whole texts, beyond their erasure; without word boundaries it saves no time.
+    loaded.tokenizer.model._resize_cache(0)  # noqa: SLF001 - there is no other way to empty it
     return _Model(loaded.embedding, loaded.tokenizer)
 
 

@@ -35,6 +35,18 @@ def embedder_for(adopted: EmbedderIdentity | None) -> Embedder:
     return embedder_named("minilm" if built_with_minilm else "bundled")
 
 
+def shipped_as(identity: EmbedderIdentity) -> Embedder | None:
+    """Return the shipped embedder with exactly this identity, or None.
+
+    Raises:
+        Unavailable: One has this name, and a file or the extra that it needs is missing.
+    """
+    if not is_shipped(identity):
+        return None
+    found = embedder_for(identity)
+    return found if found.identity == identity else None
+
+
 def is_shipped(adopted: EmbedderIdentity) -> bool:
     """Return whether a space was built with one of ours, of this release or another."""
     from mnemic.adapters.embedders import bundled, minilm

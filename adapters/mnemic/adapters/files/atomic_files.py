@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from mnemic.adapters.files.temporary_folders import aside
+from mnemic.adapters.stores.sqlite.remains import check_no_write_ahead
 from mnemic.adapters.stores.sqlite.watermark import forget
 from mnemic.adapters.system.folders import (
     BINARY,
@@ -17,6 +18,7 @@ from mnemic.adapters.system.folders import (
     PRIVATE,
     sync,
 )
+from mnemic.adapters.system.paths import checked_path
 from mnemic.kernel.errors import FieldRefused, StoreFailed, StoreFull
 
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY
@@ -41,9 +43,9 @@ def stands(path: Path) -> bool:
     """Return whether there is such a file or folder.
 
     Raises:
-        StoreFailed: The path is not a possible file name.
+        FieldRefused, StoreFailed: The path is not a possible file name.
     """
-    with named(path):
+    with named(checked_path(path)):
         return path.exists()
 
 
@@ -52,10 +54,12 @@ def checked_new(path: Path) -> None:
 
     Raises:
         FieldRefused: It exists.
+        StoreMissing: It was a database, whose write-ahead log is left.
         StoreFailed: There is no such folder, or the path is not a possible file name.
     """
     if stands(path):
         raise exists(path)
+    check_no_write_ahead(path)
     if not path.parent.is_dir():
         raise StoreFailed(
             f"there is no folder {path.parent}",

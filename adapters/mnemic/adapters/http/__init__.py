@@ -1,1 +1,1 @@
-"""The HTTP interface: Litestar on uvicorn. It translates, and holds no logic."""
+"""The HTTP interface: Litestar on uvicorn. It translates requests and holds no domain logic."""

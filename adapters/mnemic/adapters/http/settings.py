@@ -23,9 +23,9 @@ class Settings:
     port: int = PORT
     """0: any free port."""
     open_loopback: bool = False
-    """Whether requests from this machine need no token and may do everything."""
+    """Whether requests from this machine need no token and have all permissions."""
     read_only: bool = False
-    """Whether all writes are refused, whatever the token."""
+    """Whether all writes are refused, for every token."""
     tools: Literal["core", "all"] = "core"
     """Which tools are listed to agents under ``/mcp``."""
     origins: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class Settings:
     streams_max: int = field(default=256, validator=ge(1))
     """Event streams open at once."""
     heartbeat_s: float = field(default=15.0, validator=gt(0))
-    """Silence after which a stream sends a comment. Proxies close streams that are silent long."""
+    """Silence after which a stream sends a comment, since proxies close idle streams."""
     threads: int = field(default=16, validator=ge(1))
     """Operations that run at once."""
     waiting_max: int = field(default=128, validator=ge(0))
@@ -61,7 +61,7 @@ class Settings:
     head_timeout_s: float = field(default=20.0, validator=gt(0))
     """Until request line and headers must have arrived."""
     connections_max: int = field(default=1000, validator=ge(1))
-    """One more takes the place of a silent connection; without one, requests are refused."""
+    """Beyond it, a new connection replaces a silent one; without one, requests are refused."""
     grace_s: float = field(default=30.0, validator=gt(0))
     """How long a stopping server waits for requests in progress."""
     silence_max_s: float = field(default=30.0, validator=ge(2.0))

@@ -2,7 +2,7 @@
 
 An operation validates its own arguments. These limits are far wider, and catch what no operation
 expects: a text, a list or a number that takes long to read and longer to report in an error, or one
-nested deeper than the stack. Network interfaces have narrower limits of their own.
+nested deeper than the stack. Network interfaces add narrower limits.
 
 1. A text is at most as long as the longest content that a policy may allow.
 2. A list or an object has at most ``ENTRIES_MAX`` entries, and all of them together ``VALUES_MAX``.

@@ -1,4 +1,4 @@
-"""The log for readers: one entry per event, the events of a block, and verification."""
+"""Readable entries of the log, the events of one block, and verification."""
 
 from __future__ import annotations
 
@@ -7,24 +7,26 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
+from attrs import evolve
 
 from mnemic.adapters.codec.erasures import Erasures
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.engine.idempotency import RequestCheck
+from mnemic.adapters.inprocess.engine.payload_check import payloads_missing
 from mnemic.adapters.inprocess.results import contradictions, replacements
 from mnemic.kernel import events as happened
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, StoreTooNew
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.model.identity import short
-from mnemic.kernel.model.texts import BlockText, Question, Remark
+from mnemic.kernel.model.texts import BlockText, Question, Remark, placeholder
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.results import NAMED_MAX, LogEntry, Verification, plural, unit
 from mnemic.kernel.timestamps import iso
 from mnemic.projections.listing.timeline import kind_of
-from mnemic.projections.state.event_validation import impossible_event
+from mnemic.projections.state.event_validation import check_policy_known, impossible_event
 from mnemic.projections.view import View
 from mnemic.projections.view.block_results import find
 
-ERASED = "[erased]"
 LIMIT_MAX = 1000
 PROGRESS_EVERY = 1000
 
@@ -87,10 +89,10 @@ def verify(
 ) -> Verification:
     """Walk the whole log: chain, codec, payload MACs, and payloads missing without an erasure.
 
-    Its events are folded on the way, into a state of their own: a chain may be whole although no
-    space can be opened with what it says.
-
-    Then let the store check the data that it keeps outside the chain, if it can.
+    What the store has of each command is compared with the ids that events carry. The events are
+    folded on the way, into a state of their own: a chain may be whole although no space can be
+    opened with what it says. Then let the store check the data that it keeps outside the chain, if
+    it can.
 
     The walk reads the store afresh and does not touch the folded state, unless the log is another
     one by now: then the state is dropped, and the error says so. It starts again if text was
@@ -119,14 +121,16 @@ def _check_history(space: CommandExecutor) -> None:
 def _verified(space: CommandExecutor, progress: Callable[[int, int], None] | None) -> Verification:
     """Walk it once."""
     events = payloads = 0
-    walk = Erasures(space.codec)
+    walk, requests = Erasures(space.codec), RequestCheck(space.log)
     head = space.log.head()
 
     def walked() -> Iterator[Recorded]:
         nonlocal events, payloads
         for record, rows in space.log.read():
             recorded = space.codec.decode(record, rows)
+            check_policy_known(recorded)
             walk.see(record, recorded, {row.slot for row in rows})
+            requests.see(recorded)
             events, payloads = events + 1, payloads + len(rows)
             if progress is not None and events % PROGRESS_EVERY == 0:
                 progress(events, head.version + 1)
@@ -134,14 +138,17 @@ def _verified(space: CommandExecutor, progress: Callable[[int, int], None] | Non
 
     try:
         impossible = impossible_event(walked)
+        if impossible is not None:
+            return _damaged(space, impossible.version, impossible.problem, payloads)
+        requests.settle()
     except (LogCorrupt, StoreTooNew) as error:
-        version = error.facts.get("version", events)
-        return _damaged(space, int(str(version)), error.message, payloads)
-    if impossible is not None:
-        return _damaged(space, impossible.version, impossible.problem, payloads)
-    unasked = walk.unasked()
-    if unasked is not None:
-        return _damaged(space, unasked, "a payload is missing that was never erased", payloads)
+        version = int(str(error.facts.get("version", events)))
+        found = _damaged(space, version, error.message, payloads)
+        return evolve(found, too_new=isinstance(error, StoreTooNew))
+    accepted, lost = walk.unerased(), walk.lost()
+    if lost:
+        problem = payloads_missing(space.log.name, lost)
+        return _damaged(space, lost[0].version, problem.message, payloads)
     check: Callable[[], None] | None = getattr(space.log, "check", None)
     try:
         if check is not None:
@@ -155,7 +162,9 @@ def _verified(space: CommandExecutor, progress: Callable[[int, int], None] | Non
         head=space.log.head().digest.hex(),
         sound=True,
         payloads=payloads,
-        erased_payloads=walk.missing_count,
+        erased_payloads=walk.missing_count - len(accepted),
+        lost_payloads=len(accepted),
+        requests_lost=requests.lost,
     )
 
 
@@ -188,7 +197,7 @@ def moment(recorded: Recorded) -> LogEntry:
 
 
 def _learned(event: happened.BlockLearned) -> str:
-    words = event.text.content if isinstance(event.text, BlockText) else ERASED
+    words = event.text.content if isinstance(event.text, BlockText) else placeholder(event.text)
     return f"{short(event.block_id)} {words}"
 
 
@@ -226,7 +235,7 @@ def _edge(event: happened.EdgeConnected | happened.EdgeDeferred | happened.EdgeD
 
 
 def _recalled(event: happened.RecallRecorded) -> str:
-    asked = event.asked.query if isinstance(event.asked, Question) else ERASED
+    asked = event.asked.query if isinstance(event.asked, Question) else placeholder(event.asked)
     return f"{plural(len(event.answer.rows), 'block')} for {asked!r}"
 
 
@@ -245,6 +254,10 @@ def _labelled(event: happened.CompositionLabelled) -> str:
 
 def _retracted(event: happened.LabelRetracted) -> str:
     return f"{event.composition_id} label l{event.label_version}"
+
+
+def _loss_accepted(event: happened.LossAccepted) -> str:
+    return f"{plural(len(event.payloads), 'payload')} lost"
 
 
 def _curated(event: happened.Curated) -> str:
@@ -276,9 +289,10 @@ DETAILS: dict[type, Callable[[Any], str]] = {
     happened.BlocksComposed: _composed,
     happened.CompositionLabelled: _labelled,
     happened.LabelRetracted: _retracted,
+    happened.LossAccepted: _loss_accepted,
     happened.Curated: _curated,
     happened.Reverted: _reverted,
     happened.PolicyAdopted: lambda event: event.policy_id,
     happened.EmbedderAdopted: lambda event: event.embedder.name,
 }
-"""Details of an event in half a line; for all other events the kind says enough."""
+"""Details of an event as a short phrase; other events are described by their kind alone."""

@@ -1,4 +1,4 @@
-"""``Memory``: the same operations for async hosts.
+"""``Memory``: the operations of ``SyncMemory`` as coroutines, for async hosts.
 
 Each operation is the one of ``SyncMemory``, run on a worker thread so that the event loop never
 waits for a disk or a model. The operations of one session handle run one after the other, in the
@@ -20,9 +20,11 @@ from weakref import WeakSet
 import anyio
 from anyio import to_thread
 
+from mnemic.adapters.inprocess.facade import AsyncFacade, MemoryTable, ViewTable
 from mnemic.adapters.inprocess.operations.guide import Guided
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.inprocess.view import SyncView
+from mnemic.adapters.system.forks import OpeningProcess
 from mnemic.kernel.errors import Closed
 from mnemic.kernel.model.identity import BlockId, SessionId
 from mnemic.kernel.policy import Policy
@@ -81,6 +83,7 @@ class _CallQueue:
 
     async def run(self, act: Callable[[], T]) -> T:
         """Run *act* to its end after all earlier calls."""
+        self.registry.process.check()
         worker = object()
 
         def work() -> T:
@@ -109,6 +112,7 @@ class _QueueRegistry:
 
     def __init__(self) -> None:
         self.queues: WeakSet[_CallQueue] = WeakSet()
+        self.process = OpeningProcess("the memory")
         self.is_closed = False
         """Whether new operations are refused, for every session handle."""
 
@@ -123,7 +127,7 @@ def _do_nothing() -> None:
     """Do nothing: waits for the earlier calls of a queue."""
 
 
-class _Threaded:
+class _Threaded(AsyncFacade):
     """Asynchronous wrapper of a synchronous object, called on one worker thread at a time."""
 
     def __init__(self, behind: Any, queue: _CallQueue) -> None:
@@ -141,6 +145,10 @@ class _Threaded:
             return call(self._behind, *args, **keywords)
 
         return await self._queue.run(work)
+
+    @staticmethod
+    def _offered(call: Callable[..., Any]) -> Callable[..., Any]:
+        return _operation(call)
 
 
 def _operation(
@@ -166,30 +174,10 @@ def _unbound_operation(call: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, 
     return operation
 
 
-class View(_Threaded):
+class View(_Threaded, ViewTable, of=SyncView):
     """The memory as it was. See ``SyncView``."""
 
     _behind: SyncView
-
-    analogies = _operation(SyncView.analogies)
-    block = _operation(SyncView.block)
-    blocks = _operation(SyncView.blocks)
-    compare = _operation(SyncView.compare)
-    composed_with = _operation(SyncView.composed_with)
-    composition = _operation(SyncView.composition)
-    deep_reference = _operation(SyncView.deep_reference)
-    descent = _operation(SyncView.descent)
-    diff = _operation(SyncView.diff)
-    edges = _operation(SyncView.edges)
-    frontier = _operation(SyncView.frontier)
-    history = _operation(SyncView.history)
-    ledger = _operation(SyncView.ledger)
-    log = _operation(SyncView.log)
-    near_duplicates = _operation(SyncView.near_duplicates)
-    pending_connections = _operation(SyncView.pending_connections)
-    recall = _operation(SyncView.recall)
-    status = _operation(SyncView.status)
-    timeline = _operation(SyncView.timeline)
 
     @property
     def version(self) -> int:
@@ -202,7 +190,7 @@ class View(_Threaded):
         return self._behind.hour
 
 
-class Memory(_Threaded, Guided):
+class Memory(_Threaded, MemoryTable, Guided, of=SyncMemory):
     """One space of memory for async hosts. ``async with Memory.open(path) as memory: ...``.
 
     The arguments of ``open`` are those of ``SyncMemory.open``. It is one session handle on the
@@ -212,67 +200,9 @@ class Memory(_Threaded, Guided):
 
     _behind: SyncMemory | None
 
-    adopt_policy = _operation(SyncMemory.adopt_policy)
-    calibrate = _operation(SyncMemory.calibrate)
-    analogies = _operation(SyncMemory.analogies)
-    backtest = _operation(SyncMemory.backtest)
-    block = _operation(SyncMemory.block)
-    blocks = _operation(SyncMemory.blocks)
-    checkpoint = _operation(SyncMemory.checkpoint)
-    checkpoints = _operation(SyncMemory.checkpoints)
-    compare = _operation(SyncMemory.compare)
-    compose = _operation(SyncMemory.compose)
-    composed_graph = _operation(SyncMemory.composed_graph)
-    composed_with = _operation(SyncMemory.composed_with)
-    composition = _operation(SyncMemory.composition)
-    connect = _operation(SyncMemory.connect)
-    connect_by_query = _operation(SyncMemory.connect_by_query)
-    connects = _operation(SyncMemory.connects)
-    consolidate = _operation(SyncMemory.consolidate)
-    curate = _operation(SyncMemory.curate)
-    deep_reference = _operation(SyncMemory.deep_reference)
-    descent = _operation(SyncMemory.descent)
-    diff = _operation(SyncMemory.diff)
-    disconnect = _operation(SyncMemory.disconnect)
-    dream = consolidate
-    drop_checkpoints = _operation(SyncMemory.drop_checkpoints)
-    edges = _operation(SyncMemory.edges)
-    end_session = _operation(SyncMemory.end_session)
-    erase = _operation(SyncMemory.erase)
-    erase_space = _operation(SyncMemory.erase_space)
-    explain = _operation(SyncMemory.explain)
     export = _operation(SyncMemory.export)
-    forget = _operation(SyncMemory.forget)
-    fork = _operation(SyncMemory.fork)
-    frontier = _operation(SyncMemory.frontier)
-    history = _operation(SyncMemory.history)
-    import_space = staticmethod(_unbound_operation(SyncMemory.import_space))
-    label = _operation(SyncMemory.label)
-    learn = _operation(SyncMemory.learn)
-    learn_many = _operation(SyncMemory.learn_many)
-    ledger = _operation(SyncMemory.ledger)
-    log = _operation(SyncMemory.log)
-    near_duplicates = _operation(SyncMemory.near_duplicates)
-    outcome = _operation(SyncMemory.outcome)
-    pending_connections = _operation(SyncMemory.pending_connections)
-    quarantine = _operation(SyncMemory.quarantine)
-    recall = _operation(SyncMemory.recall)
-    receipt = _operation(SyncMemory.receipt)
     reembed = _operation(SyncMemory.reembed)
-    replay = _operation(SyncMemory.replay)
-    replay_all = _operation(SyncMemory.replay_all)
-    retract_label = _operation(SyncMemory.retract_label)
-    revert = _operation(SyncMemory.revert)
-    revert_source = _operation(SyncMemory.revert_source)
-    revise = _operation(SyncMemory.revise)
-    rezone = _operation(SyncMemory.rezone)
-    start_session = _operation(SyncMemory.start_session)
-    status = _operation(SyncMemory.status)
-    timeline = _operation(SyncMemory.timeline)
-    verify = _operation(SyncMemory.verify)
-    verify_receipt = _operation(SyncMemory.verify_receipt)
-    what_if = _operation(SyncMemory.what_if)
-    why_not = _operation(SyncMemory.why_not)
+    import_space = staticmethod(_unbound_operation(SyncMemory.import_space))
 
     def __init__(self, opening: Callable[[], SyncMemory]) -> None:
         super().__init__(None, _CallQueue())
@@ -362,6 +292,9 @@ class Memory(_Threaded, Guided):
 
         A session handle closes itself only.
         """
+        if self._queue.registry.process.is_another:
+            self._leave()  # the operations in progress are the parent's
+            return
         if not self._is_handle:
             await self._queue.registry.drain()
         await self._queue.run(self._leave)

@@ -9,6 +9,7 @@ from typing import Any
 from mnemic.adapters.inprocess import history
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.recall import decision_records
+from mnemic.adapters.inprocess.registry import operation
 from mnemic.adapters.inprocess.replay import reevaluation
 from mnemic.adapters.inprocess.time_points import NOW, Point, view_of_point
 from mnemic.kernel.events import EmbedderIdentity
@@ -47,14 +48,15 @@ from mnemic.projections.view.block_results import block_result, find
 
 
 class Queries(ABC):
-    """Queries over one space at one point. None of them writes."""
+    """Read-only queries over one space at one point."""
 
     _space: CommandExecutor
 
     @abstractmethod
     def _view(self) -> View:
-        """Return the view to ask."""
+        """Return the view that the queries are evaluated on."""
 
+    @operation("GET ./blocks/{block_id}", group="Blocks")
     def block(self, block_id: str) -> Block:
         """Return one block.
 
@@ -75,6 +77,7 @@ class Queries(ABC):
         with self._space.state_lock:
             return self._view().embedder
 
+    @operation("GET ./blocks", group="Blocks")
     def blocks(
         self,
         *,
@@ -109,6 +112,7 @@ class Queries(ABC):
                 limit=limit,
             )
 
+    @operation("GET ./blocks/{block_id}/edges", group="Edges")
     def edges(self, block_id: str) -> tuple[Edge, ...]:
         """Return the edges of a block, strongest now first.
 
@@ -118,16 +122,19 @@ class Queries(ABC):
         with self._space.state_lock:
             return blocks.edges(self._view(), block_id)
 
+    @operation("GET ./near-duplicates", group="Blocks")
     def near_duplicates(self) -> tuple[tuple[Block, Block, float], ...]:
         """Return the recorded near-duplicate pairs of active blocks, and their cosine."""
         with self._space.state_lock:
             return blocks.near_duplicates(self._view())
 
+    @operation("GET ./edges/pending", group="Edges")
     def pending_connections(self) -> tuple[Edge, ...]:
         """Return the connections that wait under the degree cap, oldest first."""
         with self._space.state_lock:
             return blocks.pending_connections(self._view())
 
+    @operation("GET ./compositions/{composition_id}", group="Compositions")
     def composition(self, composition_id: str) -> Composition:
         """Return one composition with its members and the labels in force.
 
@@ -137,6 +144,7 @@ class Queries(ABC):
         with self._space.state_lock:
             return compositions.composition(self._view(), composition_id)
 
+    @operation("GET ./compositions", group="Compositions")
     def ledger(self, *, of: str | None = None, limit: int = 10) -> tuple[Composition, ...]:
         """Return the latest compositions, or those that one block is a member of.
 
@@ -150,6 +158,7 @@ class Queries(ABC):
         with self._space.state_lock:
             return compositions.listed(self._view(), block=of, limit=limit)
 
+    @operation("GET ./blocks/{block_id}/composed-with", group="Compositions")
     def composed_with(self, block_id: str, *, limit: int = 10) -> tuple[ComposedNeighbour, ...]:
         """Return the blocks that a block was composed with, most often first.
 
@@ -163,6 +172,7 @@ class Queries(ABC):
         with self._space.state_lock:
             return compositions.neighbours(self._view(), block_id, limit=limit)
 
+    @operation("GET ./blocks/{block_id}/analogies", group="Compositions")
     def analogies(self, block_id: str, *, limit: int = 10) -> tuple[Analogy, ...]:
         """Return the blocks with relations like this one's and different content.
 
@@ -177,6 +187,7 @@ class Queries(ABC):
         with self._space.state_lock:
             return analogy_listing.analogies(self._view(), block_id, limit=limit)
 
+    @operation("GET ./blocks/{block_id}/compare/{other_id}", group="Compositions")
     def compare(self, block_id: str, other_id: str) -> Analogy:
         """Return how two blocks compare in structure and surface, as one of four kinds.
 
@@ -186,6 +197,7 @@ class Queries(ABC):
         with self._space.state_lock:
             return analogy_listing.compare(self._view(), block_id, other_id)
 
+    @operation("GET ./frontier", group="Compositions")
     def frontier(
         self,
         *,
@@ -223,11 +235,12 @@ class Queries(ABC):
                 until=None if decision is None else now,
             )
 
+    @operation("GET ./diff", group="The past")
     def diff(self, before: Point, after: Point = NOW, *, limit: int = 50) -> DiffResult:
         """Return the differences between an earlier point and a later one.
 
-        Blocks, edges, evidence, labels and policies are compared as they are at the two points, so
-        what came and went in between shows in ``events`` alone.
+        Blocks, edges, evidence, labels and policies are compared as they are at the two points;
+        what was added and removed again in between is only counted in ``events``.
 
         Args:
             before: A version (``120``), active hours (``"12.5h"``), a decision (``"d45"``, as it
@@ -247,6 +260,7 @@ class Queries(ABC):
             ]
             return differences.difference(points[0], points[1], limit=limit)
 
+    @operation("GET ./timeline", group="The past")
     def timeline(
         self, *, bins: int | None = None, after: int | None = None, limit: int = 100
     ) -> Timeline:
@@ -263,6 +277,7 @@ class Queries(ABC):
         with self._space.state_lock:
             return timeline_listing.timeline(self._view(), bins=bins, after=after, limit=limit)
 
+    @operation("POST ./descent", group="The past")
     def descent(
         self, selector: Mapping[str, Any], *, after: int | None = None, limit: int = 100
     ) -> Descent:
@@ -297,11 +312,13 @@ class Queries(ABC):
             view = as_of(self._space.state, upto)
             return listed(view, lineage, after=after, limit=limit)
 
+    @operation("GET .", group="Spaces")
     def status(self) -> Status:
         """Return counts, the clock, and what is in force."""
         with self._space.state_lock:
             return blocks.status(self._view(), self._space.log.name)
 
+    @operation("GET ./history", group="The past")
     def history(self, *, of: str | None = None, limit: int = 100) -> tuple[LogEntry, ...]:
         """Return the last events, or those of one block, in order.
 
@@ -318,6 +335,7 @@ class Queries(ABC):
                 return history.behind(self._space, view, of, limit=limit)
             return history.latest(self._space, view.point.version, limit=limit)
 
+    @operation("GET ./log", group="The past")
     def log(self, *, after: int = -1, limit: int = 100) -> tuple[LogEntry, ...]:
         """Return up to *limit* events after version *after*, in order."""
         with self._space.state_lock:

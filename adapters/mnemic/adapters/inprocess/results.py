@@ -8,11 +8,17 @@ from collections.abc import Iterable, Sequence
 from mnemic.adapters.inprocess.argument_limits import check
 from mnemic.adapters.inprocess.batch_items import batch_item
 from mnemic.kernel.decisions.connecting import Assertion, Connected
-from mnemic.kernel.decisions.feedback import ID_LENGTH_MAX, Feedback, Scored
+from mnemic.kernel.decisions.feedback import ID_LENGTH_MAX, Feedback
 from mnemic.kernel.decisions.learning import Learned
 from mnemic.kernel.decisions.restatement import CONTRADICTS
 from mnemic.kernel.errors import FieldRefused, Refused
-from mnemic.kernel.events import BlockLearned, BlocksPromoted, BlockSuperseded, Link
+from mnemic.kernel.events import (
+    BlocksPromoted,
+    BlockSuperseded,
+    Link,
+    OutcomeRecorded,
+    RefusedBlock,
+)
 from mnemic.kernel.model import identity
 from mnemic.kernel.model.edges import EdgeFacts
 from mnemic.kernel.model.identity import BlockId
@@ -21,6 +27,7 @@ from mnemic.kernel.results import (
     ConnectsResult,
     ContradictedPair,
     DisplacedEdge,
+    LearnManyResult,
     LearnResult,
     OutcomeResult,
     Refusal,
@@ -42,21 +49,21 @@ REFUSALS = {
 }
 
 
-def learn_results(view: View, learned: Iterable[Learned], first: int) -> tuple[LearnResult, ...]:
+def learn_results(view: View, learned: Iterable[Learned]) -> tuple[LearnResult, ...]:
     """Return the results of lessons; a duplicate names the version that learned it.
 
     Args:
         view: The state that they were decided on.
-        learned: The decisions, in order.
-        first: The version of the first event among them.
+        learned: What they did, in order.
     """
+    following = view.version + 1
     versions: dict[BlockId, int] = {}
     results = []
     for each in learned:
-        if each.event is not None:
-            version = first
-            first += 1
-            if isinstance(each.event, BlockLearned):
+        if each.action != "duplicate":
+            version = following
+            following += 1
+            if each.enters_inbox:
                 versions[each.block_id] = version
         elif each.block_id in versions:
             version = versions[each.block_id]
@@ -68,8 +75,30 @@ def learn_results(view: View, learned: Iterable[Learned], first: int) -> tuple[L
     return tuple(results)
 
 
+def learn_many_result(view: View, learned: Sequence[Learned | Refused]) -> LearnManyResult:
+    """Return the result of a batch of lessons.
+
+    Args:
+        view: The state that it was decided on.
+        learned: What each did, or its refusal.
+    """
+    return LearnManyResult(
+        results=learn_results(view, (each for each in learned if isinstance(each, Learned))),
+        refused=tuple(
+            Refusal(
+                position=position,
+                code=each.code,
+                detail=each.message,
+                recovery=each.recovery,
+            )
+            for position, each in enumerate(learned)
+            if isinstance(each, Refused)
+        ),
+    )
+
+
 def replacements(event: BlocksPromoted | BlockSuperseded) -> list[Replacement]:
-    """Return what took the place of what."""
+    """Return the supersessions."""
     if isinstance(event, BlockSuperseded):
         changes = [event.supersession]
     else:
@@ -104,10 +133,15 @@ def displaced_results(view: View, displaced: Iterable[EdgeFacts]) -> tuple[Displ
     return tuple(results)
 
 
-def connect_result(
-    assertion: Assertion, connected: Connected, displaced: tuple[DisplacedEdge, ...]
-) -> ConnectResult:
-    """Return the result of one assertion."""
+def connect_result(view: View, assertion: Assertion, connected: Connected) -> ConnectResult:
+    """Return the result of one assertion.
+
+    Args:
+        view: The state that it was decided on.
+        assertion: As given by the caller.
+        connected: What it did.
+    """
+    displaced = displaced_results(view, connected.displaced)
     return ConnectResult(
         source_id=BlockId(assertion.source),
         target_id=BlockId(assertion.target),
@@ -157,8 +191,7 @@ def connects_result(
                 )
             )
         elif isinstance(assertion, Assertion):
-            displaced = displaced_results(view, each.displaced)
-            results.append(connect_result(assertion, each, displaced))
+            results.append(connect_result(view, assertion, each))
     actions = Counter(result.action for result in results)
     return ConnectsResult(
         results=tuple(results),
@@ -177,10 +210,19 @@ def _end(assertion: Assertion | Refused, name: str) -> str | None:
 
 
 def outcome_result(
-    feedback: Feedback, scored: Scored, displaced: tuple[DisplacedEdge, ...]
+    feedback: Feedback,
+    event: OutcomeRecorded | None,
+    refused: Iterable[RefusedBlock],
+    displaced: tuple[DisplacedEdge, ...],
 ) -> OutcomeResult:
-    """Return what one outcome changed."""
-    event = scored.event
+    """Return what one outcome changed.
+
+    Args:
+        feedback: As given by the caller.
+        event: Its event; None if no block could be scored.
+        refused: The blocks that could not.
+        displaced: The edges that made room.
+    """
     places: dict[str, int] = {}
     for position, block in enumerate(feedback.block_ids):
         places.setdefault(str(block)[:ID_LENGTH_MAX], position)
@@ -196,11 +238,11 @@ def outcome_result(
         displaced_edges=displaced,
         refused=tuple(
             Refusal(
-                position=places[refused.block_id],
-                id=refused.block_id,
-                code=refused.code,
-                detail=f"{REFUSALS[refused.code]}: {refused.block_id}",
+                position=places[each.block_id],
+                id=each.block_id,
+                code=each.code,
+                detail=f"{REFUSALS[each.code]}: {each.block_id}",
             )
-            for refused in scored.refused
+            for each in refused
         ),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -16,7 +16,7 @@ from mnemic.adapters.inprocess import history
 from mnemic.adapters.inprocess.argument_limits import checks_arguments
 from mnemic.adapters.inprocess.consolidation.consolidation import Progress
 from mnemic.adapters.inprocess.engine.analysis import TIMEOUT_S
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult, Outcome
+from mnemic.adapters.inprocess.engine.commands import Command, Outcome
 from mnemic.adapters.inprocess.engine.opening import open_space
 from mnemic.adapters.inprocess.engine.recent_ids import RecentIds
 from mnemic.adapters.inprocess.ledger.composed_graph import ComposedGraph
@@ -31,10 +31,17 @@ from mnemic.adapters.inprocess.operations.recalls import RecallOperations
 from mnemic.adapters.inprocess.operations.references import ReferenceOperations
 from mnemic.adapters.inprocess.operations.reverts import RevertOperations
 from mnemic.adapters.inprocess.operations.transfer import ExchangeOperations
+from mnemic.adapters.inprocess.registry import implements_operations, operation
 from mnemic.adapters.inprocess.replay.reevaluation import versions
 from mnemic.adapters.inprocess.results import contradictions, replacements
 from mnemic.adapters.inprocess.view import SyncView, view_at
+from mnemic.kernel.decision import Decision, first_of
 from mnemic.kernel.decisions.curating import decide_curate
+from mnemic.kernel.decisions.space import (
+    decide_adopt_policy,
+    decide_end_session,
+    decide_start_session,
+)
 from mnemic.kernel.errors import (
     MnemicError,
     PolicyRefused,
@@ -46,9 +53,6 @@ from mnemic.kernel.events import (
     BlocksPromoted,
     BlockSuperseded,
     Curated,
-    PolicyAdopted,
-    SessionEnded,
-    SessionStarted,
 )
 from mnemic.kernel.model.identity import SessionId
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
@@ -66,7 +70,13 @@ from mnemic.kernel.results import CurateResult, SessionResult, Status, Verificat
 from mnemic.kernel.timestamps import Instant
 from mnemic.projections.view import View
 
+EARLY_ALERT = "this is the state before version"
+"""Beginning of the alert of a log that was opened read-only and cannot be read to its end."""
+LOST_ALERT = "text is lost"
+"""Beginning of the alert of a log that was opened read-only and has lost payloads."""
 
+
+@implements_operations
 @checks_arguments
 class SyncMemory(
     BlockOperations,
@@ -98,6 +108,7 @@ class SyncMemory(
         *,
         space: str = "default",
         embedder: Embedder | None = None,
+        embedders: Sequence[Embedder] = (),
         analyst: Analyst | None = None,
         analyst_timeout_s: float = TIMEOUT_S,
         policy: Policy | None = None,
@@ -120,6 +131,9 @@ class SyncMemory(
             embedder: Turns texts into vectors; None: the shipped model that the space was built
                 with, the bundled one for a new space. Loaded when needed. With several session
                 handles it may be called on several threads at once, and so may an analyst.
+            embedders: Embedders that the space had before ``reembed``, for new questions about the
+                past, where the one of that time embeds the question. Those shipped with mnemic
+                need not be given.
             analyst: Reads new blocks at promotion; None: the rules of ``analysts.rules``;
                 ``NoAnalyst()``: no analysis.
             analyst_timeout_s: How long an analyst may take over one chunk, in seconds; analyses
@@ -169,6 +183,7 @@ class SyncMemory(
                 opened,
                 store=store,
                 embedder=embedder,
+                embedders=embedders,
                 analyst=analyst,
                 analyst_timeout_s=analyst_timeout_s,
                 tokens=tokens,
@@ -192,6 +207,7 @@ class SyncMemory(
 
     # --- sessions ---------------------------------------------------------------------------
 
+    @operation("POST ./sessions", group="Upkeep", scope="write", status=201)
     def start_session(self, *, command_id: str | None = None) -> SessionResult:
         """Begin a session: active time passes from here on.
 
@@ -202,15 +218,14 @@ class SyncMemory(
         space = self._open()
         command = Command("start_session", {}, command_id)
 
-        def decide(_view: View, _at: Instant) -> DecisionResult:
+        def decide(view: View, _: Instant) -> Decision[SessionId]:
             space.check_no_session()  # another caller on this session handle may have been first
-            session = SessionId(space.entropy.token(8).hex())
-            return DecisionResult((SessionStarted(session_id=session),), extra=session)
+            return decide_start_session(view, SessionId(space.entropy.token(8).hex()))
 
         def again(row: CommandRow) -> Outcome:
             # A caller that missed the answer continues the session that it started then.
             before = self._session_of(row)
-            space.session = space.session or before.extra
+            space.session = space.session or before.result
             return before
 
         with space.state_lock:
@@ -221,8 +236,9 @@ class SyncMemory(
         outcome = before or space.execute(command, decide, again=again)
         if outcome.events:
             self._recent = RecentIds()
-        return self._session_result(outcome.extra, "started", outcome.last)
+        return self._session_result(outcome.result, "started", outcome.last)
 
+    @operation("POST ./sessions/end", group="Upkeep", scope="write")
     def end_session(self, *, command_id: str | None = None) -> SessionResult:
         """End the session, after consolidating what is pending.
 
@@ -237,25 +253,22 @@ class SyncMemory(
         before = space.remembered(command)
         if before is not None:
             ended = self._session_of(before)
-            return self._session_result(ended.extra, "ended", ended.last)
+            return self._session_result(ended.result, "ended", ended.last)
         session = space.session
         if session is None:
             raise SessionState("no session is open", recovery="Start one first.")
-
-        def decide(view: View, _at: Instant) -> DecisionResult:
-            if session not in view.open_sessions():
-                raise SessionState(f"session {session} has ended already", session_id=session)
-            return DecisionResult((SessionEnded(session_id=session),), extra=session)
 
         failure: MnemicError | None = None
         try:
             self._auto_consolidate()
         except (Refused, Unavailable) as error:
             failure = error
-        outcome = space.execute(command, decide, again=self._session_of)
+        outcome = space.execute(
+            command, lambda view, _: decide_end_session(view, session), again=self._session_of
+        )
         if failure is not None:
             raise failure
-        return self._session_result(outcome.extra, "ended", outcome.last)
+        return self._session_result(outcome.result, "ended", outcome.last)
 
     @contextmanager
     def session(self) -> Generator[SessionId]:
@@ -301,15 +314,11 @@ class SyncMemory(
             ),
         )
 
+    @operation("POST ./curate", group="Upkeep", scope="write", destructive=True, same_twice=True)
     def curate(self, *, command_id: str | None = None) -> CurateResult:
         """Archive what faded, admit pending connections, and reinforce what matters."""
-
-        def decide(view: View, at: Instant) -> DecisionResult:
-            event = decide_curate(view, at)
-            return DecisionResult(() if event is None else (event,), extra=event)
-
-        outcome = self._open().prepared(Command("curate", {}, command_id), decide)
-        event: Curated | None = outcome.extra
+        outcome = self._open().prepared(Command("curate", {}, command_id), decide_curate)
+        event = first_of(outcome.events, Curated)
         if event is None:
             with self._space.state_lock:
                 return CurateResult(total_edges_after=len(self._space.live().pairs()))
@@ -325,6 +334,7 @@ class SyncMemory(
 
     # --- the space --------------------------------------------------------------------------
 
+    @operation("PUT ./policy", group="Upkeep", scope="admin", destructive=True, same_twice=True)
     def adopt_policy(self, policy: Policy, *, command_id: str | None = None) -> Policy:
         """Put *policy* in force from here on; the one already in force changes nothing.
 
@@ -334,29 +344,29 @@ class SyncMemory(
         if not isinstance(policy, Policy):
             raise PolicyRefused(f"not a policy: {policy!r}")
 
-        def decide(view: View, _: Instant) -> DecisionResult:
-            if view.policy.id == policy.id:
-                return DecisionResult(())
-            return DecisionResult((PolicyAdopted(policy_id=policy.id, body=policy.body),))
-
-        self._open().execute(Command("adopt_policy", {"body": policy.body}, command_id), decide)
+        command = Command("adopt_policy", {"body": policy.body}, command_id)
+        self._open().execute(command, lambda view, _: decide_adopt_policy(view, policy))
         return policy
 
     def status(self) -> Status:
         """Return counts, the clock, and what is in force."""
         status, graphs, damage = super().status(), self._space.graphs, self._space.damage
         if damage is not None:
-            alert = f"this is the state before version {damage.facts['version']}: {damage}"
+            alert = f"{EARLY_ALERT} {damage.facts['version']}: {damage}"
             status = evolve(status, alerts=(*status.alerts, alert))
         replaced = self._space.replaced
         if replaced is not None:
             alert = f"since this memory was opened, {replaced.message}"
             status = evolve(status, alerts=(*status.alerts, alert))
+        missing = self._space.missing
+        if missing is not None:
+            status = evolve(status, alerts=(*status.alerts, f"{LOST_ALERT}: {missing}"))
         if graphs is None:
             return status
         return evolve(status, search=graphs.search(), alerts=(*status.alerts, *graphs.alerts))
 
     @property
+    @operation("GET ./policy", group="Upkeep")
     def policy(self) -> Policy:
         """The policy in force."""
         with self._space.state_lock:
@@ -390,6 +400,7 @@ class SyncMemory(
         view = view_at(space, hour=hour, version=version, at=at, decision=decision, now=now)
         return SyncView(space, self._models, view, self._scope)
 
+    @operation("POST ./verify", group="The past")
     def verify(self, progress: Progress | None = None) -> Verification:
         """Walk the whole log and check every digest, every event and every payload."""
         return history.verify(self._open(), progress)

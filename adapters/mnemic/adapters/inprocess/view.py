@@ -1,4 +1,4 @@
-"""``SyncView``: the memory as it was, with every query and nothing that writes."""
+"""``SyncView``: the memory as it was at one point, with all queries and no writing operation."""
 
 from __future__ import annotations
 
@@ -8,16 +8,10 @@ from typing import Any
 
 from mnemic.adapters.inprocess.argument_limits import checks_arguments
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.engine.embedding import question_vector
 from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.queries import Queries
 from mnemic.adapters.inprocess.recall import decision_records, recalling
-from mnemic.adapters.inprocess.recall.recall_request import (
-    Request,
-    answer,
-    asker,
-    question_vector,
-    within_scope,
-)
 from mnemic.adapters.inprocess.recall.references import (
     Asked,
     checked_depth,
@@ -30,6 +24,13 @@ from mnemic.kernel.results import DeepReference, RecallResult
 from mnemic.kernel.scope import checked_scope
 from mnemic.kernel.timestamps import instant
 from mnemic.projections.references.evidence import DEPTH
+from mnemic.projections.retrieval import recorded_recalls
+from mnemic.projections.retrieval.request import (
+    Request,
+    answer,
+    asker,
+    within_scope,
+)
 from mnemic.projections.view import View, as_of
 
 HOURS_MAX = 1e9
@@ -38,7 +39,7 @@ HOURS_MAX = 1e9
 
 @checks_arguments
 class SyncView(Queries):
-    """A read-only view at one point. It stays exact whatever is written later."""
+    """A read-only view of the memory at one point; later writes do not change it."""
 
     def __init__(
         self,
@@ -138,7 +139,7 @@ def known_at(view: SyncView, version: int, now: str | datetime | None = None) ->
     """Return the view of the same hour as it was when the log ended at *version*.
 
     More events may be appended in the same hour. An interface that keeps no views names hour and
-    version, so that a view stays exact whatever is written later.
+    version, so that later writes do not change a view.
 
     Args:
         view: A view at an hour.
@@ -184,8 +185,8 @@ def view_at(
     now_us = instant("now", now)
     with space.state_lock:
         if decision is not None:
-            return decision_records.view_of(
-                space, decision_records.decision(space, decision)[1], now_us
+            return recorded_recalls.view_of(
+                space.state, decision_records.decision(space, decision)[1], now_us
             )
         active_us = None
         if hour is not None:

@@ -1,4 +1,4 @@
-"""The session handles of many clients over HTTP: which client gets which, and when they end.
+"""Session handles of many clients over HTTP: their assignment to clients, and their lifetime.
 
 A session handle outlives a request, because it holds the recent ids and the session of the log. It
 belongs to one protocol session where there is one (before 2026-07-28), otherwise to all clients
@@ -19,11 +19,11 @@ from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 
 from mnemic.adapters.access import Token
 from mnemic.adapters.hosting import Spaces
+from mnemic.adapters.inprocess.registry import Scope
 from mnemic.adapters.mcp.call_limiter import CallLimiter, Limits
 from mnemic.adapters.mcp.server import Context
 from mnemic.adapters.mcp.session_handles import ClientHandle, Sessions
 from mnemic.adapters.mcp.tools import ToolSet
-from mnemic.adapters.remote.operations import Scope
 from mnemic.adapters.remote.shares import Client, client_of
 
 HANDLES_MAX = 1000

@@ -53,7 +53,7 @@ async def problem(error: MnemicError, send: Any) -> None:
 async def message(error: MnemicError, send: Any, *, asked: Any, retry_after_s: int) -> None:
     """Refuse a message with a JSON-RPC error, which its client passes on.
 
-    The SDK passes on a JSON-RPC error, whatever the status, and nothing of any other body.
+    The SDK passes on a JSON-RPC error with any status, and nothing of any other body.
     Other clients show status and body unchanged. Source: JSON-RPC 2.0, section 5.1.
 
     Args:

@@ -242,7 +242,7 @@ def asgi(
             writes, or by agents.
         tool_set: Which tools are listed.
         hosts: Allowed host names of the server, without port, against DNS rebinding: a page loaded
-            from another site can point a name of its own here, but not one of these. None: any
+            from another site can make its host name resolve here, but not one of these. None: any
             name, which is safe only where every caller needs a token.
         origins: Web origins whose pages may send requests, in addition to those of *hosts*.
         stateless: Whether clients from before 2026-07-28 get no protocol session.

@@ -232,6 +232,7 @@ def preview(block: Block) -> str:
         author=block.author,
         created_at=block.created_at,
         status=None if block.status == "active" else block.status,
+        is_lost=block.lost,
     )
     return render_line(evolve(line, id=block.id))
 

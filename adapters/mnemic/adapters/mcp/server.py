@@ -19,6 +19,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
+from mnemic.adapters.inprocess.registry import SCOPES, Scope
 from mnemic.adapters.mcp import resources
 from mnemic.adapters.mcp.answers import answered, refused
 from mnemic.adapters.mcp.completion import completed
@@ -28,7 +29,6 @@ from mnemic.adapters.mcp.session_handles import ClientHandle, Progress
 from mnemic.adapters.mcp.tool_listing import listed
 from mnemic.adapters.mcp.tools import ToolSet, called, tools
 from mnemic.adapters.remote import errors as error_documents
-from mnemic.adapters.remote.operations import SCOPES, Scope
 from mnemic.kernel.errors import MnemicError, Unavailable
 
 NAME = "mnemic"

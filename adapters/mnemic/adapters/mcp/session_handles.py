@@ -17,11 +17,11 @@ import anyio
 from attrs import define, evolve, field
 
 from mnemic.adapters.inprocess.memory import Memory
+from mnemic.adapters.inprocess.registry import SCOPES, Scope
 from mnemic.adapters.mcp.addresses import expanded
 from mnemic.adapters.mcp.call_limiter import CallLimiter
 from mnemic.adapters.mcp.tools import Allows, ToolSet, least_scope
-from mnemic.adapters.remote.calls import RECORDERS, Call, perform
-from mnemic.adapters.remote.operations import SCOPES, Scope
+from mnemic.adapters.remote.calls import Call, perform
 from mnemic.adapters.remote.shares import Client
 from mnemic.kernel.errors import (
     Forbidden,
@@ -72,7 +72,7 @@ class ClientHandle:
     """How the operator gives this client a wider scope; None: with another token."""
     sessions: Sessions = "auto"
     read_only: bool = False
-    """Whether writes are refused whatever the client is allowed."""
+    """Whether writes are refused regardless of the client's permissions."""
     client: Client | None = None
     """Whose share of the calls it uses; None: it is not limited."""
     _has_session: bool = field(default=False, init=False)
@@ -148,7 +148,7 @@ class ClientHandle:
             ViewReadOnly, Forbidden: The client may not make the call at all.
             SpaceNotFound: The call would create a space that the client may not see.
         """
-        may_skip_record = call.operation in RECORDERS and "record" not in call.arguments
+        may_skip_record = call.spec.can_skip_record and "record" not in call.arguments
         if may_skip_record and call.as_of is None and not self.allows(call.scope):
             call = evolve(call, arguments={**call.arguments, "record": False})
         if self.read_only and call.scope != "read":

@@ -24,6 +24,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from mnemic.adapters.inprocess.memory import Memory
+from mnemic.adapters.inprocess.registry import Scope
 from mnemic.adapters.mcp.call_limiter import OF_A_PIPE, CallLimiter
 from mnemic.adapters.mcp.server import Context, server
 from mnemic.adapters.mcp.session_handles import (
@@ -33,7 +34,6 @@ from mnemic.adapters.mcp.session_handles import (
     up_to,
 )
 from mnemic.adapters.mcp.tools import ToolSet
-from mnemic.adapters.remote.operations import Scope
 
 ACTOR = "mcp"
 """The actor where a client gives no name."""

@@ -96,8 +96,8 @@ def hints(allowed: Sequence[Operation], allows: Allows) -> ToolAnnotations:
     ]
     return ToolAnnotations(
         read_only_hint=not writing,
-        destructive_hint=any(operation.destructive for operation in writing),
-        idempotent_hint=all(operation.same_twice for operation in writing),
+        destructive_hint=any(operation.declaration.destructive for operation in writing),
+        idempotent_hint=all(operation.declaration.same_twice for operation in writing),
         open_world_hint=False,
     )
 

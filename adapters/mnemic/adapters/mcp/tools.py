@@ -1,16 +1,16 @@
-"""The tools: which operations each contains, and how a tool call becomes a call of an operation.
+"""The tools: the operations of each, and the translation of tool calls into operation calls.
 
 The list of tools takes up space in the agent's context at every step. So the operations of an
 agent's daily work have a tool each, named after them; operations that look at one thing, or that
 are used together, share a tool and are selected by ``operation``; the rare ones are in
 ``mnemic_upkeep``, where the arguments are nested and only the guide describes them. By default only
-the everyday tools are listed, and what the scope ``admin`` allows is a tool of its own each, so
+the everyday tools are listed, and each operation of the scope ``admin`` has a separate tool, so
 that a host can ask a person before any of it. A list decides what is shown, the scope what may be
-called. Every operation is reached by exactly one tool, except ``export`` and ``import_space``: a
-remote client may not name files on the server's machine.
+called. Every operation is reached by exactly one tool, except those that need a file of the
+server's machine, such as ``export``, which a remote client may not name.
 
-Names of arguments, fields of answers and codes of refusals are those of the operations, whichever
-tool they are in. Added to them are ``operation``, ``as_of`` and ``now`` (a point of the past, where
+Names of arguments, fields of answers and codes of refusals are those of the operations, in every
+tool. Added to them are ``operation``, ``as_of`` and ``now`` (a point of the past, where
 the operation supports one) and ``command_id`` (to repeat a command that writes).
 """
 
@@ -23,17 +23,16 @@ from importlib import resources
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
+from mnemic.adapters.docstrings import plainly
+from mnemic.adapters.inprocess.operations.guide import guide
+from mnemic.adapters.inprocess.registry import SCOPES, Scope
 from mnemic.adapters.remote.calls import Call
-from mnemic.adapters.remote.operations import (
-    SCOPES,
-    Operation,
-    Scope,
-    operations,
-)
+from mnemic.adapters.remote.operations import Operation, operations
 from mnemic.kernel.errors import FieldRefused
 
+PREFIX = "mnemic_"
 OPERATION = "operation"
 ARGUMENTS = "arguments"
 AS_OF = "as_of"
@@ -41,8 +40,6 @@ NOW = "now"
 COMMAND_ID = "command_id"
 ToolSet: TypeAlias = Literal["core", "all"]
 """Which tools are listed: those of everyday work, or every one."""
-UNREACHED = frozenset({"export", "import_space"})
-"""Operations that need a file on the server's machine: for the command line and HTTP only."""
 
 Allows = Callable[[Scope], bool]
 """Whether a caller has a scope."""
@@ -75,6 +72,8 @@ class Tool:
     aliases: Sequence[str] = ()
     """Former names, which calls may use."""
     core: Narrowing = field(factory=Narrowing)
+    groups: Sequence[str] = ()
+    """Headings whose reading operations join the tool if no tool names them."""
     nested: bool = False
     """Whether the arguments of the operation are nested in an object."""
 
@@ -179,21 +178,47 @@ def least_scope(operation: str) -> Scope:
 def tools() -> Mapping[str, Tool]:
     """Return every tool by name, in the order of listing."""
     page = resources.files("mnemic.adapters.mcp") / "tools.toml"
-    return MappingProxyType(
-        {
-            name: Tool(
-                name=name,
-                title=entry["title"],
-                description=entry["description"].strip(),
-                operations=MappingProxyType(entry["operations"]),
-                set=entry.get("set", "all"),
-                aliases=tuple(entry.get("aliases", ())),
-                core=Narrowing(**entry.get("core", {})),
-                nested=entry.get("nested", False),
-            )
-            for name, entry in tomllib.loads(page.read_text("utf-8")).items()
-        }
+    found = {
+        name: Tool(
+            name=name,
+            **{
+                **entry,
+                "description": entry["description"].strip(),
+                "core": Narrowing(**entry.get("core", {})),
+            },
+        )
+        for name, entry in tomllib.loads(page.read_text("utf-8")).items()
+    }
+    named = {name for tool in found.values() for name in tool.operations}
+    for operation in operations().values():
+        if operation.name not in named and not operation.needs_files:
+            tool = _own(operation) if operation.scope == "admin" else _joined(operation, found)
+            found[tool.name] = tool
+    return MappingProxyType(found)
+
+
+def _own(operation: Operation) -> Tool:
+    """Return a tool for one operation, worded by its docstring and its card."""
+    card, summary = guide(operation.name), plainly(operation.docs.summary)
+    return Tool(
+        name=f"{PREFIX}{operation.name}",
+        title=operation.name.replace("_", " ").capitalize(),
+        description=f"{summary} Use it when: {card.when}" if card.when else summary,
+        operations={operation.name: ""},
+        set="admin",
     )
+
+
+def _joined(operation: Operation, among: Mapping[str, Tool]) -> Tool:
+    """Return the tool that an operation joins, with that operation."""
+    tool = next(
+        tool
+        for tool in among.values()
+        if tool.nested or (operation.reads_only and operation.declaration.group in tool.groups)
+    )
+    summary = plainly(operation.docs.summary).removesuffix(".")
+    purpose = summary[:1].lower() + summary[1:]
+    return evolve(tool, operations={**tool.operations, operation.name: purpose})
 
 
 def called(name: str, arguments: Mapping[str, Any]) -> Tool | None:

@@ -1,4 +1,4 @@
-"""What remote interfaces share: the table of operations, their JSON documents, and schemas.
+"""Shared parts of remote interfaces: the table of operations, JSON documents, and schemas.
 
 An interface translates and holds no logic. The translation is defined here once: which operations
 there are and who may call them (``operations``), what they take and return (``schemas``, with the

@@ -43,7 +43,7 @@ async def whole(scope: Any, receive: Any, *, max_bytes: int, timeout_s: float) -
     Args:
         scope: ASGI scope of the request.
         receive: Returns the ASGI messages of the request.
-        max_bytes: Maximum length, whatever the headers say.
+        max_bytes: Maximum length, checked while the body is received.
         timeout_s: Maximum time until the body is complete.
 
     Raises:

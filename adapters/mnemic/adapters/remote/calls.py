@@ -9,18 +9,17 @@ from attrs import field, frozen
 
 from mnemic.adapters.embedders.shipped import embedder_named
 from mnemic.adapters.inprocess.memory import Memory
+from mnemic.adapters.inprocess.registry import Scope
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.inprocess.view import SyncView
 from mnemic.adapters.remote.documents import arguments_of
-from mnemic.adapters.remote.operations import Operation, Scope, operations
+from mnemic.adapters.remote.operations import Operation, operations
 from mnemic.adapters.remote.time_points import view_named
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.ports import Embedder
 
 Progress = Callable[[int, int], None]
 """Called on a worker thread with the amounts done and to do in all."""
-RECORDERS = frozenset({"recall", "deep_reference"})
-"""Operations that only read if recording is turned off."""
 
 
 @frozen(kw_only=True)
@@ -55,8 +54,8 @@ class Call:
     @property
     def scope(self) -> Scope:
         """The scope that a caller needs for it: a recall that is not recorded only reads."""
-        unrecorded = self.arguments.get("record") is False
-        if self.as_of is not None or (self.operation in RECORDERS and unrecorded):
+        unrecorded = self.spec.can_skip_record and self.arguments.get("record") is False
+        if self.as_of is not None or unrecorded:
             return "read"
         if self.operation == "composed_graph" and self.arguments.get("action") != "label":
             return "read"
@@ -78,7 +77,7 @@ def answered(memory: SyncMemory, call: Call, progress: Progress | None = None) -
 
     Raises:
         FieldRefused: The arguments are not those of the operation, or it has no view of the past.
-        MnemicError: Whatever the operation refuses or fails at.
+        MnemicError: Any refusal or failure of the operation.
     """
     operation = call.spec
     if call.as_of is not None:

@@ -33,7 +33,7 @@ class ComposedEvent:
     confidence: float | None
     """Confidence in the outcome. Range: [0, 1]."""
     status: str | None
-    """A status of the tool's own."""
+    """A status defined by the tool."""
     outputPreview: str | None
     """The beginning of the output."""
     metadata: Mapping[str, Any]

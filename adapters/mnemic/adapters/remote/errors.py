@@ -1,4 +1,4 @@
-"""Errors as documents, and back: an error received as a document is raised as its own class."""
+"""Conversion of errors to documents and back to the class that was raised."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mnemic.kernel import errors
 from mnemic.kernel.errors import MnemicError
 
 INTERNAL = "internal"
-"""The code of a bug of ours. It has no details: its message may hold texts of a memory."""
+"""The code of an unexpected exception. Its message is withheld: it may hold texts of a memory."""
 
 
 def document_of(error: BaseException) -> dict[str, Any]:

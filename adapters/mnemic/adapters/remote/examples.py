@@ -25,12 +25,12 @@ def sample(shape: Schema, components: Mapping[str, Schema], *, depth: int = 0) -
         components: Schemas by the last part of the references to them.
         depth: Current nesting.
     """
-    if "$ref" in shape:
-        name = shape["$ref"].rpartition("/")[2]
-        return sample(components[name], components, depth=depth)
     for key in ("examples", "enum"):
         if shape.get(key):
             return shape[key][0]
+    if "$ref" in shape:
+        name = shape["$ref"].rpartition("/")[2]
+        return sample(components[name], components, depth=depth)
     if "default" in shape:
         return shape["default"]
     if "anyOf" in shape:

@@ -10,9 +10,9 @@ from typing import Any
 import attrs
 from attrs import frozen
 
+from mnemic.adapters.docstrings import docstring, field_docstrings, plainly
 from mnemic.adapters.remote.composed_graph import ComposedGraphAnswer
 from mnemic.adapters.remote.descriptions import entry, said
-from mnemic.adapters.remote.docstrings import docstring, field_docstrings, plainly
 from mnemic.adapters.remote.forms import (
     Assertion,
     Filter,

@@ -1,4 +1,4 @@
-"""Shares: how much of what a server has one client may use at once, so that none excludes others.
+"""Shares: limits on the resources that one client may use at once.
 
 Rules of this module:
 
@@ -7,7 +7,7 @@ Rules of this module:
 2. A token may use a half, and a zone a sixteenth of everything that is limited, rounded up. A
    caller without a token, who is the owner of the machine, may use all of it.
 3. After each call of a zone its place rests three times as long as the call took. Calls hold locks
-   that others wait for: thus a place has them a quarter of the time at most, whatever a call costs.
+   that others wait for: thus a place has them a quarter of the time at most.
 4. What exceeds a share is refused at once (429), and nothing of it is begun.
 """
 
@@ -59,10 +59,10 @@ def client_of(token: Token | None) -> Client | None:
 
 @define(kw_only=True, eq=False)
 class Shares:
-    """What each client uses of one thing.
+    """Usage of one resource by each client.
 
     Args:
-        total: How much of it there is.
+        total: Its total amount.
         what: Its name in messages, in the plural.
     """
 

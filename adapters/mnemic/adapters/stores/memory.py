@@ -15,6 +15,7 @@ from eventsourcing.popo import POPOAggregateRecorder, POPOFactory
 from mnemic.adapters.stores.logs import chain
 from mnemic.adapters.stores.logs.append import Entry, moved, replaced, staged
 from mnemic.adapters.stores.logs.staged_spaces import check_empty, hidden
+from mnemic.adapters.system.forks import OpeningProcess
 from mnemic.kernel.errors import CommandIdReused, SpaceExists, SpaceNotFound
 from mnemic.kernel.ports import CommandRow, Head, PayloadRow, Record
 
@@ -95,6 +96,7 @@ class MemoryStore:
         self._logs: dict[str, MemoryLog] = {}
         self._staged_spaces = count()
         self._opening = Lock()
+        self._process = OpeningProcess("the store in memory")
 
     def spaces(self) -> tuple[str, ...]:
         """Return the names of all spaces, sorted."""
@@ -106,6 +108,7 @@ class MemoryStore:
         Raises:
             SpaceNotFound: If the space does not exist and may not be made.
         """
+        self._process.check()
         with self._opening:
             if space not in self._logs:
                 if not create:
@@ -193,6 +196,11 @@ class MemoryLog:
         if not 0 <= version <= self._space.head.version:
             return None
         return chain.digest_of(next(iter(self._recorder.rows(self._key, version, version)), None))
+
+    def payload_count(self, upto: int) -> int:
+        """Return how many payloads are stored of events up to version *upto*."""
+        payloads = self._space.payloads.copy()
+        return sum(len(rows) for version, rows in payloads.items() if version <= upto)
 
     @contextmanager
     def write_lock(self) -> Generator[None]:

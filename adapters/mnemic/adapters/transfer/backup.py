@@ -168,8 +168,8 @@ def check(
     made = inventory_of(path)
     with atomic_files.named(path):
         _check_sum(path, path.stat().st_size, _sum(path), made)
-    _check_store(path, made, sealed=sealed, progress=progress)
-    return _result(path, None, made)
+    unread = _check_store(path, made, sealed=sealed, progress=progress)
+    return _result(path, None, made, unread)
 
 
 def restore(
@@ -205,13 +205,13 @@ def restore(
     with atomic_files.named(target), temporary_folders.aside(target) as folder:
         draft = folder / STORE
         _check_sum(path, *_copied(path, draft), made)
-        _check_store(draft, made, sealed=sealed, progress=progress)
+        unread = _check_store(draft, made, sealed=sealed, progress=progress)
         keep(draft)
         try:
             atomic_files.settle(draft, target)
         except FileExistsError as error:
             raise atomic_files.exists(target) from error
-    return _result(path, str(target), made)
+    return _result(path, str(target), made, unread)
 
 
 def _check_sum(path: Path, size: int, digest: str, made: Inventory) -> None:
@@ -223,8 +223,11 @@ def _check_sum(path: Path, size: int, digest: str, made: Inventory) -> None:
         )
 
 
-def _check_store(path: Path, made: Inventory, *, sealed: Sealed, progress: Progress | None) -> None:
+def _check_store(path: Path, made: Inventory, *, sealed: Sealed, progress: Progress | None) -> int:
     """Verify every space of a backup, and compare it with the manifest.
+
+    Returns:
+        How many payloads cannot be read, and were only counted.
 
     Raises:
         BackupDamaged: Something is damaged, missing, or unexpected.
@@ -232,26 +235,28 @@ def _check_store(path: Path, made: Inventory, *, sealed: Sealed, progress: Progr
     tally = Tally(progress, total=sum(each.version + 1 for each in made.spaces))
     try:
         with closing(open_store(path, read_only=True)) as store:
-            found = tuple(_walked_all(store, sealed, tally))
+            walks = tuple(_walked_all(store, sealed, tally))
     except Corrupt as error:
         raise BackupDamaged(f"{path}: {error.message}", path=str(path)) from error
     tally.show()
-    for said, is_so in zip(made.spaces, found, strict=False):
+    for said, (is_so, _) in zip(made.spaces, walks, strict=False):
         if said != is_so:
             raise BackupDamaged(
                 f"{path}: the manifest says {said}, the file {is_so}", path=str(path)
             )
-    if len(made.spaces) != len(found):
+    if len(made.spaces) != len(walks):
         raise BackupDamaged(f"{path} has other spaces than its manifest says", path=str(path))
+    return sum(unread for _, unread in walks)
 
 
-def _walked_all(store: Store, sealed: Sealed, tally: Tally) -> Iterable[SpaceKept]:
+def _walked_all(store: Store, sealed: Sealed, tally: Tally) -> Iterable[tuple[SpaceKept, int]]:
+    """Yield what each space holds, and how many of its payloads cannot be read."""
     codec = Codec(SystemEntropy())
     for name in store.spaces():
         log = store.log(name, create=False)
         head = log.head()
         walk = walked(log, head.version, codec, sealed=sealed, tally=tally)
-        yield _kept(name, head, walk.payloads)
+        yield _kept(name, head, walk.payloads), walk.unread
 
 
 def _copied(path: Path, draft: Path) -> tuple[int, str]:
@@ -275,7 +280,12 @@ def _write(path: Path, data: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def _result(path: Path, into: str | None, made: Inventory) -> RestoreResult:
+def _result(path: Path, into: str | None, made: Inventory, unread: int) -> RestoreResult:
     return RestoreResult(
-        backup=str(path), into=into, at=made.at, release=made.release, spaces=made.spaces
+        backup=str(path),
+        into=into,
+        at=made.at,
+        release=made.release,
+        spaces=made.spaces,
+        unread=unread,
     )

@@ -8,9 +8,8 @@ from collections.abc import Collection
 from attrs import frozen
 
 from mnemic.adapters.codec import Codec
-from mnemic.adapters.codec.erasures import named_anywhere
 from mnemic.adapters.transfer.results import PayloadsLost
-from mnemic.kernel.events import BlockErased, Recorded, SpaceErased
+from mnemic.kernel.events import BlockErased, LossAccepted, LostPayload, Recorded, SpaceErased
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.ports import Record
 
@@ -21,10 +20,8 @@ class _Missing:
 
     version: int
     slot: int
-    beside: frozenset[str]
-    """Blocks in the same part of the event; only these may be erased for its loss."""
-    named: frozenset[str]
-    """Blocks whose erasure accounts for it, by the rule of ``codec.erasures``."""
+    owners: frozenset[str]
+    """Blocks whose erasure accounts for it; only these may be erased for its loss."""
 
 
 @frozen(kw_only=True)
@@ -38,8 +35,8 @@ class Verdict:
     erase_all: bool = False
     """Whether it has to erase everything: no payload at all is left."""
     lost: tuple[PayloadsLost, ...] = ()
-    gaps: bool = False
-    """Whether something is missing that no erasure accounts for."""
+    accept: tuple[LostPayload, ...] = ()
+    """What is missing that no erasure can account for: the copy has to accept the loss."""
 
 
 class LostPayloads:
@@ -49,6 +46,7 @@ class LostPayloads:
         self._missing: list[_Missing] = []
         self._erased: dict[str, list[int]] = defaultdict(list)
         self._space_erased = False
+        self._accepted: set[tuple[int, int]] = set()
         self._payloads = 0
 
     def see(self, record: Record, recorded: Recorded, slots: Collection[int], codec: Codec) -> None:
@@ -57,15 +55,15 @@ class LostPayloads:
         self._payloads += len(slots)
         if isinstance(event, SpaceErased):
             self._space_erased = True
+        if isinstance(event, LossAccepted):
+            self._accepted.update((each.version, each.slot) for each in event.payloads)
         if isinstance(event, BlockErased):
             self._erased[event.block_id].append(recorded.version)
         gone = [slot for slot, _ in codec.references(record) if slot not in slots]
-        beside = codec.beside(record) if gone else ()
+        owners = codec.owners(record) if gone else ()
         for slot in gone:
-            near = beside[slot]
-            named = near or named_anywhere(record)
             self._missing.append(
-                _Missing(version=record.version, slot=slot, beside=near, named=named)
+                _Missing(version=record.version, slot=slot, owners=frozenset(owners[slot]))
             )
 
     def verdict(self, read: int, *, gaps: bool) -> Verdict:
@@ -73,8 +71,11 @@ class LostPayloads:
 
         Args:
             read: The last version that was read.
-            gaps: Whether what no erasure accounts for may remain a gap.
+            gaps: Whether what no erasure can account for may be accepted as lost.
         """
+        self._missing = [
+            each for each in self._missing if (each.version, each.slot) not in self._accepted
+        ]
         if self._space_erased or not self._missing:
             return Verdict(kept=read)
         if not self._payloads:
@@ -87,27 +88,28 @@ class LostPayloads:
                 if each.version <= kept and not self._is_erased(each, kept)
             ]
             bearers = dict.fromkeys(block for each in missing for block in self._bearers(each))
-            unborne = [each for each in missing if each.named.isdisjoint(bearers)]
+            unborne = [each for each in missing if each.owners.isdisjoint(bearers)]
             if gaps or not unborne:
                 lost = [each for each in missing if not self._is_erased(each, read)]
                 erase = tuple(map(BlockId, bearers))
-                return Verdict(kept=kept, erase=erase, lost=_told(lost), gaps=bool(unborne))
+                accept = tuple(LostPayload(version=x.version, slot=x.slot) for x in unborne)
+                return Verdict(kept=kept, erase=erase, lost=_told(lost), accept=accept)
             kept = unborne[0].version - 1
 
     def _is_erased(self, missing: _Missing, upto: int) -> bool:
         """Whether an erasure in the log up to version *upto* accounts for it."""
         return any(
             missing.version < version <= upto
-            for block in missing.named
+            for block in missing.owners
             for version in self._erased[block]
         )
 
     def _bearers(self, missing: _Missing) -> frozenset[str]:
         """Return the blocks to erase for a lost payload: those erased for it, or its only one."""
-        erased = {block for block in missing.named if self._erased[block][-1:] > [missing.version]}
+        erased = {block for block in missing.owners if self._erased[block][-1:] > [missing.version]}
         if erased:
             return frozenset(erased)
-        return missing.beside if len(missing.beside) == 1 else frozenset()
+        return missing.owners if len(missing.owners) == 1 else frozenset()
 
 
 def _told(missing: list[_Missing]) -> tuple[PayloadsLost, ...]:
@@ -120,7 +122,7 @@ def _told(missing: list[_Missing]) -> tuple[PayloadsLost, ...]:
             version=version,
             slots=tuple(each.slot for each in lost),
             blocks=tuple(
-                BlockId(block) for block in sorted(set().union(*(x.beside for x in lost)))
+                BlockId(block) for block in sorted(set().union(*(x.owners for x in lost)))
             ),
         )
         for version, lost in events.items()

@@ -109,15 +109,23 @@ class RestoreResult(Result):
     release: str
     """The release that made it."""
     spaces: tuple[SpaceKept, ...]
+    unread: int = 0
+    """Encrypted payloads: they were counted, and cannot be read without their keys."""
 
     @property
     def summary(self) -> str:
-        answer = f"{_listed(self.spaces)}; every digest and payload holds."
+        checked = "every digest and payload holds"
+        if self.unread:
+            checked = (
+                f"every digest holds, and every payload but {self.unread:,} encrypted "
+                f"{'one' if self.unread == 1 else 'ones'}, which were counted only"
+            )
+        answer = f"{_listed(self.spaces)}; {checked}."
         if self.into is None:
             return f"The backup {self.backup} of {self.at} is sound: {answer}"
         return (
-            f"Restored {self.backup} of {self.at} to {self.into}: {answer} Words that were erased "
-            "since then are back: erase them again."
+            f"Restored {self.backup} of {self.at} to {self.into}: {answer} Text that was erased "
+            f"since then is back{' unless it is encrypted' if self.unread else ''}: erase it again."
         )
 
 
@@ -154,7 +162,7 @@ class SpaceSalvaged(Result):
     erased: tuple[BlockId, ...] = ()
     """Blocks that lost text and are erased for it in the copy, which so accounts for the gap."""
     commands_lost: int = 0
-    """Remembered commands that cannot be read: if repeated, they are carried out again."""
+    """Remembered commands that cannot be read: if repeated, they are refused."""
 
     @property
     def summary(self) -> str:

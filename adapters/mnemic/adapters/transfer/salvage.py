@@ -8,8 +8,9 @@ Rules of this module:
 3. A payload that is damaged or missing, though no erasure that can be read accounts for it, costs
    its block and no more: the copy records that the block is erased, so that it verifies. Where the
    event names no block that could be erased for it (a query, a note between two blocks, the salt),
-   the copy ends before the event, unless the caller asks to keep what follows and have the gap.
+   the copy ends before the event, unless the caller asks to keep what follows and accept the loss.
 4. What is lost is reported, and never guessed.
+5. What a newer release wrote is not damaged. It is left out only on request.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ from mnemic.adapters.transfer.results import SalvageResult, SpaceSalvaged
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, MnemicError, SpaceExists, StoreTooNew
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import Clock, CommandRow, Entropy, Log, PayloadRow, Record, Store
-from mnemic.projections.state.event_validation import impossible_event
+from mnemic.projections.state.event_validation import check_policy_known, impossible_event
+from mnemic.projections.timeline.command_ids import is_like_generated
 
 Unlock = Callable[[PayloadRow], PayloadRow | None]
 """Returns a payload as the codec wrote it; None: its key is destroyed, and it is copied unread."""
@@ -64,6 +66,7 @@ def salvage(
     to: str | Path,
     *,
     gaps: bool = False,
+    drop_newer: bool = False,
     keys: Path | None = None,
     clock: Clock | None = None,
     entropy: Entropy | None = None,
@@ -75,8 +78,10 @@ def salvage(
     Args:
         damaged: A store, or its address. It is read only.
         to: A file that does not exist.
-        gaps: Keep also what follows a lost payload for which no block can be erased; then
-            ``verify`` reports the gap permanently, and the copy cannot be migrated.
+        gaps: Keep also what follows a lost payload for which no block can be erased; an event of
+            the copy accepts the loss, and it is shown as lost from then on.
+        drop_newer: End the copy before the first event that a newer release wrote, which this one
+            cannot read; otherwise such a store is refused.
         keys: Keys of a store that is named by its address. They show which text is damaged; the
             copy is encrypted with the same.
         clock: Stamps the events that are added to the copies; None: the system's.
@@ -87,7 +92,8 @@ def salvage(
     Raises:
         FieldRefused: The file exists, or *to* is no path.
         KeysMissing: It is encrypted, and the keys were not given, or are others.
-        NotAStore, StoreTooNew, LogCorrupt: The store cannot even be opened to read.
+        NotAStore, LogCorrupt: The store cannot even be opened to read.
+        StoreTooNew: Likewise; or a newer release wrote a part of it.
         StoreFull, StoreFailed: The file cannot be written.
     """
     if not isinstance(to, str | Path) or not is_file(to):
@@ -116,6 +122,7 @@ def salvage(
                     unlock=unlock,
                     sealed=sealed,
                     tally=tally,
+                    drop_newer=drop_newer,
                 ).into(copy.log(log.name), gaps=gaps)
                 for log in logs
             )
@@ -157,6 +164,16 @@ def _length(log: Log) -> int:
         return 0
 
 
+def _kept_whole(space: str, error: StoreTooNew) -> StoreTooNew:
+    return StoreTooNew(
+        f"space {space!r} is not damaged there: {error.message}",
+        recovery="Save it with the newer release. To keep only what this release can read, call "
+        "salvage with drop_newer=True (`mnemic salvage --drop-newer`).",
+        space=space,
+        **error.facts,
+    )
+
+
 class _Salvage:
     """One space of a damaged store."""
 
@@ -169,7 +186,9 @@ class _Salvage:
         unlock: Unlock,
         sealed: Sealed,
         tally: Tally,
+        drop_newer: bool,
     ) -> None:
+        self._drop_newer = drop_newer
         self._log = log
         self._store = store
         self._copy_context = copy_context
@@ -196,13 +215,19 @@ class _Salvage:
         if self._last is not None and verdict.erase_all:
             erase_all_again(copy, self._last, self._copy_context, after=head)
         elif self._last is not None:
-            erase_again(copy, verdict.erase, self._last, self._copy_context, after=head)
-        if not verdict.gaps:
-            walked(copy, copy.head().version, self._codec, sealed=self._sealed)
+            erase_again(
+                copy,
+                verdict.erase,
+                self._last,
+                self._copy_context,
+                after=head,
+                lost=verdict.accept,
+            )
+        walked(copy, copy.head().version, self._codec, sealed=self._sealed)
         if verdict.kept < sensible:
             self._problem = (
                 f"version {verdict.kept + 1} lost a payload that no block can bear; "
-                "what follows can be kept with its gap"
+                "what follows can be kept if the loss is accepted (gaps)"
             )
         return SpaceSalvaged(
             space=copy.name,
@@ -222,11 +247,14 @@ class _Salvage:
         try:
             for record, rows in self._remains():
                 recorded, sound = self._sound(record, rows)
+                check_policy_known(recorded)
                 slots = {row.slot for row in sound}
                 self._losses.see(record, recorded, slots, self._codec)
                 kept = record.version
                 self._tally.add()
         except (LogCorrupt, StoreTooNew) as error:
+            if isinstance(error, StoreTooNew) and not self._drop_newer:
+                raise _kept_whole(self._log.name, error) from error
             self._problem = error.message
             self._acknowledged = int(str(error.facts.get("acknowledged", -1)))
         return kept
@@ -297,13 +325,19 @@ class _Salvage:
                 return
 
     def _command(self, command_id: str, version: int) -> CommandRow | None:
-        """Return the remembered command that begins at *version*, if it can be read."""
+        """Return the remembered command that begins at *version*, if it can be read.
+
+        One that the store has lost is counted, unless the engine may have made its id.
+        """
         try:
             found = self._log.command(command_id)
         except MnemicError:
             self._commands_lost += 1
             return None
-        if found is not None and (found.first != version or type(found.last) is not int):
+        if found is None:
+            self._commands_lost += not is_like_generated(command_id)
+            return None
+        if found.first != version or type(found.last) is not int:
             self._commands_lost += 1
             return None
         return found

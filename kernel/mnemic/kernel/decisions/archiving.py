@@ -1,9 +1,12 @@
-"""Decisions of forget, erase, revise and rezone: explicit commands on one block."""
+"""Decisions of forget, erase, revise, rezone and quarantine: explicit commands on blocks."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from attrs import evolve
 
+from mnemic.kernel.decision import Decision, single
 from mnemic.kernel.decisions.authorization import check_reach, check_zone
 from mnemic.kernel.decisions.connecting import find, known, remark_text
 from mnemic.kernel.decisions.learning import Lesson, decide_fresh, drafted, revised
@@ -14,7 +17,9 @@ from mnemic.kernel.events import (
     BlockForgotten,
     BlockLearned,
     BlockRezoned,
+    BlocksQuarantined,
     BlockSuperseded,
+    Supersession,
 )
 from mnemic.kernel.model.blocks import ACTIVE, ARCHIVED, BlockFacts
 from mnemic.kernel.model.identity import BlockId, normalised
@@ -25,8 +30,8 @@ from mnemic.kernel.scoring.decay import tier_rate
 from mnemic.kernel.validation import NAME_LENGTH_MAX, check_visible
 
 
-def decide_forget(reading: Reading, block_id: str, reason: str | None) -> BlockForgotten | None:
-    """Archive a block on request; None when it is archived already.
+def decide_forget(reading: Reading, block_id: str, reason: str | None) -> Decision[None]:
+    """Archive a block on request; no event if it is archived already.
 
     Raises:
         BlockNotFound: The block was never learned.
@@ -36,11 +41,14 @@ def decide_forget(reading: Reading, block_id: str, reason: str | None) -> BlockF
     facts = known(reading, block_id)
     check_reach(reading, facts)
     remark = _remark(reading, facts.id, reason)
-    return None if facts.status == ARCHIVED else BlockForgotten(block_id=facts.id, reason=remark)
+    is_archived = facts.status == ARCHIVED
+    return single(None if is_archived else BlockForgotten(block_id=facts.id, reason=remark))
 
 
-def decide_erase(reading: Reading, block_id: str) -> BlockErased | None:
-    """Destroy a block's payloads; None when they are destroyed already.
+def decide_erase(reading: Reading, block_id: str) -> Decision[None]:
+    """Destroy a block's payloads; no event if they are destroyed already.
+
+    Their keys are destroyed in any case: a copy of them may have been restored since.
 
     Raises:
         BlockNotFound: The block was never learned.
@@ -49,15 +57,14 @@ def decide_erase(reading: Reading, block_id: str) -> BlockErased | None:
     facts = known(reading, block_id)
     check_reach(reading, facts)
     if isinstance(reading.text(facts.number), Erased):
-        return None
+        return Decision((), None, erase=(facts.id,))
     context = tuple(reading.id(number) for number in reading.context(facts.number))
-    return BlockErased(block_id=facts.id, context=context)
+    event = BlockErased(block_id=facts.id, context=context)
+    return Decision((event,), None, erase=(facts.id,))
 
 
-def decide_rezone(
-    reading: Reading, block_id: str, zone: str, reason: str | None
-) -> BlockRezoned | None:
-    """Move a block to another trust zone; None when it is there already.
+def decide_rezone(reading: Reading, block_id: str, zone: str, reason: str | None) -> Decision[None]:
+    """Move a block to another trust zone; no event if it is there already.
 
     Raises:
         BlockNotFound, BlockNotActive, FieldRefused, Forbidden: See each.
@@ -70,12 +77,14 @@ def decide_rezone(
     check_zone(reading, zone.strip())
     remark = _remark(reading, facts.id, reason)
     if facts.zone == zone.strip():
-        return None
-    return BlockRezoned(
-        block_id=facts.id,
-        zone=zone.strip(),
-        reason=remark,
-        rate=_rate(reading.policy, facts, zone.strip()),
+        return single(None)
+    return single(
+        BlockRezoned(
+            block_id=facts.id,
+            zone=zone.strip(),
+            reason=remark,
+            rate=_rate(reading.policy, facts, zone.strip()),
+        )
     )
 
 
@@ -90,7 +99,7 @@ def _rate(policy: Policy, facts: BlockFacts, zone: str) -> int | None:
 
 def decide_revise(
     reading: Reading, block_id: str, content: str, reason: str | None
-) -> tuple[BlockLearned, BlockSuperseded]:
+) -> Decision[Supersession]:
     """Replace the text of a block: *content* is learned now and the old block archived at once.
 
     Everything but the text is kept: category, source, zone, confidence, author, thread, metadata
@@ -109,10 +118,9 @@ def decide_revise(
     event = _revision(reading, drafted(reading, Lesson(content=content)), facts, old)
     # It is new or was archived, so it has no edges; its tags will be those of the old block.
     heir = Heir(id=event.block_id, number=None, category=event.category, tags=(), zone=event.zone)
-    return event, BlockSuperseded(
-        supersession=succeed(reading, facts.number, heir),
-        reason=_remark(reading, facts.id, reason),
-    )
+    change = succeed(reading, facts.number, heir)
+    superseded = BlockSuperseded(supersession=change, reason=_remark(reading, facts.id, reason))
+    return Decision((event, superseded), change)
 
 
 def _revision(
@@ -131,16 +139,46 @@ def _revision(
         confidence=facts.confidence,
         expires_at_us=facts.expires_us,
     )
-    learned = decide_fresh(reading, fresh)
-    same = learned.block_id == facts.id or normalised(text.content) == normalised(old.content)
-    if same or not isinstance(learned.event, BlockLearned):
+    decided = decide_fresh(reading, fresh)
+    (event,) = decided.events or (None,)
+    same = decided.result.block_id == facts.id or normalised(text.content) == normalised(
+        old.content
+    )
+    if same or not isinstance(event, BlockLearned):
         what = "the text it has already" if same else "the text of another block"
         raise FieldRefused(
             f"the revision of {facts.id} has {what}",
             recovery="Give a different text, or connect the two blocks.",
             field="content",
         )
-    return learned.event
+    return event
+
+
+def decide_quarantine(
+    reading: Reading, numbers: Iterable[int], *, release: bool, reason: str | None
+) -> Decision[None]:
+    """Put blocks into quarantine or release them; no event if all of them are already so.
+
+    Args:
+        reading: The state before the command.
+        numbers: The selected blocks.
+        release: Whether to release them.
+        reason: The caller's reason.
+
+    Raises:
+        NoteTooLong, FieldRefused: The reason is too long, or not text.
+    """
+    words = remark_text("reason", reason, reading.policy)
+    changed = [number for number in numbers if reading.is_quarantined(number) == release]
+    if not changed:
+        return single(None)
+    return single(
+        BlocksQuarantined(
+            block_ids=tuple(sorted(map(reading.id, changed))),
+            released=release,
+            reason=None if words is None else Remark(text=words),
+        )
+    )
 
 
 def _remark(reading: Reading, block: BlockId, reason: str | None) -> Remark | None:

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.connecting import Assertion, Connected, decide_connect
 from mnemic.kernel.decisions.degree_cap import Ends, ends
 from mnemic.kernel.errors import Refused
-from mnemic.kernel.events import EdgeConnected
+from mnemic.kernel.events import EdgeConnected, Event
 from mnemic.kernel.model.blocks import BlockFacts
 from mnemic.kernel.model.edges import EdgeFacts
 from mnemic.kernel.model.identity import BlockId
@@ -25,7 +26,7 @@ from mnemic.kernel.timestamps import Instant
 
 def decide_connects(
     reading: EdgeReading, assertions: Sequence[Assertion | Refused], at: Instant
-) -> list[Connected | Refused]:
+) -> Decision[tuple[Connected | Refused, ...]]:
     """Decide each of *assertions*, in order.
 
     Args:
@@ -33,24 +34,27 @@ def decide_connects(
         assertions: As given by the caller; a refusal for each input that was not an assertion.
         at: The current time, the same for all.
     Returns:
-        A decision or a refusal for each. A refusal does not affect those after it.
+        As the result: what each did, or its refusal, which does not affect those after it.
 
     Source: DOMAIN section 5.
     """
     unfolding = BatchConnect(reading, at)
-    decided: list[Connected | Refused] = []
+    events: list[Event] = []
+    results: list[Connected | Refused] = []
     for assertion in assertions:
         try:
             if isinstance(assertion, Refused):
                 raise assertion
-            connected = decide_connect(unfolding, assertion, at)
+            decided = decide_connect(unfolding, assertion, at)
         except Refused as refusal:
-            decided.append(refusal)
+            results.append(refusal)
             continue
-        if isinstance(connected.event, EdgeConnected):
-            unfolding.connect(connected.event)
-        decided.append(connected)
-    return decided
+        for event in decided.events:
+            if isinstance(event, EdgeConnected):
+                unfolding.connect(event)
+        events.extend(decided.events)
+        results.append(decided.result)
+    return Decision(tuple(events), tuple(results))
 
 
 class BatchConnect:

@@ -9,6 +9,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from mnemic.kernel.decision import Decision, single
 from mnemic.kernel.decisions.authorization import check_members
 from mnemic.kernel.decisions.connecting import remark_text
 from mnemic.kernel.errors import (
@@ -20,7 +21,7 @@ from mnemic.kernel.errors import (
     LabelUnsupported,
 )
 from mnemic.kernel.events import BlocksComposed, CompositionLabelled, LabelRetracted, Member
-from mnemic.kernel.model.compositions import CONSUMES, LABELS, ROLES
+from mnemic.kernel.model.compositions import CONSUMES, LABELS, ROLES, LabelFacts, query_hash
 from mnemic.kernel.model.identity import CompositionId, composition_version, label_version
 from mnemic.kernel.model.texts import (
     BlockText,
@@ -77,6 +78,7 @@ class Composition:
     mode: str = "compose"
     query: str | None = None
     query_hash: str | None = None
+    """None: the digest of *query*, if there is one."""
     confidence: float | None = None
     status: str | None = None
     output_preview: str | None = None
@@ -84,8 +86,8 @@ class Composition:
     consume: str = "all"
 
 
-def decide_compose(reading: Reading, composition: Composition) -> BlocksComposed | None:
-    """Decide a composition; None when an identical one with the same id exists already.
+def decide_compose(reading: Reading, composition: Composition) -> Decision[None]:
+    """Decide a composition; no event if an identical one with the same id exists already.
 
     Raises:
         FieldRefused, BlockNotFound: A field is invalid.
@@ -120,9 +122,9 @@ def decide_compose(reading: Reading, composition: Composition) -> BlocksComposed
     )
     before = reading.composition_event(name)  # None if it has no name
     if before is None:
-        return event
+        return single(event)
     if _is_same(before, event, composition):
-        return None
+        return single(None)
     raise CompositionExists(f"another composition has the id {name!r}", composition_id=name)
 
 
@@ -130,8 +132,12 @@ def _is_same(before: BlocksComposed, event: BlocksComposed, said: Composition) -
     """Whether the composition given now is equal to the recorded one.
 
     Previews and tags that the caller did not give are ignored: they were copied from the blocks,
-    which may have changed since. Erased texts cannot be compared any more.
+    which may have changed since. So is a digest of the query, which earlier releases did not
+    compute. Erased texts cannot be compared any more.
     """
+    text = event.text
+    if said.query_hash is None and isinstance(text, CompositionText) and _lacks_hash(before):
+        event = evolve(event, text=evolve(text, query_hash=None))
     given = {(spec.block_id, spec.role): spec for spec in said.members}
     gone = {
         (member.block_id, member.role)
@@ -139,6 +145,10 @@ def _is_same(before: BlocksComposed, event: BlocksComposed, said: Composition) -
         if isinstance(member.text, Erased)
     }
     return _bare(before, given, gone) == _bare(event, given, gone)
+
+
+def _lacks_hash(event: BlocksComposed) -> bool:
+    return isinstance(event.text, CompositionText) and event.text.query_hash is None
 
 
 def _bare(
@@ -216,9 +226,11 @@ def _member(reading: Reading, spec: MemberSpec, place: int) -> Member:
 
 
 def _composition_text(composition: Composition, policy: Policy) -> CompositionText | None:
+    query = _text("query", composition.query, QUERY_LENGTH_MAX)
+    given_hash = _visible("query_hash", composition.query_hash, ID_LENGTH_MAX)
     text = CompositionText(
-        query=_text("query", composition.query, QUERY_LENGTH_MAX),
-        query_hash=_visible("query_hash", composition.query_hash, ID_LENGTH_MAX),
+        query=query,
+        query_hash=query_hash(query) if given_hash is None and query is not None else given_hash,
         output_preview=_text("output_preview", composition.output_preview, PREVIEW_LENGTH_MAX),
         metadata=checked_metadata(composition.metadata, policy),
     )
@@ -240,7 +252,7 @@ class LabelSpec:
     metadata: Mapping[str, Any] | None = None
 
 
-def decide_label(reading: Reading, spec: LabelSpec) -> CompositionLabelled:
+def decide_label(reading: Reading, spec: LabelSpec) -> Decision[None]:
     """Decide a label.
 
     Raises:
@@ -260,17 +272,22 @@ def decide_label(reading: Reading, spec: LabelSpec) -> CompositionLabelled:
         raise FieldRefused(
             f"confidence_delta must be from -1 to 1, got {delta!r}", field="confidence_delta"
         )
-    return CompositionLabelled(
-        composition_id=name,
-        label=spec.label,
-        source=checked_name("label_source", spec.source),
-        confidence_delta=None if delta is None else nano(float(delta)),
-        text=None if text == LabelText() else text,
+    return single(
+        CompositionLabelled(
+            composition_id=name,
+            label=spec.label,
+            source=checked_name("label_source", spec.source),
+            confidence_delta=None if delta is None else nano(float(delta)),
+            text=None if text == LabelText() else text,
+        )
     )
 
 
-def decide_retract(reading: Reading, label_id: str, *, reason: str | None) -> LabelRetracted | None:
-    """Decide a retraction; None when the label was retracted already.
+def decide_retract(reading: Reading, label_id: str, *, reason: str | None) -> Decision[LabelFacts]:
+    """Decide a retraction; no event if the label was retracted already.
+
+    Returns:
+        As the result: the label before the command.
 
     Raises:
         LabelNotFound, NoteTooLong, FieldRefused, Forbidden: See each.
@@ -282,12 +299,13 @@ def decide_retract(reading: Reading, label_id: str, *, reason: str | None) -> La
     _known(reading, found.composition_id)
     words = remark_text("reason", reason, reading.policy)
     if not found.counts:
-        return None
-    return LabelRetracted(
+        return Decision((), found)
+    event = LabelRetracted(
         composition_id=found.composition_id,
         label_version=version,
         reason=None if words is None else Remark(text=words),
     )
+    return Decision((event,), found)
 
 
 def _known(reading: Reading, composition_id: object) -> CompositionId:

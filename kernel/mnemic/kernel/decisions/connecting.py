@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.authorization import check_reach
 from mnemic.kernel.decisions.degree_cap import DegreeCap, id_pairs
 from mnemic.kernel.errors import (
@@ -44,11 +45,10 @@ class Assertion:
 
 @frozen(kw_only=True)
 class Connected:
-    """The decision on one assertion."""
+    """What one assertion did."""
 
-    event: EdgeConnected | EdgeDeferred | None
-    """None when it was skipped."""
     action: str
+    """``created``, ``reinforced``, ``updated``, ``deferred``, or ``skipped`` without an event."""
     relation: str
     weight: int
     note: str | None
@@ -112,7 +112,7 @@ def terms(assertion: Assertion, policy: Policy) -> Terms:
     )
 
 
-def decide_connect(reading: EdgeReading, assertion: Assertion, at: Instant) -> Connected:
+def decide_connect(reading: EdgeReading, assertion: Assertion, at: Instant) -> Decision[Connected]:
     """Decide a single connection.
 
     Raises:
@@ -144,13 +144,9 @@ def decide_connect(reading: EdgeReading, assertion: Assertion, at: Instant) -> C
                 relation=existing.relation,
             )
         case "skip":
-            return Connected(
-                event=None,
-                action="skipped",
-                relation=existing.relation,
-                weight=existing.weight,
-                note=None,
-            )
+            relation, weight = existing.relation, existing.weight
+            skipped = Connected(action="skipped", relation=relation, weight=weight, note=None)
+            return Decision((), skipped)
         case "update":
             return _update(reading, request, existing)
         case _:
@@ -182,7 +178,7 @@ class _Request:
         return (f"weight {given:.2f} is far from the usual {usual:.2f} of {relation!r}",)
 
 
-def _create(reading: EdgeReading, request: _Request) -> Connected:
+def _create(reading: EdgeReading, request: _Request) -> Decision[Connected]:
     relation = request.relation or "similar"
     weight = reading.policy.relation_weight(relation) if request.weight is None else request.weight
     ends = request.source.number, request.target.number
@@ -206,8 +202,7 @@ def _create(reading: EdgeReading, request: _Request) -> Connected:
             note=request.remark(),
             displaced=id_pairs(reading, displaced),
         )
-    return Connected(
-        event=event,
+    connected = Connected(
         action="deferred" if displaced is None else "created",
         relation=relation,
         weight=weight,
@@ -215,9 +210,10 @@ def _create(reading: EdgeReading, request: _Request) -> Connected:
         displaced=displaced or (),
         warnings=warnings,
     )
+    return Decision((event,), connected)
 
 
-def _reinforce(reading: EdgeReading, request: _Request, existing: EdgeFacts) -> Connected:
+def _reinforce(reading: EdgeReading, request: _Request, existing: EdgeFacts) -> Decision[Connected]:
     weight = min(NANO, existing.weight + nano(reading.policy.reinforce_delta))
     ignored = [
         name
@@ -241,17 +237,17 @@ def _reinforce(reading: EdgeReading, request: _Request, existing: EdgeFacts) -> 
         origin=existing.origin,
         count=existing.count + 1,
     )
-    return Connected(
-        event=event,
+    connected = Connected(
         action="reinforced",
         relation=existing.relation,
         weight=weight,
         note=None,
         warnings=warnings,
     )
+    return Decision((event,), connected)
 
 
-def _update(reading: EdgeReading, request: _Request, existing: EdgeFacts) -> Connected:
+def _update(reading: EdgeReading, request: _Request, existing: EdgeFacts) -> Decision[Connected]:
     relation = request.relation or existing.relation
     weight = existing.weight if request.weight is None else request.weight
     event = EdgeConnected(
@@ -263,14 +259,14 @@ def _update(reading: EdgeReading, request: _Request, existing: EdgeFacts) -> Con
         count=existing.count,
         note=request.remark(),
     )
-    return Connected(
-        event=event,
+    connected = Connected(
         action="updated",
         relation=relation,
         weight=weight,
         note=request.note,
         warnings=request.surprise(relation, reading.policy),
     )
+    return Decision((event,), connected)
 
 
 def decide_disconnect(
@@ -280,8 +276,12 @@ def decide_disconnect(
     *,
     guard_relation: str | None,
     reason: str | None,
-) -> tuple[EdgeDisconnected | None, str]:
-    """Decide a disconnection; return the event, if any, and the action.
+) -> Decision[str]:
+    """Decide a disconnection.
+
+    Returns:
+        As the result: ``removed``; without an event ``not_found`` or ``guarded``, if the edge has
+        another relation than *guard_relation*.
 
     Raises:
         SelfLoop, BlockNotFound, NoteTooLong, FieldRefused, Forbidden: See each.
@@ -297,12 +297,12 @@ def decide_disconnect(
     remark = None if words is None else Remark(of=tuple(sorted((a.id, b.id))), text=words)
     existing: EdgeFacts | PendingFacts | None = reading.edge(a.number, b.number)
     if existing is None and not reading.is_pending(a.number, b.number):
-        return None, "not_found"
+        return Decision((), "not_found")
     if existing is None:
         ends = {a.number, b.number}
         existing = next(each for each in reading.pending() if {each.source, each.target} == ends)
     if guard is not None and existing.relation != guard:
-        return None, "guarded"
+        return Decision((), "guarded")
     gone = isinstance(existing, EdgeFacts)
     event = EdgeDisconnected(
         source=a.id,
@@ -311,7 +311,7 @@ def decide_disconnect(
         weight=existing.weight if gone else None,
         reason=remark,
     )
-    return event, "removed"
+    return Decision((event,), "removed")
 
 
 def _relation(relation: str | None) -> str | None:

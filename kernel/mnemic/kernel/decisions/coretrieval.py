@@ -39,10 +39,10 @@ class Effects:
     """Pairs that were staged before and are evicted."""
 
 
-def decide_effects(
+def effects(
     reading: Reading, returned: Iterable[int], session: SessionId | None, at: Instant
 ) -> Effects:
-    """Decide the effect on every pair of blocks that a recall returned.
+    """Return the effect on every pair of blocks that a recall returned.
 
     Args:
         reading: The state that the recall is recorded on, which may be later than the one that

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.kernel.decision import Decision, single
 from mnemic.kernel.decisions.degree_cap import DegreeCap
 from mnemic.kernel.decisions.degree_cap import ends as room_ends
 from mnemic.kernel.events import SIGNALS, Admission, Archival, Curated, Pair
@@ -33,8 +34,8 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
 
-def decide_curate(reading: Reading, at: Instant) -> Curated | None:
-    """Decide one sweep; None when nothing is required.
+def decide_curate(reading: Reading, at: Instant) -> Decision[None]:
+    """Decide one sweep; no event if nothing is required.
 
     Source: DOMAIN section 7.
     """
@@ -47,7 +48,7 @@ def decide_curate(reading: Reading, at: Instant) -> Curated | None:
         event.constitutional,
         event.reinforced,
     )
-    return event if any(changes) else None
+    return single(event if any(changes) else None)
 
 
 class _Sweep:

@@ -7,6 +7,7 @@ from itertools import combinations
 
 from attrs import frozen
 
+from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.authorization import reaches
 from mnemic.kernel.decisions.degree_cap import DegreeCap, id_pairs
 from mnemic.kernel.errors import FieldRefused, Forbidden, SignalOutOfRange
@@ -39,15 +40,13 @@ class Feedback:
 
 @frozen(kw_only=True)
 class Scored:
-    """The decision on one report."""
+    """What one outcome did, beside its event; there is none if no block could be scored."""
 
-    event: OutcomeRecorded | None
-    """None when no block could be scored."""
     refused: tuple[RefusedBlock, ...]
     displaced: tuple[EdgeFacts, ...] = ()
 
 
-def decide_outcome(reading: Reading, feedback: Feedback, at: Instant) -> Scored:
+def decide_outcome(reading: Reading, feedback: Feedback, at: Instant) -> Decision[Scored]:
     """Decide the effects of *feedback*.
 
     Ids that cannot be scored are refused one by one; repeated ids count once.
@@ -66,7 +65,7 @@ def decide_outcome(reading: Reading, feedback: Feedback, at: Instant) -> Scored:
     check_visible("source", feedback.source)
     blocks, refused = _sort_out(reading, feedback.block_ids)
     if not blocks:
-        return Scored(event=None, refused=refused)
+        return Decision((), Scored(refused=refused))
     good = signal > nano(reading.policy.outcome_reinforces_above)
     ties = _Ties(reading, blocks, signal, at) if good else None
     event = OutcomeRecorded(
@@ -83,7 +82,8 @@ def decide_outcome(reading: Reading, feedback: Feedback, at: Instant) -> Scored:
         unlinked=tuple(ties.unlinked) if ties else (),
         penalties=_penalties(reading, blocks, signal),
     )
-    return Scored(event=event, refused=refused, displaced=tuple(ties.displaced) if ties else ())
+    displaced = tuple(ties.displaced) if ties else ()
+    return Decision((event,), Scored(refused=refused, displaced=displaced))
 
 
 class _Ties:

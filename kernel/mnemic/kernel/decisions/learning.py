@@ -8,13 +8,14 @@ said twice is two messages.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
+from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.authorization import (
     check_claims,
     check_reach,
@@ -24,8 +25,8 @@ from mnemic.kernel.decisions.authorization import (
     lesson_zone,
     within,
 )
-from mnemic.kernel.errors import IdCollision
-from mnemic.kernel.events import BlockLearned, BlockRestated
+from mnemic.kernel.errors import FieldRefused, IdCollision, InboxFull, Refused
+from mnemic.kernel.events import BlockLearned, BlockRestated, Event
 from mnemic.kernel.model import identity
 from mnemic.kernel.model.blocks import ARCHIVED
 from mnemic.kernel.model.identity import BlockId
@@ -92,19 +93,18 @@ class Saying:
 
 @frozen(kw_only=True)
 class Learned:
-    """The decision on one lesson: an event, or none for a duplicate."""
+    """What one lesson did."""
 
     block_id: BlockId
     action: str
     """``created``, ``restated``, ``reactivated``, or ``duplicate`` if nothing is recorded."""
-    event: BlockLearned | BlockRestated | None
     saying: Saying
     """After it."""
 
     @property
     def enters_inbox(self) -> bool:
         """Whether the block is in the inbox because of it."""
-        return isinstance(self.event, BlockLearned)
+        return self.action in {"created", "reactivated"}
 
 
 @frozen(kw_only=True)
@@ -123,7 +123,9 @@ class Earlier:
 NOTHING: Final = Earlier()
 
 
-def decide_learn(reading: Reading, lesson: Lesson, *, earlier: Earlier = NOTHING) -> Learned:
+def decide_learn(
+    reading: Reading, lesson: Lesson, *, earlier: Earlier = NOTHING
+) -> Decision[Learned]:
     """Decide whether *lesson* is new, restates a known block, or reactivates an archived one.
 
     It restates nothing if it is dated before the block was last said, if the block is of a higher
@@ -140,15 +142,63 @@ def decide_learn(reading: Reading, lesson: Lesson, *, earlier: Earlier = NOTHING
 
     Source: DOMAIN section 3.
     """
-    learned = decide_fresh(reading, drafted(reading, lesson, earlier=earlier), earlier=earlier)
-    if learned.enters_inbox:
+    decided = decide_fresh(reading, drafted(reading, lesson, earlier=earlier), earlier=earlier)
+    if decided.result.enters_inbox:
         room = inbox_room(reading) if earlier.room is None else earlier.room
         if room is not None and room <= 0:
             raise inbox_full(reading)
-    return learned
+    return decided
 
 
-def decide_fresh(reading: Reading, fresh: BlockLearned, *, earlier: Earlier = NOTHING) -> Learned:
+def decide_learn_many(
+    reading: Reading, lessons: Sequence[Lesson | Refused]
+) -> Decision[tuple[Learned | Refused, ...]]:
+    """Decide lessons one after the other, each on the result of the earlier ones.
+
+    Args:
+        reading: The state before the command.
+        lessons: As given by the caller; a refusal for each input that was not a lesson.
+    Returns:
+        As the result: what each lesson did, or its refusal, which does not affect those after it.
+
+    Raises:
+        InboxFull: The writer's zone has no room for any of them.
+        FieldRefused: There are more than could ever wait in the inbox.
+    """
+    room, most = inbox_room(reading), reading.policy.inbox_zone_max
+    if room is not None and len(lessons) > most:
+        raise FieldRefused(
+            f"{len(lessons)} lessons at once, the limit for the zone {reading.highest!r} is {most}",
+            recovery="Learn them in several batches.",
+            field="lessons",
+        )
+    events: list[Event] = []
+    results: list[Learned | Refused] = []
+    said: dict[BlockId, Saying] = {}
+    created = 0
+    for lesson in lessons:
+        try:
+            if isinstance(lesson, Refused):
+                raise lesson
+            earlier = Earlier(created=created, said=said, room=room)
+            decided = decide_learn(reading, lesson, earlier=earlier)
+        except Refused as refusal:
+            if isinstance(refusal, InboxFull) and not said:
+                raise  # one refusal says it for all
+            results.append(refusal)
+            continue
+        learned = decided.result
+        said[learned.block_id] = learned.saying
+        created += learned.action == "created"
+        room = None if room is None else room - learned.enters_inbox
+        events.extend(decided.events)
+        results.append(learned)
+    return Decision(tuple(events), tuple(results))
+
+
+def decide_fresh(
+    reading: Reading, fresh: BlockLearned, *, earlier: Earlier = NOTHING
+) -> Decision[Learned]:
     """Decide whether a drafted block is new: ``decide_learn`` without the validation of a lesson.
 
     Args:
@@ -175,12 +225,12 @@ def decide_fresh(reading: Reading, fresh: BlockLearned, *, earlier: Earlier = NO
             check_reach(reading, facts)
     if block in earlier.said:
         return _again(reading, earlier.said[block], fresh, block)
-    return Learned(
+    learned = Learned(
         block_id=block,
         action="created" if number is None else "reactivated",
-        event=fresh if block == fresh.block_id else _under(fresh, block),
         saying=_saying(fresh.zone, fresh.created_at_us, undated=fresh.undated),
     )
+    return Decision((fresh if block == fresh.block_id else _under(fresh, block),), learned)
 
 
 def _saying(zone: str, said_us: int | None, *, undated: bool) -> Saying:
@@ -243,7 +293,9 @@ def _is_of(existing: BlockText | Erased, text: BlockText) -> bool:
     return same and (existing.author, existing.metadata) == (text.author, text.metadata)
 
 
-def _again(reading: Reading, last: Saying, fresh: BlockLearned, block: BlockId) -> Learned:
+def _again(
+    reading: Reading, last: Saying, fresh: BlockLearned, block: BlockId
+) -> Decision[Learned]:
     """Return the decision on a text that is known and not archived.
 
     Args:
@@ -259,15 +311,10 @@ def _again(reading: Reading, last: Saying, fresh: BlockLearned, block: BlockId) 
     )
     is_message = fresh.category == MESSAGE
     if is_message or is_older or not within(reading.policy, last.zone, fresh.zone):
-        return Learned(block_id=block, action="duplicate", event=None, saying=last)
-    return Learned(
-        block_id=block,
-        action="restated",
-        event=BlockRestated(
-            block_id=block, source=fresh.source, said_us=said, undated=fresh.undated
-        ),
-        saying=last if fresh.undated else _saying(last.zone, said, undated=False),
-    )
+        return Decision((), Learned(block_id=block, action="duplicate", saying=last))
+    event = BlockRestated(block_id=block, source=fresh.source, said_us=said, undated=fresh.undated)
+    saying = last if fresh.undated else _saying(last.zone, said, undated=False)
+    return Decision((event,), Learned(block_id=block, action="restated", saying=saying))
 
 
 def drafted(reading: Reading, lesson: Lesson, *, earlier: Earlier = NOTHING) -> BlockLearned:

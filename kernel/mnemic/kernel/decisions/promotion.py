@@ -1,21 +1,30 @@
-"""Decision of consolidate: promote inbox blocks, supersede restated ones, and form edges."""
+"""Decisions of consolidate and reembed.
+
+Consolidate promotes inbox blocks, supersedes restated ones, and forms edges; reembed gives promoted
+blocks vectors of another embedder.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from attrs import evolve, frozen
 
+from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.degree_cap import DegreeCap, id_pairs
 from mnemic.kernel.decisions.restatement import CONTRADICTS, Chunk, Predecessor
+from mnemic.kernel.decisions.space import check_embedder, decide_adopt_embedder
 from mnemic.kernel.decisions.supersession import Heir, inherited, succeed
 from mnemic.kernel.events import (
     BlocksPromoted,
     BlocksRelinked,
+    EmbedderIdentity,
     Link,
     NearDuplicate,
     Promotion,
+    StagedVector,
     Supersession,
+    VectorsStaged,
 )
 from mnemic.kernel.model.blocks import Fresh
 from mnemic.kernel.model.texts import AnalysisText, Embedding
@@ -39,9 +48,11 @@ class Candidate:
 
 
 def decide_promotion(
-    reading: Reading, candidates: Sequence[Candidate], at: Instant
-) -> BlocksPromoted:
+    reading: Reading, candidates: Sequence[Candidate], at: Instant, *, embedder: EmbedderIdentity
+) -> Decision[BlocksPromoted]:
     """Decide one chunk: promotions in the order of learning, then links.
+
+    The first chunk of a space adopts the embedder.
 
     The chunk ends early, before a block whose supersession would depend on another one of the same
     chunk, so that every supersession is decided on a state that has been applied. The first
@@ -51,9 +62,18 @@ def decide_promotion(
         reading: The state before the command.
         candidates: Inbox blocks in the order of learning.
         at: The current time; every promoted block gets its active time.
+        embedder: The embedder of the candidates' vectors.
+    Returns:
+        As the result: the promotions; of no candidates, without an event.
+
+    Raises:
+        EmbedderMismatch: Another embedder is in force.
 
     Source: DOMAIN sections 3 and 4.
     """
+    check_embedder(reading.embedder, embedder)
+    if not candidates:
+        return Decision((), BlocksPromoted(promotions=()))
     fresh = [_fresh(reading, candidate) for candidate in candidates]
     chunk = Chunk(reading, fresh)
     promotions: list[Promotion] = []
@@ -78,18 +98,52 @@ def decide_promotion(
             )
             for other, cosine in chunk.noted(place)
         )
-    return BlocksPromoted(
+    event = BlocksPromoted(
         promotions=tuple(promotions),
         near=tuple(noted),
         links=_links(reading, chunk, promotions, at),
     )
+    return Decision((*decide_adopt_embedder(reading, embedder).events, event), event)
 
 
-def decide_relink(reading: Reading, fresh: Sequence[Fresh], at: Instant) -> BlocksRelinked | None:
-    """Decide new edges of active blocks that have few; None when there are none to form."""
+def decide_relink(
+    reading: Reading, fresh: Sequence[Fresh], at: Instant
+) -> Decision[BlocksRelinked | None]:
+    """Decide new edges of active blocks that have few.
+
+    Returns:
+        As the result: the event; None if there are no edges to form.
+    """
     room = DegreeCap(reading, at.active_us)
     links = _form(reading, fresh, _similar(reading.link_candidates(fresh, (), at)), room)
-    return BlocksRelinked(links=links) if links else None
+    if not links:
+        return Decision((), None)
+    event = BlocksRelinked(links=links)
+    return Decision((event,), event)
+
+
+def decide_stage_vectors(
+    reading: Reading, vectors: Mapping[int, Vector], *, embedder: EmbedderIdentity
+) -> Decision[None]:
+    """Record vectors of an embedder that is to be adopted later; no event without any vectors.
+
+    Args:
+        reading: The state before the command.
+        vectors: By number of a promoted block: the vector of its text.
+        embedder: Whose vectors they are.
+    """
+    if not vectors:
+        return Decision((), None)
+    typical = reading.typicality(list(vectors.values()), embedder)
+    staged = tuple(
+        StagedVector(
+            block_id=reading.id(number),
+            vector=Embedding(of=(reading.id(number),), packed=pack(vector)),
+            typicality=each,
+        )
+        for (number, vector), each in zip(vectors.items(), typical, strict=True)
+    )
+    return Decision((VectorsStaged(embedder=embedder, vectors=staged),), None)
 
 
 def _fresh(reading: Reading, candidate: Candidate) -> Fresh:

@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.connecting import remark_text
 from mnemic.kernel.decisions.degree_cap import class_of
 from mnemic.kernel.decisions.degree_cap import ends as ends_of
@@ -62,16 +63,18 @@ HISTORY: Final[tuple[type, ...]] = (
 
 
 def decide_revert(
-    reading: Reading, first: int, last: int, *, head: int, reason: str | None
-) -> Reverted:
-    """Decide what to revert of a range; an event that changes nothing need not be written.
+    reading: Reading, first: int, last: int, *, reason: str | None
+) -> Decision[Reverted]:
+    """Decide what to revert of a range.
 
     Args:
         reading: The state before the command.
         first: The first version to revert.
         last: The last version to revert.
-        head: The last version of the log.
         reason: The caller's reason.
+
+    Returns:
+        As the result: the event, which is not written if it changes nothing.
 
     Raises:
         FieldRefused: The versions are not whole numbers, or in the wrong order.
@@ -80,11 +83,11 @@ def decide_revert(
 
     Source: DOMAIN section 9.
     """
-    _check(first, last, head)
+    _check(first, last, reading.version)
     words = remark_text("reason", reason, reading.policy)
-    return Plan(reading, reading.stretch(first, last)).event(
-        None if words is None else Remark(text=words)
-    )
+    remark = None if words is None else Remark(text=words)
+    event = Plan(reading, reading.stretch(first, last)).event(remark)
+    return Decision((event,) if changes(event) else (), event)
 
 
 def changes(event: Reverted) -> bool:

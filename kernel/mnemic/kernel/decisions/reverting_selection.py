@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
-from attrs import evolve, frozen
+from attrs import evolve
 
+from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.connecting import remark_text
 from mnemic.kernel.decisions.degree_cap import ends as ends_of
 from mnemic.kernel.decisions.reverting import Plan, changes
@@ -30,25 +31,17 @@ RESTORED: Final = ("lives", "strength", "evidence", "uses", "linked", "deferred"
 """Fields of the event whose values are those of an earlier version."""
 
 
-@frozen(kw_only=True)
-class SelectionReverted:
-    """The revert of a selection."""
-
-    whole: Reverted
-    """All that is reverted, in one event that is not written."""
-    events: tuple[Reverted, ...]
-    """The events to write; none if nothing changes."""
-
-
 def decide_revert_selection(
     reading: Reading, selection: LogSelection, *, reason: str | None
-) -> SelectionReverted:
+) -> Decision[Reverted]:
     """Decide what to revert of selected events.
 
     Args:
         reading: The state before the command.
         selection: What the selected events changed.
         reason: The caller's reason.
+    Returns:
+        As the result: all that is reverted, in one event that is not written.
 
     Raises:
         NoteTooLong, FieldRefused: The reason is too long, or not text.
@@ -60,7 +53,7 @@ def decide_revert_selection(
         for number, later in sorted(selection.reviews.items())
     )
     whole = evolve(whole, withdrawn=selection.withdrawn, left=(*whole.left, *stay), selected=True)
-    return SelectionReverted(whole=whole, events=tuple(_events(reading, whole, selection)))
+    return Decision(tuple(_events(reading, whole, selection)), whole)
 
 
 def _events(reading: Reading, whole: Reverted, selection: LogSelection) -> Iterator[Reverted]:

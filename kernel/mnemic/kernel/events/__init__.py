@@ -54,6 +54,8 @@ from mnemic.kernel.events.ledger import BlocksComposed, CompositionLabelled, Lab
 from mnemic.kernel.events.space import (
     EmbedderAdopted,
     EmbedderIdentity,
+    LossAccepted,
+    LostPayload,
     PolicyAdopted,
     SessionEnded,
     SessionStarted,
@@ -96,6 +98,8 @@ __all__ = [
     "Exploration",
     "LabelRetracted",
     "Link",
+    "LossAccepted",
+    "LostPayload",
     "Matched",
     "Member",
     "NearDuplicate",

@@ -43,7 +43,7 @@ class BlockRestated:
     said_us: int | None = None
     """When it was said again; None: when it was recorded (see the envelope)."""
     undated: bool = False
-    """Whether that is unknown: the known date stays."""
+    """Whether that date is unknown; the known date stays."""
 
 
 @frozen(kw_only=True)

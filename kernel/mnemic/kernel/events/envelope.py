@@ -20,6 +20,7 @@ from mnemic.kernel.events.edges import BlocksRelinked, EdgeConnected, EdgeDeferr
 from mnemic.kernel.events.ledger import BlocksComposed, CompositionLabelled, LabelRetracted
 from mnemic.kernel.events.space import (
     EmbedderAdopted,
+    LossAccepted,
     PolicyAdopted,
     SessionEnded,
     SessionStarted,
@@ -31,6 +32,7 @@ from mnemic.kernel.model.identity import CommandId, SessionId
 
 Event = (
     SpaceOpened
+    | LossAccepted
     | PolicyAdopted
     | EmbedderAdopted
     | SpaceErased

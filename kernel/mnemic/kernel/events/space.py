@@ -57,3 +57,23 @@ class SessionStarted:
 @frozen(kw_only=True)
 class SessionEnded:
     session_id: SessionId
+
+
+@frozen(kw_only=True)
+class LostPayload:
+    """A payload that is missing although it was not erased."""
+
+    version: int
+    """Version of the event that names it."""
+    slot: int
+    """Index among the payloads of that event, from 0."""
+
+
+@frozen(kw_only=True)
+class LossAccepted:
+    """Payloads are lost, and the log continues without them: they are shown as lost from here on.
+
+    ``salvage`` writes it into a copy on request.
+    """
+
+    payloads: tuple[LostPayload, ...]

@@ -55,7 +55,7 @@ class Objection:
 
 @frozen(kw_only=True)
 class Withdrawal:
-    """Evidence and retrievals of a block that no longer count, whatever was added since."""
+    """Evidence and retrievals of a block that no longer count; what was added since still does."""
 
     block_id: BlockId
     alpha: int = 0

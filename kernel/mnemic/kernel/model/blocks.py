@@ -12,7 +12,7 @@ from mnemic.kernel.model.vectors import Vector
 Ints = NDArray[np.int64]
 
 INBOX, ACTIVE, ARCHIVED, QUARANTINED = range(4)
-"""A block in quarantine that is not archived is QUARANTINED, whichever it will be on release."""
+"""QUARANTINED: in quarantine and not archived; INBOX or ACTIVE again after its release."""
 STATUSES = ("inbox", "active", "archived", "quarantined")
 
 

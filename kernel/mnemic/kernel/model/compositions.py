@@ -45,3 +45,18 @@ class LabelFacts:
     label: str
     counts: bool
     """False if the label was retracted."""
+
+
+_FNV_OFFSET, _FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
+
+
+def query_hash(query: str) -> str:
+    """Return the 64-bit FNV-1a digest of a question's bytes, as clients of the older tool expect.
+
+    >>> query_hash("")
+    'fnv1a64:cbf29ce484222325'
+    """
+    digest = _FNV_OFFSET
+    for byte in query.encode():
+        digest = (digest ^ byte) * _FNV_PRIME % 2**64
+    return f"fnv1a64:{digest:016x}"

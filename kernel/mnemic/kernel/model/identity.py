@@ -1,4 +1,4 @@
-"""Ids, how they are derived, and the canonical order of a pair."""
+"""Ids and their derivation, and the canonical order of a pair."""
 
 from __future__ import annotations
 

@@ -6,6 +6,8 @@ Rules of this module:
 2. A payload belongs to one or two owners (a block, both ends of an edge, a decision, the space).
    Erasing an owner destroys its payloads and their keys. Owners are never shared across spaces.
 3. After erasure an event has ``ERASED`` in place of the payload. Every replay must handle that.
+4. A payload that is missing although no erasure covers it is lost. In a space that is opened
+   read-only it has ``LOST`` in its place, which is treated as ``ERASED`` and shown as lost.
 """
 
 from __future__ import annotations
@@ -27,6 +29,23 @@ class Erased(Payload):
 
 
 ERASED = Erased()
+
+
+@frozen(kw_only=True)
+class Lost(Erased):
+    """Placeholder for a payload that is missing, though no erasure in the log accounts for it."""
+
+
+LOST = Lost()
+
+
+def placeholder(missing: Payload | None) -> str:
+    """Return what is shown in place of a text that is missing.
+
+    >>> placeholder(ERASED), placeholder(LOST)
+    ('[erased]', '[lost]')
+    """
+    return "[lost]" if isinstance(missing, Lost) else "[erased]"
 
 
 @frozen(kw_only=True)

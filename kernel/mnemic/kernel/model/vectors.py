@@ -2,7 +2,7 @@
 
 An embedding arrives as floats and is stored as ``rint(4064 * v / |v|)`` in int16. Its length is
 then at most 4064 + sqrt(d)/2 <= 4096 for every dimension d up to 4096, and by Cauchy-Schwarz no
-partial sum of a product of two of them, in whatever order, exceeds 4096 * 4096 = 2**24: the range
+partial sum of a product of two of them, in any order, exceeds 4096 * 4096 = 2**24: the range
 in which float32 holds every whole number. A matrix product of such vectors is therefore exact in
 float32 on every BLAS kernel, batch shape and number of threads, and the cosine is one float64
 square root, one division and one rounding away from it.
@@ -105,7 +105,7 @@ def cosine(a: Vector, b: Vector) -> int:
 
     Returns:
         Range: [-NANO, NANO], without clipping: the product of two whole numbers whose true
-        quotient is at most one never rounds past it.
+        quotient is at most one is never rounded to more than one.
     """
     if a.shape != b.shape:
         raise VectorRefused(
@@ -142,7 +142,7 @@ def cosine_each(
         squared_norms_b: One per pair.
     """
     norms = np.multiply(squared_norms_a, squared_norms_b, dtype=np.float64)
-    # A zero vector's product is 0, so any positive divisor gives the 0 that is wanted.
+    # A zero vector's product is 0, so any positive divisor gives the required 0.
     np.maximum(norms, 1.0, out=norms)
     return arithmetic.nano_each(dots.astype(np.float64) / np.sqrt(norms))
 

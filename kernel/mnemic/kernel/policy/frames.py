@@ -41,7 +41,7 @@ class Frame:
     """A block is eligible if one of its tags is one of these, or starts with one that ends in /."""
     never_tags: tuple[str, ...] = field(default=(), converter=words)
     always_tags: tuple[str, ...] = field(default=(), converter=words)
-    """Blocks with such a tag are guaranteed a place, regardless of age and score."""
+    """Blocks with one of these tags are guaranteed a place, regardless of age and score."""
     scope: str = field(default="space", validator=one_of("space", "session"))
     """``space``, or ``session``: blocks of the open session, or of the latest if none is open."""
 
@@ -78,7 +78,7 @@ _LIKE_ATTENTION = {
 }
 
 FRAMES = (
-    # Age counts inside relevance only: as a weight of its own it decides between all blocks whose
+    # Age counts inside relevance only: with a separate weight it decides between all blocks whose
     # relevance is near 1 (docs/adr/0041). The floor loses no evidence of the development
     # conversations, and leaves one block of five where one fact answers (docs/adr/0042).
     Frame(

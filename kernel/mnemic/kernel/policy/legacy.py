@@ -1,4 +1,4 @@
-"""Values of fields that were added to the policy later, for policies adopted before. Frozen."""
+"""Values of policy fields that later releases added, for policies adopted before. Frozen."""
 
 from __future__ import annotations
 

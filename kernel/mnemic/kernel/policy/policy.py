@@ -183,9 +183,9 @@ class Policy:
     expansions: int = field(default=32, validator=count())
     """Maximum number of neighbours that one hop of the graph may add."""
     lexical_share: float = field(default=0.6, validator=unit)
-    """Part of relevance that is lexical by recipe recall-1; the rest is cosine."""
+    """Lexical share of relevance in recipe recall-1; the remaining share is cosine."""
     lexical_gain: float = field(default=1.9, validator=within(1e-3, 8.0))
-    """Factor of a lexical strength, capped at 1: only repetition reaches the rest."""
+    """Factor of a lexical strength; the product is capped at 1, which takes repeated terms."""
     relevance_lexical: float = field(default=0.35, validator=unit)
     """Part of the match strength by recipe recall-2; the five sum to 1, see
     ``mnemic.projections.retrieval.recipes.context``."""
@@ -206,8 +206,8 @@ class Policy:
     relevance_recency_clock: str = field(default="active", validator=one_of("created", "active"))
     """Clock of that recency, as ``Frame.recency_clock``."""
     relevance_asker: float = field(default=0.09, validator=unit)
-    """Added to the strength of what the one who asks said, by recipe recall-3, if the question is
-    in the first person; or the other side, if it is in the second."""
+    """Added to the strength of texts by the asker, by recipe recall-3, if the question is in the
+    first person; of texts by the other side, if it is in the second."""
     relevance_phrase: float = field(default=0.20, validator=unit)
     """Times the share of the question's wording that a text repeats, it is added to the strength by
     recipe recall-3."""
@@ -256,7 +256,7 @@ class Policy:
     """Cosine above which an edge between two unconnected blocks is suggested."""
     suggestions_max: int = field(default=3, validator=count(high=1000))
 
-    # Frontier: section 8. Mode ``classic`` has numbers of its own.
+    # Frontier: section 8. Mode ``classic`` has separate constants.
     zone_ceilings: tuple[tuple[str, float], ...] = field(
         default=ZONE_CEILINGS, converter=pairs, validator=each(unit)
     )
@@ -279,7 +279,7 @@ class Policy:
     one between blocks of higher zones."""
     zones_unattributed: tuple[str, ...] = field(default=ZONES_UNATTRIBUTED, converter=words)
     """Zones whose writers may claim no author but themselves and no date but now. A date in the
-    future of a block of such a zone counts as now."""
+    future of a block of one of these zones counts as now."""
     frontier_floor: float = field(default=0.8, validator=within(0.0, 10.0))
     """Minimum score of a pair before outcomes are counted."""
     frontier_term: float = field(default=1.0, validator=within(0.0, 10.0))
@@ -365,6 +365,22 @@ class Policy:
         # The id is that of the adopted bytes, not of the bytes this release would write.
         policy.__dict__["body"] = body
         return policy
+
+    @staticmethod
+    def newer_fields(body: str) -> tuple[str, ...]:
+        """Return the fields of an adopted policy that this release does not know, sorted.
+
+        A newer release wrote them. What is no policy at all has none.
+        """
+        try:
+            given = json.loads(body)
+            frames = [] if given.get("frames") is None else given["frames"]
+            unknown = {*given} - {*attrs.fields_dict(Policy)}
+            for frame in frames:
+                unknown |= {f"frames.{name}" for name in {*frame} - {*attrs.fields_dict(Frame)}}
+        except (AttributeError, TypeError, ValueError):
+            return ()
+        return tuple(sorted(unknown))
 
     @classmethod
     def staged(cls, given: object) -> Policy:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from mnemic.kernel.ports.capabilities import (
     ChangeNotifier,
     DurabilityBarrier,
+    PayloadCounter,
     StagingStore,
     TryWriteLock,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "Judge",
     "Log",
     "Passage",
+    "PayloadCounter",
     "PayloadRow",
     "QuestionEmbedder",
     "Record",

@@ -41,6 +41,18 @@ class ChangeNotifier(Protocol):
         ...
 
 
+class PayloadCounter(Protocol):
+    """Optional capability of a log: counts stored payloads without reading them.
+
+    A space that is opened from a checkpoint does not read the beginning of its log. By this count
+    it notices payloads that are missing there.
+    """
+
+    def payload_count(self, upto: int) -> int:
+        """Return how many payloads are stored, key and bytes included, of events up to *upto*."""
+        ...
+
+
 class DurabilityBarrier(Protocol):
     """Optional capability of a log: wait until what others appended is as durable as an append.
 
@@ -63,7 +75,7 @@ class StagingStore(Store, Protocol):
     def draft(self, space: str) -> AbstractContextManager[Log]:
         """Give the log of a space that becomes visible when the ``with`` block ends normally.
 
-        If the block raises, nothing is left. What a killed process has left stays invisible, and
+        If the block raises, the space is removed. What a killed process leaves stays invisible, and
         is removed when a space of that name is created.
 
         Raises:

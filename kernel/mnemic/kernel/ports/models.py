@@ -13,7 +13,7 @@ from mnemic.kernel.events import EmbedderIdentity
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors. Called without holding any lock; never called by a replay."""
+    """Converts texts to vectors. Called without holding any lock; never called by a replay."""
 
     @property
     def identity(self) -> EmbedderIdentity:

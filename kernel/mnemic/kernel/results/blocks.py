@@ -120,7 +120,7 @@ class ConsolidateResult(Result):
 
     promoted: int = 0
     superseded: tuple[Replacement, ...] = ()
-    """What took the place of what, in the order of promotion."""
+    """Supersessions, in the order of promotion."""
     contradictions: tuple[ContradictedPair, ...] = ()
     """Pairs that were linked as contradicting each other."""
     near_duplicates: int = 0
@@ -223,7 +223,7 @@ class Origin(Result):
 
     @property
     def mark(self) -> str:
-        """What a reader has to know of the text; nothing if it is trusted."""
+        """The mark of its zone and writer that is shown with the text; empty if it is trusted."""
         if self.zone == TRUSTED:
             return ""
         return f" ({labelled(self.zone)}, written by {labelled(self.actor)})"
@@ -240,7 +240,9 @@ class Block(Result):
 
     id: BlockId
     content: str | None
-    """None once erased."""
+    """None once erased, or if it is lost."""
+    lost: bool = False
+    """Whether its text is missing although it was not erased: see ``PayloadsMissing``."""
     status: str
     archive_reason: str | None = None
     superseded_by: BlockId | None = None
@@ -286,6 +288,7 @@ class Block(Result):
                 author=self.author,
                 created_at=self.created_at,
                 status=None if self.status == ACTIVE else self.status,
+                is_lost=self.lost,
             )
         )
 

@@ -209,7 +209,7 @@ class DiffResult(Result):
     edges_changed: tuple[EdgeChange, ...] = ()
     """Used, reinforced, or given another weight, relation, direction or note."""
     edges_faded: tuple[EdgeChange, ...] = ()
-    """Lost weight only by the passing of hours; largest loss first."""
+    """Lost weight by decay alone; largest loss first."""
     evidence: tuple[EvidenceChange, ...] = ()
     compositions: tuple[CompositionId, ...] = ()
     """Composed since, in order."""
@@ -281,7 +281,7 @@ class RevertConflict(Result):
 
 @frozen(kw_only=True, str=False)
 class RevertResult(Result):
-    """Result of a revert: what it restored, and what it left."""
+    """Result of a revert: what it restored, and what it left unchanged."""
 
     from_version: int
     to_version: int

@@ -257,7 +257,7 @@ class _Copied(Result):
     payloads: int
     erasures: tuple[BlockId, ...] = ()
     """Blocks erased in the original after this point: the copy has no text of them either, and
-    records that in further events of its own."""
+    records the erasures in events after the copied ones."""
 
     def _extent(self) -> str:
         again = f" Erased here too: {plural(len(self.erasures), 'block')}." if self.erasures else ""

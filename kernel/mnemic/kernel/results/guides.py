@@ -16,6 +16,7 @@ class GuideCard(Result):
     """The operation with the names of its arguments."""
     what: str
     when: str
+    """Empty, as are ``when_not`` and ``cost``, if there is no advice on the operation."""
     when_not: str
     cost: str
     returns: str
@@ -29,19 +30,14 @@ class GuideCard(Result):
         return f"{self.name}: {self.what}"
 
     def __str__(self) -> str:
-        lines = [
-            self.call,
-            "",
-            self.what,
-            "",
-            f"USE WHEN: {self.when}",
-            f"NOT WHEN: {self.when_not}",
-            f"COST: {self.cost}",
-            f"RETURNS: {self.returns}",
-        ]
+        lines = [self.call, "", self.what, ""]
+        if self.when:
+            lines += [f"USE WHEN: {self.when}", f"NOT WHEN: {self.when_not}", f"COST: {self.cost}"]
+        lines.append(f"RETURNS: {self.returns}")
         if self.notes:
             lines += ["", self.notes, ""]
-        lines.append(f"NEXT: {', '.join(self.next)}")
+        if self.next:
+            lines.append(f"NEXT: {', '.join(self.next)}")
         return "\n".join(lines)
 
 

@@ -62,7 +62,7 @@ class ScoredBlock(Result):
     """Calibrated probability that it bears on the question; None without a question, and by recipes
     before ``recall-3``. Not to be confused with the confidence with which it was learned."""
     doubtful: bool = False
-    """Whether the verdict on the answer is ``no``: it is only what comes closest."""
+    """Whether the verdict on the answer is ``no``, so that the block is only the closest match."""
     contributions: tuple[Contribution, ...] = ()
     """Contribution of each signal to the score."""
     relevance_parts: tuple[Contribution, ...] = ()
@@ -179,9 +179,9 @@ class RecallResult(Result):
     verdict: str = ""
     """``yes``, ``weak`` or ``no``: what ``answerable`` means by the policy; "" where it is None."""
     superseded: tuple[Replacement, ...] = ()
-    """What the returned blocks took the place of."""
+    """Supersessions by the returned blocks."""
     contradictions: tuple[ContradictedPair, ...] = ()
-    """What contradicts the returned blocks, returned or not."""
+    """Contradictions of the returned blocks, by blocks that are returned or not."""
     waiting: int = 0
     """Number of blocks that were learned by then and not yet promoted, which are not searched."""
     propensity: float = 1.0
@@ -224,11 +224,11 @@ class CalibrateResult(Result):
     decisions: int
     """Recalls that these were returned by."""
     slope: float
-    """Factor of the log-odds that are shipped; below 1 their probabilities are too sure here."""
+    """Factor on the default log-odds; below 1: the default probabilities are overconfident here."""
     shift: float
-    """Added to them; below 0 their probabilities are too high here."""
+    """Offset on the default log-odds; below 0: the default probabilities are too high here."""
     answerable_fitted: bool
-    """Whether ``answerable`` was fitted too; else it stays what it was."""
+    """Whether ``answerable`` was fitted too; otherwise it is unchanged."""
     log_loss_before: float
     """Mean log loss of the probabilities on these judgments, by the policy before."""
     log_loss_after: float
@@ -271,12 +271,13 @@ class ReplayResult(Result):
 
     decision_id: DecisionId
     outcome: str
-    """``reproduced``, ``differs``, or ``sealed`` if text it could see was erased since."""
+    """``reproduced``, ``differs``, ``sealed`` if text it could see was erased since, or ``lost`` if
+    text it could see is missing although it was not erased."""
     version: int
     hour: float
     recorded_digest: str
     replayed_digest: str | None
-    """None when sealed: the answer cannot be computed, only checked."""
+    """None when sealed or lost: the answer cannot be computed, only checked."""
     recombines: bool
     """Whether the stored signals add up to the stored scores and digest."""
     differences: tuple[Difference, ...] = ()
@@ -288,7 +289,7 @@ class ReplayResult(Result):
     are, so the state that it read must be different today: because of another release's projections
     or recipe, or a log that was overwritten); ``without`` if blocks were left out on request."""
     recall: RecallResult | None = None
-    """The answer as computed again; None when sealed."""
+    """The answer as computed again; None when sealed or lost."""
 
     @property
     def summary(self) -> str:
@@ -297,4 +298,6 @@ class ReplayResult(Result):
             return f"Reproduced {where}, digest {self.recorded_digest}."
         if self.outcome == "sealed":
             return f"Sealed: {where} saw words that are erased since; {self.cause}."
+        if self.outcome == "lost":
+            return f"Lost: {where} saw words that are missing now; {self.cause}."
         return f"{plural(len(self.differences), 'difference')} in {where}: {self.cause}."

@@ -34,6 +34,8 @@ class ReplaySummary(Result):
     """Decisions that read text erased since: only the stored signals can be checked."""
     retired: int
     """Decisions by a recipe or a token counter that is not available: they cannot be checked."""
+    lost: int = 0
+    """Decisions that read text which is lost: they cannot be computed again."""
     first_version: int | None
     """Version of the first decision; None if there are none."""
     last_version: int | None
@@ -46,8 +48,8 @@ class ReplaySummary(Result):
 
     @property
     def is_exact(self) -> bool:
-        """Whether no decision differs from its record."""
-        return self.differs == 0
+        """Whether no decision differs from its record, and none is lost."""
+        return self.differs == self.lost == 0
 
     @property
     def summary(self) -> str:
@@ -59,6 +61,7 @@ class ReplaySummary(Result):
             for count, what in (
                 (self.differs, "differ" if self.differs > 1 else "differs"),
                 (self.sealed, "sealed"),
+                (self.lost, "lost"),
                 (self.retired, "of a retired recipe"),
             )
             if count
@@ -105,7 +108,7 @@ class Move(Result):
     parts: tuple[Shift, ...] = ()
     """The same by part of the strength of its match."""
     cause: str
-    """What moved it, in half a line."""
+    """Cause of the move, as a short phrase."""
 
     @property
     def summary(self) -> str:
@@ -138,7 +141,7 @@ class WhatIf(Result):
 
     @property
     def entered(self) -> tuple[BlockId, ...]:
-        """Blocks that only the supposed answer has."""
+        """Blocks that only the answer under the changed inputs has."""
         return self._those("entered")
 
     @property

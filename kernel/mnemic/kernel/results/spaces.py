@@ -18,9 +18,9 @@ class SessionResult(Result):
     hour: float
     """Active hours at that time."""
     superseded: tuple[Replacement, ...] = ()
-    """What took the place of what since the session began; when it has ended."""
+    """Supersessions since the session began; given when it has ended."""
     contradictions: tuple[ContradictedPair, ...] = ()
-    """Pairs that were linked as contradicting each other since the session began."""
+    """Pairs linked as contradicting each other since the session began."""
 
     @property
     def summary(self) -> str:
@@ -121,13 +121,26 @@ class Verification(Result):
     sound: bool
     first_bad_version: int | None = None
     problem: str | None = None
+    too_new: bool = False
+    """Whether the log is not damaged there, but written by a newer release."""
     payloads: int = 0
     erased_payloads: int = 0
+    lost_payloads: int = 0
+    """Texts and vectors that are lost, as the log says since it was salvaged."""
+    requests_lost: int = 0
+    """Command ids of the log for which the store has no request. The commands stand; sent again,
+    they are refused instead of answered."""
 
     @property
     def summary(self) -> str:
         if self.sound:
-            return f"Sound: {plural(self.events, 'event')}, head {self.head[:16]}."
+            lost = f", {plural(self.lost_payloads, 'payload')} lost" if self.lost_payloads else ""
+            sound = f"Sound: {plural(self.events, 'event')}, head {self.head[:16]}{lost}."
+            if not self.requests_lost:
+                return sound
+            return f"{sound} {plural(self.requests_lost, 'command')} cannot be answered again."
+        if self.too_new:
+            return f"Of a newer release from version {self.first_bad_version}: {self.problem}"
         return f"Damaged at version {self.first_bad_version}: {self.problem}"
 
 

@@ -68,7 +68,7 @@ def edge_rates(rates_a: Ints, rates_b: Ints, counts: Ints, policy: Policy) -> In
 
 
 def effective_weight(weight: int, rate: int, idle_us: int) -> int:
-    """Return what is left of *weight* after *idle_us* of active time without use.
+    """Return *weight* decayed by *idle_us* of active time without use.
 
     Args:
         weight: Weight at the anchor, nano-units.

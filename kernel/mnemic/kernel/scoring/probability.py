@@ -1,7 +1,7 @@
 """Probability that a block bears on a question, and the verdict on a whole answer.
 
-Strength ranks blocks and says nothing across questions: its scale depends on the memory. Here the
-parts of a match are weighed so that the sum has a meaning of its own:
+Strength ranks blocks for one question; its scale depends on the question and the memory. Here the
+parts of a match are weighed so that the sum can be read as log-odds:
 
     b            = sum of weight * part + bias
     probability  = 1 / (1 + exp(-b))

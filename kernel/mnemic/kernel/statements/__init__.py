@@ -1,4 +1,4 @@
-"""Which texts make the same statement, by rules over their words: no model, no similarity.
+"""Comparison of texts as statements, by rules over their words, without models or similarity.
 
 ``characters``     one spelling for each character, and what a line break means
 ``spelling``       one spelling for each word, quantity, date and time

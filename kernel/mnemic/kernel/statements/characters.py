@@ -1,4 +1,4 @@
-"""From a text to its passages: one spelling for each character, and what a line break means.
+"""Splitting of a text into passages: one spelling per character, and the meaning of line breaks.
 
 1. Characters that differ in width, ligature or typographic form only get one spelling.
    Superscripts, fractions and circled digits keep theirs: NFKC, which would read ``x³`` as ``x3``,
@@ -81,7 +81,7 @@ def passages(text: str) -> list[str]:
             found.append([content])
         elif content:
             found[-1] += joint, content
-        # A heading is a line of its own, and so is a blank line.
+        # A heading and a blank line are never joined to other lines.
         above = "" if is_item and body.startswith("#") else body
     return [" ".join(parts) for parts in found]
 
@@ -116,7 +116,7 @@ def _joint(above: str, below: str, *, starts: bool) -> str | None:
     Args:
         above: The line before; empty if it is blank, a heading, or if there is none.
         below: The line after it, without bullet; empty if it is blank.
-        starts: Whether the line after it has a bullet or indentation of its own.
+        starts: Whether the line after it has a bullet, or other indentation.
     """
     if not above or not below:
         return None if below else ""

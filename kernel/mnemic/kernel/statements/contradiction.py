@@ -7,7 +7,7 @@
 3. they differ in one phrase of at most three words, what comes before it holds a verb of state or a
    colon, and is at least as long as what comes after it: one thing with another value.
 
-It links texts and archives none, so it may err: one contradiction in five is none.
+The relation only adds an edge and archives nothing, so errors are tolerable: one in five is wrong.
 
 Source: DOMAIN 3; specs/same.toml, rule "relation".
 """
@@ -71,9 +71,9 @@ class Wording:
 
 
 def contradicts(one: Wording, two: Wording) -> bool:
-    """Return whether one of two statements, neither the same nor more, seems to deny the other.
+    """Return whether one of two different statements denies the other, or gives another value.
 
-    Or gives another value.
+    Both are taken to be neither the same nor an extension of each other.
     """
     if one.asks != two.asks or not one.words or not two.words:
         return False

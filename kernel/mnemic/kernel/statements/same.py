@@ -1,6 +1,6 @@
-"""Whether one text makes the statement of another: what supersession needs.
+"""Rules by which two texts make the same statement, the condition of supersession.
 
-1. Every doubt ends in "not the same": two blocks side by side cost a place, a lost fact is lost.
+1. In doubt, texts are not the same: a duplicate costs a place, a wrong merge loses a fact.
 2. `same`: the same words and marks in the same sentences, after spelling; or one sentence with an
    adverbial of time moved from its beginning to its end.
 3. `extends`: all sentences of the older text, in its order and next to each other, within a longer
@@ -50,7 +50,7 @@ def tokens(text: str) -> tuple[Token, ...]:
 def same(old: Text, new: Text) -> bool:
     """Return whether *old* and *new* make the same statement. Symmetric.
 
-    A text without any word is not the same as another, nor as itself.
+    A text without words is not the same as any text, itself included.
     """
     one, two = parsed(old), parsed(new)
     if not one.spelled or not two.spelled:

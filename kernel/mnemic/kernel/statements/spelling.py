@@ -1,4 +1,4 @@
-"""Words that have several spellings get one: contractions, quantities, dates, times, articles.
+"""One spelling for words that have several: contractions, quantities, dates, times, articles.
 
 Each rule looks at the words from one place on, and returns what they are replaced by and how many
 they were, or None. The first rule that applies wins. None of them removes a number, a name, a

@@ -100,7 +100,7 @@ def _sentences(chunks: Sequence[str], *, is_small: bool) -> Iterator[list[str]]:
     """Yield the words and marks of each sentence; marks that end one are left out, but not ``?``.
 
     Args:
-        chunks: What stands between white space in a passage.
+        chunks: The parts of a passage between white space.
         is_small: Whether the text has no capitals, so that a sentence may begin without one.
     """
     sentence: list[str] = []

@@ -284,8 +284,8 @@ class Catalogue:
     def supersede(self, event: Supersession, version: int, policy: Policy) -> None:
         """Archive the old block; its tags, evidence and retrievals are transferred to the new one.
 
-        Evidence moves and is not copied: if the old text comes back and supersedes the new one in
-        turn, the evidence must not be counted twice.
+        Evidence moves and is not copied: if the old text is learned again and supersedes the new
+        one later, the evidence must not be counted twice.
         """
         old, new = self.numbers[event.old], self.numbers[event.new]
         values = {"tags": self.tag_set(inherited(self.tags(new), self.tags(old), policy))}

@@ -1,4 +1,4 @@
-"""Passages: long texts, searched passage by passage.
+"""Passages: the parts of long texts that are searched separately.
 
 1. A text has one passage or several (``mnemic.kernel.passages``), numbered from the first text on.
    They never change, so a view of the past uses the same numbers, and those whose text is not alive
@@ -34,7 +34,7 @@ from mnemic.projections.storage.ranges import range_places
 
 @frozen(kw_only=True, eq=False)
 class Searched:
-    """What a question is compared with: whole texts, or their passages."""
+    """The searched units under one mask: whole texts, or their passages."""
 
     lexicon: Lexicon
     alive: Mask

@@ -1,1 +1,1 @@
-"""Descent: which blocks a selection of writes learned, and everything that descends from them."""
+"""Descent: the blocks that a selection of writes learned, and everything derived from them."""

@@ -5,11 +5,11 @@ Rules of this module:
 1. A block descends if a selected write learned it, or if it took over the tags and evidence of a
    block that descends, by superseding it.
 2. A block that a selected write said again, and one that a descending block superseded, is listed
-   as well; its text is not the writer's, so nothing descends from it on that account.
+   as well; its text is not the writer's, so nothing descends from it for that reason.
 3. A decision descends if a selected actor asked, or if it returned a block that descends. An
    outcome does if a selected actor reported it, if it scores a descending decision or composition,
    or if it names a block that descends. Blocks that were returned or scored together with one that
-   descends do not descend for that.
+   descends do not descend for that reason.
 4. An edge descends if one of its ends does, or if a selected actor connected it, directly or by an
    outcome. A composition does if a selected actor composed it or a member descends; a label if a
    selected actor set it or its composition descends; a policy if a selected actor adopted it.
@@ -48,12 +48,12 @@ class Step:
     of: Key | None = None
     """What it descends from directly; None: it is a selected write."""
     follows: bool = True
-    """Whether anything descends from it in turn."""
+    """Whether other things descend from it."""
 
 
 @frozen(kw_only=True)
 class _Write:
-    """The envelope of the event at hand."""
+    """The envelope of the event that is followed."""
 
     version: int
     actor: str

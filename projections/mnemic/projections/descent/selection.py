@@ -1,6 +1,6 @@
 """Selection of writes, by the source of a block, the actor that wrote, the block, and the time.
 
-The time is when an event was recorded: the date that a text claims is the writer's own word.
+The time is when an event was recorded; the date of a text is only the writer's claim.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ change little."""
 STEPS: Final = 50
 DIGITS: Final = 6
 SLOPE_LEAST, SLOPE_MOST, SHIFT_MOST = 0.1, 5.0, 50.0
-"""Bounds: judgments that contradict every probability do not turn them round."""
+"""Bounds of the slope: even judgments against every probability do not invert the order."""
 CERTAIN: Final = 30.0
 """Log-odds beyond this are as good as certain."""
 

@@ -4,7 +4,7 @@ Rules of this module:
 
 1. Nothing up to the decision itself counts, and nothing beyond the horizon.
 2. Events that name the decision take precedence: they judge these blocks as an answer to this
-   question. Only a block without such a judgment is judged by other events about it.
+   question. Other events about a block count only if no event judges it in this way.
 3. Events that name another decision are about another question, and are ignored.
 4. Reverted events do not count: a label after its retraction, an outcome after a revert.
 

@@ -26,12 +26,13 @@ SHOWN_ONLY: Final = (
 )
 WHY_LEFT_OUT: Final = {
     "sealed": "they saw words that are erased since",
+    "lost": "they saw words that are lost",
     "recipe-retired": "their recipe or their token counter is not here",
 }
 
 
 def caveats(found: Backtest) -> tuple[str, ...]:
-    """Return what to know before relying on *found*, the general warnings first."""
+    """Return warnings about *found* to read before relying on it, the general ones first."""
     return (ONE_STEP, SHOWN_ONLY, *_of_sample(found), *_of_scores(found))
 
 

@@ -8,7 +8,7 @@ similar meaning.
 
 Rules of this module:
 
-1. A thing that more than ``frontier_postings`` blocks share ties none of them. Of the rest the
+1. A thing that more than ``frontier_postings`` blocks share ties none of them. Of the others the
    rarest ties come first, until ``PAIRS_MAX`` are reached; ties of one frequency are included or
    excluded together, so the result depends on no order.
 2. A thing ties more strongly the fewer blocks hold it: (ln((n+1)/held) / ln((n+1)/2))³, 1 when two

@@ -1,4 +1,4 @@
-"""Evidence of the ledger for the frontier: which sets are used up, and how compositions went.
+"""Evidence of the ledger for the frontier: sets that are used up, and outcomes of compositions.
 
 * A composition uses up its pairs, and every larger set of its members, as far as its ``consume``
   says: ``all`` of them, those with a primary member, or ``none``. Being found together is not being

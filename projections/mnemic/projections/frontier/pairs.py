@@ -97,7 +97,7 @@ class Scored:
 
 @frozen(kw_only=True, eq=False)
 class Field:
-    """Everything that was considered: blocks, the pairs among them, and the ledger history."""
+    """The input and the scored pairs of a frontier: blocks, pairs, and the ledger history."""
 
     policy: Policy
     blocks: Blocks

@@ -195,7 +195,7 @@ class _Beam:
     def grown(self, size: int) -> list[Candidate]:
         """Return the sets of *size* that were never composed, preferably not even in part.
 
-        Sets without any composed pair grow in a beam of their own: the strongest ties are those
+        Sets without any composed pair grow in a separate beam: the strongest ties are those
         that were composed first, and would crowd them out.
         """
         scored = self.field.scored

@@ -1,4 +1,4 @@
-"""Structural fit: how alike the relations around two blocks are, whatever their texts say.
+"""Structural fit: similarity of the relations around two blocks, regardless of their texts.
 
 The structure of a block is a bag of facts, derived only from the typed edges around it:
 

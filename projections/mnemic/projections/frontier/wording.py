@@ -26,7 +26,7 @@ def preview(view: View, number: int) -> str:
 
 
 def anchor(tags: Sequence[str], terms: Sequence[str]) -> str:
-    """Return what ties a pair together, in words."""
+    """Return a phrase for what a pair has in common."""
     parts = []
     if tags:
         parts.append(f"shared tags ({', '.join(tags)})")

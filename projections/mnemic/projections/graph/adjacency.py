@@ -1,4 +1,4 @@
-"""Adjacency: which blocks were ever linked to which, and the numbers of those pairs.
+"""Adjacency: the pairs of blocks that were ever linked, and their numbers.
 
 Rules of this module:
 

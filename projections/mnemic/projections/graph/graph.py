@@ -34,7 +34,7 @@ from mnemic.projections.storage.versioned_maps import Coding, Paired, Pairwise
 
 @frozen(kw_only=True)
 class Pending:
-    """A connection that is waiting for room."""
+    """A connection that waits for a free place under the degree cap."""
 
     source: int
     target: int

@@ -1,4 +1,4 @@
-"""Pair numbers: an index from keys to numbers, for looking up many keys at a time.
+"""Pair numbers: an index from keys to numbers, for looking up many keys at once.
 
 A dict finds one key faster, and takes twelve times the memory.
 """

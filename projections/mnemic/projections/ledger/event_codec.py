@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from mnemic.kernel.events import BlocksComposed, CompositionLabelled, Member
 from mnemic.kernel.model.texts import (
     ERASED,
+    LOST,
     CompositionText,
     Erased,
     LabelText,
+    Lost,
     MemberText,
     Payload,
 )
@@ -35,6 +37,8 @@ CACHED_MAX: Final = 1024
 """Number of events that stay cached after they were read."""
 ERASED_MARK: Final = 0
 """Placeholder of an erased payload."""
+LOST_MARK: Final = 1
+"""Placeholder of a lost one."""
 
 
 class EventCodec(Generic[E]):
@@ -97,7 +101,9 @@ class EventCodec(Generic[E]):
 
 def _fields(value: Any) -> Any:
     """Return a serialisable form of a value that orjson does not support."""
-    return ERASED_MARK if isinstance(value, Erased) else _GETTERS[type(value)](value)
+    if isinstance(value, Erased):
+        return LOST_MARK if isinstance(value, Lost) else ERASED_MARK
+    return _GETTERS[type(value)](value)
 
 
 def _composed(row: list[Any]) -> BlocksComposed:
@@ -123,7 +129,7 @@ def _payload(kind: type[P], row: list[Any] | int | None) -> P | Erased | None:
     if row is None:
         return None
     if not isinstance(row, list):
-        return ERASED
+        return LOST if row == LOST_MARK else ERASED
     values = dict(zip(_NAMES[kind], row, strict=True))
     values["of"] = tuple(values["of"])
     return kind(**values)

@@ -1,4 +1,4 @@
-"""The ledger: which blocks were used together, why, and with what outcome.
+"""The composition ledger: sets of blocks that were used together, and labels of their outcomes.
 
 Rules of this module:
 

@@ -12,7 +12,7 @@ term.
    apostrophe inside a word stays (o'neill); everything else splits (well-known, snake_case, a/b).
    Chinese and Japanese write without spaces, so each of their characters is a word.
 3. Clitics are removed ('s, 'm, 're, 've, 'll, 'd), then negated auxiliaries (don't) and stop words.
-4. The rest is stemmed by the Snowball stemmer for English.
+4. The remaining words are stemmed by the Snowball stemmer for English.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ class Lexicon:
         self._recorded: dict[int, int] = {}
         """Rarities that were recorded, of documents not analysed yet."""
         self._trusted: tuple[int, Integers] | None = None
-        """The trust asked for last, and the rarities by it of the documents known then."""
+        """The last requested trust, and the rarities by it of the documents known then."""
         self._incidences: tuple[Integers, Integers] | None = None
         self._mask: tuple[Mask, int, int] | None = None
         """The mask of the last search, how many documents it selects, and the sum of their lengths.
@@ -322,8 +322,8 @@ class Lexicon:
     def incidences(self) -> tuple[Integers, Integers]:
         """Return which document holds which term, as two columns: documents, and terms by number.
 
-        Terms with a tag are left out, since they repeat others. The rest are numbered in the order
-        of their first use. Kept until a document is added.
+        Terms with a tag are left out, since they repeat others. The others are numbered in the
+        order of their first use. Kept until a document is added.
         """
         self.settle()
         if self._incidences is None:
@@ -384,7 +384,7 @@ class Lexicon:
                 most frequent one counts.
             alive: As for `search`; it is not written to afterwards.
             recorded: The statistics of an earlier count of the same terms, to be used in place of
-                those of what is left.
+                those of the remaining texts.
         Raises:
             ValueError: *alive* is longer than the documents added.
         """

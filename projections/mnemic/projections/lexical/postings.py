@@ -1,4 +1,4 @@
-"""Postings: which documents hold a term, and how often. Growing ones, and an immutable stock.
+"""Postings: the documents that hold a term, with counts; growing ones, and an immutable stock.
 
 A term is looked up in the growing ones first. Its postings in the stock are copied there on the
 first look-up, so that nothing is ever written into the stock: it may be read-only, and it may be
@@ -28,7 +28,7 @@ BETWEEN: Final = "\n"
 """Separator of the terms of a stock; no term contains it."""
 
 STOCKED_AT_ONCE: Final = 2**13
-"""Number of documents sorted together: some megabytes of temporary memory, whatever the total."""
+"""Number of documents sorted together: limits temporary memory to some megabytes."""
 _EMPTY: Final = np.empty(0, dtype=np.int32)
 
 

@@ -1,4 +1,4 @@
-"""Texts that wait for analysis."""
+"""Queues of texts that wait for analysis."""
 
 from __future__ import annotations
 

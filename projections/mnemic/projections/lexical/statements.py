@@ -1,4 +1,4 @@
-"""Statements: which documents may say the same as a text, found by hash.
+"""Statements: lookup by hash of the documents that may make the same statement as a text.
 
 Rules of this module:
 

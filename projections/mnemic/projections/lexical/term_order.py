@@ -1,4 +1,4 @@
-"""The terms of every text in their order, to find those that stand side by side."""
+"""The terms of every text in order, for finding neighbouring terms."""
 
 from __future__ import annotations
 

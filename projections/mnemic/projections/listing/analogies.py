@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mnemic.kernel.errors import FieldRefused
-from mnemic.kernel.model.texts import BlockText
+from mnemic.kernel.model.texts import BlockText, placeholder
 from mnemic.kernel.results import Analogy, unit
 from mnemic.projections.frontier import structure
 from mnemic.projections.frontier.structure import Likeness
@@ -14,7 +14,7 @@ LIMIT_MAX = 1000
 
 
 def analogies(view: View, block_id: str, *, limit: int) -> tuple[Analogy, ...]:
-    """Return the blocks with a structure like a block's and another surface, best first.
+    """Return the blocks that are similar to one in structure but not in content, best first.
 
     Raises:
         BlockNotFound: It had not been learned at the view's version.
@@ -40,7 +40,7 @@ def _shown(view: View, number: int, likeness: Likeness) -> Analogy:
     text = view.text(number)
     return Analogy(
         block_id=view.id(number),
-        content=text.content if isinstance(text, BlockText) else "[erased]",
+        content=text.content if isinstance(text, BlockText) else placeholder(text),
         **origin(view, number),
         structural_fit=None if likeness.fit is None else unit(likeness.fit),
         surface_similarity=unit(likeness.surface),

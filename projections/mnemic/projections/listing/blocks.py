@@ -149,7 +149,7 @@ def near_duplicates(view: View) -> tuple[tuple[Block, Block, float], ...]:
 
 
 def pending_connections(view: View) -> tuple[Edge, ...]:
-    """Return the connections that are waiting for room, oldest first."""
+    """Return the connections that wait for a free place under the degree cap, oldest first."""
     results = []
     for waiting in view.waiting_connections():
         note = view.state.graph.notes[waiting.note] if waiting.note >= 0 else None

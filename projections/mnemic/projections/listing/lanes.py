@@ -35,12 +35,12 @@ class Lanes:
 def lanes(view: View, *, tags: Sequence[str], limit: int) -> Lanes:
     """Return the latest compositions of each lane.
 
-    The filter is applied before the limit, and each lane has a limit of its own, so that neither
-    newer compositions about something else nor a full lane hide what belongs in another.
+    The filter is applied before the limit, and each lane is limited separately, so that neither
+    newer compositions that do not match nor a full lane hide compositions of another lane.
 
     Args:
         view: The view to read.
-        tags: A composition passes by tags of its own, of a member then, or of a member now.
+        tags: A composition passes by its own tags, or by the tags of a member, then or now.
         limit: Maximum number of compositions in a lane.
     """
     found = Lanes()
@@ -69,6 +69,6 @@ def _tags(view: View, composed: Composed) -> Iterator[str]:
 
 
 def _named(metadata: str | None) -> Iterator[str]:
-    """Yield the texts under ``tags`` in metadata, whatever its other content."""
+    """Yield the texts under ``tags`` in metadata; anything else in it is ignored."""
     tags = json.loads(metadata).get("tags") if metadata else None
     return (tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else iter(())

@@ -1,4 +1,4 @@
-"""Rendering the weighed evidence: the answer of ``deep_reference``."""
+"""Rendering of weighed evidence as the answer of ``deep_reference``."""
 
 from __future__ import annotations
 

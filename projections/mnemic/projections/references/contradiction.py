@@ -1,4 +1,4 @@
-"""Contradiction detection: whether two texts cannot both be true, by rules that name a reason.
+"""Contradiction detection: rules by which two texts cannot both be true, each with a reason.
 
 Sentences are compared pairwise. The first rule that fires for a pair of sentences names the kind:
 
@@ -31,7 +31,7 @@ OVERLAP_MIN: Final = 600_000_000
 OVERLAP_MIN_APART: Final = 750_000_000
 """The same if each sentence has terms that the other lacks and numbers differ."""
 OVERLAP_MIN_DENIED: Final = 800_000_000
-"""The same if each has terms of its own and one is a denial."""
+"""The same if each has terms that the other lacks and one is a denial."""
 SPAN_MIN: Final = 500_000_000
 """Minimum of shared terms as a share of the longer sentence's: a clause is not all of it. Nano."""
 GONE_MAX: Final = 4

@@ -1,12 +1,12 @@
-"""Disputes among memories: which clash, which are out of date, and which contradict a claim.
+"""Disputes: memories that clash, that are out of date, and that contradict a claim.
 
-1. Two memories clash when an edge says so, when an analyst judged so, or by the rules of
+1. Two memories clash by an edge of contradiction, by the judgment of an analyst, or by the rules of
    ``contradiction``. Except for edges, memories trusted less than ``TRUST_MIN`` are ignored, unless
-   it is their zone that is not trusted and the other's is: both are shown, and the matter is
+   only the zone of one of the two is not trusted: then both are shown, and the matter is
    disputed.
-2. The older of two is superseded when they are nearly equal, or clash, and the newer is trusted
-   more; and when the newer itself says that the older's matter is gone. Then there is no dispute.
-   A memory supersedes none of a higher zone, whatever it says.
+2. The older of two is superseded if they are nearly equal, or clash, and the newer is trusted
+   more; and if the newer says that the older no longer holds. Then there is no dispute.
+   A memory never supersedes one of a higher zone.
 
 Source: reference composed-graph section 3, stages 4 and 5; specs/deliberation.toml, rules
 """
@@ -103,7 +103,7 @@ def clashes_among(view: View, evidence: Sequence[Evidence], verdicts: Verdicts) 
 
 
 def between(view: View, one: Evidence, two: Evidence, verdicts: Verdicts) -> Clash | None:
-    """Return why two memories cannot both be true; None if nothing says so."""
+    """Return why two memories cannot both be true; None if there is no known reason."""
     edge = view.edge(one.number, two.number)
     if edge is not None and edge.relation == "contradicts":
         note = view.note(one.number, two.number)

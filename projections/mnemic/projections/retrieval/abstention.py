@@ -1,4 +1,4 @@
-"""Abstention: whether memory answers a question at all, and which blocks are too doubtful for it.
+"""Abstention: the verdict whether memory answers a question, and the blocks that are too doubtful.
 
 Source: DOMAIN section 6; specs/reference/probability.py; docs/adr/0042.
 """
@@ -20,7 +20,7 @@ Bools = NDArray[np.bool_]
 
 BEST: Final = 10
 """Number of blocks, the best by score, that decide whether a question can be answered: as many as
-the numbers were fitted to. It does not depend on how many a caller wants."""
+the numbers were fitted to. It does not depend on how many a caller requests."""
 
 HEADINGS: Final = {
     "yes": "What I remember that bears on this:",

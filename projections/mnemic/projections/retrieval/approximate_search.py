@@ -1,4 +1,4 @@
-"""Approximate search: which vectors are probably nearest, without looking at all of them.
+"""Approximate nearest-neighbour search with graphs over ranges of rows.
 
 Rules of this module:
 
@@ -7,9 +7,9 @@ Rules of this module:
 2. Rows without a graph (the newest ones, or a range whose graph is being built) are searched
    exactly.
 3. A graph returns rows; which of them are eligible is checked afterwards. So the fewer are alive,
-   the more rows it is asked for, and if rows it did not return might be better, the result is
+   the more rows are requested, and if rows it did not return might be better, the result is
    discarded and the exact search runs instead.
-4. Nothing here decides a score. The result is a set of blocks, which a decision records and a
+4. The search determines no score. Its result is a set of blocks, which a decision records and a
    replay takes as given; every number about them is computed from the vectors themselves.
 """
 
@@ -43,11 +43,11 @@ BREADTH: Final = 200
 """Size of the candidate list that a graph keeps while it searches. With 100, 2 in 100 of the ten
 nearest are missed; with 200, fewer than 1."""
 OVERFETCH: Final = 2
-"""Number of alive rows requested, on average, for each that is wanted."""
+"""Number of alive rows requested, on average, for each that is needed."""
 SHORTEST: Final = 64
-"""Minimum number of rows that a graph is asked for."""
+"""Minimum number of rows that are requested of a graph."""
 DEEPEST: Final = 1_000
-"""Maximum: where so few are alive, copying those out and looking at each is faster."""
+"""Maximum of that number: beyond it, copying out and comparing the few alive rows is faster."""
 WORTH: Final = 2
 """Minimum speed-up for which graphs are built: they cost memory and work."""
 _ENDLESS: Final = 2**24
@@ -194,7 +194,7 @@ def crossover(costs: Costs, sizes: tuple[int, int] = SIZES) -> int:
 def spans(rows: int, sizes: tuple[int, int] = SIZES) -> tuple[Span, ...]:
     """Return the ranges of which an index with *rows* rows should have graphs.
 
-    As many large ones as fit, then small ones; the rest is searched exactly.
+    As many large ones as fit, then small ones; the remaining rows are searched exactly.
 
     >>> spans(23, (2, 8))
     (Span(first=0, end=8), Span(first=8, end=16), Span(first=16, end=18), Span(first=18, end=20), \
@@ -234,7 +234,7 @@ def nearest(
         segments: Graphs of parts of it, ordered by rows.
         query: A quantised vector.
         wanted: How many rows, >= 1.
-        count: How many each graph is asked for.
+        count: How many are requested of each graph.
         counts: Returns which of the given rows are alive.
     Returns:
         Fewer than *wanted* if no more are alive; None if a graph may have better ones than it

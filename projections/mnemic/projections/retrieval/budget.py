@@ -6,7 +6,7 @@ Rules of this module:
    the same fraction of the tokens. So writing into several zones gains nothing.
 2. A share limits a zone in favour of the others. If there are fewer others than places, the places
    they cannot fill are free; a share of 0 stays 0.
-3. Blocks that the frame guarantees are admitted first and count like the rest.
+3. Blocks that the frame guarantees are admitted first and count like all others.
 
 Source: DOMAIN section 8 (trust zones); specs/reference/recall.py, "expected_choice".
 """
@@ -56,7 +56,7 @@ class Budget:
         ]
 
     def obstacle(self, place: int) -> str | None:
-        """Return what keeps the block at *place* of the ranking out; None: it fits.
+        """Return the limit that excludes the block at *place* of the ranking; None: it fits.
 
         ``top_k``, ``token_budget`` or ``zone_full``.
         """

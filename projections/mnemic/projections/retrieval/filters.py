@@ -1,4 +1,4 @@
-"""The ``where=`` filter: which blocks a recall may consider."""
+"""The ``where=`` filter and the other conditions on the blocks that a recall may consider."""
 
 from __future__ import annotations
 

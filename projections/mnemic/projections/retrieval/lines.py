@@ -1,6 +1,6 @@
-"""Lines of an answer: how each block is shown, and what its line costs.
+"""Lines of an answer: the rendering of each block, and the tokens that it is counted with.
 
-What a line costs decides which blocks fit into an answer, so a recipe fixes it: decisions of
+The tokens of a line decide which blocks fit into an answer, so a recipe fixes them: decisions of
 ``recall-1`` and ``recall-2`` count the tokens of the lines that their releases wrote
 (``_former``). Every answer is shown in the grammar of ``mnemic.kernel.rendering``.
 """
@@ -17,7 +17,7 @@ from mnemic.kernel.decisions.restatement import CONTRADICTS
 from mnemic.kernel.model import identity
 from mnemic.kernel.model.blocks import ACTIVE
 from mnemic.kernel.model.edges import EdgeFacts
-from mnemic.kernel.model.texts import BlockText
+from mnemic.kernel.model.texts import BlockText, Lost, placeholder
 from mnemic.kernel.passages import passages
 from mnemic.kernel.rendering import Cited, cited, render_line
 from mnemic.kernel.roles import role_of
@@ -80,6 +80,7 @@ def cited_block(
         created_at=None if created == UNKNOWN else iso(created),
         contradicted_by=map(view.id, _contradicting(view, number)) if marked else (),
         passage=passage,
+        is_lost=isinstance(text, Lost),
     )
 
 
@@ -112,7 +113,7 @@ def is_live(view: View, number: int) -> bool:
 def _former(view: View, number: int) -> str:
     """Return a line as it was up to ``recall-2``: short id, words, author and date."""
     text = view.text(number)
-    content = text.content if isinstance(text, BlockText) else "[erased]"
+    content = text.content if isinstance(text, BlockText) else placeholder(text)
     author = text.author if isinstance(text, BlockText) else None
     created = view.life.get("created_us", number)
     when = None if created == UNKNOWN else iso(created)[:10]

@@ -1,4 +1,4 @@
-"""Matching one block to a query, with a calibrated confidence: recipe ``match-1``.
+"""Matching of a query with one block, with a calibrated confidence: recipe ``match-1``.
 
 Recall ranks many blocks, and its scores have no meaning outside of the ranking. Here one
 block is picked, an edge may be made of it, and so its confidence must be calibrated: of all
@@ -47,7 +47,7 @@ RECIPE: Final = "match-1"
 WORDS_GAIN: Final = 1_900_000_000
 """Gain of a match in words: a text that holds every term once reaches about a half."""
 WORDS_SHARE: Final = 600_000_000
-"""Share of the strength that comes from words; the rest is cosine. Nano-units."""
+"""Share of the strength that comes from words; the other part is cosine. Nano-units."""
 
 BIAS: Final = -4.3
 """Log-odds of a match without any evidence: one in seventy."""

@@ -1,4 +1,4 @@
-"""Packing a ranking into an answer: what fits, what is dropped and why, and the rendered text."""
+"""Packing of a ranking into an answer: inclusion within the limits, reasons, rendered text."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from itertools import islice, takewhile
 import numpy as np
 from attrs import evolve, frozen
 
-from mnemic.kernel.decisions import exploring
+from mnemic.kernel.decisions.recalling import Asked, Found, among, propensity
 from mnemic.kernel.decisions.restatement import CONTRADICTS, SUPERSEDING
 from mnemic.kernel.events import SIGNALS, Answer, AnswerRow, Exploration
 from mnemic.kernel.model.blocks import ARCHIVED
 from mnemic.kernel.model.edges import EdgeFacts
 from mnemic.kernel.model.identity import BlockId, DecisionId, short
-from mnemic.kernel.model.texts import BlockText
+from mnemic.kernel.model.texts import BlockText, placeholder
+from mnemic.kernel.model.tokens import EstimatedTokens
 from mnemic.kernel.numeric.arithmetic import NANO, product
 from mnemic.kernel.policy import Frame, Policy
 from mnemic.kernel.ports import TokenCounter
@@ -32,7 +33,7 @@ from mnemic.kernel.results import (
 from mnemic.kernel.scoring.probability import NO
 from mnemic.kernel.scoring.signals import UNKNOWN
 from mnemic.kernel.statements import relation
-from mnemic.kernel.timestamps import iso
+from mnemic.kernel.timestamps import Instant, iso
 from mnemic.projections.retrieval.abstention import (
     HEADINGS,
     NOTHING,
@@ -64,18 +65,26 @@ class Limits:
     top_k: int | None
     """None: the largest of the policy's, the policy's for aggregates if it is one, and the number
     of guaranteed blocks."""
-    token_budget: int
+    token_budget: int | None
+    """As asked; None: that of the frame."""
     counter: TokenCounter
+    frame_budget: int = 0
+    """Applies without a ``token_budget``."""
     is_aggregate: bool = False
     """Whether many texts answer the question together (``mnemic.kernel.aggregates``)."""
     heading: str = HEADINGS[""]
     """First line of the text."""
     explored: Exploration | None = None
-    """The random choice for the last place; it is applied wherever the pool is large enough."""
+    """The random choice for the last place; it is applied if the pool is large enough."""
     floor: int = 0
     """The frame's floor of probability, nano-units."""
     min_probability: int | None = None
     """The caller's, which takes its place; None: there is none."""
+
+    @property
+    def budget(self) -> int:
+        """Most tokens of the rendered text."""
+        return self.frame_budget if self.token_budget is None else self.token_budget
 
     def most(self, policy: Policy, guaranteed: int) -> int:
         """Return how many blocks may be included, given the number of guaranteed ones."""
@@ -87,19 +96,12 @@ class Limits:
 
 @frozen(kw_only=True)
 class Packed:
-    """An answer and everything that its record and its readers need."""
+    """An answer, and what ``decide_recall`` records of it."""
 
-    answer: Answer
+    asked: Asked
+    found: Found
     result: RecallResult
     """Without its decision id, which is added with the record."""
-    judgment: Judgment
-    """Whether memory answers the question."""
-    explored: Exploration | None = None
-    """The random choice among the blocks eligible for the last place."""
-    near: tuple[int, ...] | None = None
-    """Blocks found by an approximate search; None: the search was exact."""
-    statistics: tuple[tuple[int, ...], ...] = ()
-    """Word statistics of the question, as recorded; none unless the recipe records them."""
 
 
 def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Packed:
@@ -123,7 +125,7 @@ def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Pack
     against = [shown_line(number) for number in counter if number not in disputes]
     against += _disputed(view, disputes)
     text = _text([shown_line(row.block) for row in chosen], against, limits)
-    if not text and judgment.verdict and limits.counter.count(NOTHING) <= limits.token_budget:
+    if not text and judgment.verdict and limits.counter.count(NOTHING) <= limits.budget:
         text = NOTHING
     tokens = [limits.counter.count(shown_line(row.block)) for row in chosen]
     scored = partial(
@@ -148,7 +150,7 @@ def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Pack
         counterpoints=tuple(block_result(view, number) for number in counter),
         text=text,
         tokens=limits.counter.count(text),
-        token_budget=limits.token_budget,
+        token_budget=limits.budget,
         decision_id=None,
         version=view.point.version,
         hour=view.point.hour,
@@ -160,15 +162,42 @@ def pack(view: View, inquiry: Inquiry, ranking: Ranking, limits: Limits) -> Pack
         superseded=tuple(_replaced(view, replaced)),
         contradictions=tuple(_contradictions(view, disputes)),
         waiting=len(view.inbox()),
-        propensity=unit(exploring.propensity(explored)),
+        propensity=unit(propensity(explored)),
     )
-    return Packed(
+    found = Found(
         answer=answer,
-        result=result,
-        judgment=judgment,
-        explored=explored,
+        digest=result.digest,
+        answerable=judgment.answerable,
+        verdict=judgment.verdict,
+        version=view.point.version,
+        at=Instant(view.point.active_us, view.point.instant_us),
+        policy_id=view.policy.id,
+        embedder=view.embedder,
+        recipe=_method_name(inquiry.recipe, limits.counter),
         near=ranking.near,
+        explored=explored,
         statistics=ranking.statistics if inquiry.recipe.graded else (),
+    )
+    return Packed(asked=_asked(inquiry, limits), found=found, result=result)
+
+
+def _method_name(recipe: Recipe, counter: TokenCounter) -> str:
+    """Return the name of a recipe, with that of the token counter unless it is the default."""
+    is_default = counter.name == EstimatedTokens.name
+    return recipe.name if is_default else f"{recipe.name}+{counter.name}"
+
+
+def _asked(inquiry: Inquiry, limits: Limits) -> Asked:
+    return Asked(
+        query=inquiry.query,
+        vector=inquiry.vector,
+        where=inquiry.eligibility.where.plain(),
+        asked_by=inquiry.asked_by,
+        frame=inquiry.frame.name,
+        top_k=limits.top_k,
+        token_budget=limits.token_budget,
+        min_probability=limits.min_probability,
+        session=inquiry.eligibility.session,
     )
 
 
@@ -245,7 +274,7 @@ def _budget(policy: Policy, ranking: Ranking, limits: Limits, line: Line) -> Bud
     return Budget(
         ranking,
         places=limits.most(policy, len(ranking.guaranteed)),
-        tokens=limits.token_budget - limits.counter.count(limits.heading + "\n"),
+        tokens=limits.budget - limits.counter.count(limits.heading + "\n"),
         cost=cache(lambda number: limits.counter.count(line(number) + "\n")),
     )
 
@@ -284,7 +313,7 @@ def _settled(
     pool = [] if limits.explored is None else contenders(view.policy, ranking, limits, line)
     if limits.explored is None or not pool:
         return None, None
-    explored = exploring.among(limits.explored, len(pool))
+    explored = among(limits.explored, len(pool))
     if explored.drawn == 0:
         return explored, None
     return explored, view.id(int(ranking.numbers[pool[explored.drawn]]))
@@ -325,7 +354,7 @@ def _never_scored(view: View, inquiry: Inquiry, replaced: Replaced) -> Iterator[
 
 
 def _replaced(view: View, replaced: Replaced) -> Iterator[Replacement]:
-    """Yield what the chosen blocks took the place of."""
+    """Yield the supersessions by the chosen blocks."""
     for block, predecessors in replaced.items():
         for number in predecessors:
             old, new, why = view.text(number), view.text(block), "revised"
@@ -371,7 +400,7 @@ def _text(chosen: list[str], against: list[str], limits: Limits) -> str:
     """Return the prompt-ready text within the budget: chosen blocks, then counterpoints."""
     lines = [limits.heading, *chosen] if chosen else []
     for line in [COUNTER_HEADING, *against] if against else []:
-        if limits.counter.count("\n".join([*lines, line])) > limits.token_budget:
+        if limits.counter.count("\n".join([*lines, line])) > limits.budget:
             break
         lines.append(line)
     if lines and lines[-1] == COUNTER_HEADING:
@@ -411,7 +440,7 @@ def _scored(
     known = {name: value for name, value in signal.items() if value >= 0}
     return ScoredBlock(
         id=view.id(row.block),
-        content=text.content if isinstance(text, BlockText) else "[erased]",
+        content=text.content if isinstance(text, BlockText) else placeholder(text),
         category=view.category(row.block),
         tags=view.tags(row.block),
         **origin_with(view, row.block, text),
@@ -488,7 +517,7 @@ def _optional(value: int) -> float | None:
 
 
 def contested(view: View, frame: Frame, answer: Answer) -> int | None:
-    """Return the block whose place exploration may give away: the last that is not guaranteed."""
+    """Return the block that exploration may replace: the last that is not guaranteed."""
     numbers = np.array([row.block for row in answer.rows], dtype=np.int64)
     if not len(numbers):
         return None

@@ -1,4 +1,4 @@
-"""Ranking: which blocks a recall returns, why, and in which order.
+"""Ranking: selection, scores and order of the blocks of a recall.
 
 The steps of a recall: eligible blocks → match strength of each → candidates → one hop of the graph
 → signals → composite score → order. All of it is a function of a view, so the same question on the
@@ -50,7 +50,7 @@ class Inquiry:
     near: Near | None = None
     """The approximate search to use; None: the search is exact."""
     asked_by: str | None = None
-    """Name or role of the one who asks; None: it is not known."""
+    """Name or role of the asker; None: it is not known."""
     statistics: tuple[tuple[int, ...], ...] = ()
     """Word statistics of the question, if it is answered again; see ``RecallRecorded``."""
 

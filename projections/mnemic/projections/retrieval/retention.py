@@ -1,4 +1,4 @@
-"""Retention: how likely blocks are remembered at a view's hour. Nothing of it is stored.
+"""Retention: retrievability of blocks at a view's hour, computed from their reviews.
 
 A promotion counts as a good review, and so does an outcome above the policy's threshold; one below
 the other threshold is a failed review. Being retrieved is no review. Reviews stay with their block:

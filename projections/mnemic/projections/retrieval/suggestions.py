@@ -1,4 +1,4 @@
-"""Suggestions: pairs that look worth connecting, for an agent to decide on.
+"""Suggestions: pairs of blocks that may be worth connecting, for an agent to decide on.
 
 Three kinds; at least one end was just returned and there is no edge between the ends:
 
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from mnemic.kernel.model.blocks import ACTIVE
 from mnemic.kernel.model.identity import pair as pair_of_ids
-from mnemic.kernel.model.texts import BlockText
+from mnemic.kernel.model.texts import BlockText, placeholder
 from mnemic.kernel.numeric.arithmetic import NANO, nano, share
 from mnemic.kernel.results import SuggestedConnection, unit
 from mnemic.kernel.scoring.signals import UNKNOWN
@@ -42,7 +42,7 @@ SNIPPET_LENGTH_MAX = 120
 
 @frozen(kw_only=True)
 class _Idea:
-    """Why a pair looks worth connecting."""
+    """Reason to suggest a connection of a pair."""
 
     ends: tuple[int, int]
     kind: int
@@ -215,7 +215,7 @@ def _suggestion(view: View, idea: _Idea, rank: dict[int, int]) -> SuggestedConne
 def _snippet(view: View, number: int) -> str:
     """Return the beginning of a block on one line."""
     text = view.text(number)
-    words = " ".join(text.content.split()) if isinstance(text, BlockText) else "[erased]"
+    words = " ".join(text.content.split()) if isinstance(text, BlockText) else placeholder(text)
     if len(words) <= SNIPPET_LENGTH_MAX:
         return words
     return words[: SNIPPET_LENGTH_MAX - 1].rstrip() + "…"

@@ -1,6 +1,6 @@
 """Active blocks: the blocks active at one version, and the columns of them every recall reads.
 
-A block in quarantine is not active, whatever its row says.
+A block in quarantine is not active, even if its row has that status.
 
 A recall looks at few blocks closely, but it has to know which there are. That is computed once and
 then updated: the active blocks of a later version are those of an earlier one, with blocks inserted

@@ -57,6 +57,10 @@ def _space_erased(state: State, _: happened.SpaceErased, at: Recorded) -> None:
     state.timeline.salt = None
 
 
+def _loss_accepted(state: State, event: happened.LossAccepted, _: Recorded) -> None:
+    state.timeline.losses.update((each.version, each.slot) for each in event.payloads)
+
+
 def _session_started(state: State, event: happened.SessionStarted, at: Recorded) -> None:
     state.timeline.start_session(event.session_id, at.version, at.recorded_us)
 
@@ -325,6 +329,7 @@ HANDLERS: dict[type, Callable[[State, Any, Recorded], None]] = {
     happened.PolicyAdopted: _policy_adopted,
     happened.EmbedderAdopted: _embedder_adopted,
     happened.SpaceErased: _space_erased,
+    happened.LossAccepted: _loss_accepted,
     happened.SessionStarted: _session_started,
     happened.SessionEnded: _session_ended,
     happened.BlockLearned: _learned,

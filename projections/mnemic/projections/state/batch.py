@@ -1,4 +1,4 @@
-"""Batch: a stand-in for a state during batch replay, whose tables are written at the end."""
+"""Batch: the interface of a state with buffered writes, used during batch replay."""
 
 from __future__ import annotations
 

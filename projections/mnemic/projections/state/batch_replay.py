@@ -28,6 +28,7 @@ ALONE: Final = frozenset(
         happened.PolicyAdopted,
         happened.EmbedderAdopted,
         happened.SpaceErased,
+        happened.LossAccepted,
         happened.VectorsStaged,
         happened.Reverted,
     )

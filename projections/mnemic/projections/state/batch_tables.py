@@ -2,7 +2,7 @@
 
 Rules of this module:
 
-1. A write gives the new values of a row and leaves the rest open: carried over from the row before,
+1. A write gives some values of a row and leaves others open: carried over from the row before,
    or that plus an amount. Open values are filled in for all rows of the batch together.
 2. So a batch reads nothing back from a table except the columns it declared as ``seen``.
 3. The resulting rows, their order and their versions are those of ``VersionedTable.put`` and

@@ -1,7 +1,7 @@
 """Validation of events that are readable but inconsistent, such as links to unknown blocks.
 
-A hash chain proves that nothing was changed, not that it makes sense. Replay trusts its input
-and checks nothing twice; if it fails, the event that caused it is searched for here.
+A hash chain proves that nothing was changed, not that the events are consistent. Replay trusts them
+and checks nothing twice; if it fails, this module finds the event that caused it.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable
 
 from attrs import frozen
 
-from mnemic.kernel.errors import Refused
-from mnemic.kernel.events import Recorded
+from mnemic.kernel.errors import Refused, StoreTooNew
+from mnemic.kernel.events import Event, PolicyAdopted, Recorded, Reverted
+from mnemic.kernel.policy import Policy
 from mnemic.projections.state.apply import apply
 from mnemic.projections.state.replay import rebuild
 from mnemic.projections.state.state import State
@@ -42,6 +43,36 @@ class Impossible:
     def problem(self) -> str:
         """What is wrong, in a sentence."""
         return f"the event at version {self.version} says what cannot be: {self.error!r:.200}"
+
+
+def newer_policy_fields(event: Event) -> tuple[str, ...]:
+    """Return the fields of a policy in *event* that this release does not know.
+
+    An event that has some is of a newer release, and not inconsistent.
+    """
+    match event:
+        case PolicyAdopted():
+            return Policy.newer_fields(event.body)
+        case Reverted(policy=str(body)):
+            return Policy.newer_fields(body)
+        case _:
+            return ()
+
+
+def check_policy_known(recorded: Recorded) -> None:
+    """Refuse an event with a policy of a newer release.
+
+    Raises:
+        StoreTooNew: With the facts ``version`` and ``fields``.
+    """
+    unknown = newer_policy_fields(recorded.event)
+    if unknown:
+        raise StoreTooNew(
+            f"the policy in event {recorded.version} has fields that this release does not know: "
+            f"{', '.join(unknown)}",
+            version=recorded.version,
+            fields=unknown,
+        )
 
 
 def applied_singly(

@@ -4,7 +4,7 @@ Rules of this module, and of every ``frozen`` and ``thawed`` in this layer:
 
 1. ``frozen()`` returns everything that replay has made of a projection, and ``thawed(parts)``
    makes an equal one: equal answers to every query at every version, and equal parts again,
-   whatever events are applied to either of them afterwards.
+   for all events that are applied to either of them afterwards.
 2. Equal states have equal parts, byte for byte: they do not depend on when or how often the state
    was queried. So the digest of the parts is a digest of the state.
 3. Parts are never written to again. Arrays that replay changes in place are copied; arrays that
@@ -12,7 +12,7 @@ Rules of this module, and of every ``frozen`` and ``thawed`` in this layer:
 4. No single step takes long: a C call that creates a hundred thousand objects blocks every other
    thread for its duration, and one of them may run an event loop.
 5. Thawing is fast, because opening waits for it: arrays are used as they are (they may be
-   read-only), and whatever is expensive to build from them (objects by the thousand) is built on
+   read-only), and what is expensive to build from them (objects by the thousand) is built on
    first use.
 """
 

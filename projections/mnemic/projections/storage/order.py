@@ -1,4 +1,4 @@
-"""The one order of all ranked results: best first, ties broken by public id."""
+"""Ordering of all ranked results: best first, ties broken by public id."""
 
 from __future__ import annotations
 

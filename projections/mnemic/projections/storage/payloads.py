@@ -15,7 +15,7 @@ import attrs
 import orjson
 from numpy.typing import NDArray
 
-from mnemic.kernel.model.texts import ERASED, Erased, Payload
+from mnemic.kernel.model.texts import ERASED, LOST, Erased, Lost, Payload
 from mnemic.projections.storage.array_bundle import ArrayBundle
 from mnemic.projections.storage.columns import BUFFERED_MAX
 from mnemic.projections.storage.packed_bytes import PackedBytes
@@ -24,6 +24,8 @@ P = TypeVar("P", bound=Payload)
 
 CACHED_MAX = 8192
 """Number of payloads that stay cached after they were read."""
+LOST_MARK = b"0"
+"""Stored for a payload that is lost; fields are a list, so no payload is stored as a number."""
 
 
 class Payloads(Generic[P]):
@@ -38,7 +40,7 @@ class Payloads(Generic[P]):
         self._names = tuple(field.name for field in attrs.fields(cast("Any", kind)))
         self._fields = attrgetter(*self._names)
         self._written = PackedBytes()
-        """Payloads stored as bytes; empty where one is erased."""
+        """Payloads stored as bytes; empty where one is erased, ``LOST_MARK`` where it is lost."""
         self._latest: list[P | Erased] = []
         """Payloads after those, still objects."""
         self._cache: dict[int, P | Erased] = {}
@@ -69,7 +71,9 @@ class Payloads(Generic[P]):
             latest = list(map(orjson.dumps, map(self._fields, self._latest)))
         else:
             latest = [
-                b"" if isinstance(payload, Erased) else orjson.dumps(self._fields(payload))
+                _mark(payload)
+                if isinstance(payload, Erased)
+                else orjson.dumps(self._fields(payload))
                 for payload in self._latest
             ]
         self._written.extend(latest)
@@ -100,5 +104,11 @@ class Payloads(Generic[P]):
         written = self._written[place]
         if not written:
             return ERASED
+        if written == LOST_MARK:
+            return LOST
         values = (tuple(each) if type(each) is list else each for each in orjson.loads(written))
         return self._kind(**dict(zip(self._names, values, strict=True)))
+
+
+def _mark(missing: Erased) -> bytes:
+    return LOST_MARK if isinstance(missing, Lost) else b""

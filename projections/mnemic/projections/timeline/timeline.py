@@ -1,7 +1,7 @@
 """The timeline: when each version was recorded, and the settings in force at it.
 
-Version, active hour and wall clock of every event, so that any way to name a point of the past
-resolves to a version; and the few settings of which one is in force at a time.
+Version, active hour and wall clock of every event, so that each way to name a point of the past
+resolves to a version; and the few settings that have one value in force.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.kernel.clock import ActiveClock
-from mnemic.kernel.errors import PointOutOfRange
+from mnemic.kernel.errors import FieldRefused, PointOutOfRange
 from mnemic.kernel.events import EmbedderIdentity, Recorded, SessionEnded, SessionStarted
 from mnemic.kernel.model.identity import SessionId
 from mnemic.kernel.policy import DEFAULT, Policy
+from mnemic.kernel.timestamps import Instant
 from mnemic.projections.storage.array_bundle import (
     ArrayBundle,
     nested,
@@ -28,6 +29,7 @@ from mnemic.projections.storage.array_bundle import (
 from mnemic.projections.storage.columns import GrowableArray, Interner
 from mnemic.projections.storage.event_columns import EventColumns
 from mnemic.projections.storage.versioned_maps import Coding, VersionedMap
+from mnemic.projections.timeline.command_ids import CommandIds
 
 _POLICIES: Coding[Policy] = Coding(
     lambda key, policy: (key, policy.body), lambda plain: (plain[0], Policy.parse(plain[1]))
@@ -48,7 +50,7 @@ _MOMENT: Mapping[str, type[np.generic]] = {
 }
 _ACTIVE_US, _RECORDED_US = attrgetter("active_us"), attrgetter("recorded_us")
 _EVENT, _SESSION = attrgetter("event"), attrgetter("session_id")
-_ACTOR = attrgetter("actor")
+_ACTOR, _COMMAND_ID = attrgetter("actor"), attrgetter("command_id")
 _OF_SESSIONS = frozenset((SessionStarted, SessionEnded))
 
 
@@ -62,6 +64,7 @@ class Timeline:
         self._kind_numbers: dict[type, int] = {}
         self.session_ids = Interner("")
         self.actors = Interner()
+        self.command_ids = CommandIds()
         self.clock = ActiveClock()
         self.policies: VersionedMap[Policy] = VersionedMap(_POLICIES)
         self.embedders: VersionedMap[EmbedderIdentity] = VersionedMap(_EMBEDDERS)
@@ -77,6 +80,8 @@ class Timeline:
         """By number of an erased block: those that its texts were the context of; None: unknown."""
         self.space_erased: int | None = None
         """The version that erased the whole space."""
+        self.losses: set[tuple[int, int]] = set()
+        """Payloads whose loss was accepted: version and slot."""
 
     def frozen(self) -> ArrayBundle:
         """Return everything as arrays."""
@@ -94,6 +99,7 @@ class Timeline:
                 for block, near in self.erased_context.items()
             ],
             "space_erased": self.space_erased,
+            "losses": sorted(self.losses),
         }
         return {
             "active_us": self.active_us.values,
@@ -103,6 +109,7 @@ class Timeline:
             "actor": self.actor.values,
             "facts": packed(facts),
             **nested(
+                command_ids=self.command_ids.frozen(),
                 policies=self.policies.frozen(),
                 embedders=self.embedders.frozen(),
                 sessions=self.sessions.frozen(),
@@ -119,6 +126,7 @@ class Timeline:
         timeline.kinds = Interner.thawed(facts["kinds"])
         timeline.session_ids = Interner.thawed(facts["session_ids"])
         timeline.actors = Interner.thawed(facts["actors"])
+        timeline.command_ids = CommandIds.thawed(within(parts, "command_ids"))
         timeline.clock = ActiveClock(
             active_us=facts["active_us"],
             counted_us=facts["counted_us"],
@@ -136,6 +144,7 @@ class Timeline:
             for block, near in facts["erased_context"]
         }
         timeline.space_erased = facts["space_erased"]
+        timeline.losses = {(version, slot) for version, slot in facts["losses"]}
         return timeline
 
     @property
@@ -185,6 +194,25 @@ class Timeline:
         """The embedder in force at the head; None before the first promotion."""
         return self.embedders.current.get("embedder")
 
+    def instant(self, session: SessionId | None, now_us: int) -> Instant:
+        """Return the time of a command: active time by this log, and the wall clock.
+
+        Args:
+            session: The session of the command; no time passes outside of one, or after its end.
+            now_us: The wall clock, microseconds since the epoch. It may have been set back.
+
+        Raises:
+            FieldRefused: The clock shows no whole number of 63 bits, which a log could not hold.
+        """
+        if type(now_us) is not int or not -(2**62) <= now_us < 2**62:
+            raise FieldRefused(
+                f"the clock shows {now_us!r}",
+                recovery="Give a clock whose now_us() is a whole number of microseconds.",
+                field="clock",
+            )
+        active_us = self.clock.reading(session, now_us, gap_us=self.policy.gap_us)
+        return Instant(active_us, now_us)
+
     def record(self, recorded: Recorded) -> None:
         """Add the envelope of the next event."""
         clock, session = self.clock, recorded.session_id
@@ -200,6 +228,7 @@ class Timeline:
         within = self.session_ids.number(session or "")
         actor = self.actors.number(recorded.actor)
         self._moments.append((active_us, recorded_us, number, within, actor))
+        self.command_ids.record(recorded.command_id, recorded.version)
 
     def record_each(self, events: Sequence[Recorded]) -> None:
         """Add the envelopes of the next events, and the sessions they start or end.
@@ -232,6 +261,7 @@ class Timeline:
         actor_numbers = map(by.__getitem__, actors)
         columns = (active_us, recorded_us, kind_numbers, session_numbers, actor_numbers)
         self._moments.extend([np.fromiter(each, np.int64, len(events)) for each in columns])
+        self.command_ids.record_each(list(map(_COMMAND_ID, events)), events[0].version)
 
     def _note_session(self, recorded: Recorded) -> None:
         """Record that a session started or ended."""

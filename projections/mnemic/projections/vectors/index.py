@@ -4,7 +4,7 @@ A row is one vector of one block, in the order of learning, and is never changed
 rows that are alive as of some point are given by the caller. Components are integers held as
 float32, whose products BLAS forms exactly (see `mnemic.kernel.model.vectors`). So each cosine here
 is the same to the last bit however it is computed: over the whole matrix or a few gathered rows, in
-chunks of any size, on any BLAS kernel, with any number of threads. Speed alone chooses the way.
+chunks of any size, on any BLAS kernel, with any number of threads; the fastest way is chosen.
 Rough cosines are the exception: they only select the rows whose exact cosine is computed.
 
 This module stores the owning block, the length and the typicality of each vector. The vectors
@@ -208,7 +208,7 @@ class VectorIndex:
         return squared_norms
 
     def typicalities(self, rows: Integers) -> Integers:
-        """Return the typicality of each of *rows*; where it was not recorded, the usual one."""
+        """Return the typicality of each of *rows*; ``USUAL`` where it was not recorded."""
         return self._typicalities.take(rows)
 
     def vector(self, row: int) -> Vector:
@@ -353,7 +353,7 @@ class VectorIndex:
     def pairs(self, queries: Sequence[Vector], rows: Integers, *, floor: int) -> Iterator[Pairs]:
         """Yield every pair of a query and one of *rows* with a cosine of at least *floor*.
 
-        A matrix product in blocks: memory stays bounded whatever the number of rows and
+        A matrix product in blocks, so that memory stays bounded for any number of rows and
         queries. Pairs come in no guaranteed order, but each exactly once.
 
         Args:

@@ -46,7 +46,7 @@ class Pairs:
 
 
 class Neighbourhood(Protocol):
-    """What pairwise search needs: an index, or an index with additional vectors."""
+    """Protocol of a source for pairwise search: an index, alone or with additional vectors."""
 
     @property
     def block_of(self) -> Integers:

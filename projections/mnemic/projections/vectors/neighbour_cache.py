@@ -1,4 +1,4 @@
-"""Neighbour cache: all rows of an index that some vectors are near to, found in one pass.
+"""Neighbour cache: all rows of an index near to some vectors, found in one pass.
 
 A promotion queries the vectors of its blocks twice: for near-duplicates, and for candidate edges.
 Both answers are among the pairs that reach the lower of two floors.

@@ -1,4 +1,4 @@
-"""Products of vectors with rows of a matrix: exact either way, so speed alone chooses the way."""
+"""Exact products of vectors with rows of a matrix, computed in the fastest of several ways."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Views: everything one can ask of a space, as it was at one point of its log."""
+"""Views: all queries on a space, evaluated at one point of its log."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from mnemic.kernel.decisions.degree_cap import effective_now
 from mnemic.kernel.errors import BlockNotFound
 from mnemic.kernel.model.blocks import STATUSES
 from mnemic.kernel.model.edges import EdgeFacts
-from mnemic.kernel.model.texts import BlockText, Erased
+from mnemic.kernel.model.texts import BlockText, Erased, Lost
 from mnemic.kernel.numeric.arithmetic import (
     MICROS_PER_HOUR,
     NANO,
@@ -35,6 +35,7 @@ def block_result(view: View, number: int) -> Block:
     return Block(
         id=facts.id,
         content=words.content if words else None,
+        lost=isinstance(text, Lost),
         status=STATUSES[facts.status],
         archive_reason=REASONS[life.get("reason", number)] or None,
         superseded_by=view.id(successor) if successor >= 0 else None,

@@ -107,6 +107,16 @@ class BlockView:
         return self._snapshot.mapping(ledgered)
 
     @property
+    def version(self) -> int:
+        """The version of this view, -1 before the first event."""
+        return self.point.version
+
+    @property
+    def is_erased(self) -> bool:
+        """Whether the whole space has been erased, even after this view."""
+        return self.state.timeline.space_erased is not None
+
+    @property
     def salt(self) -> bytes:
         """The key of block ids.
 

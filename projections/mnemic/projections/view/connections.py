@@ -32,7 +32,7 @@ def pending_facts(waiting: Pending) -> PendingFacts:
 
 
 def is_pending(at: BlockView, a: int, b: int) -> bool:
-    """Whether a connection of the two is waiting for room."""
+    """Whether a connection of the two waits for a free place under the degree cap."""
     return key(a, b) in at.mapping(at.state.graph.pending)
 
 

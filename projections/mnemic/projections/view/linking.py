@@ -1,11 +1,10 @@
 """Candidate edges for blocks that were just promoted, and their near-duplicates.
 
 The search is exact: it returns what scoring every pair one by one would. Three steps make it
-cheap. A matrix product in blocks leaves the pairs whose cosine passes the guard. Of these the
 cheap. A matrix product in blocks leaves the pairs whose cosine passes the guard. For these the
 score without tags is computed from columns; tags can add at most their weight, so a pair that even
 then falls short of the threshold, or of its block's k-th best score without tags, is discarded. The
-rest is scored in full; equal sets of tags are compared once.
+others are scored in full; equal sets of tags are compared once.
 
 Every comparison is between integer nano-units, and a bound that merely equals the bar is kept:
 pairs of equal score are ordered by id, so a late one may still win.
@@ -66,7 +65,7 @@ class LinkRule:
     sigma_us: int = field(default=8 * MICROS_PER_HOUR, validator=gt(0))
     """Width of the bell curve of temporal proximity. Active microseconds."""
     guard: int = field(default=300_000_000, validator=_WHOLE_OR_LESS)
-    """A pair of a lower cosine forms no edge, whatever else it shares. Nano-units."""
+    """Minimum cosine of an edge, regardless of what else the pair shares. Nano-units."""
     threshold: int = field(default=400_000_000, validator=_WHOLE_OR_LESS)
     """Lowest score of an edge. Nano-units."""
     best: int = field(default=5, validator=ge(1))

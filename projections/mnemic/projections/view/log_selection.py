@@ -1,8 +1,8 @@
-"""Changes by selected events, read from the columns: what a revert of a selection undoes.
+"""Changes by selected events, read from the columns: the input of a revert of a selection.
 
 A value is restored to what it was before the selected events that changed it last, if no other
 event changed it since. Besides the selected events, the effects of their texts count as theirs,
-whichever actor carried them out: a selected block that superseded another one, took over its
+by any actor: a selected block that superseded another one, took over its
 evidence and edges, or passed its own on to a successor.
 """
 

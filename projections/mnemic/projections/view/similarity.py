@@ -36,7 +36,7 @@ def index_in_force(at: BlockView) -> VectorIndex:
 def meeting(at: BlockView, vectors: Sequence[Vector]) -> Callable[[], NeighbourCache]:
     """Return a search for all neighbours of *vectors*, to be run outside of any lock.
 
-    A promotion asks which blocks are near to each vector and then what each may be linked with;
+    A promotion queries the near-duplicates of each vector and then its candidates for edges;
     this way every vector is read once. The search reads only immutable data.
     """
     index, policy = index_in_force(at), at.policy

@@ -92,7 +92,7 @@ class View(BlockView):
         return connections.pending(self)
 
     def is_pending(self, a: int, b: int) -> bool:
-        """Whether a connection of the two is waiting for room."""
+        """Whether a connection of the two waits for a free place under the degree cap."""
         return connections.is_pending(self, a, b)
 
     def is_barred(self, a: int, b: int) -> bool:
@@ -194,7 +194,7 @@ class View(BlockView):
     def meeting(self, vectors: Sequence[Vector]) -> Callable[[], NeighbourCache]:
         """Return a search for all neighbours of *vectors*, to be run outside of any lock.
 
-        A promotion asks which blocks are near to each vector and then what each may be linked with;
+        A promotion queries the near-duplicates of each vector and then its candidates for edges;
         this way every vector is read once. The search reads only immutable data.
         """
         return similarity.meeting(self, vectors)

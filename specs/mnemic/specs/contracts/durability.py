@@ -11,8 +11,9 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
+from threading import Event, Thread
 from typing import ClassVar
 
 import pytest
@@ -31,6 +32,9 @@ ACKNOWLEDGED_MIN = 12
 WRITERS = 4
 SHARE = 10
 """Appends of each of several writers."""
+HELD_S = 0.5
+"""How long a held write lock is watched: a thread that does not have to wait for it gets it within
+a thousandth of that."""
 PATIENCE_S = 20.0
 """Timeout for a hung store; longer than any store needs for a dozen appends."""
 
@@ -119,7 +123,76 @@ class Durability(ABC):
 
         self._require_shares(tmp_path, write_locked)
 
+    @pytest.mark.parametrize("through", ["the same handle", "another handle"])
+    def test_a_second_thread_waits_for_the_write_lock(self, tmp_path: Path, through: str) -> None:
+        with closing(self.store(tmp_path)) as store, ExitStack() as others:
+            log = store.log("home")
+            second = log
+            if through == "another handle":
+                other = others.enter_context(closing(self.store(tmp_path)))
+                second = (other if self.persists else store).log("home")
+            lock = log.write_lock()
+            lock.__enter__()
+            self._require_wait(second, lambda: lock.__exit__(None, None, None))
+
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="the holder of the lock is forked")
+    def test_a_second_process_waits_for_the_write_lock(self, kept: Path) -> None:
+        with closing(self.store(kept)) as store:
+            store.log("home").append(records(0, 1), (), after=store.log("home").head())
+        reports, report = os.pipe()
+        orders, order = os.pipe()
+        child = _forked()  # before this process has any open handle
+        if child == 0:
+            self._hold_when_ordered(kept, orders, report)
+        try:
+            with closing(self.store(kept)) as store:
+                log = store.log("home")
+                os.write(order, b"hold")
+                assert _read_pipe(reports) == b"held"
+                self._require_wait(log, lambda: os.write(order, b"release"))
+        finally:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            for each in (reports, report, orders, order):
+                os.close(each)
+
     # --- writers --------------------------------------------------------------------------------
+
+    @staticmethod
+    def _require_wait(log: Log, release: Callable[[], object]) -> None:
+        """Require that a thread gets the write lock of *log* after *release*, and not before.
+
+        Args:
+            log: A log whose write lock is held elsewhere.
+            release: Releases it.
+        """
+        requested, acquired = Event(), Event()
+
+        def acquire() -> None:
+            requested.set()
+            with log.write_lock():
+                acquired.set()
+
+        second = Thread(target=acquire, daemon=True)
+        second.start()
+        try:
+            assert requested.wait(PATIENCE_S)
+            is_excluded = not acquired.wait(HELD_S)
+        finally:
+            release()
+        second.join(PATIENCE_S)
+        assert is_excluded, "a second writer got the write lock while it was held"
+        assert acquired.is_set(), "a released write lock cannot be acquired"
+
+    def _hold_when_ordered(self, tmp_path: Path, orders: int, report: int) -> None:
+        """Hold the write lock from the first order to the second; never return."""
+        try:
+            os.read(orders, 4)
+            with self.store(tmp_path).log("home").write_lock():
+                os.write(report, b"held")
+                os.read(orders, 7)
+        finally:
+            os._exit(1)
 
     def _require_shares(self, tmp_path: Path, write: Callable[[Log, str], int]) -> None:
         """Run several concurrent writers, and require that every append of each is in the log."""
@@ -148,9 +221,7 @@ class Durability(ABC):
     def _write_until_killed(self, tmp_path: Path) -> int:
         """Kill a process while it appends; return the last version that it reported."""
         reads, writes = os.pipe()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of a fork with threads
-            child = os.fork()
+        child = _forked()
         if child == 0:
             self._append_for_ever(tmp_path, writes)
         os.close(writes)
@@ -184,6 +255,13 @@ class Durability(ABC):
                 version += 2
         finally:
             os._exit(1)
+
+
+def _forked() -> int:
+    """Fork, and return what ``os.fork`` returns."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of a fork with threads
+        return os.fork()
 
 
 def _read_pipe(pipe: int) -> bytes:

@@ -12,18 +12,15 @@ import copy
 from collections.abc import Iterable
 from typing import Any, assert_never
 
-import attrs
-
 from mnemic.kernel import events as happened
+from mnemic.kernel.erasure import without_payloads
 from mnemic.kernel.events import EmbedderIdentity, Link, Recorded, Supersession
 from mnemic.kernel.model.identity import BlockId, CompositionId, composition_id
 from mnemic.kernel.model.texts import (
-    ERASED,
     AnalysisText,
     BlockText,
     Embedding,
     Erased,
-    Payload,
     Remark,
 )
 from mnemic.kernel.numeric.arithmetic import NANO, nano
@@ -218,6 +215,8 @@ class PlainState:
                 labels[event.label_version].retracted = recorded.version
             case happened.OutcomeRecorded() as event:
                 self._score(event, recorded)
+            case happened.LossAccepted():
+                pass  # what is lost is missing from the events before it
             case happened.Curated() as event:
                 self._curate(event, now)
             case happened.Reverted() as event:
@@ -567,15 +566,5 @@ def erased(log: list[Recorded], *, owner: str | None) -> list[Recorded]:
     or a replay of the log could not give the same state. So the state is not patched: the payloads
     are removed from the log, and it is replayed.
     """
-    return [_struck(recorded, owner) for recorded in log]
-
-
-def _struck(value: Any, owner: str | None) -> Any:
-    if isinstance(value, Payload):
-        return ERASED if owner is None or owner in value.of else value
-    if isinstance(value, tuple):
-        return tuple(_struck(entry, owner) for entry in value)
-    if attrs.has(type(value)):
-        names = [field.name for field in attrs.fields(type(value))]
-        return attrs.evolve(value, **{name: _struck(getattr(value, name), owner) for name in names})
-    return value
+    owners = None if owner is None else (owner,)
+    return [without_payloads(recorded, owners) for recorded in log]

@@ -370,6 +370,10 @@ EVENTS: Mapping[type, Strategy[Any]] = {
         {"composition_id": composition_ids, "label_version": versions},
         reason=st.none() | remarks,
     ),
+    e.LossAccepted: built(
+        e.LossAccepted,
+        {"payloads": tuples(st.builds(e.LostPayload, version=versions, slot=st.integers(0, 9)))},
+    ),
     e.Curated: built(
         e.Curated,
         {},

@@ -1,16 +1,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from mnemic.adapters.embedders.bundled import BundledEmbedder
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.system.clocks import ManualClock
-from mnemic.kernel.errors import EmbedderMismatch, VectorRefused
+from mnemic.kernel.errors import EmbedderMismatch, FieldRefused, VectorRefused
 from mnemic.kernel.events import EmbedderIdentity
 from mnemic.kernel.policy import Policy
 
@@ -157,15 +159,51 @@ def test_views_before_and_after_each_read_their_own_embedder(
     after = memory.status().version
     assert memory.as_of(version=before).status().embedder == OLD.identity.name
     assert memory.as_of(version=after - 1).block(then.block_ids[0]).status == "active"
-    with pytest.raises(EmbedderMismatch):
-        memory.as_of(version=before).recall(QUESTION)
-    assert memory.as_of(version=before).recall(None).block_ids
+    assert memory.as_of(version=before).recall(QUESTION).digest == then.digest
     assert (
         memory.as_of(version=after).recall(QUESTION).digest
         == memory.recall(QUESTION, record=False).digest
     )
     with SyncMemory.open(store, read_only=True, embedder=NEW) as reader:
         assert reader.as_of(version=after).recall(QUESTION).block_ids
+        assert reader.as_of(version=before).recall(None).block_ids
+
+
+def test_a_question_about_the_past_needs_the_embedder_of_that_time(
+    memory: SyncMemory, store: MemoryStore
+) -> None:
+    before = memory.status().version
+    then = memory.as_of(version=before).recall(QUESTION)
+    reference = memory.as_of(version=before).deep_reference(QUESTION)
+    memory.reembed(NEW)
+    with SyncMemory.open(store, embedder=NEW) as reader:
+        with pytest.raises(EmbedderMismatch) as refused:
+            reader.as_of(version=before).recall(QUESTION)
+        assert f"{OLD.identity.name} to open(embedders=[...])" in refused.value.recovery
+    others = [HashEmbedder(16), OLD]
+    with SyncMemory.open(store, embedder=NEW, embedders=others) as reader:
+        past = reader.as_of(version=before)
+        assert past.recall(QUESTION).digest == then.digest
+        assert past.deep_reference(QUESTION) == reference
+        assert reader.recall(QUESTION).block_ids
+
+
+@pytest.mark.parametrize("given", ["bundled", 7, [None], [object()]])
+def test_what_is_no_list_of_embedders_is_refused(store: MemoryStore, given: Any) -> None:
+    with pytest.raises(FieldRefused, match="embedder"):
+        SyncMemory.open(store, embedders=given)
+
+
+def test_a_shipped_embedder_of_the_past_is_found_by_its_identity(store: MemoryStore) -> None:
+    with SyncMemory.open(store) as memory:
+        memory.learn("the harbour gate opens at six")
+        then = memory.recall("when does the gate open?", record=False)
+        before = memory.status().version
+        memory.reembed(NEW)
+    with SyncMemory.open(store, embedder=NEW) as memory:
+        past = memory.as_of(version=before)
+        assert past.status().embedder == BundledEmbedder().identity.name
+        assert past.recall("when does the gate open?").digest == then.digest
 
 
 def test_every_decision_is_reproduced_after_moving_there_and_back(memory: SyncMemory) -> None:

@@ -198,9 +198,10 @@ def test_a_payload_that_was_changed_or_lost_is_found(opened: Open, path: Path) -
     assert caught.value.facts["version"] == 3
     path.write_bytes(pristine)
     edit(path, "DELETE FROM payloads WHERE version = 3")
-    checked = opened(path).verify()
+    checked = opened(path, read_only=True).verify()
     assert (checked.sound, checked.first_bad_version) == (False, 3)
-    assert checked.problem == "a payload is missing that was never erased"
+    assert checked.problem is not None
+    assert "lacks 1 payload" in checked.problem
 
 
 def test_a_lost_payload_is_not_attributed_to_the_erasure_of_a_block(
@@ -212,7 +213,7 @@ def test_a_lost_payload_is_not_attributed_to_the_erasure_of_a_block(
         memory.erase(one)
         assert memory.verify().sound
     edit(path, f"DELETE FROM payloads WHERE owner = 'e{version}'")  # noqa: S608
-    checked = opened(path).verify()
+    checked = opened(path, read_only=True).verify()
     assert (checked.sound, checked.first_bad_version) == (False, version)
 
 

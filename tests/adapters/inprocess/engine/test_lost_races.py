@@ -10,7 +10,7 @@ import pytest
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.system.clocks import ManualClock
-from mnemic.kernel.ports import CommandRow, Log
+from mnemic.kernel.ports import Head, Log
 from tests.adapters.inprocess.conftest import Open
 
 ID = "the same"
@@ -23,7 +23,7 @@ OPERATIONS: dict[str, Callable[[SyncMemory], Any]] = {
 
 
 class OvertakenLog:
-    """A log in which another writer appends just before a remembered command is looked up."""
+    """A log in which another writer appends just after its head was read, once."""
 
     def __init__(self, behind: Log) -> None:
         self._behind = behind
@@ -32,11 +32,12 @@ class OvertakenLog:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._behind, name)
 
-    def command(self, command_id: str) -> CommandRow | None:
+    def head(self) -> Head:
+        head = self._behind.head()
         meanwhile, self.meanwhile = self.meanwhile, None
         if meanwhile is not None:
             meanwhile()
-        return self._behind.command(command_id)
+        return head
 
 
 class OneLog:

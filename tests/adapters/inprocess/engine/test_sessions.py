@@ -101,7 +101,17 @@ def test_the_hour_of_a_live_view_runs_in_a_session_even_without_events(timed: Ti
     assert timed.at(30).memory.status().hour == 0.5
     assert timed.at(600).memory.status().hour == 1.0
     assert timed.memory.status().version == version
-    assert timed.at(15).memory.status().hour == 0.25
+
+
+def test_the_hour_of_a_status_never_steps_back(timed: TimedMemory, other: TimedMemory) -> None:
+    timed.at(0).start()
+    assert timed.at(30).memory.status().hour == 0.5
+    assert other.memory.status().hour == 0.0  # of another process, where no session is open
+    assert timed.memory.session_handle(actor="b").status().hour == 0.5
+    assert timed.at(15).memory.status().hour == 0.5  # the machine's clock was set back
+    assert timed.note() == 15
+    assert timed.memory.status().hour == 0.5
+    assert timed.at(50).memory.status().hour == pytest.approx(50 / 60)
 
 
 # --- several sessions ---------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import pytest
 from mnemic.adapters.inprocess import Memory, SyncMemory
 from mnemic.adapters.system.clocks import ManualClock
 from mnemic.kernel.errors import CommandIdReused, MnemicError
+from mnemic.kernel.model.compositions import query_hash
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.results import ComposedNeighbour, ComposeResult
@@ -73,7 +74,7 @@ def test_a_composition_lists_its_members_and_their_roles(
         "tool": "compose",
         "mode": "compose",
         "query": "fruit?",
-        "query_hash": None,
+        "query_hash": query_hash("fruit?"),
         "confidence": 0.75,
         "status": None,
         "output_preview": None,

@@ -70,7 +70,7 @@ def by_the_plain_recipe(log: list[Recorded], event: RecallRecorded) -> RecallRec
     return evolve(
         event,
         recipe=PLAIN.name,
-        answer=packed.answer,
+        answer=packed.found.answer,
         digest=packed.result.digest,
         answerable=-1,
         verdict="",

@@ -10,10 +10,10 @@ import pytest
 
 from mnemic.adapters.embedders.hashing import HashEmbedder
 from mnemic.adapters.inprocess import Memory, SyncMemory
-from mnemic.adapters.inprocess.operations.references import query_hash
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.system.clocks import ManualClock
 from mnemic.kernel.errors import CommandIdReused, CompositionNotFound, StoreFull
+from mnemic.kernel.model.compositions import query_hash
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.ports import Analysis, Log, Passage
 from mnemic.kernel.results import DeepReference

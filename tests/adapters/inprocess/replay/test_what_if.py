@@ -186,6 +186,8 @@ def test_a_new_question_needs_the_model_of_that_time(opened: Open, harbour: Sync
     identifier = str(found.decision_id)
     with pytest.raises(EmbedderMismatch) as caught:
         later.what_if(identifier, query="crane")
-    assert "Leave out query" in caught.value.recovery
+    assert "leave out query" in caught.value.recovery
+    able = opened(embedder=HashEmbedder(32), embedders=[HashEmbedder()])
+    assert able.what_if(identifier, query="crane").recorded == found
     # The recorded question needs no model at all.
     assert later.what_if(identifier, policy=BY_USE).recorded == found

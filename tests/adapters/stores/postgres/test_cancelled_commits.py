@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import closing
+from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -145,46 +147,51 @@ def test_clearing_a_staged_space_is_in_doubt_as_well(primary: Primary) -> None:
 # --- commands -----------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def memory(primary: Primary) -> Generator[SyncMemory]:
-    with SyncMemory.open(primary.address) as opened:
-        opened.learn("The demo is on Thursday.")
-        yield opened
+@pytest.fixture(params=[False, True], ids=["plain", "encrypted"])
+def handle(
+    primary: Primary, tmp_path: Path, request: pytest.FixtureRequest
+) -> Callable[[], SyncMemory]:
+    """Open another handle on one space."""
+    keys = tmp_path / "keys" if request.param else None
+    return partial(SyncMemory.open, primary.address, keys=keys)
 
 
 def test_a_repeated_command_is_answered_when_the_replicas_have_it(
-    primary: Primary, memory: SyncMemory
+    primary: Primary, handle: Callable[[], SyncMemory]
 ) -> None:
-    def learned(handle: SyncMemory) -> int:
-        return handle.learn("Ines leads the demo.", command_id="learn-1").version
+    def learned(memory: SyncMemory) -> int:
+        return memory.learn("Ines leads the demo.", command_id="learn-1").version
 
-    primary.wait_for_a_replica()
-    with primary.ending_waits(CANCEL):
-        for _ in range(2):
-            with pytest.raises(StoreFailed, match="replicas"):
-                learned(memory)
-        assert len(memory.blocks().items) == 2  # a reader may see it
-        with SyncMemory.open(primary.address) as other, pytest.raises(StoreFailed):
-            learned(other)
-    primary.wait_for_no_replica()
-    assert learned(memory) == memory.status().version
-    with SyncMemory.open(primary.address) as other:
-        assert learned(other) == memory.status().version
+    with handle() as memory:
+        memory.learn("The demo is on Thursday.")
+        primary.wait_for_a_replica()
+        with primary.ending_waits(CANCEL):
+            for _ in range(2):
+                with pytest.raises(StoreFailed, match="replicas"):
+                    learned(memory)
+            assert len(memory.blocks().items) == 2  # a reader may see it
+            with handle() as other, pytest.raises(StoreFailed):
+                learned(other)
+        primary.wait_for_no_replica()
+        assert learned(memory) == memory.status().version
+        with handle() as other:
+            assert learned(other) == memory.status().version
 
 
 def test_what_is_known_already_is_acknowledged_when_the_replicas_have_it(
-    primary: Primary, memory: SyncMemory
+    primary: Primary, handle: Callable[[], SyncMemory]
 ) -> None:
-    def learned(handle: SyncMemory) -> LearnResult:
-        return handle.learn("Ines leads the demo.", created_at="2026-03-01")
+    def learned(memory: SyncMemory) -> LearnResult:
+        return memory.learn("Ines leads the demo.", created_at="2026-03-01")
 
-    primary.wait_for_a_replica()
-    with primary.ending_waits(CANCEL):
-        for _ in range(2):
-            with pytest.raises(StoreFailed, match="replicas"):
-                learned(memory)
-        with SyncMemory.open(primary.address) as other, pytest.raises(StoreFailed):
-            learned(other)
-    primary.wait_for_no_replica()
-    known = learned(memory)
-    assert (known.action, known.version) == ("duplicate", memory.status().version)
+    with handle() as memory:
+        primary.wait_for_a_replica()
+        with primary.ending_waits(CANCEL):
+            for _ in range(2):
+                with pytest.raises(StoreFailed, match="replicas"):
+                    learned(memory)
+            with handle() as other, pytest.raises(StoreFailed):
+                learned(other)
+        primary.wait_for_no_replica()
+        known = learned(memory)
+        assert (known.action, known.version) == ("duplicate", memory.status().version)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 
 import pytest
 
+from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.postgres import PostgresLog, PostgresStore
-from mnemic.kernel.errors import HistoryReplaced, LogCorrupt
-from mnemic.specs.contracts.log_entries import payload, records
+from mnemic.kernel.errors import HistoryReplaced, LogCorrupt, VersionConflict
+from mnemic.specs.contracts.log_entries import EMPTY, payload, records
 from tests.adapters.stores.damages import EVERYWHERE, LENGTH, SET_BACK, at, read
 
 Edit = Callable[..., None]
@@ -67,3 +69,73 @@ def test_an_append_to_a_changed_head_is_refused(log: PostgresLog, edit: Edit) ->
     edit(r"UPDATE spaces SET digest = '\x00'")
     with pytest.raises(HistoryReplaced):
         log.append(records(LENGTH, 1), (), after=head)
+
+
+# --- a row of the table of spaces is gone -------------------------------------------------------
+
+
+@pytest.fixture
+def rowless(store: PostgresStore, log: PostgresLog, edit: Edit) -> PostgresLog:
+    """Return the log of a space whose row was deleted, in a store with another space."""
+    store.log("other").append(records(0, 1), [payload(0)], after=EMPTY)
+    edit("DELETE FROM spaces WHERE name = 'home'")
+    return log
+
+
+def named(error: LogCorrupt, log: PostgresLog) -> bool:
+    """Return whether an error names the space, as far as it can, and what is left of it."""
+    return f"number {log.number}" in error.message and f"up to version {LENGTH - 1}" in str(error)
+
+
+def test_an_open_log_names_the_space_whose_row_is_gone(rowless: PostgresLog) -> None:
+    with pytest.raises(LogCorrupt) as caught:
+        rowless.head()
+    assert named(caught.value, rowless)
+    assert "space 'home'" in caught.value.message
+    with pytest.raises(VersionConflict):
+        rowless.append(records(LENGTH, 1), (), after=rowless.tip)
+
+
+@pytest.mark.parametrize("space", ["home", "another"])
+def test_no_space_is_made_over_one_whose_row_is_gone(
+    rowless: PostgresLog, address: str, space: str
+) -> None:
+    for create in (True, False):
+        with closing(PostgresStore(address)) as again:
+            with pytest.raises(LogCorrupt) as caught:
+                again.log(space, create=create)
+            assert named(caught.value, rowless)
+            assert again.spaces() == ("other",)
+            assert again.log("other").head().version == 0
+
+
+def test_the_last_row_that_is_gone_is_named_too(log: PostgresLog, address: str, edit: Edit) -> None:
+    edit("DELETE FROM spaces", "DELETE FROM payloads")
+    with closing(PostgresStore(address)) as again, pytest.raises(LogCorrupt) as caught:
+        again.log("home")
+    assert named(caught.value, log)
+
+
+def test_a_space_can_be_made_when_the_remains_are_deleted(
+    rowless: PostgresLog, address: str, edit: Edit
+) -> None:
+    edit(f"DELETE FROM stored_events WHERE originator_id = '{rowless.number}'")  # noqa: S608
+    with closing(PostgresStore(address)) as again:
+        assert again.log("home").head().version == -1
+
+
+def test_a_number_that_no_space_was_given_is_no_damage(store: PostgresStore, edit: Edit) -> None:
+    edit("INSERT INTO spaces (name, version, digest) VALUES ('gap', -1, '')")
+    edit("DELETE FROM spaces WHERE name = 'gap'")
+    assert store.log("home").head().version == -1
+
+
+def test_an_open_memory_names_its_space_whose_row_is_gone(address: str, edit: Edit) -> None:
+    with SyncMemory.open(address) as memory:
+        memory.learn("The demo is on Thursday.")
+        edit("DELETE FROM spaces")
+        for call in (memory.status, lambda: memory.learn("Ines leads it."), memory.verify):
+            with pytest.raises(
+                LogCorrupt, match=r"space 'default' \(number 1\), with events up to"
+            ):
+                call()

@@ -12,6 +12,8 @@ import psycopg
 import pytest
 from eventsourcing.postgres import PostgresAggregateRecorder, PostgresDatastore
 
+from mnemic.adapters.embedders.hashing import HashEmbedder
+from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.addresses import parsed
 from mnemic.adapters.stores.opening import open_store
 from mnemic.adapters.stores.postgres import PostgresStore
@@ -32,6 +34,7 @@ from mnemic.specs.contracts.log_entries import (
     payload,
     records,
 )
+from tests.adapters.inprocess.engine.forked_children import in_child, is_refused, writing
 
 Edit = Callable[..., None]
 SECRET = "pass/word %&"  # noqa: S105
@@ -384,3 +387,19 @@ def test_an_erasure_deletes_vectors_that_another_user_of_the_server_holds_open(
 def test_the_option_of_an_earlier_release_is_refused(address: str) -> None:
     with pytest.raises(NotAStore, match="vectors"):
         PostgresStore(f"{address}&vectors=server")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of a fork beside threads
+def test_a_memory_is_out_of_use_in_a_child_at_once_while_the_parent_writes(
+    store: PostgresStore,
+) -> None:
+    with SyncMemory.open(store, embedder=HashEmbedder(8)) as memory:
+        log = store.log("default")
+        ended = log.hear(lambda: None)  # a thread listens from now on
+        with writing(memory):
+            assert [in_child(memory.close) for _ in range(5)] == ["None"] * 5
+            assert [in_child(store.close) for _ in range(5)] == ["None"] * 5
+            assert is_refused(in_child(lambda: memory.learn("a fact")))
+        ended()
+        assert memory.verify().sound

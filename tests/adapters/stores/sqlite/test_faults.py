@@ -18,6 +18,7 @@ from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.kernel.errors import StoreBusy, StoreFailed, StoreFull, VersionConflict
 from mnemic.kernel.ports import PayloadRow, Store
 from mnemic.specs.contracts.log_entries import (
+    EMPTY,
     bare,
     contents,
     payload,
@@ -216,16 +217,15 @@ def test_a_removed_file_is_not_written_to(path: Path, store: SQLiteStore) -> Non
 @GOES_WHILE_OPEN
 def test_a_replaced_file_is_not_written_to(path: Path, store: SQLiteStore) -> None:
     log = store.log("home")
-    head = log.append(records(0, 3), (), after=log.head())
-    path.unlink()
-    with closing(SQLiteStore(path)) as other:
-        other.log("home").append(
-            records(0, 1, author="another"), (), after=other.log("home").head()
-        )
-        with pytest.raises(StoreFailed, match="it has been replaced"):
-            log.append(records(3, 1), (), after=head)
-        with pytest.raises(StoreFailed, match="it has been replaced"):
-            log.head()
+    head = log.append(records(0, 3), (), after=EMPTY)
+    another = path.with_name("another.db")
+    with closing(SQLiteStore(another)) as other:
+        other.log("home").append(records(0, 1, author="another"), (), after=EMPTY)
+    another.replace(path)
+    with pytest.raises(StoreFailed, match="it has been replaced"):
+        log.append(records(3, 1), (), after=head)
+    with pytest.raises(StoreFailed, match="it has been replaced"):
+        log.head()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="rights are others there")

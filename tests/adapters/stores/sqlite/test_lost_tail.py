@@ -17,7 +17,7 @@ from mnemic.adapters.stores.sqlite.watermark import SLOT_BYTES
 from mnemic.adapters.transfer.backup import backup, restore
 from mnemic.adapters.transfer.migration import migrate
 from mnemic.adapters.transfer.salvage import salvage
-from mnemic.kernel.errors import FieldRefused, LogCorrupt, SpaceNotFound
+from mnemic.kernel.errors import FieldRefused, LogCorrupt, SpaceNotFound, StoreFailed, StoreMissing
 from mnemic.kernel.ports import Log
 from mnemic.specs.contracts.log_entries import records
 from tests.adapters.stores.damages import read
@@ -90,6 +90,16 @@ def test_the_error_says_what_is_missing_and_what_to_do(torn: Path) -> None:
         "version": 4,
         "acknowledged": 4,
     }
+
+
+def test_a_lost_tail_is_found_right_after_an_upgrade(torn: Path) -> None:
+    """Earlier releases wrote the same watermark, and two lock files beside it."""
+    for ending in (".gate", ".lock"):
+        beside(torn, ending).touch()
+    for _ in range(2):
+        with closing(SQLiteStore(torn)) as store:
+            assert read(store.log("home")) == ([0, 1, 2, 3], 4)
+        assert not any(beside(torn, ending).exists() for ending in (".gate", ".lock"))
 
 
 def test_nothing_is_appended_after_a_lost_tail(torn: Path) -> None:
@@ -210,6 +220,9 @@ def test_a_removed_and_recreated_store_is_not_a_loss(path: Path) -> None:
     write(path, 0, 3)
     write(path, 0, 3, space="second")
     path.unlink()
+    with pytest.raises(StoreMissing):
+        write(path, 0, 1)
+    beside(path, ".heads").unlink()
     write(path, 0, 1)
     with closing(SQLiteStore(path)) as store:
         assert read(store.log("home")) == ([0], None)
@@ -238,18 +251,15 @@ def test_nothing_is_written_through_a_symbolic_link(path: Path, tmp_path: Path) 
     other = tmp_path / "other"
     other.write_bytes(b"of somebody else")
     beside(path, ".heads").symlink_to(other)
-    write(path, 0, 3)
-    with closing(SQLiteStore(path)) as store:
-        assert read(store.log("home")) == ([0, 1, 2], None)
+    with pytest.raises(StoreFailed, match=r"cannot lock .*agent\.db\.heads"):
+        write(path, 0, 3)
     assert other.read_bytes() == b"of somebody else"
 
 
-def test_an_unwritable_watermark_file_does_not_block_appends(path: Path) -> None:
+def test_a_folder_in_place_of_the_lock_file_is_named(path: Path) -> None:
     beside(path, ".heads").mkdir()
-    write(path, 0, 3)
-    write(path, 3, 1)
-    with closing(SQLiteStore(path)) as store:
-        assert read(store.log("home")) == ([0, 1, 2, 3], None)
+    with pytest.raises(StoreFailed, match=r"cannot lock .*agent\.db\.heads"):
+        write(path, 0, 3)
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may do anything")

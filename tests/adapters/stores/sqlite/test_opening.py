@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from mnemic.adapters.stores.logs.write_lock import LockFile
 from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.kernel.errors import (
     Closed,
@@ -72,17 +73,42 @@ def test_the_header_identifies_the_application(written: Path) -> None:
     assert (header[60:64], header[68:72]) == (b"\0\0\0\1", b"mnem")
 
 
-def test_a_closed_store_leaves_its_file_and_three_small_ones(path: Path) -> None:
+def test_an_open_store_has_three_files_beside_it_and_a_closed_one_has_one(path: Path) -> None:
     with closing(SQLiteStore(path)) as store:
         log = store.log("home")
         with log.write_lock():
             log.append(records(0, 1), (), after=log.head())
-    assert names(path.parent) == {
-        "agent.db",
-        "agent.db.gate",
-        "agent.db.heads",
-        "agent.db.lock",
-    }
+        beside = {f"agent.db{ending}" for ending in ("-wal", "-shm", ".heads")}
+        assert names(path.parent) == {"agent.db", *beside}
+    assert names(path.parent) == {"agent.db", "agent.db.heads"}
+
+
+def test_the_lock_files_of_earlier_releases_are_removed(written: Path) -> None:
+    for ending in (".gate", ".lock"):
+        written.with_name(f"agent.db{ending}").touch()
+    SQLiteStore(written).close()
+    assert names(written.parent) == {"agent.db", "agent.db.heads"}
+
+
+def test_a_lock_file_in_use_or_of_the_host_is_left(written: Path) -> None:
+    gate, lock = (written.with_name(f"agent.db{ending}") for ending in (".gate", ".lock"))
+    lock.touch()
+    SQLiteStore(written).close()
+    assert lock.exists()
+    with closing(LockFile(gate)) as held:
+        assert held.taken()
+        SQLiteStore(written).close()
+        assert gate.exists()
+
+
+def test_a_copy_of_the_database_alone_opens(written: Path, tmp_path: Path) -> None:
+    (tmp_path / "copies").mkdir()
+    copy = tmp_path / "copies" / "agent.db"
+    copy.write_bytes(written.read_bytes())
+    with closing(SQLiteStore(copy)) as store:
+        log = store.log("home")
+        assert log.append(records(log.head().version + 1, 1), (), after=log.head()).version > 0
+        store.check_spaces()
 
 
 @pytest.mark.parametrize(("synchronous", "level"), [("full", 2), ("normal", 1)])

@@ -49,7 +49,7 @@ def compose(
         member: The leading block.
         members: The others.
         query: The question or task.
-        query_hash: A digest by which a tool of yours identifies the query.
+        query_hash: A digest by which a tool of yours identifies the query; default: fnv1a64 of it.
         tool: The tool that composed them.
         mode: The mode of that tool.
         confidence: Confidence in the result, 0 to 1.

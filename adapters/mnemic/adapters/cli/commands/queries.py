@@ -57,7 +57,8 @@ def recall(
         min_probability: Leave out blocks that bear on the question with a smaller probability; 0 to
             1, the frame's floor if not given.
         suggest: Name up to three pairs that are worth connecting.
-        record: Whether the decision is recorded and counts as a retrieval.
+        record: Whether the decision is recorded and counts as a retrieval. Without a record, too,
+            the inbox is consolidated first, which writes.
         explore: The probability that the last place goes to one of the next-ranked blocks, so that
             backtests can measure what was missed; 0 to 1.
         explain: Show what each signal adds to each score, and what was left out.
@@ -95,7 +96,8 @@ def reference(
     Args:
         query: The question or claim: "Is it true that the gate opens at six?"
         depth: Maximum number of memories found by the question itself, 5 to 50.
-        record: Whether the evidence is recorded.
+        record: Whether the evidence is recorded. Without a record, too, the inbox is consolidated
+            first.
         command_id: An idempotency key: a command repeated with the same key is done once.
         run: The invocation.
     """

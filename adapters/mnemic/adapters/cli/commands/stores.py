@@ -95,12 +95,13 @@ def restore(backup: Path, to: str | None = None, /, *, check: Flag = False, run:
     mnemic restore backups/monday.db --check
     ```
 
-    Texts that were erased since the backup was made come back with it, unless they were encrypted
-    with --keys: erase them again.
+    Text that was erased since the backup was made comes back with it, unless it was encrypted
+    with --keys: erase it again. Encrypted text is counted only, since that needs no keys.
 
     Args:
         backup: What `mnemic backup` wrote, with its manifest next to it.
-        to: A file that does not exist, or the address of a store without spaces of these names.
+        to: A file that does not exist, or the address of a store that has none of these spaces, or
+            their beginnings only.
         check: Only check it.
         run: The invocation.
     """
@@ -121,7 +122,9 @@ def restore(backup: Path, to: str | None = None, /, *, check: Flag = False, run:
     return Exit.OK
 
 
-def salvage(damaged: str, to: Path, /, *, gaps: Flag = False, run: Run) -> int:
+def salvage(
+    damaged: str, to: Path, /, *, gaps: Flag = False, drop_newer: Flag = False, run: Run
+) -> int:
     """Save what can be read of a damaged store into a new one. Exit code 4 if anything is lost.
 
     Of every space the longest valid prefix of the log is kept, and losses are listed. A block whose
@@ -132,13 +135,16 @@ def salvage(damaged: str, to: Path, /, *, gaps: Flag = False, run: Run) -> int:
         damaged: A file, or the address of a store.
         to: A file that does not exist.
         gaps: Also keep what follows a lost question or note, which is possible for no block;
-            `verify` will report the gap permanently.
+            the copy shows it as lost.
+        drop_newer: Leave out what a newer release wrote; otherwise such a store is refused.
         run: The invocation.
     """
     from mnemic.adapters.transfer.salvage import salvage as saved
 
     with run.progress("salvaging") as progress:
-        result = saved(damaged, to, gaps=gaps, keys=run.keys, progress=progress)
+        result = saved(
+            damaged, to, gaps=gaps, drop_newer=drop_newer, keys=run.keys, progress=progress
+        )
     run.show(
         result,
         *(Text(f"  {plain(each.summary)}") for each in result.spaces),

@@ -29,7 +29,12 @@ from mnemic.adapters.cli.invocation.context import (
 from mnemic.adapters.cli.invocation.failures import Exit
 from mnemic.kernel.errors import FieldRefused
 
-REPLAY_EXITS = {"reproduced": Exit.OK, "sealed": Exit.OK, "differs": Exit.CORRUPT}
+REPLAY_EXITS = {
+    "reproduced": Exit.OK,
+    "sealed": Exit.OK,
+    "differs": Exit.CORRUPT,
+    "lost": Exit.CORRUPT,
+}
 
 as_of = App(name="as-of", version_flags=[], print_error=False, exit_on_error=False)
 for query in (

@@ -69,6 +69,8 @@ def verify(
     ):
         result = memory.verify(progress)
     run.show(result)
+    if result.too_new:
+        return Exit.UNAVAILABLE
     return Exit.OK if result.sound else Exit.CORRUPT
 
 

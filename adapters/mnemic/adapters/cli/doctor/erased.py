@@ -1,4 +1,4 @@
-"""Where the text of an erased block may remain: every place near a store that can be looked at.
+"""Search for places near a store where the text of an erased block may remain.
 
 Erasing removes text from the live store, its checkpoints and its keys. Copies that were made before
 are beyond its reach: backups, exports, copies of the file, forks, and what killed processes left.

@@ -69,7 +69,7 @@ class About:
         return self._found(what, "ok", detail, remedy)
 
     def warning(self, what: str, detail: str, *, remedy: str) -> Finding:
-        """Return a finding that an item may cause surprises."""
+        """Return a finding that an item may cause unexpected behaviour."""
         return self._found(what, "warning", detail, remedy)
 
     def problem(self, what: str, detail: str, *, remedy: str) -> Finding:

@@ -48,6 +48,7 @@ def server(store: PostgresStore) -> Iterator[Finding]:
             remedy="Have its operator turn both on.",
         )
     yield _connections(*facts[4:7])
+    yield from _lost_rows(store)
 
 
 def _connections(clients: int, ours: int, most: int) -> Finding:
@@ -57,6 +58,17 @@ def _connections(clients: int, ours: int, most: int) -> Finding:
             "connections", answer, remedy="Close some, or raise max_connections on the server."
         )
     return ABOUT.ok("connections", answer)
+
+
+def _lost_rows(store: PostgresStore) -> Iterator[Finding]:
+    from mnemic.adapters.stores.postgres.faults import named
+    from mnemic.adapters.stores.postgres.lost_rows import lost_row, orphans
+
+    datastore = store.recorder.datastore
+    with named(store.address):
+        lost = orphans(datastore)
+        if lost:
+            yield ABOUT.failure("lost rows", lost_row(datastore, dict.fromkeys(lost)))
 
 
 def _facts(store: PostgresStore) -> tuple[Any, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mnemic.adapters.cli.doctor.findings import About, Finding
 from mnemic.adapters.cli.invocation.failures import READ_ON
 from mnemic.adapters.stores.logs.chain import check_end
-from mnemic.kernel.errors import LogCorrupt, MnemicError
+from mnemic.kernel.errors import LogCorrupt, MnemicError, StoreTooNew
 from mnemic.kernel.results import plural
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def space(store: Store, name: str, progress: Callable[[int, int], None]) -> Iter
     try:
         with SyncMemory.open(store, space=name, read_only=True) as memory:
             yield from _contents(about, memory)
-            yield _chain(about, memory, store.log(name, create=False), progress)
+            yield from _chain(about, memory, store.log(name, create=False), progress)
             yield from _checkpoints(about, memory.checkpoints())
             yield from _graphs(about, memory)
             yield _embedder(about, memory)
@@ -72,12 +72,23 @@ def _contents(about: About, memory: SyncMemory) -> Iterator[Finding]:
 
 def _chain(
     about: About, memory: SyncMemory, log: Log, progress: Callable[[int, int], None]
-) -> Finding:
+) -> Iterator[Finding]:
     found = memory.verify(progress)
+    if found.requests_lost:
+        yield about.warning(
+            "commands",
+            f"the requests of {plural(found.requests_lost, 'command')} are lost; sent again, "
+            "they are refused",
+            remedy="A backup may still have them. Nothing else depends on them.",
+        )
     if found.sound:
         head = found.head[:DIGEST_SHOWN]
-        return about.ok("log", f"{found.events} versions, every digest holds, head {head}")
-    return about.problem(
+        yield about.ok("log", f"{found.events} versions, every digest holds, head {head}")
+        return
+    if found.too_new:
+        yield about.problem("log", found.summary, remedy=StoreTooNew.default_recovery)
+        return
+    yield about.problem(
         "log",
         f"damaged at version {found.first_bad_version}: {found.problem}",
         remedy=_remedy(log),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from filelock import lock_descriptor, unlock_descriptor
 
 from mnemic.adapters.cli.doctor.findings import About, Finding
+from mnemic.adapters.stores.logs.write_lock import lock_file
 from mnemic.kernel.errors import MnemicError
 from mnemic.kernel.results import plural
 
@@ -124,15 +125,14 @@ def _room(path: Path, free: int) -> Finding:
 
 
 def _writers(path: Path) -> Finding:
-    """Check whether another process holds a write lock now. No lock file is created."""
-    for ending in (".gate", ".lock"):
-        lock = path.with_name(f"{path.name}{ending}")
-        if lock.exists() and _is_taken(lock):
-            return ABOUT.warning(
-                "writers",
-                f"a process holds {lock.name} now",
-                remedy="Run this again; if it persists, end the process that holds it.",
-            )
+    """Check whether another process holds the write lock now. No file is created."""
+    lock = lock_file(path)
+    if lock.exists() and _is_taken(lock):
+        return ABOUT.warning(
+            "writers",
+            f"a process holds the write lock, {lock.name}, now",
+            remedy="Run this again; if it persists, end the process that holds it.",
+        )
     return ABOUT.ok("writers", "no process is writing now")
 
 

@@ -1,3 +1,3 @@
-"""One run of the command line: which memory, which terminal, which output format."""
+"""One run of the command line: its memory, terminal and output format."""
 
 from __future__ import annotations

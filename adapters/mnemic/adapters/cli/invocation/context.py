@@ -141,7 +141,7 @@ class Invocation(MemoryOptions):
                 self.out.print(each, soft_wrap=isinstance(each, Text) and not self.out.is_terminal)
 
     def write_json(self, document: Mapping[str, Any]) -> None:
-        """Print one JSON document on a line of its own."""
+        """Print one JSON document on one line."""
         print(_json(document, self.out.encoding), file=self.out.file)
 
     def remark(self, sentence: str) -> None:

@@ -71,7 +71,7 @@ def failure(error: Exception) -> Failure:
     if isinstance(error, MnemicError):
         families = (code for family, code in FAMILIES if isinstance(error, family))
         facts = error.to_dict()
-        if isinstance(error, LogCorrupt) and error.recovery == error.default_recovery:
+        if type(error) is LogCorrupt and error.recovery == error.default_recovery:
             facts["recovery"] = READ_ON
         return Failure(exit=next(families, Exit.INTERNAL), facts=facts)
     return Failure(

@@ -11,6 +11,7 @@ from mnemic.adapters.ann.graphs import Graphs
 from mnemic.adapters.cli.invocation.options import MemoryOptions
 from mnemic.adapters.embedders.shipped import embedder_named
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.inprocess.sync import EARLY_ALERT, LOST_ALERT
 from mnemic.adapters.stores.addresses import IN_MEMORY, is_file, told
 from mnemic.adapters.stores.logs.chain import check_end
 from mnemic.adapters.stores.opening import open_store
@@ -127,8 +128,12 @@ def _check_space(run: MemoryOptions, store: Store) -> None:
 
 
 def _warn_of_damage(log: Log, memory: SyncMemory, warn: Callable[[str], None]) -> None:
-    """Warn if the log was readable only up to a damaged record."""
-    version = memory.status().version
+    """Warn if the log was readable only up to some record, or has lost texts."""
+    status = memory.status()
+    for alert in status.alerts:
+        if alert.startswith(LOST_ALERT):
+            warn(alert)
+    version = status.version
     try:
         head = log.head().version
     except LogCorrupt:
@@ -139,7 +144,5 @@ def _warn_of_damage(log: Log, memory: SyncMemory, warn: Callable[[str], None]) -
         except LogCorrupt as error:
             warn(f"{error.message}. The part before that is shown.")
     else:
-        warn(
-            f"the log is damaged at version {version + 1}; the part before it is shown. "
-            "Run `mnemic verify`."
-        )
+        alert = next((each for each in status.alerts if each.startswith(EARLY_ALERT)), EARLY_ALERT)
+        warn(f"{alert}. Run `mnemic verify`.")

@@ -11,7 +11,7 @@ from rich.text import Text
 from mnemic.adapters.cli.invocation.context import plain, plural, shown
 from mnemic.adapters.cli.render.tables import (
     BAR_STEPS,
-    ERASED,
+    missing,
     short_id,
     table,
 )
@@ -165,7 +165,7 @@ def _blocks(blocks: Iterable[Block]) -> Iterator[Text]:
 
 def _beginning(block: Block) -> str:
     """Return the beginning of a block's text."""
-    said = ERASED if block.content is None else shown(block.content)
+    said = missing(lost=block.lost) if block.content is None else shown(block.content)
     return said if len(said) <= LENGTH else f"{said[: LENGTH - 1]}…"
 
 

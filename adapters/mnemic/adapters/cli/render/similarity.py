@@ -76,7 +76,7 @@ def near_duplicates(found: Iterable[tuple[Block, Block, float]]) -> Table:
 
 def _line(block: Block) -> Text:
     """Return the text of a block on one line, so that it stays next to its id."""
-    said = words(block.content)
+    said = words(block.content, lost=block.lost)
     said.no_wrap, said.overflow = True, "ellipsis"
     return said
 

@@ -1,4 +1,4 @@
-"""Results as tables and lines for a terminal. Colour carries no meaning of its own."""
+"""Results as tables and lines for a terminal. Colour never carries information by itself."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rich.text import Text
 
 from mnemic.adapters.cli.invocation.context import plain, shown
 from mnemic.kernel.model.identity import BlockId, short
+from mnemic.kernel.model.texts import ERASED, LOST, placeholder
 from mnemic.kernel.rendering import TRUSTED, labelled, quoting
 from mnemic.kernel.results import (
     Block,
@@ -32,7 +33,6 @@ from mnemic.kernel.results import (
     plural,
 )
 
-ERASED = "[erased]"
 BAR_LENGTH = 16
 """Cells of the bar for a contribution of the largest weight."""
 DROPPED_SHOWN = 3
@@ -45,9 +45,14 @@ def short_id(block: BlockId) -> Text:
     return Text(short(block), style="cyan", no_wrap=True)
 
 
-def words(content: str | None) -> Text:
+def missing(*, lost: bool) -> str:
+    """Return what is shown in place of the text of a block that was erased, or is lost."""
+    return placeholder(LOST if lost else ERASED)
+
+
+def words(content: str | None, *, lost: bool = False) -> Text:
     """Return the text of a block, safe to print."""
-    return Text(ERASED, style="dim") if content is None else Text(shown(content))
+    return Text(missing(lost=lost), style="dim") if content is None else Text(shown(content))
 
 
 def table(*columns: str, right: Sequence[str] = ()) -> Table:
@@ -189,7 +194,9 @@ def _points(blocks: Iterable[Block]) -> RenderableType:
     drawn = Table(box=None, pad_edge=False, show_header=False)
     for block in blocks:
         by = Text(written(block), style="dim")
-        drawn.add_row(short_id(block.id), Group(words(block.content), *([by] if by else [])))
+        drawn.add_row(
+            short_id(block.id), Group(words(block.content, lost=block.lost), *([by] if by else []))
+        )
     return Padding(drawn, (0, 0, 0, 2))
 
 
@@ -250,7 +257,7 @@ def page(result: Page) -> Iterator[RenderableType]:
             Text(shown(block.category)),
             str(block.retrievals),
             f"{block.recency:.2f}",
-            words(block.content),
+            words(block.content, lost=block.lost),
         )
     yield drawn
     yield Text(result.summary, style="dim")
@@ -266,7 +273,7 @@ def status_of(block: Block) -> str:
 def facts(block: Block) -> Iterator[RenderableType]:
     """Draw one block with all its fields."""
     yield Text.assemble((block.id, "cyan"), f"  {status_of(block)}")
-    yield Padding(words(block.content), (0, 0, 0, 2))
+    yield Padding(words(block.content, lost=block.lost), (0, 0, 0, 2))
     if block.superseded_by is not None:
         yield Text(f"superseded by {block.superseded_by}", style="yellow")
     yield pairs(

@@ -43,8 +43,8 @@ def mcp(
         sessions: How sessions begin, in which time passes: auto, at the first call that writes;
             or manual, when the agent calls start_session. One that is open at the end is ended.
         scope: What the agent may do: read; write, which also learns and corrects; or admin, which
-            also erases, reverts, and changes policies and zones. Each of those is a tool of its
-            own then, so that a client can ask before it is called.
+            also erases, reverts, and changes policies and zones. Each of those is then a
+            separate tool, so that a client can ask before it is called.
         tools: Tools to list: those of everyday work, or all.
         read_only: Offer only tools that do not write; the same as --scope read.
         make: Create the store and the space if they do not exist, even next to other stores.
@@ -108,7 +108,7 @@ def _serve(run: Run, memory: SyncMemory, **serving: Any) -> None:
     from mnemic.adapters.inprocess import Memory
     from mnemic.adapters.mcp.stdio import reception, serve
 
-    # A continued session keeps the actor that began it, whatever name the client gives.
+    # A continued session keeps the actor that began it; the name of the client is ignored.
     opening = reception(
         lambda: Memory(lambda: memory),
         actor=run.actor if run.session is None else actor_of(run),

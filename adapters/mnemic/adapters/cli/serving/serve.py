@@ -68,7 +68,7 @@ def serve(
         token_file: The file of tokens: STORE.tokens next to the store, if not given. Required for a
             store on a server.
         cors: A web origin whose pages may send requests, like https://app.example; repeat for more.
-        read_only: Refuse all writes, whatever the token.
+        read_only: Refuse all writes, for every token.
         tools: Tools listed to agents under /mcp: those of everyday work, or all.
         make: Create a new store even if another one is next to it.
         workers: Processes that serve; auto: as many as there are processors. Each opens the spaces

@@ -8,10 +8,10 @@ from typing import Any
 
 from attrs import frozen
 
+from mnemic.adapters.docstrings import plainly
 from mnemic.adapters.http.messages.responses import PROBLEM, problem
 from mnemic.adapters.http.routing.routes import Route
 from mnemic.adapters.remote import transport_errors
-from mnemic.adapters.remote.docstrings import plainly
 from mnemic.adapters.remote.errors import INTERNAL, known
 from mnemic.kernel import errors
 from mnemic.kernel.errors import MnemicError
@@ -30,6 +30,14 @@ ALWAYS: Family = (
     transport_errors.Stopping,
 )
 """Errors of any request with a token."""
+BASES: Family = (
+    MnemicError,
+    errors.Refused,
+    errors.Conflict,
+    errors.Corrupt,
+    errors.Unavailable,
+)
+"""Base classes, which are never raised themselves."""
 OF_SPACE: Family = (
     errors.Forbidden,
     errors.SpaceNotFound,
@@ -38,9 +46,12 @@ OF_SPACE: Family = (
     errors.SessionState,
     errors.HistoryReplaced,
     errors.LogCorrupt,
+    errors.PayloadsMissing,
     errors.StoreTooNew,
     errors.StoreBusy,
     errors.StoreFailed,
+    errors.StoreMissing,
+    errors.StoreHasTwoNames,
     errors.EmbedderMismatch,
     errors.Closed,
 )
@@ -160,9 +171,7 @@ def components() -> dict[str, Any]:
 
 def _specific() -> frozenset[str]:
     """Return the codes of errors that are raised, without those of base classes."""
-    return frozenset(
-        code for code, error in known().items() if not error.__subclasses__() and code != "error"
-    )
+    return frozenset(code for code, error in known().items() if error not in BASES)
 
 
 def _component(refusal: Refusal) -> dict[str, Any]:

@@ -18,9 +18,10 @@ from mnemic.adapters.http.description.components import (
     PROBLEM,
     PROGRESS,
 )
-from mnemic.adapters.http.description.operations import TAGS, operation
+from mnemic.adapters.http.description.operations import operation
 from mnemic.adapters.http.routing.routes import routes
 from mnemic.adapters.http.settings import Settings
+from mnemic.adapters.inprocess.registry import GROUPS
 from mnemic.adapters.remote.schemas import Shapes
 
 VERSION = "3.1.1"
@@ -53,7 +54,7 @@ def document(settings: Settings | None = None) -> Document:
         "jsonSchemaDialect": DIALECT,
         "info": _info(settings or Settings()),
         "servers": [{"url": "/", "description": "This server."}],
-        "tags": [{"name": tag} for tag in TAGS],
+        "tags": [{"name": tag} for tag in GROUPS],
         "security": [{"bearer": []}],
         "paths": dict(sorted(paths.items())),
         "components": {

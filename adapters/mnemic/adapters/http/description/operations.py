@@ -8,33 +8,18 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from mnemic.adapters.docstrings import plainly
 from mnemic.adapters.http.description import error_responses
 from mnemic.adapters.http.description.components import message
 from mnemic.adapters.http.messages.requests import STREAM
 from mnemic.adapters.http.messages.responses import JSON
-from mnemic.adapters.http.routing.routes import MADE, Route
+from mnemic.adapters.http.routing.routes import Route
 from mnemic.adapters.inprocess.operations.guide import guide
-from mnemic.adapters.remote.docstrings import plainly
 from mnemic.adapters.remote.examples import sample
 from mnemic.adapters.remote.schemas import Shapes
-from mnemic.kernel.errors import GuideUnknown
-from mnemic.kernel.results import GuideCard
 
 Schema = dict[str, Any]
 
-TAGS: Mapping[str, str] = {
-    "Blocks": "learn learn_many blocks block erase revise forget rezone near_duplicates",
-    "Edges": "edges connect connects connect_by_query disconnect pending_connections",
-    "Recall": "recall deep_reference outcome",
-    "Decisions": "explain why_not replay what_if receipt replay_all verify_receipt backtest",
-    "Compositions": "compose ledger composition label retract_label composed_graph frontier"
-    " composed_with analogies compare",
-    "Upkeep": "start_session end_session consolidate curate reembed policy adopt_policy calibrate",
-    "The past": "log history timeline diff descent quarantine revert revert_source verify",
-    "Spaces": "status erase_space checkpoints checkpoint drop_checkpoints export import_space fork",
-    "Server": "guide",
-}
-"""Operations by heading."""
 STREAMED = (
     "With `Accept: text/event-stream` the response is a stream of server-sent events: `progress`"
     ' with `{"done": 3, "todo": 128}` repeatedly, and at the end one `result` with the document,'
@@ -56,7 +41,7 @@ def operation(route: Route, shapes: Shapes) -> Schema:
     operation = route.operation
     found: Schema = {
         "operationId": operation.name,
-        "tags": [tag_of(operation.name)],
+        "tags": [operation.declaration.group],
         "summary": plainly(operation.docs.summary),
         "description": _description(route),
         "security": [{"bearer": [operation.scope]}],
@@ -67,16 +52,11 @@ def operation(route: Route, shapes: Shapes) -> Schema:
     return {**found, "responses": responses(route, shapes)}
 
 
-def tag_of(operation: str) -> str:
-    """Return the heading of an operation."""
-    return next(tag for tag, names in TAGS.items() if operation in names.split())
-
-
 def _description(route: Route) -> str:
     operation = route.operation
     parts = [plainly(operation.docs.body)]
-    card = _card(operation.name)
-    if card is not None:
+    card = guide(operation.name)
+    if card.when:
         parts += [f"Use it when: {card.when}", f"Not when: {card.when_not}"]
     parts.append(f"Needs a token with the scope `{operation.scope}`.")
     if operation.past_parameters is not None and operation.scope != "read":
@@ -84,13 +64,6 @@ def _description(route: Route) -> str:
     if operation.long:
         parts.append(STREAMED)
     return "\n\n".join(filter(None, parts))
-
-
-def _card(operation: str) -> GuideCard | None:
-    try:
-        return guide(operation)
-    except GuideUnknown:
-        return None
 
 
 # --- parameters ---------------------------------------------------------------------------------
@@ -165,18 +138,26 @@ def body(route: Route, shapes: Shapes) -> Schema:
         "description": f"Arguments of `{route.operation.name}`.",
     }
     shape = {"$ref": f"{shapes.base}{name}"}
-    example = examples().get(route.operation.name)
-    if example is None:
-        example = sample(shape, shapes.components)
+    example = _example(route.operation.name, arguments, shapes)
     return {
         "required": bool(arguments.get("required")),
         "content": {JSON: {"schema": shape, "examples": {"usual": {"value": example}}}},
     }
 
 
+def _example(operation: str, arguments: Schema, shapes: Shapes) -> Mapping[str, Any]:
+    """Return an example body: see ``examples.toml``."""
+    worded = examples().get(operation)
+    if isinstance(worded, Mapping):
+        return worded
+    given, required = arguments["properties"], arguments.get("required", ())
+    shown = worded or [name for name in given if name in required or "examples" in given[name]]
+    return {name: sample(given[name], shapes.components) for name in given if name in shown}
+
+
 @cache
 def examples() -> Mapping[str, Any]:
-    """Return example request bodies, by operation."""
+    """Return the page of example bodies: names of parameters or values, by operation."""
     page = resources.files("mnemic.adapters.http.description") / "examples.toml"
     return tomllib.loads(page.read_text("utf-8"))
 
@@ -223,7 +204,7 @@ def _success(route: Route, shapes: Shapes) -> Schema:
 def _pointers(route: Route) -> Schema:
     """Return the headers that link to further resources."""
     names = []
-    if route.operation.name in MADE:
+    if route.operation.declaration.makes is not None:
         names.append("Location")
     if route.method == "GET" and "after" in route.operation.parameters:
         names.append("Link")

@@ -11,7 +11,7 @@ from mnemic.adapters.http.description.operations import STREAMED, operation
 from mnemic.adapters.http.messages.requests import STREAM
 from mnemic.adapters.http.messages.responses import JSON
 from mnemic.adapters.http.routing.routes import ROOT, SPACE, Route
-from mnemic.adapters.remote.operations import SCOPES
+from mnemic.adapters.inprocess.registry import SCOPES
 from mnemic.adapters.remote.schemas import Shapes
 from mnemic.adapters.remote.transport_errors import (
     NotAcceptable,

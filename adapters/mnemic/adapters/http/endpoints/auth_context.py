@@ -10,7 +10,7 @@ from mnemic.adapters.hosting import Hold
 from mnemic.adapters.http.endpoints.dispatch import Dispatcher
 from mnemic.adapters.http.messages import requests
 from mnemic.adapters.http.middleware.security import Caller, check_scope, unseen
-from mnemic.adapters.remote.operations import Scope
+from mnemic.adapters.inprocess.registry import Scope
 from mnemic.kernel.errors import SpaceNotFound
 
 

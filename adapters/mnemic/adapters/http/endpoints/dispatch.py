@@ -26,7 +26,7 @@ from mnemic.adapters.http.middleware.security import (
     unseen,
 )
 from mnemic.adapters.http.routing.handlers import Asked
-from mnemic.adapters.http.routing.routes import MADE, Route, check_name
+from mnemic.adapters.http.routing.routes import Route, check_name
 from mnemic.adapters.http.settings import Settings
 from mnemic.adapters.inprocess.operations.answer_version import (
     asked,
@@ -37,7 +37,6 @@ from mnemic.adapters.inprocess.operations.answer_version import (
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.remote.asgi_requests import header
 from mnemic.adapters.remote.calls import (
-    RECORDERS,
     Call,
     Progress,
     answered,
@@ -53,7 +52,7 @@ MOVING = frozenset({"checkpoints", "diff", "frontier", "status"})
 """Operations whose results may differ at the same version: they depend on the time, or on files
 other than the log. Their ETag gives the version of the log, not that the result is unchanged."""
 NOWHERE = -1
-"""A version that no log has: what a condition requires that matches none of ours."""
+"""A version that no log has, for a condition whose tags match no version."""
 _VERSION = re.compile(r"0|[1-9][0-9]{0,17}")
 
 
@@ -112,8 +111,7 @@ class PreparedCall:
         """Return whether the client has this response already: a log with this tag has no other.
 
         Results that change without the log are always sent again, and so are all results in a
-        session: its time goes on, and with it the decay of whatever fades.
-        its time goes on, and with it the decay of whatever fades.
+        session, in which active time and decay advance.
         """
         moves = self.session is not None or self.route.operation.name in MOVING
         condition = self.if_none_match if self.is_get and not moves else None
@@ -170,7 +168,7 @@ async def prepare(
         FieldRefused: An argument or a header is invalid.
     """
     call = await called(dispatcher, route, request)
-    traceless = UNRECORDED if call.operation in RECORDERS else ""
+    traceless = UNRECORDED if call.spec.can_skip_record else ""
     check_scope(caller, space, call.scope, besides=traceless)
     check_writes(dispatcher.settings, call.scope)
     if call.command_id is not None and not (route.operation.repeatable or call.scope == "read"):
@@ -302,11 +300,11 @@ def _read(session_handle: SyncMemory, prepared: PreparedCall, report: Progress |
 def _response(
     prepared: PreparedCall, document: Mapping[str, Any], headers: dict[str, str]
 ) -> Answer:
-    page, made = _next_page(prepared, document), document.get(MADE.get(prepared.call.operation, ""))
+    page, makes = _next_page(prepared, document), prepared.route.operation.declaration.makes
     if page is not None:
         headers["link"] = f'<{requests.following(prepared.address, page)}>; rel="next"'
-    if made is not None:
-        headers["location"] = f"{prepared.address.partition('?')[0]}/{made}"
+    if makes is not None:
+        headers["location"] = f"{prepared.address.partition('?')[0]}/{document[makes]}"
     return of_document(document, status=prepared.route.status, headers=headers)
 
 

@@ -60,7 +60,7 @@ class Watch:
             self.wake_all()
 
     def wake_all(self) -> None:
-        """Wake all followers, whatever the reason."""
+        """Wake all followers."""
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
 

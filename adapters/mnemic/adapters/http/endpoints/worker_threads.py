@@ -56,7 +56,7 @@ class Workers:
             timeout_s: How long to wait for it. Range: > 0.
             done: Called once, when it has ended or will never begin, even if the caller has stopped
                 waiting.
-            client: Whose share of the threads and of the queue it uses; None: it is not limited.
+            client: The client whose share of threads and queue it uses; None: it is not limited.
 
         Raises:
             Overloaded: The queue is full, or it waited too long for a thread. Nothing was done.

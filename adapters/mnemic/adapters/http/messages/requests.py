@@ -162,7 +162,7 @@ async def body(scope: Any, receive: Any, settings: Settings) -> bytes:
 
     Raises:
         MediaTypeRefused: It has a content encoding.
-        BodyTooLarge: It is longer than allowed, whatever its headers say.
+        BodyTooLarge: It is longer than allowed, even if its headers give a smaller length.
         RequestTooSlow: It did not arrive in time.
         RequestUnreadable: The client has disconnected.
     """

@@ -37,7 +37,7 @@ class Pieces:
     stopping: asyncio.Event | None = None
     """For endless pieces: set when they should end. None: they end by themselves."""
     done: Callable[[], None] = _nothing
-    """Called once, whatever the outcome."""
+    """Called once, after success and failure alike."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Send it; for HEAD without its body."""

@@ -1,3 +1,3 @@
-"""What every request passes: ids, logging, authentication, tracing."""
+"""Middleware of every request: ids, logging, authentication, tracing."""
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ REQUEST_ID = "mnemic_request_id"
 LOGGED = "mnemic_logged"
 """Key of a mapping in the ASGI scope with facts for the log: ``token``, the id of a valid token."""
 ABSENT = "-"
-"""What the log shows for a fact that there is not."""
+"""What the log shows for a missing fact."""
 
 LOGGED_MAX = 500
 """Bytes of a path that the log shows."""

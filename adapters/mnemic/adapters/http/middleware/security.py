@@ -11,8 +11,8 @@ from attrs import frozen
 from mnemic.adapters.access import Keyring, Token
 from mnemic.adapters.http.middleware.request_ids import LOGGED
 from mnemic.adapters.http.settings import Settings, is_loopback
+from mnemic.adapters.inprocess.registry import Scope
 from mnemic.adapters.remote.asgi_requests import header
-from mnemic.adapters.remote.operations import Scope
 from mnemic.adapters.remote.shares import Client, client_of
 from mnemic.adapters.remote.transport_errors import HostRefused, OriginRefused
 from mnemic.kernel.errors import Forbidden, SpaceNotFound, Unauthenticated, ViewReadOnly
@@ -38,31 +38,31 @@ class Caller:
     name: str
     """Actor in the log."""
     token: Token | None = None
-    """None: a request from this machine without a token, which may do everything."""
+    """None: a request from this machine without a token, which has all permissions."""
 
     @property
     def zone(self) -> str | None:
-        """Trust zone of what they write; None: trusted in full."""
+        """Trust zone of what the caller writes; None: full trust."""
         return None if self.token is None else self.token.zone
 
     @property
     def client(self) -> Client | None:
-        """Whose share of the server their requests use; None: they are not limited."""
+        """The client whose share of the server the requests use; None: they are not limited."""
         return client_of(self.token)
 
     def allows(self, space: str, scope: Scope) -> bool:
-        """Return whether they have *scope* on *space*."""
+        """Return whether the caller has *scope* on *space*."""
         return self.token is None or self.token.allows(space, scope)
 
     def sees(self, space: str) -> bool:
-        """Return whether they may know that such a space exists."""
+        """Return whether the caller may know that the space exists."""
         return self.allows(space, "read")
 
     def require(self, space: str, scope: Scope) -> None:
-        """Refuse a caller without *scope* on a space that they may see.
+        """Refuse a caller without *scope* on a space that the caller may see.
 
         Raises:
-            Forbidden: Their token does not have the scope.
+            Forbidden: The token does not have the scope.
         """
         if self.token is not None:
             self.token.require(space, scope)

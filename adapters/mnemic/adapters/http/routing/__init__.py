@@ -1,3 +1,3 @@
-"""Which method and path each operation has."""
+"""Routing: the HTTP method and path of each operation."""
 
 from __future__ import annotations

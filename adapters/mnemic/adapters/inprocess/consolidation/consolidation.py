@@ -1,4 +1,4 @@
-"""consolidate: chunk by chunk, models called outside all locks, one commit per chunk."""
+"""The operation ``consolidate``: promotes the inbox in chunks, each one commit."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from typing import TypeVar
 
 import numpy as np
 from attrs import evolve
-from numpy.typing import NDArray
 
 from mnemic.adapters.inprocess.consolidation.pacing import Pace
 from mnemic.adapters.inprocess.engine.analysis import analyse
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult, Outcome
-from mnemic.adapters.inprocess.engine.opening import Models, check_embedder
+from mnemic.adapters.inprocess.engine.commands import Command, Outcome
+from mnemic.adapters.inprocess.engine.embedding import embed, embedder_of
+from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.results import contradictions, replacements
+from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.authorization import inbox_room
 from mnemic.kernel.decisions.promotion import Candidate, decide_promotion, decide_relink
-from mnemic.kernel.errors import MnemicError, StoreBusy, VectorRefused
+from mnemic.kernel.decisions.space import check_embedder
+from mnemic.kernel.errors import StoreBusy
 from mnemic.kernel.events import (
     BlocksPromoted,
     BlocksRelinked,
-    EmbedderAdopted,
     EmbedderIdentity,
-    Event,
 )
 from mnemic.kernel.model.blocks import ACTIVE, INBOX, Fresh
 from mnemic.kernel.model.texts import BlockText
-from mnemic.kernel.model.vectors import Vector, quantise
-from mnemic.kernel.ports import CommandRow, Embedder, Passage, QuestionEmbedder
+from mnemic.kernel.model.vectors import Vector
+from mnemic.kernel.ports import CommandRow, Embedder, Passage
 from mnemic.kernel.results import ConsolidateResult
 from mnemic.kernel.timestamps import Instant
 from mnemic.projections.vectors.neighbour_cache import NeighbourCache
@@ -175,7 +175,7 @@ class _Request:
         while (row := self._space.remembered(self.command())) is not None:
             outcome = self.written(row)
             self.commit(outcome)
-            yield outcome.extra
+            yield outcome.result
 
     def written(self, row: CommandRow) -> Outcome:
         """Return the outcome of an earlier commit, or of a concurrent command's."""
@@ -249,27 +249,21 @@ class _Chunks:
         vectors = [self._ready[number][1].vector for number, _ in waiting]
         neighbours = self._neighbours(vectors, embedder.identity)
 
-        def decide(view: View, at: Instant) -> DecisionResult:
-            check_embedder(view.embedder, embedder.identity)
+        def decide(view: View, at: Instant) -> Decision[BlocksPromoted]:
             # Others may have promoted some, or forgotten one and learned it with another text.
             left = [
                 self._ready[number][1]
                 for number, text in waiting
                 if view.status(number) == INBOX and view.text(number) == text
             ]
-            if not left:
-                return DecisionResult((), extra=BlocksPromoted(promotions=()))
-            event = decide_promotion(view.after(neighbours), left, at)
-            adopted: tuple[Event, ...] = ()
-            if view.embedder is None:
-                adopted = (EmbedderAdopted(embedder=embedder.identity),)
-            return DecisionResult((*adopted, event), extra=event)
+            known = view.after(neighbours)
+            return decide_promotion(known, left, at, embedder=embedder.identity)
 
         request = self._request
         outcome = self._space.prepared(request.command(), decide, again=request.written)
         if outcome.events:
             request.commit(outcome)
-        event: BlocksPromoted | BlocksRelinked = outcome.extra
+        event: BlocksPromoted | BlocksRelinked = outcome.result
         if isinstance(event, BlocksPromoted):
             self._adapt(len(waiting), event)
         return event
@@ -412,13 +406,12 @@ def _relink_chunk(space: CommandExecutor, numbers: Sequence[int], request: _Requ
 
     neighbours = _neighbours(space, search, again)
 
-    def decide(view: View, at: Instant) -> DecisionResult:
+    def decide(view: View, at: Instant) -> Decision[BlocksRelinked | None]:
         fresh = _active_blocks(view, numbers)
-        event = decide_relink(view.after(neighbours), fresh, at) if fresh else None
-        return DecisionResult(() if event is None else (event,), extra=event)
+        return decide_relink(view.after(neighbours), fresh, at) if fresh else Decision((), None)
 
     outcome = space.prepared(request.command(), decide, again=request.written)
-    event: BlocksPromoted | BlocksRelinked | None = outcome.extra
+    event: BlocksPromoted | BlocksRelinked | None = outcome.result
     if event is None:
         return 0
     request.commit(outcome)
@@ -451,57 +444,3 @@ def _active_blocks(view: View, numbers: Sequence[int]) -> list[Fresh]:
         Fresh(number, vector, view.category(number), view.tags(number))
         for number, vector in zip(active, vectors, strict=True)
     ]
-
-
-# --- models ---------------------------------------------------------------------------------
-
-
-def embedder_of(models: Models, adopted: EmbedderIdentity | None) -> Embedder:
-    """Return the host's embedder; if it gave none, a shipped one that fits the space."""
-    if models.coming is not None and models.coming.identity == adopted:
-        return models.coming
-    if models.embedder is not None:
-        return models.embedder
-    from mnemic.adapters.embedders.shipped import embedder_for
-
-    return embedder_for(adopted)
-
-
-def embed(embedder: Embedder, texts: Sequence[str]) -> list[Vector]:
-    """Return one checked, quantised vector per text.
-
-    Raises:
-        VectorRefused: The embedder failed, or did not return one finite vector per text.
-    """
-    return _embedded(embedder, len(texts), lambda: embedder.embed(texts))
-
-
-def embedded_question(embedder: Embedder, question: str) -> Vector:
-    """Return the checked, quantised vector to search with.
-
-    Raises:
-        VectorRefused: The embedder failed, or did not return one finite vector.
-    """
-    if isinstance(embedder, QuestionEmbedder):
-        ask = embedder.embed_question
-        return _embedded(embedder, 1, lambda: np.asarray(ask(question))[None])[0]
-    return embed(embedder, [question])[0]
-
-
-def _embedded(
-    embedder: Embedder, count: int, rows_of: Callable[[], NDArray[np.floating]]
-) -> list[Vector]:
-    try:
-        rows: NDArray[np.floating] = np.asarray(rows_of())
-    except MnemicError:
-        raise
-    except Exception as error:
-        raise VectorRefused(
-            f"the embedder {embedder.identity.name} failed: {error}",
-            recovery="Check the embedder and consolidate again; nothing was lost.",
-        ) from error
-    if rows.ndim != 2 or len(rows) != count:  # noqa: PLR2004 - rows and columns
-        raise VectorRefused(
-            f"the embedder {embedder.identity.name} gave shape {rows.shape} for {count} texts"
-        )
-    return [quantise(row, dimension=embedder.identity.dimension) for row in rows]

@@ -1,7 +1,7 @@
 """Background thread that promotes what the recalls of an open memory left in the inbox.
 
 It works in short rounds and rests after each for as long as it took, so that it never has more than
-half of the time of a core while callers wait. What it does not get done stays in the inbox: the
+half of the time of a core while callers wait. What it does not promote stays in the inbox: the
 next recall begins it again, in this or in another process.
 """
 
@@ -18,7 +18,7 @@ from mnemic.kernel.errors import MnemicError
 LOG = logging.getLogger("mnemic.consolidation")
 
 ROUND_US: Final = 20_000
-"""Time limit of one round: what a caller may have to wait for the locks that a chunk holds."""
+"""Time limit of one round, which bounds how long a caller waits for the locks of a chunk."""
 
 
 class InboxWorker:

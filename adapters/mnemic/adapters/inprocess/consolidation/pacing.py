@@ -1,4 +1,4 @@
-"""How much a recall promotes by itself: as many blocks as fit into a time limit.
+"""Pacing of promotions by recalls: as many blocks as fit into a time limit.
 
 What is promoted is an event, so a replay never depends on the clock that was read here. With a
 clock that stays still, as in tests and simulations, the limit is never reached.
@@ -46,7 +46,7 @@ class Pace:
     _chunk_us: int = 0
 
     def room(self) -> int:
-        """Return how many blocks fit into the rest of the time; 0 when it is over."""
+        """Return how many blocks fit into the remaining time; 0 when it is over."""
         now_us = self.now_us()
         if self._begun_us is None:
             self._begun_us = now_us

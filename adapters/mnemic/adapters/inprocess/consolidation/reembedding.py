@@ -1,4 +1,4 @@
-"""reembed: move a space to another embedder, chunk by chunk, with one switch at the end.
+"""The operation ``reembed``: moves a space to another embedder in chunks, with one final switch.
 
 Chunks only stage vectors; the old embedder serves every search until the one event that adopts the
 new one. A stopped re-embedding resumes where it was, since staged vectors are in the log.
@@ -6,12 +6,16 @@ new one. A stopped re-embedding resumes where it was, since staged vectors are i
 
 from __future__ import annotations
 
-from mnemic.adapters.inprocess.consolidation.consolidation import Progress, embed
+from mnemic.adapters.inprocess.consolidation.consolidation import Progress
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
-from mnemic.kernel.events import EmbedderAdopted, EmbedderIdentity, StagedVector, VectorsStaged
-from mnemic.kernel.model.texts import BlockText, Embedding
-from mnemic.kernel.model.vectors import Vector, pack
+from mnemic.adapters.inprocess.engine.commands import Command
+from mnemic.adapters.inprocess.engine.embedding import embed
+from mnemic.kernel.decision import Decision
+from mnemic.kernel.decisions.promotion import decide_stage_vectors
+from mnemic.kernel.decisions.space import decide_adopt_embedder
+from mnemic.kernel.events import EmbedderIdentity
+from mnemic.kernel.model.texts import BlockText
+from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.ports import Embedder
 from mnemic.kernel.results import ReembedResult
 from mnemic.kernel.timestamps import Instant
@@ -68,33 +72,22 @@ def _stage(
     vectors: list[Vector],
     identity: EmbedderIdentity,
 ) -> int:
-    def decide(view: View, _: Instant) -> DecisionResult:
+    def decide(view: View, _: Instant) -> Decision[int]:
         # A block may have been archived, or learned with another text, since it was read.
         vectored = set(view.vectored().tolist())
-        left = [
-            (number, vector)
+        left = {
+            number: vector
             for (number, text), vector in zip(chunk, vectors, strict=True)
             if number in vectored and view.text(number) == text
-        ]
-        typical = view.typicality([vector for _, vector in left], identity)
-        fresh = tuple(
-            StagedVector(
-                block_id=view.id(number),
-                vector=Embedding(of=(view.id(number),), packed=pack(vector)),
-                typicality=each,
-            )
-            for (number, vector), each in zip(left, typical, strict=True)
-        )
-        if not fresh:
-            return DecisionResult((), extra=0)
-        return DecisionResult((VectorsStaged(embedder=identity, vectors=fresh),), extra=len(fresh))
+        }
+        return Decision(decide_stage_vectors(view, left, embedder=identity).events, len(left))
 
-    count: int = space.execute(command, decide).extra
+    count: int = space.execute(command, decide).result
     return count
 
 
-def _adopt(space: CommandExecutor, view: View, identity: EmbedderIdentity) -> DecisionResult:
+def _adopt(space: CommandExecutor, view: View, identity: EmbedderIdentity) -> Decision[None]:
     """Adopt the embedder, unless a block was promoted without one of its vectors meanwhile."""
-    if view.embedder == identity or _todo(space, identity):
-        return DecisionResult(())
-    return DecisionResult((EmbedderAdopted(embedder=identity),))
+    if _todo(space, identity):
+        return Decision((), None)
+    return decide_adopt_embedder(view, identity)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from attrs import frozen
 
@@ -25,14 +25,13 @@ from mnemic.adapters.inprocess.engine.commands import (
     AFTER_ERASURE,
     Command,
     Decide,
-    DecisionResult,
     Outcome,
     ReplayHandler,
 )
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.kernel import events as happened
+from mnemic.kernel.decision import Decision
 from mnemic.kernel.errors import HistoryReplaced, Refused, VersionConflict
-from mnemic.kernel.events import Event, Recorded
 from mnemic.kernel.model.identity import CommandId
 from mnemic.kernel.ports import CommandRow, Head, PayloadRow, Record
 from mnemic.kernel.timestamps import Instant
@@ -55,7 +54,7 @@ class _PreparedWrite:
 
     command: Command
     decide: Decide
-    written: DecisionResult
+    written: Decision[Any]
     moment: Instant
     head: Head
     """Head of the log that it was decided on."""
@@ -202,7 +201,7 @@ class CommandExecutor(SessionHandle):
             return self._executed(prepared.command, prepared.decide, again)
         return None
 
-    def append(self, command: Command, written: DecisionResult, moment: Instant) -> Outcome:
+    def append(self, command: Command, written: Decision[Any], moment: Instant) -> Outcome:
         """Append events that were decided at the head, and fold them.
 
         Raises:
@@ -216,10 +215,16 @@ class CommandExecutor(SessionHandle):
                 self.log.erased_before(written.erase, erase_all=written.erase_all)
             self.confirm(head)  # the answer rests on what may be another process's events
             self.answered_version = head
-            return Outcome(written.extra, head, head, ())
+            return Outcome(written.result, head, head, ())
         self.check_as_applied()
         key = None if command.id is None else idempotency.place(command.id, self.actor, self)[0]
-        stamped = self._stamped(key, written.events, moment)
+        stamped = written.recorded(
+            first=head + 1,
+            at=moment,
+            command_id=CommandId(key or self.entropy.token(8).hex()),
+            actor=self.actor,
+            session=self._open_session(),
+        )
         records: list[Record] = []
         payloads: list[PayloadRow] = []
         for recorded in stamped:
@@ -239,56 +244,38 @@ class CommandExecutor(SessionHandle):
             erase=written.erase,
             erase_all=written.erase_all,
         )
-        self.fold_own(after, stamped)
+        self.fold_own(after, stamped, payloads=len(payloads))
         begun = written.events[0]
         if isinstance(begun, happened.SessionStarted):
             self._session = begun.session_id
         self.answered_version = last
         if self.expected_version is not None:
             self.expected_version = last
-        return Outcome(written.extra, first, last, written.events)
-
-    def _stamped(self, key: str | None, events: Sequence[Event], moment: Instant) -> list[Recorded]:
-        command_id = CommandId(key or self.entropy.token(8).hex())
-        first = events[0]
-        started = first.session_id if isinstance(first, happened.SessionStarted) else None
-        session = started or self._open_session()
-        return [
-            Recorded(
-                version=version,
-                active_us=moment.active_us,
-                recorded_us=moment.recorded_us,
-                command_id=command_id,
-                actor=self.actor,
-                session_id=session,
-                event=event,
-            )
-            for version, event in enumerate(events, start=self.state.version + 1)
-        ]
+        return Outcome(written.result, first, last, written.events)
 
     def remembered(self, command: Command) -> CommandRow | None:
         """Return what a command of this actor with this id wrote, if it is the same command.
 
         Raises:
-            CommandIdReused: It was another one.
+            CommandIdReused: It was another one, or the store has lost what it asked for.
             FieldRefused: The id is no short text.
         """
         if command.id is None:
             return None
         checked_name("command_id", command.id)
-        self.catch_up()
-        _, row = idempotency.place(command.id, self.actor, self)
-        if row is not None:
-            self.catch_up()  # another process has just written it, or has another history
-            try:
-                idempotency.check_same(command, row, self)
-            finally:
-                self.check_history()
-            self.confirm(row.last)
-            self.answered_version = row.last
-            if self.expected_version == row.first - 1:
-                self.expected_version = row.last  # this very command advanced the log
-        return row
+        with self.state_lock:
+            self.catch_up()
+            _, row = idempotency.place(command.id, self.actor, self)
+            if row is not None:
+                try:
+                    idempotency.check_same(command, row, self)
+                finally:
+                    self.check_history()
+                self.confirm(row.last)
+                self.answered_version = row.last
+                if self.expected_version == row.first - 1:
+                    self.expected_version = row.last  # this very command advanced the log
+            return row
 
     def decided_again(self, row: CommandRow, decide: Decide) -> Outcome:
         """Answer a repeated command: repeat its decision on the state of that time, write nothing.
@@ -311,4 +298,4 @@ class CommandExecutor(SessionHandle):
         )
         then.highest, then.writer = self.zone, self.actor
         written = decide(then, moment)
-        return Outcome(written.extra, row.first, row.last, written.events)
+        return Outcome(written.result, row.first, row.last, written.events)

@@ -9,6 +9,7 @@ from typing import Any
 
 from attrs import frozen
 
+from mnemic.kernel.decision import Decision
 from mnemic.kernel.events import Event
 from mnemic.kernel.ports import CommandRow
 from mnemic.kernel.timestamps import Instant
@@ -50,26 +51,16 @@ class Command:
 
 
 @frozen
-class DecisionResult:
-    """The events that a decision wants written, and extra data for its answer."""
-
-    events: tuple[Event, ...]
-    extra: Any = None
-    erase: tuple[str, ...] = ()
-    erase_all: bool = False
-
-
-@frozen
 class Outcome:
     """A decision that is in the log, or that needed no events."""
 
-    extra: Any
+    result: Any
     first: int
     """Version of the first event written, or the head if there was none."""
     last: int
     events: tuple[Event, ...]
 
 
-Decide = Callable[[View, Instant], DecisionResult]
+Decide = Callable[[View, Instant], Decision[Any]]
 ReplayHandler = Callable[[CommandRow], Outcome]
 """Answers a repeated command from its events, where deciding again would give another answer."""

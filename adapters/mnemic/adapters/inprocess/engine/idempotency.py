@@ -1,7 +1,11 @@
 """Recognition of repeated commands by their actor, their id and the digest of their request.
 
+Which ids were used is read off the events, as all state is; the store adds the digest of what was
+asked. So a command whose row the store has lost is recognised too, and never carried out twice: it
+is refused, since whether it is the same command cannot be verified any more.
+
 A command id belongs to the actor that used it: two agents may both call a command ``learn-1``. The
-store has one key per remembered command. It is the id itself for the actor that used it first, as
+log has one key per command. It is the id itself for the actor that used it first, as
 it was for everybody before ids were scoped, and a key derived from actor and id for any other.
 
 A digest without a key could be compared with guesses for as long as the log exists, whatever was
@@ -19,26 +23,30 @@ from typing import Any
 from mnemic.adapters.inprocess.engine.commands import AFTER_ERASURE, Command
 from mnemic.adapters.inprocess.engine.log_state import LogState
 from mnemic.kernel.errors import CommandIdReused
-from mnemic.kernel.ports import CommandRow, PayloadRow
+from mnemic.kernel.events import Recorded
+from mnemic.kernel.ports import CommandRow, Log, PayloadRow
+from mnemic.projections.timeline.command_ids import is_like_generated
 
 KEY_DIGITS = 16
 """Hexadecimal digits of the digest in a derived key."""
+LOST = b""
+"""Digest of a request that the store has no row for."""
 
 
 def place(command_id: str, actor: str, folded: LogState) -> tuple[str, CommandRow | None]:
-    """Return the key of an actor's command id in the store, and the command remembered there.
+    """Return the key of an actor's command id in the log, and the command that has it there.
 
     Args:
         command_id: As the actor gave it.
         actor: The actor of the command.
-        folded: Its space; the state lock is held.
+        folded: Its space, caught up; the state lock is held.
 
     Returns:
         The key, and None if the actor has not used the id yet: the key is free then.
     """
     for key in _keys(command_id, actor):
-        row = folded.log.command(key)
-        if row is None or _actor_of(row, folded) == actor:
+        row = _used(key, folded)
+        if row is None or folded.state.timeline.actor_at(row.first) == actor:
             return key, row
     raise AssertionError("the keys of a command id never end")  # pragma: no cover
 
@@ -51,9 +59,26 @@ def _keys(command_id: str, actor: str) -> Iterator[str]:
         yield f"{command_id}@{hashlib.sha256(said).hexdigest()[:KEY_DIGITS]}"
 
 
-def _actor_of(row: CommandRow, folded: LogState) -> str | None:
-    recorded = folded.event_at(row.first)
-    return None if recorded is None else recorded.actor
+def _used(key: str, folded: LogState) -> CommandRow | None:
+    """Return the command whose events carry *key*, with the digest that the store has for it."""
+    uses = list(_versions(key, folded))
+    if not uses:
+        return None
+    row = folded.log.command(key)
+    if row is not None and (row.first, row.last) in uses:
+        return row
+    return CommandRow(key, LOST, *uses[0])  # a row that does not fit the events is none
+
+
+def _versions(key: str, folded: LogState) -> Iterator[tuple[int, int]]:
+    """Yield the versions of the first and the last event of each command with *key*.
+
+    There is one at most, except in a log that lost its rows under a release before 0.5.0.
+    """
+    for first, following in folded.state.timeline.command_ids.candidates(key):
+        recorded = folded.event_at(first)
+        if recorded is not None and recorded.command_id == key:
+            yield first, folded.state.version if following is None else following - 1
 
 
 def request(command: Command, payloads: Iterable[PayloadRow], folded: LogState) -> bytes:
@@ -91,6 +116,13 @@ def check_same(command: Command, row: CommandRow, folded: LogState) -> None:
         return
     facts: dict[str, Any] = {"command_id": command.id, "version": row.first}
     used = f"command id {command.id!r} was used"
+    if row.request == LOST:
+        raise CommandIdReused(
+            f"{used} at version {row.first}, and what it asked for is lost",
+            recovery=f"See what was written at version {row.first}; for anything else, use a "
+            "fresh command id.",
+            **facts,
+        )
     if named > len(payloads) or folded.state.timeline.space_erased is not None:
         raise CommandIdReused(
             f"{used} at version {row.first}, and what it wrote is erased since",
@@ -98,6 +130,31 @@ def check_same(command: Command, row: CommandRow, folded: LogState) -> None:
             **facts,
         )
     raise CommandIdReused(f"{used} for another request at version {row.first}", **facts)
+
+
+class RequestCheck:
+    """Counts the commands of a log whose rows the store has lost."""
+
+    def __init__(self, log: Log) -> None:
+        self.lost = 0
+        """Commands that the store has no row for, as far as their ids show that callers gave them.
+        """
+        self._log = log
+        self._id = ""
+        self._first = self._last = -1
+
+    def see(self, recorded: Recorded) -> None:
+        """Process the next event."""
+        if recorded.command_id != self._id:
+            self.settle()
+            self._id, self._first = recorded.command_id, recorded.version
+        self._last = recorded.version
+
+    def settle(self) -> None:
+        """Count the command of the last event."""
+        if self._id and not is_like_generated(self._id):
+            row = self._log.command(self._id)
+            self.lost += row is None or (row.first, row.last) != (self._first, self._last)
 
 
 def _salt(command: Command, folded: LogState) -> list[bytes]:

@@ -15,13 +15,15 @@ Rules of this module:
    lock: a thread that needs both acquires the write lock first. Its holder blocks all writers, in
    this and in other processes, so it does not also queue for the state lock; nor does a writer that
    proceeds at once if the write lock is free.
+6. No state is folded from a log that has lost payloads, unless it is read-only: then what is lost
+   is marked, and never passes for erased.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from itertools import starmap
 from operator import attrgetter
@@ -30,26 +32,31 @@ from typing import TYPE_CHECKING
 from attrs import define, field
 
 from mnemic.adapters.codec import Codec
+from mnemic.adapters.codec.erasures import ERASING, Erasures, Missing
 from mnemic.adapters.inprocess.engine.fifo_lock import FifoLock
 from mnemic.adapters.inprocess.engine.known_history import KnownHistory, again
+from mnemic.adapters.inprocess.engine.payload_check import PayloadCheck, payloads_missing
 from mnemic.adapters.stores.logs.chain import EMPTY
+from mnemic.adapters.system.forks import OpeningProcess
 from mnemic.adapters.system.heap import collector_at_rest, give_back
-from mnemic.kernel import events as happened
 from mnemic.kernel.errors import (
     Closed,
     Corrupt,
     HistoryReplaced,
     LogCorrupt,
     MnemicError,
+    PayloadsMissing,
     StoreTooNew,
     Unavailable,
     VersionConflict,
 )
 from mnemic.kernel.events import Recorded
-from mnemic.kernel.ports import Entropy, Head, Log
+from mnemic.kernel.ports import Entropy, Head, Log, PayloadRow, Record
 from mnemic.projections.state.event_validation import (
     REPLAY_ERRORS,
+    Impossible,
     applied_singly,
+    check_policy_known,
     first_impossible,
 )
 from mnemic.projections.state.replay import rebuild
@@ -80,6 +87,8 @@ class _Shared:
     replaced: HistoryReplaced | None = None
     """What was found then, the last time."""
     damage: LogCorrupt | StoreTooNew | None = None
+    missing: PayloadsMissing | None = None
+    """What is lost of a log that was opened read-only."""
     restored_version: int = -1
     """Version of the checkpoint that the state was restored from; -1: the whole log was read."""
     erasures: int = 0
@@ -93,6 +102,9 @@ class _Shared:
     """Actors that began the resumed sessions, by the versions at which the sessions started."""
     read_only: bool
     """Whether the space was opened read-only: damage then ends the fold without an error."""
+    hour: float = 0.0
+    """The latest active hour that any status has shown."""
+    process: OpeningProcess = field(factory=lambda: OpeningProcess("the memory"))
 
 
 class LogState:
@@ -118,13 +130,19 @@ class LogState:
         """Writes checkpoints of the state; None: there are none."""
         self.graphs: GraphBuilder | None = None
         """Maintains graphs over the vectors; None: there are none, and every search is exact."""
+        self._payloads = PayloadCheck(log, self.codec)
         self._shared = _Shared(read_only=read_only)
         self._replacements = 0
         """Replacements of the log that callers of this session handle know of."""
 
     @property
     def state_lock(self) -> threading.RLock:
-        """The lock required for reading the state; pending writers acquire it first."""
+        """The lock required for reading the state; pending writers acquire it first.
+
+        Raises:
+            StoreFailed: The process was forked since; a thread of the parent may hold the lock.
+        """
+        self._shared.process.check()
         if self._writer_latch.locked() and not self._holds_state_lock():
             with self._writer_latch:  # only waited for: the writer is done with the lock by then
                 pass
@@ -170,6 +188,16 @@ class LogState:
         return self._shared.damage
 
     @property
+    def missing(self) -> PayloadsMissing | None:
+        """The error that names what is lost, if the space was opened read-only on such a log."""
+        return self._shared.missing
+
+    @property
+    def payload_count(self) -> int:
+        """How many payloads the folded events have, erased ones excluded."""
+        return self._payloads.count
+
+    @property
     def erasures(self) -> int:
         """How often folded text was erased afterwards, and the whole log replayed."""
         return self._shared.erasures
@@ -178,6 +206,11 @@ class LogState:
     def is_closed(self) -> bool:
         """Whether the space has been closed, for every session handle."""
         return self._shared.is_closed
+
+    @property
+    def is_from_parent(self) -> bool:
+        """Whether the process was forked since the space was opened."""
+        return self._shared.process.is_another
 
     @property
     def is_pinned(self) -> bool:
@@ -247,6 +280,10 @@ class LogState:
         if any(_erases(each) for each in fresh):
             self._erased(upto=head)
             return
+        if fresh and self._payloads.unexplained(fresh[-1].version):
+            self.replay_again(head)  # says what is lost
+            self._check_holds(head)
+            return
         try:
             self._fold(fresh)
             self.state.settle()
@@ -258,17 +295,19 @@ class LogState:
         self._shared.known.add(head)
         self._advanced()
 
-    def fold_own(self, head: Head, written: list[Recorded]) -> None:
+    def fold_own(self, head: Head, written: list[Recorded], *, payloads: int) -> None:
         """Fold events that this process has appended.
 
         Args:
             head: Where the log ends with them.
             written: These events.
+            payloads: How many payloads they have.
         """
         self._shared.known.add(head, first=written[0].version)
         if any(_erases(each) for each in written):
             self._erased(upto=head)
             return
+        self._payloads.appended(payloads)
         self._fold(written)
         self._shared.head = head
         self._advanced()
@@ -373,6 +412,8 @@ class LogState:
         self._forget()
         shared.known.clear()
         shared.session_actors.clear()
+        shared.missing = None
+        self._payloads.restore(())
         if self.checkpoint_writer is not None:
             self.checkpoint_writer.replaced()
         if self.graphs is not None:
@@ -381,6 +422,13 @@ class LogState:
         with suppress(MnemicError):
             self.restore()
         return error
+
+    def _fold_fresh(self, fresh: Iterable[Recorded]) -> None:
+        try:
+            self._fold(fresh)
+        except REPLAY_ERRORS:
+            self.replay_again()  # says which event it is
+        self._advanced()
 
     def _has_new_epoch(self) -> bool:
         """Return whether the log lost text elsewhere since the last call, besides growing.
@@ -450,6 +498,8 @@ class LogState:
         """
         assert self.checkpoint_writer is not None  # noqa: S101 - *kept* comes from it
         self._shared.state, restored = kept, Head(kept.version, digest)
+        self._payloads.begin(self.checkpoint_writer.restored_payloads)
+        self._restore_losses(sorted(kept.timeline.losses))
         try:
             head = self.log.head()
             with collector_at_rest():
@@ -463,8 +513,17 @@ class LogState:
         except Exception as error:  # noqa: BLE001 - the log is authoritative: fold all of it
             self.checkpoint_writer.passed_over(error)
             return False
+        if self._payloads.unexplained(self.state.version):
+            self.checkpoint_writer.passed_over()
+            return False
         self._shared.restored_version = restored.version
         return True
+
+    def _restore_losses(self, losses: Sequence[tuple[int, int]]) -> None:
+        """Continue with the losses that the log of a checkpoint has accepted."""
+        self._payloads.restore(losses)
+        found = [Missing(version, slot, frozenset()) for version, slot in losses]
+        self._shared.missing = payloads_missing(self.log.name, found) if found else None
 
     def replay_again(self, upto: Head | None = None) -> None:
         """Fold the whole log into a fresh state.
@@ -476,23 +535,38 @@ class LogState:
             HistoryReplaced: The log does not hold that end, or is replaced again and again.
             LogCorrupt, StoreTooNew: At the first record that is damaged, invalid or of a newer
                 release, unless the space is read-only: then the state ends before that record.
+            PayloadsMissing: The log has lost payloads, unless the space is read-only: then the
+                state has them marked as lost.
         """
         with self.state_lock, collector_at_rest():
-            for tries_left in reversed(range(REPLAYS_MAX)):
-                self._forget()
-                head = self._end() if upto is None else upto
-                try:
-                    self._fold_all(self._read_to_end(-1, head), head)
-                    self.state.settle()
-                except REPLAY_ERRORS as error:
+            while True:
+                self._fold_from_start(upto)
+                lost = self._payloads.unexplained(self.state.version)
+                if lost and not self._shared.read_only:
                     self._forget()
-                    self._replay_valid(error)
-                except HistoryReplaced:
-                    if upto is not None or not tries_left:
-                        raise
-                    continue  # it was replaced between a look at its end and the end of reading
-                break
+                    raise payloads_missing(self.log.name, lost)
+                if not self._payloads.mark():
+                    break
+            found = self._payloads.all_lost()
+            self._shared.missing = payloads_missing(self.log.name, found) if found else None
         give_back()
+
+    def _fold_from_start(self, upto: Head | None) -> None:
+        for tries_left in reversed(range(REPLAYS_MAX)):
+            self._forget()
+            self._payloads.begin()
+            head = self._end() if upto is None else upto
+            try:
+                self._fold_all(self._read_to_end(-1, head), head)
+                self.state.settle()
+            except REPLAY_ERRORS as error:
+                self._forget()
+                self._replay_valid(error)
+            except HistoryReplaced:
+                if upto is not None or not tries_left:
+                    raise
+                continue  # it was replaced between a look at its end and the end of reading
+            break
 
     def _end(self) -> Head | None:
         """Return where the log ends; None: that cannot be read, and reading says why."""
@@ -510,10 +584,12 @@ class LogState:
             error: The error raised by folding the whole log at once.
 
         Raises:
-            LogCorrupt: With the version of that event, unless the space is read-only.
+            LogCorrupt, StoreTooNew: With the version of that event, unless the space is read-only.
         """
         found = first_impossible(self._readable, error)
-        damage = LogCorrupt(found.problem, version=found.version)
+        damage = self._reason(found)
+        if self.checkpoint_writer is not None:
+            self.checkpoint_writer.trouble = None  # no checkpoint was to blame
         if not self._shared.read_only:
             raise damage from error
         self._shared.state, _ = applied_singly(
@@ -521,6 +597,15 @@ class LogState:
             settling=found.settling,
         )
         self._ended(damage)
+
+    def _reason(self, found: Impossible) -> LogCorrupt | StoreTooNew:
+        """Return why an event cannot be folded: a newer release wrote it, or it is wrong."""
+        try:
+            for recorded in self._read(found.version - 1, found.version):
+                check_policy_known(recorded)
+        except StoreTooNew as newer:
+            return newer
+        return LogCorrupt(found.problem, version=found.version)
 
     def _readable(self) -> Iterator[Recorded]:
         """Yield the events before the first that cannot be read."""
@@ -571,7 +656,12 @@ class LogState:
 
     def _read(self, after: Head | int, upto: Head | int | None = None) -> Iterator[Recorded]:
         """Return the events with version in (after, upto], as the log has them."""
-        return starmap(self.codec.decode, self.log.read(after, upto))
+        decode = self.decoded if self._payloads.lost else self.codec.decode
+        return starmap(decode, self.log.read(after, upto))
+
+    def decoded(self, record: Record, rows: Sequence[PayloadRow]) -> Recorded:
+        """Return the event in *record* with its payloads; what is known to be lost is marked."""
+        return self.codec.decode(record, rows, lost=self._payloads.lost.get(record.version, ()))
 
     def _read_to_end(self, after: Head | int, head: Head | None) -> Iterator[Recorded]:
         """Yield the events after *after*, then check that the log ends as its store remembers.
@@ -580,7 +670,7 @@ class LogState:
             after: The last version, or head, that the reader has.
             head: Where the log ends; None: that cannot be read.
         """
-        yield from self._read(after, head)
+        yield from self._payloads.recorded(after, head)
         if head is not None:
             next(self.log.read(head), None)
 
@@ -655,9 +745,20 @@ class LogState:
 
         Raises:
             Closed: The space was closed, through any of its session handles.
+            StoreFailed: The process was forked since the space was opened.
         """
+        self._shared.process.check()
         if self._shared.is_closed:
             raise Closed("the memory is closed")
+
+    def latest_hour(self, hour: float) -> float:
+        """Return *hour*, or a later one that a status has shown already.
+
+        Between two events the hour depends on the machine's clock, which may be set back.
+        """
+        with self.state_lock:
+            self._shared.hour = max(self._shared.hour, hour)
+            return self._shared.hour
 
     def check_foldable(self) -> None:
         """Refuse when replaying the whole log would lose events that only a checkpoint still holds.
@@ -668,9 +769,13 @@ class LogState:
             LogCorrupt: With the first damaged version.
         """
         restored_version = self._shared.restored_version
+        erasures = Erasures(self.codec)
         try:
-            for _ in self._read(-1, restored_version) if restored_version >= 0 else ():
-                pass
+            if restored_version >= 0:
+                for _ in erasures.read(self.log.read(-1, restored_version)):
+                    pass
+                if lost := erasures.lost():
+                    raise payloads_missing(self.log.name, lost)
         except LogCorrupt as error:
             raise LogCorrupt(
                 f"nothing was erased: {error.message}; this memory depends on a checkpoint, and an "
@@ -695,7 +800,7 @@ def _is_durable(version: int) -> None:
 
 
 def _erases(recorded: Recorded) -> bool:
-    return isinstance(recorded.event, happened.BlockErased | happened.SpaceErased)
+    return isinstance(recorded.event, ERASING)
 
 
 def _unless_erased(source: Iterator[Recorded]) -> Iterator[Recorded]:

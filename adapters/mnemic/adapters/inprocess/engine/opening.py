@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -19,29 +20,27 @@ from mnemic.adapters.ann.graphs import (
 from mnemic.adapters.checkpoints.directory import CheckpointDirectory, Wanted, checkpoint_directory
 from mnemic.adapters.inprocess.engine.analysis import TimedAnalyst
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
+from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.stores.encryption_consistency import check_unmixed
 from mnemic.adapters.stores.opening import Address, open_store
 from mnemic.adapters.system.clocks import SystemClock
 from mnemic.adapters.system.entropy import SystemEntropy
 from mnemic.adapters.transfer.copies.copying import CopyContext
-from mnemic.kernel.errors import EmbedderMismatch, FieldRefused, PointOutOfRange, PolicyRefused
-from mnemic.kernel.events import EmbedderIdentity, PolicyAdopted, SpaceOpened
-from mnemic.kernel.model.texts import Salt
+from mnemic.kernel.decision import Decision
+from mnemic.kernel.decisions.space import NONCE_SIZE, SALT_SIZE, check_embedder, decide_open
+from mnemic.kernel.errors import FieldRefused, PointOutOfRange, PolicyRefused
+from mnemic.kernel.events import EmbedderIdentity
 from mnemic.kernel.model.tokens import EstimatedTokens
 from mnemic.kernel.model.vectors import DIMENSION_MAX
 from mnemic.kernel.policy import DEFAULT, Policy
 from mnemic.kernel.ports import Analyst, Clock, Embedder, Entropy, Log, Store, TokenCounter
 from mnemic.kernel.timestamps import Instant
 from mnemic.kernel.validation import checked_name
-from mnemic.projections.retrieval import recipes
-from mnemic.projections.retrieval.recipes import Recipe
+from mnemic.projections.retrieval.request import RecallMethod
 from mnemic.projections.vectors.index import VectorIndex
 from mnemic.projections.view import View
 
 ANALYST_TIMEOUT_MAX_S = 86_400
-NONCE_SIZE = 16
-SALT_SIZE = 32
 
 
 @runtime_checkable
@@ -54,18 +53,17 @@ class _ErasureAwareStore(Protocol):
 
 
 @frozen(kw_only=True)
-class Models:
+class Models(RecallMethod):
     """The models that a host configures in addition to the store."""
 
     embedder: Embedder | None
     """None: a model shipped with mnemic, loaded when first needed."""
     coming: Embedder | None = None
     """The embedder of a re-embedding in progress; in use from the event that adopts it."""
+    others: tuple[Embedder, ...] = ()
+    """Embedders that were in force earlier; they embed new questions about the past."""
     analyst: Analyst | None
     """None: blocks are not analysed."""
-    tokens: TokenCounter
-    recipe: Recipe = recipes.CURRENT
-    """How relevance is computed."""
 
 
 def open_space(  # each argument is one thing that a host may configure
@@ -169,6 +167,7 @@ def _keep_checkpoints(opened: CommandExecutor, place: CheckpointDirectory | None
             state_lock=opened.state_lock,
             state=lambda: opened.state,
             head=lambda: opened.head,
+            payloads=lambda: opened.payload_count,
             is_as_applied=opened.is_as_applied,
         )
 
@@ -203,17 +202,9 @@ def _write_first_events(opened: CommandExecutor, policy: Policy) -> None:
     if opened.read_only:
         raise PointOutOfRange(f"space {opened.log.name!r} is empty", point="version", head=-1)
 
-    def decide(view: View, _: Instant) -> DecisionResult:
-        if view.point.version >= 0:
-            return DecisionResult(())
-        nonce = opened.entropy.token(NONCE_SIZE).hex()
-        salt = Salt(value=opened.entropy.token(SALT_SIZE))
-        return DecisionResult(
-            (
-                SpaceOpened(nonce=nonce, salt=salt),
-                PolicyAdopted(policy_id=policy.id, body=policy.body),
-            )
-        )
+    def decide(view: View, _: Instant) -> Decision[None]:
+        nonce, salt = opened.entropy.token(NONCE_SIZE), opened.entropy.token(SALT_SIZE)
+        return decide_open(view, policy, nonce=nonce, salt=salt)
 
     opened.execute(Command("open", {}), decide)
 
@@ -222,6 +213,7 @@ def models(
     space: CommandExecutor,
     *,
     embedder: Embedder | None,
+    embedders: Sequence[Embedder],
     analyst: Analyst | None,
     analyst_timeout_s: float,
     tokens: TokenCounter | None,
@@ -236,10 +228,17 @@ def models(
     if embedder is not None:
         check_identity(embedder)
         check_embedder(space.state.timeline.embedder, embedder.identity)
+    if isinstance(embedders, str) or not isinstance(embedders, Sequence):
+        raise FieldRefused(
+            f"embedders must be a list of embedders, got {embedders!r:.100}", field="embedders"
+        )
+    for each in embedders:
+        check_identity(each)
     if tokens is not None:
         checked_name("name of the token counter", getattr(tokens, "name", None))
     return Models(
         embedder=embedder,
+        others=tuple(embedders),
         analyst=_analyst(analyst, analyst_timeout_s),
         tokens=tokens or EstimatedTokens(),
     )
@@ -285,18 +284,3 @@ def check_identity(embedder: Embedder) -> None:
     fits = type(identity.dimension) is int and 1 <= identity.dimension <= DIMENSION_MAX
     if not fits or not isinstance(identity.weights, str):
         raise FieldRefused(f"not the identity of an embedder: {identity}", field="embedder")
-
-
-def check_embedder(adopted: EmbedderIdentity | None, given: EmbedderIdentity) -> None:
-    """Refuse an embedder that a space was not built with.
-
-    Raises:
-        EmbedderMismatch: The two differ; names both.
-    """
-    if adopted is not None and adopted != given:
-        raise EmbedderMismatch(
-            f"the space holds vectors of {adopted.name} ({adopted.dimension}-d), "
-            f"not of {given.name} ({given.dimension}-d)",
-            adopted=adopted.name,
-            given=given.name,
-        )

@@ -181,10 +181,7 @@ class SessionHandle(LogState):
 
     def moment(self) -> Instant:
         """Return the current time on both clocks, as an event of this process is stamped."""
-        timeline = self.state.timeline
-        now_us = _whole_us(self.clock.now_us())
-        gap_us = timeline.policy.gap_us
-        return Instant(timeline.clock.reading(self.session, now_us, gap_us=gap_us), now_us)
+        return self.state.timeline.instant(self.session, self.clock.now_us())
 
     def live(self, moment: Instant | None = None) -> View:
         """Return the live view at *moment*, valid until the next event."""
@@ -268,18 +265,3 @@ class SessionHandle(LogState):
         if self.graphs is not None:
             self.graphs.close()
         self.log.close()
-
-
-def _whole_us(now_us: object) -> int:
-    """Return the reading of a clock, if a log can hold it.
-
-    Raises:
-        FieldRefused: It is not a whole number of 63 bits.
-    """
-    if type(now_us) is not int or not -(2**62) <= now_us < 2**62:
-        raise FieldRefused(
-            f"the clock shows {now_us!r}",
-            recovery="Give a clock whose now_us() is a whole number of microseconds.",
-            field="clock",
-        )
-    return now_us

@@ -17,6 +17,7 @@ from attrs import frozen
 
 from mnemic.adapters.inprocess.ledger import composed_records as records
 from mnemic.adapters.inprocess.operations.ledger import LedgerOperations
+from mnemic.adapters.inprocess.registry import operation
 from mnemic.kernel.errors import ComposedGraphRefused, Refused, ViewReadOnly
 from mnemic.kernel.model import identity
 from mnemic.kernel.results import Composition
@@ -75,6 +76,7 @@ class Call:
 class ComposedGraph(LedgerOperations):
     """The ledger as one tool with seven actions."""
 
+    @operation("POST ./composed-graph", group="Compositions", scope="write")
     def composed_graph(
         self,
         /,

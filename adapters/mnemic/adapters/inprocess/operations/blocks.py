@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -11,20 +11,22 @@ from attrs import asdict, evolve
 from mnemic.adapters.inprocess.batch_items import batch_item
 from mnemic.adapters.inprocess.consolidation import consolidation, reembedding
 from mnemic.adapters.inprocess.consolidation.consolidation import Progress
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
+from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.engine.opening import check_identity
 from mnemic.adapters.inprocess.operations.host import Date, Host
-from mnemic.adapters.inprocess.results import learn_results
+from mnemic.adapters.inprocess.registry import operation
+from mnemic.adapters.inprocess.results import learn_many_result, learn_results
+from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.archiving import (
     decide_erase,
     decide_forget,
     decide_revise,
     decide_rezone,
 )
-from mnemic.kernel.decisions.authorization import inbox_room
-from mnemic.kernel.decisions.learning import Earlier, Learned, Lesson, Saying, decide_learn
-from mnemic.kernel.errors import FieldRefused, InboxFull, Refused
-from mnemic.kernel.events import BlockErased, Event, SpaceErased
+from mnemic.kernel.decisions.learning import Lesson, decide_learn, decide_learn_many
+from mnemic.kernel.decisions.space import decide_erase_space
+from mnemic.kernel.errors import FieldRefused, Refused
+from mnemic.kernel.events import BlockErased
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.ports import Embedder
 from mnemic.kernel.results import (
@@ -34,7 +36,6 @@ from mnemic.kernel.results import (
     LearnManyResult,
     LearnResult,
     ReembedResult,
-    Refusal,
     ReviseResult,
     RezoneResult,
 )
@@ -48,6 +49,14 @@ BATCH_MAX = 10_000
 class BlockOperations(Host):
     """Operations on blocks."""
 
+    @operation(
+        "POST ./blocks",
+        group="Blocks",
+        scope="write",
+        same_twice=True,
+        status=201,
+        makes="block_id",
+    )
     def learn(
         self,
         content: str,
@@ -108,18 +117,19 @@ class BlockOperations(Host):
             role=role,
         )
 
-        def decide(view: View, _: Instant) -> DecisionResult:
+        def decide(view: View, _: Instant) -> Decision[LearnResult]:
             learned = decide_learn(view, lesson)
-            (result,) = learn_results(view, [learned], view.point.version + 1)
-            return DecisionResult(() if learned.event is None else (learned.event,), extra=result)
+            (result,) = learn_results(view, [learned.result])
+            return Decision(learned.events, result)
 
         arguments = _identifying(lesson) if command_id is not None else {}
         with self._emptying_full_inbox():
             outcome = self._open().execute(Command("learn", arguments, command_id), decide)
-        result: LearnResult = outcome.extra
+        result: LearnResult = outcome.result
         self._recent.learn(result.block_id, known=result.is_known)
         return result
 
+    @operation("POST ./blocks/batch", group="Blocks", scope="write", same_twice=True)
     def learn_many(
         self,
         lessons: Iterable[Mapping[str, Any] | str],
@@ -149,18 +159,16 @@ class BlockOperations(Host):
                 recovery="Learn them in several batches.",
             )
 
-        def decide(view: View, _: Instant) -> DecisionResult:
-            learned, refused, events = _decide_many(view, given)
-            results = learn_results(view, learned, view.point.version + 1)
-            result = LearnManyResult(results=results, refused=tuple(refused))
-            return DecisionResult(tuple(events), extra=result)
+        def decide(view: View, _: Instant) -> Decision[LearnManyResult]:
+            learned = decide_learn_many(view, given)
+            return Decision(learned.events, learn_many_result(view, learned.result))
 
         arguments = (
             {} if command_id is None else {"lessons": [_identifying(each) for each in given]}
         )
         command = Command("learn_many", arguments, command_id)
         with self._emptying_full_inbox():
-            result: LearnManyResult = self._open().execute(command, decide).extra
+            result: LearnManyResult = self._open().execute(command, decide).result
         for each in result.results:
             self._recent.learn(each.block_id, known=each.is_known)
         return result
@@ -178,6 +186,7 @@ class BlockOperations(Host):
         except FieldRefused as refusal:
             return refusal
 
+    @operation("POST ./blocks/{block_id}/revise", group="Blocks", scope="write", destructive=True)
     def revise(
         self,
         block_id: str,
@@ -191,14 +200,12 @@ class BlockOperations(Host):
         Raises:
             BlockNotFound, BlockNotActive, FieldRefused, ContentEmpty, ContentTooLong: See each.
         """
-
-        def decide(view: View, _: Instant) -> DecisionResult:
-            events = decide_revise(view, block_id, content, reason)
-            return DecisionResult(events, extra=events[1].supersession)
-
         arguments = {"block_id": block_id, "content": content, "reason": reason}
-        outcome = self._open().execute(Command("revise", arguments, command_id), decide)
-        change = outcome.extra
+        outcome = self._open().execute(
+            Command("revise", arguments, command_id),
+            lambda view, _: decide_revise(view, block_id, content, reason),
+        )
+        change = outcome.result
         self._recent.learn(change.new)
         return ReviseResult(
             block_id=change.new,
@@ -208,6 +215,13 @@ class BlockOperations(Host):
             version=outcome.first,
         )
 
+    @operation(
+        "DELETE ./blocks/{block_id}",
+        group="Blocks",
+        scope="write",
+        destructive=True,
+        same_twice=True,
+    )
     def forget(
         self, block_id: str, reason: str | None = None, *, command_id: str | None = None
     ) -> ForgetResult:
@@ -216,18 +230,23 @@ class BlockOperations(Host):
         Raises:
             BlockNotFound: It was never learned.
         """
-
-        def decide(view: View, _: Instant) -> DecisionResult:
-            event = decide_forget(view, block_id, reason)
-            return DecisionResult(() if event is None else (event,), extra=event is not None)
-
         arguments = {"block_id": block_id, "reason": reason}
-        outcome = self._open().execute(Command("forget", arguments, command_id), decide)
+        outcome = self._open().execute(
+            Command("forget", arguments, command_id),
+            lambda view, _: decide_forget(view, block_id, reason),
+        )
         return ForgetResult(
             block_id=BlockId(block_id),
-            action="archived" if outcome.extra else "already_archived",
+            action="archived" if outcome.events else "already_archived",
         )
 
+    @operation(
+        "POST ./blocks/{block_id}/erase",
+        group="Blocks",
+        scope="admin",
+        destructive=True,
+        same_twice=True,
+    )
     def erase(self, block_id: str, *, command_id: str | None = None) -> ErasureReceipt:
         """Destroy a block's text and vectors permanently, in the past too.
 
@@ -239,12 +258,10 @@ class BlockOperations(Host):
                 erasure replays the whole log, and nothing after the damage would be left.
         """
         self._open().check_foldable()
-
-        def decide(view: View, _: Instant) -> DecisionResult:
-            event = decide_erase(view, block_id)
-            return DecisionResult(() if event is None else (event,), erase=(block_id,))
-
-        outcome = self._open().execute(Command("erase", {"block_id": block_id}, command_id), decide)
+        outcome = self._open().execute(
+            Command("erase", {"block_id": block_id}, command_id),
+            lambda view, _: decide_erase(view, block_id),
+        )
         block, version = BlockId(block_id), outcome.last
         recorded = self._space.event_at(version)
         event = None if recorded is None else recorded.event
@@ -256,6 +273,7 @@ class BlockOperations(Host):
                 version = state.timeline.erased_blocks.get(number, whole)
         return self._receipt(block, version)
 
+    @operation("DELETE .", group="Spaces", scope="admin", destructive=True, same_twice=True)
     def erase_space(self, confirm: str, *, command_id: str | None = None) -> ErasureReceipt:
         """Destroy all text and vectors of the space permanently; nothing can be learned after.
 
@@ -273,12 +291,8 @@ class BlockOperations(Host):
                 "confirm. For one block use forget or erase.",
                 field="confirm",
             )
-
-        def decide(view: View, _: Instant) -> DecisionResult:
-            gone = view.state.timeline.space_erased is not None
-            return DecisionResult(() if gone else (SpaceErased(),), erase_all=True)
-
-        self._open().execute(Command("erase_space", {}, command_id), decide)
+        command = Command("erase_space", {}, command_id)
+        self._open().execute(command, lambda view, _: decide_erase_space(view))
         with self._space.state_lock:
             version = self._space.state.timeline.space_erased or 0
         return self._receipt(None, version)
@@ -291,27 +305,43 @@ class BlockOperations(Host):
             left=self._space.left,
         )
 
+    @operation(
+        "POST ./blocks/{block_id}/rezone",
+        group="Blocks",
+        scope="admin",
+        destructive=True,
+        same_twice=True,
+    )
     def rezone(
         self, block_id: str, zone: str, reason: str | None = None, *, command_id: str | None = None
     ) -> RezoneResult:
         """Move a block to another trust zone.
 
+        Args:
+            block_id: Id of a block: 16 hexadecimal digits.
+            zone: The zone to move it to. The policy has ceilings for ``trusted``, ``vetted``,
+                ``imported``, ``external``, ``untrusted`` and ``quarantined``.
+            reason: Why; kept in the log. At most as long as a note (``note_length_max``, 500
+                characters at first).
+            command_id: See the class.
+
         Raises:
             BlockNotFound, BlockNotActive, FieldRefused: See each.
         """
-
-        def decide(view: View, _: Instant) -> DecisionResult:
-            event = decide_rezone(view, block_id, zone, reason)
-            return DecisionResult(() if event is None else (event,), extra=event is not None)
-
         arguments = {"block_id": block_id, "zone": zone, "reason": reason}
-        outcome = self._open().execute(Command("rezone", arguments, command_id), decide)
+        outcome = self._open().execute(
+            Command("rezone", arguments, command_id),
+            lambda view, _: decide_rezone(view, block_id, zone, reason),
+        )
         return RezoneResult(
             block_id=BlockId(block_id),
             zone=zone.strip(),
-            action="rezoned" if outcome.extra else "unchanged",
+            action="rezoned" if outcome.events else "unchanged",
         )
 
+    @operation(
+        "POST ./consolidate", group="Upkeep", scope="write", destructive=True, same_twice=True
+    )
     def consolidate(
         self,
         limit: int | None = None,
@@ -351,6 +381,7 @@ class BlockOperations(Host):
 
     dream = consolidate
 
+    @operation("POST ./reembed", group="Upkeep", scope="admin", destructive=True, same_twice=True)
     def reembed(self, embedder: Embedder, *, progress: Progress | None = None) -> ReembedResult:
         """Move the space to another embedder; the old one stays in use until every block is ready.
 
@@ -372,56 +403,12 @@ class BlockOperations(Host):
         result = reembedding.reembed(space, embedder, progress=progress)
         with space.state_lock:
             if space.live().embedder == embedder.identity:  # else it was re-embedded again
-                self._shared_models.models = evolve(self._models, embedder=embedder)
-        return result
-
-
-def _decide_many(
-    view: View, lessons: Sequence[Lesson | Refused]
-) -> tuple[list[Learned], list[Refusal], list[Event]]:
-    """Decide lessons one after the other, each on the result of the earlier ones.
-
-    Raises:
-        InboxFull: The writer's zone has no room for any of them.
-        FieldRefused: There are more than could ever wait in the inbox.
-    """
-    room, most = inbox_room(view), view.policy.inbox_zone_max
-    if room is not None and len(lessons) > most:
-        raise FieldRefused(
-            f"{len(lessons)} lessons at once, the limit for the zone {view.highest!r} is {most}",
-            recovery="Learn them in several batches.",
-            field="lessons",
-        )
-    learned: list[Learned] = []
-    refused: list[Refusal] = []
-    events: list[Event] = []
-    said: dict[BlockId, Saying] = {}
-    created = 0
-    for position, lesson in enumerate(lessons):
-        try:
-            if isinstance(lesson, Refused):
-                raise lesson
-            earlier = Earlier(created=created, said=said, room=room)
-            each = decide_learn(view, lesson, earlier=earlier)
-        except Refused as error:
-            if isinstance(error, InboxFull) and not learned:
-                raise  # one refusal says it for all
-            refused.append(
-                Refusal(
-                    position=position,
-                    code=error.code,
-                    detail=error.message,
-                    recovery=error.recovery,
+                models = self._models
+                before = () if models.embedder is None else (models.embedder,)
+                self._shared_models.models = evolve(
+                    models, embedder=embedder, others=(*models.others, *before)
                 )
-            )
-            continue
-        learned.append(each)
-        said[each.block_id] = each.saying
-        created += each.action == "created"
-        room = None if room is None else room - each.enters_inbox
-        if each.event is not None:
-            events.append(each.event)
-    return learned, refused, events
+        return result
 
 
 def _identifying(lesson: Lesson | Refused) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from attrs import evolve
 
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.operations.host import Host
+from mnemic.adapters.inprocess.registry import operation
 from mnemic.kernel.errors import CheckpointsOff, StoreBusy
 from mnemic.kernel.results import Checkpoint, DropCheckpointsResult, Status
 
@@ -16,12 +17,14 @@ TRIES = 10
 class CheckpointOperations(Host):
     """Operations on the files that make opening quick. None of them writes to the log."""
 
+    @operation("GET ./checkpoints", group="Spaces")
     def checkpoints(self) -> tuple[Checkpoint, ...]:
         """Return every checkpoint of this space, newest first, each read and checked in full."""
         space = self._open()
         space.catch_up()
         return () if space.checkpoint_writer is None else space.checkpoint_writer.listing()
 
+    @operation("POST ./checkpoints", group="Spaces", scope="admin", same_twice=True, status=201)
     def checkpoint(self) -> Checkpoint:
         """Write a checkpoint of the state as it is now, unless there is one, and return it.
 
@@ -45,6 +48,9 @@ class CheckpointOperations(Host):
             recovery="Try again when no erasure is running.",
         )
 
+    @operation(
+        "DELETE ./checkpoints", group="Spaces", scope="admin", destructive=True, same_twice=True
+    )
     def drop_checkpoints(self) -> DropCheckpointsResult:
         """Remove every checkpoint of this space, and any that is being written.
 
@@ -60,8 +66,12 @@ class CheckpointOperations(Host):
         return DropCheckpointsResult(dropped=space.checkpoint_writer.drop())
 
     def status(self) -> Status:
-        """Return counts, the clock, and what is in force."""
+        """Return counts, the clock, and what is in force.
+
+        The hour never steps back while the memory is open, whatever the machine's clock does.
+        """
         status = super().status()
+        status = evolve(status, hour=self._space.latest_hour(status.hour))
         checkpoint_writer = self._space.checkpoint_writer
         alerts = () if checkpoint_writer is None else checkpoint_writer.alerts
         left = ", ".join(self._space.keys_left)

@@ -8,23 +8,24 @@ from typing import Any
 
 from attrs import asdict
 
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
+from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.adapters.inprocess.recall import match_by_query
+from mnemic.adapters.inprocess.registry import operation
 from mnemic.adapters.inprocess.results import (
     asserted,
     connect_result,
     connects_result,
-    displaced_results,
 )
+from mnemic.kernel.decision import Decision, first_of
 from mnemic.kernel.decisions.batch_connect import decide_connects
 from mnemic.kernel.decisions.connecting import (
     Assertion,
-    Connected,
     decide_connect,
     decide_disconnect,
 )
 from mnemic.kernel.errors import FieldRefused, Refused
+from mnemic.kernel.events import EdgeDisconnected
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.results import (
     ConnectByQueryResult,
@@ -43,6 +44,7 @@ BATCH_MAX = 1000
 class EdgeOperations(Host):
     """Operations on edges."""
 
+    @operation("POST ./edges", group="Edges", scope="write", destructive=True)
     def connect(
         self,
         source: str,
@@ -78,16 +80,15 @@ class EdgeOperations(Host):
             if_exists=if_exists,
         )
 
-        def decide(view: View, at: Instant) -> DecisionResult:
-            connected = decide_connect(view, assertion, at)
-            events = () if connected.event is None else (connected.event,)
-            return DecisionResult(
-                events, extra=(connected, displaced_results(view, connected.displaced))
-            )
+        def decide(view: View, at: Instant) -> Decision[ConnectResult]:
+            decided = decide_connect(view, assertion, at)
+            return Decision(decided.events, connect_result(view, assertion, decided.result))
 
-        outcome = self._open().execute(Command("connect", asdict(assertion), command_id), decide)
-        return connect_result(assertion, *outcome.extra)
+        command = Command("connect", asdict(assertion), command_id)
+        result: ConnectResult = self._open().execute(command, decide).result
+        return result
 
+    @operation("POST ./edges/batch", group="Edges", scope="write", destructive=True)
     def connects(
         self, edges: Iterable[Mapping[str, Any] | Assertion], *, command_id: str | None = None
     ) -> ConnectsResult:
@@ -105,21 +106,18 @@ class EdgeOperations(Host):
         """
         assertions = _assertions(edges)
 
-        def decide(view: View, at: Instant) -> DecisionResult:
+        def decide(view: View, at: Instant) -> Decision[ConnectsResult]:
             decided = decide_connects(view, assertions, at)
-            events = (each.event for each in decided if isinstance(each, Connected))
-            return DecisionResult(
-                tuple(event for event in events if event is not None),
-                extra=connects_result(view, assertions, decided),
-            )
+            return Decision(decided.events, connects_result(view, assertions, decided.result))
 
         arguments = (
             {} if command_id is None else {"edges": [_identifying(each) for each in assertions]}
         )
         command = Command("connects", arguments, command_id)
-        result: ConnectsResult = self._open().execute(command, decide).extra
+        result: ConnectsResult = self._open().execute(command, decide).result
         return result
 
+    @operation("POST ./edges/by-query", group="Edges", scope="write", destructive=True)
     def connect_by_query(
         self,
         source_query: str,
@@ -179,6 +177,9 @@ class EdgeOperations(Host):
             lambda models: match_by_query.connect(space, models, request, command_id)
         )
 
+    @operation(
+        "POST ./edges/disconnect", group="Edges", scope="write", destructive=True, same_twice=True
+    )
     def disconnect(
         self,
         source: str,
@@ -193,20 +194,18 @@ class EdgeOperations(Host):
         Raises:
             SelfLoop, BlockNotFound, NoteTooLong: See each.
         """
-
-        def decide(view: View, _: Instant) -> DecisionResult:
-            event, action = decide_disconnect(
-                view, source, target, guard_relation=guard_relation, reason=reason
-            )
-            return DecisionResult(() if event is None else (event,), extra=(event, action))
-
         arguments = {"ends": (source, target), "guard": guard_relation, "reason": reason}
-        outcome = self._open().execute(Command("disconnect", arguments, command_id), decide)
-        event, action = outcome.extra
+        outcome = self._open().execute(
+            Command("disconnect", arguments, command_id),
+            lambda view, _: decide_disconnect(
+                view, source, target, guard_relation=guard_relation, reason=reason
+            ),
+        )
+        event = first_of(outcome.events, EdgeDisconnected)
         return DisconnectResult(
             source_id=BlockId(source),
             target_id=BlockId(target),
-            action=action,
+            action=outcome.result,
             removed_relation=None if event is None else event.relation,
             removed_weight=None if event is None or event.weight is None else unit(event.weight),
         )

@@ -7,8 +7,9 @@ from typing import Any
 
 from attrs import evolve
 
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
+from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.operations.host import Host
+from mnemic.adapters.inprocess.registry import operation
 from mnemic.adapters.inprocess.replay import backtest as backtest_engine
 from mnemic.adapters.inprocess.replay import calibration
 from mnemic.adapters.inprocess.replay import what_if as what_if_engine
@@ -17,8 +18,9 @@ from mnemic.adapters.inprocess.replay.backtest_scores import OBJECTIVES, tally
 from mnemic.adapters.inprocess.replay.plots import PlottedBacktest
 from mnemic.adapters.inprocess.replay.what_if import Supposition
 from mnemic.adapters.inprocess.view import HOURS_MAX
+from mnemic.kernel.decision import Decision
+from mnemic.kernel.decisions.space import decide_adopt_policy
 from mnemic.kernel.errors import FieldRefused, PolicyRefused
-from mnemic.kernel.events import PolicyAdopted
 from mnemic.kernel.model.identity import PolicyId
 from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.policy import Policy
@@ -38,6 +40,7 @@ HORIZON_HOURS = 24.0
 class ExperimentOperations(Host):
     """Operations that learn from past decisions. Only ``calibrate`` writes."""
 
+    @operation("POST ./decisions/{decision_id}/what-if", group="Decisions")
     def what_if(
         self,
         decision_id: str,
@@ -81,6 +84,7 @@ class ExperimentOperations(Host):
         )
         return what_if_engine.what_if(self._open(), self._models, decision_id, supposed)
 
+    @operation("POST ./backtest", group="Decisions")
     def backtest(
         self,
         policies: Mapping[str, Policy] | Sequence[Policy] | Policy,
@@ -141,6 +145,7 @@ class ExperimentOperations(Host):
         )
         return tally(backtest_engine.run(self._open(), self._models, plan, progress), plan)
 
+    @operation("POST ./calibrate", group="Upkeep", scope="admin", same_twice=True)
     def calibrate(self, *, command_id: str | None = None) -> CalibrateResult:
         """Fit the probabilities of recalls to the outcomes that followed, and adopt the policy.
 
@@ -156,18 +161,16 @@ class ExperimentOperations(Host):
             TooFewOutcomes: There are fewer than 50 judged blocks, or fewer than 10 of one kind.
         """
 
-        def decide(view: View, _: Instant) -> DecisionResult:
+        def decide(view: View, _: Instant) -> Decision[Any]:
             fit = calibration.fitted(
                 self._space, view, horizon_us=_hours("horizon_hours", HORIZON_HOURS)
             )
             if fit.policy == view.policy:
                 fit = evolve(fit, policy=view.policy)  # also the id of its bytes
-                return DecisionResult((), extra=(fit, view.policy.id))
-            adopted = PolicyAdopted(policy_id=fit.policy.id, body=fit.policy.body)
-            return DecisionResult((adopted,), extra=(fit, view.policy.id))
+            return Decision(decide_adopt_policy(view, fit.policy).events, (fit, view.policy.id))
 
         outcome = self._open().prepared(Command("calibrate", {}, command_id), decide)
-        return _calibrated(*outcome.extra)
+        return _calibrated(*outcome.result)
 
 
 def _calibrated(fit: calibration.Fit, before: PolicyId) -> CalibrateResult:

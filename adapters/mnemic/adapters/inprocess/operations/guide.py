@@ -1,12 +1,25 @@
-"""``guide``: the purpose of each operation. The cards are in ``guides.toml``."""
+"""``guide``: the purpose of each operation.
+
+A card is made of the signature and the docstring of its operation. ``guides.toml`` adds when to use
+it and when not, its cost and what comes next, and replaces what it words better for a guide.
+"""
 
 from __future__ import annotations
 
+import inspect
 import tomllib
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
-from typing import overload
+from typing import Any, overload
 
+from mnemic.adapters.docstrings import docstring, plainly
+from mnemic.adapters.inprocess.registry import (
+    declarations,
+    implementation,
+    implementing_class,
+    operation,
+)
 from mnemic.kernel.errors import GuideUnknown
 from mnemic.kernel.results import GuideCard, GuideIndex
 
@@ -21,6 +34,7 @@ class Guided:
     @staticmethod
     def guide(name: str) -> GuideCard: ...
     @staticmethod
+    @operation("GET /v1/guide", group="Server")
     def guide(name: str | None = None) -> GuideCard | GuideIndex:
         """Return the card of an operation, or the list of all cards.
 
@@ -52,17 +66,35 @@ guide = Guided.guide
 @cache
 def _cards() -> dict[str, GuideCard]:
     page = resources.files("mnemic.adapters.inprocess.operations") / "guides.toml"
-    return {
-        name: GuideCard(
-            name=name,
-            call=card["call"],
-            what=card["what"],
-            when=card["when"],
-            when_not=card["when_not"],
-            cost=card["cost"],
-            returns=card["returns"],
-            next=tuple(card["next"]),
-            notes=card.get("notes", "").strip("\n"),
-        )
-        for name, card in tomllib.loads(page.read_text(encoding="utf-8")).items()
-    }
+    worded = tomllib.loads(page.read_text(encoding="utf-8"))
+    return {name: _card(name, worded.get(name, {})) for name in [*worded, *declarations()]}
+
+
+def _card(name: str, worded: Mapping[str, Any]) -> GuideCard:
+    call = implementation(implementing_class(), name)
+    docs, signature = docstring(call), inspect.signature(call)
+    raises = (f"{error}: {why or 'see the class.'}" for error, why in docs.raises.items())
+    return GuideCard(
+        name=name,
+        call=worded.get("call") or f"{name}({_arguments(signature)})",
+        what=worded.get("what") or plainly(docs.summary),
+        when=worded.get("when", ""),
+        when_not=worded.get("when_not", ""),
+        cost=worded.get("cost", ""),
+        returns=worded.get("returns") or f"{signature.return_annotation}.",
+        next=tuple(worded.get("next", ())),
+        notes=worded.get("notes", "").strip("\n")
+        if worded
+        else "\n".join(filter(None, (plainly(docs.body), *raises))),
+    )
+
+
+def _arguments(signature: inspect.Signature) -> str:
+    """Return the names of the arguments, without the command id that all writers share."""
+    words: list[str] = []
+    for each in signature.parameters.values():
+        if each.kind is each.KEYWORD_ONLY and "*" not in words:
+            words.append("*")
+        if each.name not in {"self", "command_id"}:
+            words.append(each.name)
+    return ", ".join(words).removesuffix("*").removesuffix(", ")

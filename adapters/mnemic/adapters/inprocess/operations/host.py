@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from datetime import datetime
@@ -16,6 +16,7 @@ from mnemic.adapters.inprocess.consolidation.inbox_worker import ROUND_US, Inbox
 from mnemic.adapters.inprocess.consolidation.pacing import Pace, Speed
 from mnemic.adapters.inprocess.engine import analysis
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.engine.embedding import embedder_of
 from mnemic.adapters.inprocess.engine.opening import Models, models
 from mnemic.adapters.inprocess.engine.recent_ids import RecentIds
 from mnemic.adapters.inprocess.queries import Queries
@@ -48,6 +49,7 @@ class Host(Queries):
         *,
         store: Store | None = None,
         embedder: Embedder | None = None,
+        embedders: Sequence[Embedder] = (),
         analyst: Analyst | None = None,
         analyst_timeout_s: float = analysis.TIMEOUT_S,
         tokens: TokenCounter | None = None,
@@ -60,6 +62,7 @@ class Host(Queries):
             models(
                 space,
                 embedder=embedder,
+                embedders=embedders,
                 analyst=analyst,
                 analyst_timeout_s=analyst_timeout_s,
                 tokens=tokens,
@@ -123,9 +126,11 @@ class Host(Queries):
         """Close the space; an open session stays open in the log and ends at its last event.
 
         An operation that runs on another thread ends first, or raises ``Closed`` at its next step.
-        A session handle closes itself only.
+        A session handle closes itself only. In a child of the process that opened the memory this
+        does nothing: files, connections and threads are the parent's.
         """
-        if self._is_closed:
+        if self._is_closed or self._space.is_from_parent:
+            self._is_closed = True
             return
         if not self._is_handle:
             self._inbox_worker.close()
@@ -194,7 +199,7 @@ class Host(Queries):
             except EmbedderMismatch:
                 with space.state_lock:
                     models, now = self._models, space.state.timeline.embedder
-                if now == adopted or consolidation.embedder_of(models, now).identity != now:
+                if now == adopted or embedder_of(models, now).identity != now:
                     raise
 
     def _auto_consolidate(self) -> None:

@@ -8,8 +8,10 @@ from typing import Any
 from attrs import asdict
 
 from mnemic.adapters.inprocess.batch_items import batch_item
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
+from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.operations.host import Host
+from mnemic.adapters.inprocess.registry import operation
+from mnemic.kernel.decision import Decision, first_of
 from mnemic.kernel.decisions.composing import (
     Composition,
     LabelSpec,
@@ -18,17 +20,27 @@ from mnemic.kernel.decisions.composing import (
     decide_label,
     decide_retract,
 )
-from mnemic.kernel.errors import FieldRefused, LabelNotFound
+from mnemic.kernel.errors import FieldRefused
+from mnemic.kernel.events import BlocksComposed
 from mnemic.kernel.model import identity
+from mnemic.kernel.model.compositions import LabelFacts
 from mnemic.kernel.model.identity import CompositionId, LabelId
 from mnemic.kernel.results import ComposeResult, LabelResult
 from mnemic.kernel.timestamps import Instant
+from mnemic.projections.ledger.ledger import Composed
 from mnemic.projections.view import View
 
 
 class LedgerOperations(Host):
     """Operations on compositions and their labels."""
 
+    @operation(
+        "POST ./compositions",
+        group="Compositions",
+        scope="write",
+        status=201,
+        makes="composition_id",
+    )
     def compose(
         self,
         members: Iterable[str | Mapping[str, Any] | MemberSpec],
@@ -55,7 +67,7 @@ class LedgerOperations(Host):
             tool: The tool that composed them.
             mode: Its mode.
             query: The question that they were used for.
-            query_hash: A digest of the query, for the caller's own use.
+            query_hash: A digest of the query, for the caller's own use; None: ``fnv1a64`` of it.
             confidence: Confidence in the outcome. Range: [0, 1].
             status: Free text.
             output_preview: The beginning of the output.
@@ -82,13 +94,12 @@ class LedgerOperations(Host):
             consume=consume,
         )
 
-        def decide(view: View, _: Instant) -> DecisionResult:
-            event = decide_compose(view, composition)
-            before = None if event is not None else view.composition(composition_id)
-            return DecisionResult(() if event is None else (event,), extra=(event, before))
+        def decide(view: View, _: Instant) -> Decision[Composed | None]:
+            events = decide_compose(view, composition).events
+            return Decision(events, None if events else view.composition(composition_id))
 
         outcome = self._open().execute(Command("compose", asdict(composition), command_id), decide)
-        event, before = outcome.extra
+        before, event = outcome.result, first_of(outcome.events, BlocksComposed)
         if event is None:
             return ComposeResult(
                 composition_id=before.id,
@@ -103,6 +114,12 @@ class LedgerOperations(Host):
             member_ids=tuple(member.block_id for member in event.members),
         )
 
+    @operation(
+        "POST ./compositions/{composition_id}/labels",
+        group="Compositions",
+        scope="write",
+        status=201,
+    )
     def label(
         self,
         composition_id: str,
@@ -127,11 +144,8 @@ class LedgerOperations(Host):
             confidence_delta=confidence_delta,
             metadata=metadata,
         )
-
-        def decide(view: View, _: Instant) -> DecisionResult:
-            return DecisionResult((decide_label(view, spec),))
-
-        outcome = self._open().execute(Command("label", asdict(spec), command_id), decide)
+        command = Command("label", asdict(spec), command_id)
+        outcome = self._open().execute(command, lambda view, _: decide_label(view, spec))
         return LabelResult(
             label_id=identity.label_id(outcome.last),
             composition_id=CompositionId(composition_id),
@@ -139,6 +153,7 @@ class LedgerOperations(Host):
             action="labelled",
         )
 
+    @operation("POST ./labels/{label_id}/retract", group="Compositions", scope="write")
     def retract_label(
         self, label_id: str, *, reason: str | None = None, command_id: str | None = None
     ) -> LabelResult:
@@ -147,22 +162,17 @@ class LedgerOperations(Host):
         Raises:
             LabelNotFound, NoteTooLong, FieldRefused, Forbidden: See each.
         """
-
-        def decide(view: View, _: Instant) -> DecisionResult:
-            event = decide_retract(view, label_id, reason=reason)
-            facts = view.label(identity.label_version(label_id) or 0)
-            if facts is None:
-                raise LabelNotFound(f"no label has the id {label_id!r}", label_id=label_id)
-            return DecisionResult(() if event is None else (event,), extra=(event, facts))
-
         arguments = {"label_id": label_id, "reason": reason}
-        outcome = self._open().execute(Command("retract_label", arguments, command_id), decide)
-        event, facts = outcome.extra
+        outcome = self._open().execute(
+            Command("retract_label", arguments, command_id),
+            lambda view, _: decide_retract(view, label_id, reason=reason),
+        )
+        facts: LabelFacts = outcome.result
         return LabelResult(
             label_id=LabelId(label_id),
             composition_id=facts.composition_id,
             label=facts.label,
-            action="unchanged" if event is None else "retracted",
+            action="retracted" if outcome.events else "unchanged",
         )
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
+from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.operations.host import Host
-from mnemic.kernel.decisions.quarantining import decide_quarantine
+from mnemic.adapters.inprocess.registry import operation
+from mnemic.kernel.decision import Decision, first_of
+from mnemic.kernel.decisions.archiving import decide_quarantine
 from mnemic.kernel.errors import FieldRefused
+from mnemic.kernel.events import BlocksQuarantined
 from mnemic.kernel.results import QuarantineResult
 from mnemic.kernel.timestamps import Instant
 from mnemic.projections.descent.selection import Selection
@@ -18,6 +21,9 @@ from mnemic.projections.view import View
 class QuarantineOperations(Host):
     """The operation quarantine."""
 
+    @operation(
+        "POST ./quarantine", group="The past", scope="admin", destructive=True, same_twice=True
+    )
     def quarantine(
         self,
         selector: Mapping[str, Any],
@@ -51,14 +57,15 @@ class QuarantineOperations(Host):
             raise FieldRefused(f"release must be true or false, got {release!r}", field="release")
         selection = Selection.parse(selector)
 
-        def decide(view: View, _: Instant) -> DecisionResult:
+        def decide(view: View, _: Instant) -> Decision[int]:
             numbers = selection.blocks(view).tolist()
-            event = decide_quarantine(view, numbers, release=release, reason=reason)
-            return DecisionResult(() if event is None else (event,), extra=(event, len(numbers)))
+            decided = decide_quarantine(view, numbers, release=release, reason=reason)
+            return Decision(decided.events, len(numbers))
 
         arguments = {"selector": selection.plain(), "reason": reason, "release": release}
         outcome = self._open().prepared(Command("quarantine", arguments, command_id), decide)
-        event, selected = outcome.extra
+        selected: int = outcome.result
+        event = first_of(outcome.events, BlocksQuarantined)
         if event is None:
             return QuarantineResult(action="nothing", selected=selected)
         return QuarantineResult(

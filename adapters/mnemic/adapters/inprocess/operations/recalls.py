@@ -7,19 +7,16 @@ from typing import Any
 
 from attrs import asdict
 
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
+from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.operations.host import Host
 from mnemic.adapters.inprocess.recall import decision_records, explanations, recalling
-from mnemic.adapters.inprocess.recall.recall_request import (
-    TOP_K_MAX,
-    Request,
-    asker,
-    within_scope,
-)
+from mnemic.adapters.inprocess.registry import operation
 from mnemic.adapters.inprocess.replay import replaying
 from mnemic.adapters.inprocess.results import displaced_results, outcome_result
+from mnemic.kernel.decision import Decision, first_of
 from mnemic.kernel.decisions.feedback import Feedback, decide_outcome
 from mnemic.kernel.errors import FieldRefused, NothingToScore
+from mnemic.kernel.events import OutcomeRecorded
 from mnemic.kernel.results import (
     Explanation,
     OutcomeResult,
@@ -31,6 +28,12 @@ from mnemic.kernel.results import (
 from mnemic.kernel.timestamps import Instant
 from mnemic.projections.descent.selection import Selection
 from mnemic.projections.listing import compositions
+from mnemic.projections.retrieval.request import (
+    TOP_K_MAX,
+    Request,
+    asker,
+    within_scope,
+)
 from mnemic.projections.view import View
 
 IDS_MAX = TOP_K_MAX
@@ -40,6 +43,7 @@ IDS_MAX = TOP_K_MAX
 class RecallOperations(Host):
     """Operations on recalls and their outcomes."""
 
+    @operation("POST ./recall", group="Recall", scope="write")
     def recall(
         self,
         query: str | None = None,
@@ -74,7 +78,9 @@ class RecallOperations(Host):
                 probable block.
             suggest: Whether to look for pairs that are worth connecting; they are returned in
                 ``suggested_connections``, at most 3, the surest first.
-            record: Whether the decision is recorded, and counts as a retrieval.
+            record: Whether the decision is recorded, and counts as a retrieval. Without a record,
+                too, the recall first promotes what waits in the inbox, which writes events, unless
+                the policy's ``auto_consolidate`` is off or the space is open read-only.
             explore: Probability that the last place is drawn, with equal chances, among the block
                 ranked for it and the next ones. The record holds the probability of its
                 answer, so that ``backtest`` can correct for what was never shown. Range: [0, 1];
@@ -121,6 +127,7 @@ class RecallOperations(Host):
         self._recent.recall(answer.block_ids)
         return answer
 
+    @operation("POST ./outcomes", group="Recall", scope="write")
     def outcome(
         self,
         block_ids: Sequence[str] | str | None = None,
@@ -175,16 +182,19 @@ class RecallOperations(Host):
         if composed is None:
             del arguments["composition_id"]  # keeps command ids from before the ledger valid
 
-        def decide(view: View, at: Instant) -> DecisionResult:
-            scored = decide_outcome(view, feedback, at)
-            events = () if scored.event is None else (scored.event,)
-            return DecisionResult(events, extra=(scored, displaced_results(view, scored.displaced)))
+        def decide(view: View, at: Instant) -> Decision[OutcomeResult]:
+            decided = decide_outcome(view, feedback, at)
+            event = first_of(decided.events, OutcomeRecorded)
+            displaced = displaced_results(view, decided.result.displaced)
+            result = outcome_result(feedback, event, decided.result.refused, displaced)
+            return Decision(decided.events, result)
 
-        outcome = space.execute(Command("outcome", arguments, command_id), decide)
-        result = outcome_result(feedback, *outcome.extra)
+        command = Command("outcome", arguments, command_id)
+        result: OutcomeResult = space.execute(command, decide).result
         self._recent.touch(result.updated)
         return result
 
+    @operation("GET ./decisions/{decision_id}/explain", group="Decisions")
     def explain(self, decision_id: str, block_id: str | None = None) -> Explanation:
         """Explain why the blocks of a past decision were returned.
 
@@ -201,6 +211,7 @@ class RecallOperations(Host):
         """
         return explanations.explain(self._open(), self._models, decision_id, block_id)
 
+    @operation("GET ./decisions/{decision_id}/why-not/{block_id}", group="Decisions")
     def why_not(self, decision_id: str, block_id: str) -> WhyNot:
         """Return the stage at which a block was dropped from a past decision, and by how much.
 
@@ -210,6 +221,7 @@ class RecallOperations(Host):
         """
         return explanations.why_not(self._open(), self._models, decision_id, block_id)
 
+    @operation("GET ./decisions/{decision_id}/replay", group="Decisions")
     def replay(self, decision_id: str) -> ReplayResult:
         """Compute a past decision again from the state it read, and compare.
 
@@ -218,6 +230,7 @@ class RecallOperations(Host):
         """
         return replaying.replay(self._open(), self._models, decision_id)
 
+    @operation("POST ./decisions/replay", group="Decisions")
     def replay_all(
         self,
         *,

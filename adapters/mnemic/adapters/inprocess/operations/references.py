@@ -17,10 +17,10 @@ from attrs import evolve
 
 from mnemic.adapters.inprocess.engine.analysis import judge
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult, Outcome
+from mnemic.adapters.inprocess.engine.commands import Command, Outcome
+from mnemic.adapters.inprocess.engine.embedding import question_vector
 from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.operations.host import Host
-from mnemic.adapters.inprocess.recall.recall_request import question_vector
 from mnemic.adapters.inprocess.recall.references import (
     Asked,
     Doubts,
@@ -29,9 +29,12 @@ from mnemic.adapters.inprocess.recall.references import (
     doubts,
     reference,
 )
+from mnemic.adapters.inprocess.registry import operation
+from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.composing import Composition, MemberSpec, decide_compose
 from mnemic.kernel.errors import CommandIdReused, Conflict, HistoryReplaced, Refused, Unavailable
 from mnemic.kernel.model import identity
+from mnemic.kernel.model.compositions import query_hash
 from mnemic.kernel.model.texts import CompositionText
 from mnemic.kernel.ports import CommandRow
 from mnemic.kernel.results import DeepReference, ReferencedBlock
@@ -45,12 +48,12 @@ GUIDANCE_PREVIEW: Final = 280
 REASONING_PREVIEW: Final = 600
 JUDGED: Final = "judged"
 """Key of the analyst's verdicts in the record."""
-FNV_OFFSET, FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
 
 
 class ReferenceOperations(Host):
     """The operation deep_reference."""
 
+    @operation("POST ./deep-reference", group="Recall", scope="write")
     def deep_reference(
         self,
         query: str,
@@ -65,7 +68,8 @@ class ReferenceOperations(Host):
             query: The question or claim; not blank.
             depth: Most memories that the question itself may find; clamped to 5 to 50.
             record: Whether the evidence is recorded as a composition. It is not a recall: nothing
-                counts as retrieved.
+                counts as retrieved. Without a record, too, what waits in the inbox is promoted
+                first, as by ``recall``.
             command_id: See the class.
 
         Raises:
@@ -132,14 +136,14 @@ def _recorded(space: CommandExecutor, asked: Asked, command: Command) -> DeepRef
     """
     answers: list[DeepReference] = []
 
-    def decided(view: View, asked: Asked) -> DecisionResult:
+    def decided(view: View, asked: Asked) -> Decision[DeepReference]:
         answer = reference(view, asked)
         answers.append(answer)
         members = _members(answer)
         if not members:
-            return DecisionResult((), extra=answer)
-        event = decide_compose(view, _composition(answer, members, asked))
-        return DecisionResult(() if event is None else (event,), extra=answer)
+            return Decision((), answer)
+        composition = _composition(answer, members, asked)
+        return Decision(decide_compose(view, composition).events, answer)
 
     def again(row: CommandRow) -> Outcome:
         recorded = space.live().composition(identity.composition_id(row.last))
@@ -152,7 +156,7 @@ def _recorded(space: CommandExecutor, asked: Asked, command: Command) -> DeepRef
         if not answers or isinstance(error, CommandIdReused | HistoryReplaced):
             raise
         return evolve(answers[-1], composition_write_status="failed")
-    answer: DeepReference = outcome.extra
+    answer: DeepReference = outcome.result
     if not outcome.events:
         return evolve(answer, composition_write_status="skipped_empty")
     return evolve(
@@ -206,15 +210,3 @@ def _members(answer: DeepReference) -> list[MemberSpec]:
         )
         for rank, ((_, role), (block, source)) in enumerate(first.items())
     ]
-
-
-def query_hash(query: str) -> str:
-    """Return the 64-bit FNV-1a digest of a question's bytes, as clients of the older tool expect.
-
-    >>> query_hash("")
-    'fnv1a64:cbf29ce484222325'
-    """
-    digest = FNV_OFFSET
-    for byte in query.encode():
-        digest = (digest ^ byte) * FNV_PRIME % 2**64
-    return f"fnv1a64:{digest:016x}"

@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, get_args
 
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
+from mnemic.adapters.inprocess.engine.commands import Command
 from mnemic.adapters.inprocess.operations.host import Host
+from mnemic.adapters.inprocess.registry import operation
 from mnemic.adapters.inprocess.replay import reevaluation
+from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.reverting import HISTORY, changes, decide_revert
 from mnemic.kernel.decisions.reverting_selection import decide_revert_selection
 from mnemic.kernel.events import (
@@ -56,6 +58,7 @@ WHY: Final = {
 class RevertOperations(Host):
     """The operation revert."""
 
+    @operation("POST ./revert", group="The past", scope="admin", destructive=True)
     def revert(
         self,
         from_version: int,
@@ -87,15 +90,15 @@ class RevertOperations(Host):
         """
         space = self._open()
 
-        def decide(view: View, _: Instant) -> DecisionResult:
-            head = view.point.version
-            event = decide_revert(view, from_version, to_version, head=head, reason=reason)
-            kept = kinds(view, event.first, event.last)
-            return DecisionResult((event,) if changes(event) else (), extra=(event, kept))
+        def decide(view: View, _: Instant) -> Decision[Any]:
+            decided = decide_revert(view, from_version, to_version, reason=reason)
+            kept = kinds(view, decided.result.first, decided.result.last)
+            return Decision(decided.events, (decided.result, kept))
 
         arguments = {"from": from_version, "to": to_version, "reason": reason}
         return _reverted(space, Command("revert", arguments, command_id), decide, dry_run=dry_run)
 
+    @operation("POST ./revert-source", group="The past", scope="admin", destructive=True)
     def revert_source(
         self,
         selector: Mapping[str, Any],
@@ -127,13 +130,13 @@ class RevertOperations(Host):
         """
         space, selection = self._open(), Selection.parse(selector)
 
-        def decide(view: View, _: Instant) -> DecisionResult:
+        def decide(view: View, _: Instant) -> Decision[Any]:
             picked = self._picked(selection, view)
             undone = [each.version for each in picked if type(each.event) not in KEPT]
             changed = log_selection_of(view, undone, selection.blocks(view).tolist())
-            found = decide_revert_selection(view, changed, reason=reason)
+            decided = decide_revert_selection(view, changed, reason=reason)
             kept = Counter(kind_of(type(each.event).__name__) for each in picked)
-            return DecisionResult(found.events, extra=(found.whole, dict(sorted(kept.items()))))
+            return Decision(decided.events, (decided.result, dict(sorted(kept.items()))))
 
         arguments = {"selector": selection.plain(), "reason": reason}
         command = Command("revert_source", arguments, command_id)
@@ -195,7 +198,7 @@ def _conflict(left: Objection) -> RevertConflict:
 def _reverted(
     space: CommandExecutor,
     command: Command,
-    decide: Callable[[View, Instant], DecisionResult],
+    decide: Callable[[View, Instant], Decision[Any]],
     *,
     dry_run: bool,
 ) -> RevertResult:
@@ -204,9 +207,9 @@ def _reverted(
         with space.state_lock:
             space.catch_up()
             space.check_not_erased()
-            event, kept = decide(space.live(), space.moment()).extra
+            event, kept = decide(space.live(), space.moment()).result
         return revert_result(event, kept, action="dry_run", version=None)
     outcome = space.prepared(command, decide)
-    event, kept = outcome.extra
+    event, kept = outcome.result
     version = outcome.last if outcome.events else None
     return revert_result(event, kept, action="reverted", version=version)

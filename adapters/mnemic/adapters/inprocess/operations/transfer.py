@@ -13,6 +13,7 @@ from attrs import evolve
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.operations.host import Date, Host
 from mnemic.adapters.inprocess.recall import decision_records
+from mnemic.adapters.inprocess.registry import operation
 from mnemic.adapters.inprocess.replay.replaying import replay as replay_again
 from mnemic.adapters.inprocess.view import view_at
 from mnemic.adapters.stores.logs.chain import EMPTY
@@ -30,6 +31,7 @@ from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.ports import Clock, Entropy, Head, Log, Store
 from mnemic.kernel.results import ExportResult, ForkResult, ImportResult, Receipt, ReceiptCheck
 from mnemic.kernel.validation import checked_name
+from mnemic.projections.retrieval import recorded_recalls
 from mnemic.projections.view import as_of
 
 EXPORT_TRIES = 3
@@ -41,6 +43,7 @@ class ExchangeOperations(Host):
 
     # --- receipts ---------------------------------------------------------------------------
 
+    @operation("GET ./decisions/{decision_id}/receipt", group="Decisions")
     def receipt(self, decision_id: str) -> Receipt:
         """Return the data that a third party needs to verify a decision later, without any text.
 
@@ -60,6 +63,7 @@ class ExchangeOperations(Host):
         assert made is not None  # noqa: S101 - a decision is a recorded recall
         return made
 
+    @operation("POST ./receipts/verify", group="Decisions")
     def verify_receipt(
         self,
         receipt: Receipt | Mapping[str, Any],
@@ -103,6 +107,7 @@ class ExchangeOperations(Host):
 
     # --- export and import ------------------------------------------------------------------
 
+    @operation("GET ./export", group="Spaces", scope="admin", local=("path",))
     def export(
         self,
         path: str | Path,
@@ -152,6 +157,13 @@ class ExchangeOperations(Host):
         raise StoreBusy(f"words of {space.log.name!r} were erased during {EXPORT_TRIES} exports")
 
     @staticmethod
+    @operation(
+        "POST ./import",
+        group="Spaces",
+        scope="admin",
+        status=201,
+        local=("actor", "clock", "entropy", "into", "keys", "path"),
+    )
     def import_space(
         path: str | Path,
         into: str | Path | Store,
@@ -208,6 +220,7 @@ class ExchangeOperations(Host):
 
     # --- fork -------------------------------------------------------------------------------
 
+    @operation("POST ./fork", group="Spaces", scope="admin", status=201, local=("into",))
     def fork(
         self,
         space: str,
@@ -335,7 +348,7 @@ def _erased_after(space: CommandExecutor, version: int) -> tuple[BlockId, ...]:
     with space.state_lock:
         space.catch_up()
         view = as_of(space.state, space.state.timeline.checked_version(version))
-        return tuple(view.id(number) for number in decision_records.erased_since(view))
+        return tuple(view.id(number) for number in recorded_recalls.erased_since(view))
 
 
 def _exported(path: Path, counted: Manifest) -> ExportResult:

@@ -1,4 +1,4 @@
-"""explain and why_not: why a past decision returned some blocks and dropped others."""
+"""The operations ``explain`` and ``why_not``: why a decision returned or dropped a block."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from attrs import evolve
 from mnemic.adapters.inprocess import history
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.opening import Models
-from mnemic.adapters.inprocess.recall import decision_records, recall_request
-from mnemic.adapters.inprocess.recall.recall_request import Request
+from mnemic.adapters.inprocess.recall import decision_records
 from mnemic.kernel.errors import BlockNotFound, FieldRefused
 from mnemic.kernel.events import SIGNALS, AnswerRow, RecallRecorded, Recorded
 from mnemic.kernel.model.blocks import ACTIVE, INBOX, QUARANTINED
@@ -21,7 +20,7 @@ from mnemic.kernel.model.identity import (
     decision_id,
     short,
 )
-from mnemic.kernel.model.texts import BlockText, Question
+from mnemic.kernel.model.texts import BlockText, Question, placeholder
 from mnemic.kernel.policy import Frame
 from mnemic.kernel.results import (
     BlockExplanation,
@@ -33,12 +32,14 @@ from mnemic.kernel.results import (
 )
 from mnemic.kernel.scoring import probability
 from mnemic.projections.blocks.catalogue import REASONS
-from mnemic.projections.retrieval import packing
+from mnemic.projections.retrieval import packing, recorded_recalls
+from mnemic.projections.retrieval import request as recall_request
 from mnemic.projections.retrieval.abstention import judged
 from mnemic.projections.retrieval.filters import obstacle, unexpired
 from mnemic.projections.retrieval.lines import Line, lines
 from mnemic.projections.retrieval.ranking import Inquiry, Ranking, rank
 from mnemic.projections.retrieval.recipes.match import Ints, Match, nth_best
+from mnemic.projections.retrieval.request import Request
 from mnemic.projections.view import View
 from mnemic.projections.view.block_results import edge_result, origin
 
@@ -54,15 +55,15 @@ class Case:
         self.recorded: Recorded
         self.event: RecallRecorded
         self.recorded, self.event = decision_records.decision(space, identifier)
-        self.models = decision_records.as_then(self.event, models)
-        self.view: View = decision_records.view_of(space, self.event)
-        self.sealed = decision_records.is_sealed(self.view, self.event)
+        self.models = recorded_recalls.as_then(self.event, models)
+        self.view: View = recorded_recalls.view_of(space.state, self.event)
+        self.sealed = recorded_recalls.is_sealed(self.view, self.event)
         self.request: Request | None = None
         self.inquiry: Inquiry | None = None
         self.ranking: Ranking | None = None
         if not self.sealed:
-            self.request = decision_records.request_of(self.recorded, self.event)
-            vector = decision_records.vector_of(self.event)
+            self.request = recorded_recalls.request_of(self.recorded, self.event)
+            vector = recorded_recalls.vector_of(self.event)
             self.inquiry = recall_request.inquiry(
                 self.view, self.request, vector, self.models.recipe
             )
@@ -138,7 +139,7 @@ def _explained(case: Case, place: int, row: AnswerRow) -> BlockExplanation:
     edge = view.edge(row.block, row.via) if row.via >= 0 else None
     return BlockExplanation(
         block_id=view.id(row.block),
-        content=text.content if isinstance(text, BlockText) else "[erased]",
+        content=text.content if isinstance(text, BlockText) else placeholder(text),
         **origin(view, row.block),
         rank=place + 1,
         candidate_rank=None if among is None else among + 1,

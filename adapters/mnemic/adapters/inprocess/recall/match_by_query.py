@@ -1,4 +1,4 @@
-"""connect_by_query: match two queries to two blocks, and connect these.
+"""The operation ``connect_by_query``: matches two queries with two blocks and connects these.
 
 Text and vectors are compared without the log's write lock; the append verifies that the state is
 unchanged. The matches and their confidences are in the event, so that a repeated command is
@@ -11,13 +11,14 @@ from collections.abc import Mapping
 
 from attrs import asdict, evolve, frozen
 
-from mnemic.adapters.inprocess.consolidation.consolidation import embed, embedder_of
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult
-from mnemic.adapters.inprocess.engine.opening import Models, check_embedder
-from mnemic.adapters.inprocess.recall.recall_request import QUERY_LENGTH_MAX, within_scope
-from mnemic.adapters.inprocess.results import connect_result, displaced_results
+from mnemic.adapters.inprocess.engine.commands import Command
+from mnemic.adapters.inprocess.engine.embedding import embed, embedder_of
+from mnemic.adapters.inprocess.engine.opening import Models
+from mnemic.adapters.inprocess.results import connect_result
+from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.connecting import Assertion, decide_connect, terms
+from mnemic.kernel.decisions.space import check_embedder
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.events import EdgeConnected, EdgeDeferred, EmbedderIdentity, Matched
 from mnemic.kernel.model.identity import BlockId, SessionId
@@ -30,6 +31,7 @@ from mnemic.kernel.timestamps import Instant
 from mnemic.projections.retrieval import matching
 from mnemic.projections.retrieval.filters import Eligibility, Where
 from mnemic.projections.retrieval.matching import Match, best_match
+from mnemic.projections.retrieval.request import QUERY_LENGTH_MAX, within_scope
 from mnemic.projections.view import View, as_of
 from mnemic.projections.view.block_results import origin_of
 
@@ -120,7 +122,7 @@ def answered(
     Raises:
         CommandIdReused: The id was used for another request.
         WeightOutOfRange, NoteTooLong, UnknownIfExists, FieldRefused, FrameUnknown, SpaceErased:
-            The request is invalid, whatever its queries match.
+            The request is invalid, regardless of what its queries match.
     """
     with space.state_lock:
         space.catch_up()
@@ -141,7 +143,7 @@ def answered(
             _End(id=matched.source, confidence=matched.source_confidence),
             _End(id=matched.target, confidence=matched.target_confidence),
         )
-        return _Pairing(then, request, ends).connected(at)[1]
+        return _Pairing(then, request, ends).connected(at).result
 
 
 def connect(
@@ -156,14 +158,13 @@ def connect(
         with space.state_lock:
             return question.pairing(space.live(), space.session).preview()
 
-    def decide(view: View, at: Instant) -> DecisionResult:
+    def decide(view: View, at: Instant) -> Decision[ConnectByQueryResult]:
         pairing = question.pairing(view, space.session)
         if pairing.doubts():
-            return DecisionResult((), extra=pairing.preview())
-        event, result = pairing.connected(at)
-        return DecisionResult(() if event is None else (event,), extra=result)
+            return Decision((), pairing.preview())
+        return pairing.connected(at)
 
-    result: ConnectByQueryResult = space.prepared(request.command(command_id), decide).extra
+    result: ConnectByQueryResult = space.prepared(request.command(command_id), decide).result
     return result
 
 
@@ -254,10 +255,8 @@ class _Pairing:
         action = "insufficient_confidence" if doubts else "dry_run_preview"
         return self._result(action, reason="; ".join(doubts) or None)
 
-    def connected(
-        self, at: Instant
-    ) -> tuple[EdgeConnected | EdgeDeferred | None, ConnectByQueryResult]:
-        """Decide the edge between the two, and return its event with the answer.
+    def connected(self, at: Instant) -> Decision[ConnectByQueryResult]:
+        """Decide the edge between the two.
 
         Raises:
             EdgeExists: There is an edge, and if_exists is ``error``.
@@ -267,10 +266,8 @@ class _Pairing:
         assert target.id is not None  # noqa: S101
         assertion = self.request.assertion(source.id, target.id)
         decided = decide_connect(self.view, assertion, at)
-        displaced = displaced_results(self.view, decided.displaced)
-        answer = self._result("connected", made=connect_result(assertion, decided, displaced))
-        if decided.event is None:
-            return None, answer
+        made = connect_result(self.view, assertion, decided.result)
+        answer = self._result("connected", made=made)
         matched = Matched(
             recipe=matching.RECIPE,
             source=source.id,
@@ -278,7 +275,12 @@ class _Pairing:
             source_confidence=source.confidence,
             target_confidence=target.confidence,
         )
-        return evolve(decided.event, matched=matched), answer
+        events = (
+            evolve(each, matched=matched)
+            for each in decided.events
+            if isinstance(each, EdgeConnected | EdgeDeferred)
+        )
+        return Decision(tuple(events), answer)
 
     def _result(
         self, action: str, *, made: ConnectResult | None = None, reason: str | None = None

@@ -1,38 +1,36 @@
-"""recall: answer a request on the live state, and record the decision."""
+"""The operation ``recall``: answers a request on the live state, and records the decision."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from attrs import asdict, evolve, frozen
+from attrs import evolve, frozen
 
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
-from mnemic.adapters.inprocess.engine.commands import Command, DecisionResult, Outcome
-from mnemic.adapters.inprocess.engine.opening import Models, check_embedder
+from mnemic.adapters.inprocess.engine.commands import Command, Outcome
+from mnemic.adapters.inprocess.engine.embedding import question_vector
+from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.recall import decision_records
-from mnemic.adapters.inprocess.recall.recall_request import (
-    Request,
-    answer,
-    inquiry,
-    limits,
-    question_vector,
-)
-from mnemic.kernel.decisions import exploring
-from mnemic.kernel.decisions.coretrieval import decide_effects
-from mnemic.kernel.events import RecallRecorded
+from mnemic.kernel.decision import Decision
+from mnemic.kernel.decisions.recalling import DRAW, decide_recall, drawn
+from mnemic.kernel.decisions.space import check_embedder
 from mnemic.kernel.model.identity import DecisionId, decision_id
-from mnemic.kernel.model.texts import Embedding, Question
-from mnemic.kernel.model.vectors import Vector, pack
+from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.kernel.ports import CommandRow
 from mnemic.kernel.results import RecallResult
 from mnemic.kernel.timestamps import Instant
-from mnemic.projections.retrieval import packing
+from mnemic.projections.retrieval import packing, recorded_recalls
 from mnemic.projections.retrieval.abstention import judged
 from mnemic.projections.retrieval.lines import lines
 from mnemic.projections.retrieval.packing import Packed
 from mnemic.projections.retrieval.ranking import rank
+from mnemic.projections.retrieval.request import (
+    Request,
+    answer,
+    inquiry,
+    limits,
+)
 from mnemic.projections.retrieval.suggestions import suggest
 from mnemic.projections.view import View, as_of
 
@@ -89,11 +87,9 @@ def recall(
 
 @frozen(kw_only=True, eq=False)
 class _Found:
-    """An answer, and everything that it was computed from."""
+    """An answer, and what it was computed from."""
 
     request: Request
-    vector: Vector | None
-    moment: Instant
     view: View
     packed: Packed
     replacements: int
@@ -104,21 +100,13 @@ def _found(
     space: CommandExecutor, models: Models, request: Request, vector: Vector | None
 ) -> _Found:
     """Return the answer to *request* at this moment; the state lock is held."""
-    moment = space.moment()
-    view = space.live(moment)
+    view = space.live()
     if vector is not None and space.graphs is not None:
         request = evolve(request, near=space.graphs.near())
     if nano(request.explore):
         request = _explored(space, view, request, vector=vector, models=models)
     packed = answer(view, request, vector, models)
-    return _Found(
-        request=request,
-        vector=vector,
-        moment=moment,
-        view=view,
-        packed=packed,
-        replacements=space.replacements,
-    )
+    return _Found(request=request, view=view, packed=packed, replacements=space.replacements)
 
 
 def _recorded(
@@ -129,21 +117,13 @@ def _recorded(
     Raises:
         _SessionEnded: Nothing was written.
     """
-    request, view, packed = found.request, found.view, found.packed
-    recipe = decision_records.recipe_name(models)
-    event = _event(request, found.vector, packed, found.moment, recipe=recipe)
-    if view.embedder is not None:
-        event = evolve(event, embedder_id=view.embedder.id)
-    returned = [row.block for row in packed.answer.rows]
+    request, packed = found.request, found.packed
 
-    def decide(head: View, at: Instant) -> DecisionResult:
+    def decide(head: View, at: Instant) -> Decision[RecallResult]:
         # The answer is recorded as it was found; its effects are decided on the current head.
         if space.session != request.session:
             raise _SessionEnded  # the log would record it in the wrong session
-        effects = decide_effects(head, returned, space.session, at)
-        return DecisionResult(
-            (evolve(event, **asdict(effects, recurse=False)),), extra=packed.result
-        )
+        return Decision(decide_recall(head, packed.asked, packed.found, at).events, packed.result)
 
     def again(row: CommandRow) -> Outcome:
         before = _answered_before(space, models, decision_id(row.last))
@@ -151,7 +131,7 @@ def _recorded(
 
     command = evolve(_command(request, command_id), replacements=found.replacements)
     outcome = space.execute(command, decide, again=again)
-    result = packing.decided(outcome.extra, decision_id(outcome.last))
+    result = packing.decided(outcome.result, decision_id(outcome.last))
     with space.state_lock:
         return _as_recorded(space, request, outcome.last, result)
 
@@ -172,12 +152,12 @@ def _explored(
     pool = packing.contenders(view.policy, ranking, evolve(room, heading=heading), line)
     if not pool:
         return request
-    random_bytes = space.entropy.token(exploring.DRAW)
-    return evolve(request, explored=exploring.drawn(random_bytes, nano(request.explore), len(pool)))
+    random_bytes = space.entropy.token(DRAW)
+    return evolve(request, explored=drawn(random_bytes, nano(request.explore), len(pool)))
 
 
 def suggested(view: View, request: Request, result: RecallResult) -> RecallResult:
-    """Return *result* with the connections that *view* suggests, if the request wants them."""
+    """Return *result* with the connections that *view* suggests, if they were requested."""
     if not request.suggest:
         return result
     numbers = (view.number(block) for block in result.block_ids)
@@ -202,17 +182,8 @@ def _as_recorded(
 def _answered_before(
     space: CommandExecutor, models: Models, identifier: DecisionId
 ) -> RecallResult:
-    recorded, event = decision_records.decision(space, identifier)
-    request, vector = (
-        decision_records.request_of(recorded, event),
-        decision_records.vector_of(event),
-    )
-    packed = answer(
-        decision_records.view_of(space, event),
-        request,
-        vector,
-        decision_records.as_then(event, models),
-    )
+    recorded, _ = decision_records.decision(space, identifier)
+    packed = recorded_recalls.replayed(space.state, recorded, models)
     return packing.decided(packed.result, identifier)
 
 
@@ -232,33 +203,3 @@ def _command(request: Request, command_id: str | None) -> Command:
     if request.asked_by is not None:
         arguments["asked_by"] = request.asked_by
     return Command("recall", arguments, command_id)
-
-
-def _event(
-    request: Request, vector: Vector | None, packed: Packed, moment: Instant, *, recipe: str
-) -> RecallRecorded:
-    where = None
-    if request.where:
-        where = json.dumps(dict(request.where), sort_keys=True)
-    return RecallRecorded(
-        asked=Question(query=request.query, where=where, asked_by=request.asked_by),
-        vector=None if vector is None else Embedding(packed=pack(vector)),
-        answer=packed.answer,
-        digest=packed.result.digest,
-        policy_id=packed.result.policy_id,
-        recipe=recipe,
-        read_version=packed.result.version,
-        read_us=moment.active_us,
-        asked_us=moment.recorded_us,
-        frame=packed.result.frame,
-        top_k=request.top_k,
-        token_budget=request.token_budget,
-        min_probability=-1 if request.min_probability is None else nano(request.min_probability),
-        answerable=packed.judgment.answerable,
-        verdict=packed.judgment.verdict,
-        propensity=exploring.propensity(packed.explored),
-        explored=packed.explored,
-        retriever=packed.result.retriever,
-        near=packed.near or (),
-        statistics=packed.statistics,
-    )

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from attrs import field, frozen
 
 from mnemic.adapters.inprocess.engine.analysis import can_judge
-from mnemic.adapters.inprocess.engine.opening import Models, check_embedder
-from mnemic.adapters.inprocess.recall.recall_request import Request, asker, inquiry, within_scope
+from mnemic.adapters.inprocess.engine.opening import Models
+from mnemic.kernel.decisions.space import check_embedder
 from mnemic.kernel.errors import FieldRefused
 from mnemic.kernel.events import EmbedderIdentity
 from mnemic.kernel.model.texts import BlockText
@@ -18,6 +18,7 @@ from mnemic.kernel.results import DeepReference
 from mnemic.projections.references import conclusion, evidence, scoring
 from mnemic.projections.references.disputes import Pair, Verdicts, suspects
 from mnemic.projections.references.evidence import Evidence, Gathered, depth_of
+from mnemic.projections.retrieval.request import Request, asker, inquiry, within_scope
 from mnemic.projections.view import View
 
 

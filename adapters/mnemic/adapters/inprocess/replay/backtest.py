@@ -1,4 +1,4 @@
-"""backtest: past decisions answered again under other policies, scored by later outcomes.
+"""The operation ``backtest``: answers past decisions under other policies and scores the answers.
 
 The steps of a backtest: decisions of a range of hours → each answered again as of its own moment →
 later outcomes and labels of the blocks in any of its answers → measures per decision → means with
@@ -165,7 +165,7 @@ def judgment_evidence(
     taken_back = TakenBack(_reverts(space, after=first, upto=now.point.version))
     for record, payloads in space.log.read(first, upto):
         if record.topic.startswith(FEEDBACK_TOPICS):
-            found = evidence(now, space.codec.decode(record, payloads), taken_back)
+            found = evidence(now, space.decoded(record, payloads), taken_back)
             if found is not None:
                 yield found
 

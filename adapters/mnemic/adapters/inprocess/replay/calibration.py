@@ -1,11 +1,11 @@
-"""calibrate: the probabilities of a space fitted to the outcomes of its own recalls.
+"""The operation ``calibrate``: fits the probabilities of a space to the outcomes of its recalls.
 
 The steps: recorded decisions with probabilities → the judgments of their returned blocks by later
 outcomes and labels → a scaling of the log-odds of blocks, and one of ``answerable`` → a policy that
 differs in these numbers only.
 
 Nothing is answered again: a record holds every part of a probability, also where text was erased.
-The scaling is relative to the numbers that are shipped, whatever is in force: so calibrating twice
+The scaling is relative to the default numbers, not to those in force, so calibrating twice
 on the same outcomes changes nothing.
 """
 
@@ -36,7 +36,7 @@ EACH_LEAST: Final = 10
 """Least number of useful ones, and of useless ones."""
 DECISIONS_LEAST: Final = 20
 """Least number of judged decisions, at least ``EACH_LEAST`` of either kind, by which ``answerable``
-is fitted; with fewer it stays what it was."""
+is fitted; with fewer it is unchanged."""
 DIGITS: Final = 6
 
 

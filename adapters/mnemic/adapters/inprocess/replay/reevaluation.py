@@ -19,17 +19,16 @@ from attrs import evolve, frozen
 
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.opening import Models
-from mnemic.adapters.inprocess.recall import decision_records
-from mnemic.adapters.inprocess.recall.recall_request import inquiry, limits
 from mnemic.kernel.errors import FrameUnknown, RecipeRetired
 from mnemic.kernel.events import Answer, Event, RecallRecorded, Recorded
 from mnemic.kernel.model.identity import DecisionId, decision_id
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.policy import Policy
 from mnemic.projections.descent.selection import Selection
-from mnemic.projections.retrieval import packing
+from mnemic.projections.retrieval import packing, recorded_recalls
 from mnemic.projections.retrieval.abstention import Judgment
 from mnemic.projections.retrieval.ranking import rank
+from mnemic.projections.retrieval.request import inquiry, limits
 from mnemic.projections.view import Products, View
 
 GROUP_SIZE: Final = 64
@@ -109,7 +108,7 @@ def events(space: CommandExecutor, versions: Sequence[int]) -> Iterator[Recorded
         wanted = set(versions_read)
         for record, payloads in space.log.read(versions_read[0] - 1, versions_read[-1]):
             if record.version in wanted:
-                yield space.codec.decode(record, payloads)
+                yield space.decoded(record, payloads)
 
 
 def _log_ranges(versions: Sequence[int]) -> Iterator[Sequence[int]]:
@@ -195,18 +194,20 @@ def rerun(
         without: Writes whose blocks are left out.
     """
     event = decision.event
-    view = decision_records.view_of(space, event)
+    view = recorded_recalls.view_of(space.state, event)
     try:
-        models = decision_records.as_then(event, models)
+        models = recorded_recalls.as_then(event, models)
     except RecipeRetired:
         return Rerun(decision=decision, view=view, answers=(), obstacle="recipe-retired")
-    if decision_records.is_sealed(view, event):
-        return Rerun(decision=decision, view=view, answers=(), obstacle="sealed")
+    gone = "sealed" if space.missing is None else "lost"
+    if recorded_recalls.is_sealed(view, event):
+        obstacle = "lost" if recorded_recalls.is_lost(event) else "sealed"
+        return Rerun(decision=decision, view=view, answers=(), obstacle=obstacle)
     quick = view if products is None else view.multiplied(products)
-    if decision_records.erased_since(view):
+    if gone == "lost" or recorded_recalls.erased_since(view):
         own = _answer(quick, models, decision, None)
         if own is None or own[0].rows != event.answer.rows:
-            return Rerun(decision=decision, view=view, answers=(), obstacle="sealed")
+            return Rerun(decision=decision, view=view, answers=(), obstacle=gone)
     rest = quick if without is None else without.without(quick)
     counted = rest is quick
     found = [_answer(rest, models, decision, policy, counted=counted) for policy in policies]
@@ -224,15 +225,15 @@ def _answer(
     """Return an answer; if not *counted*, words are counted in the view and not as recorded."""
     event = decision.event
     under = view if policy is None else view.under(policy)
-    request = decision_records.request_of(decision.recorded, event)
+    request = recorded_recalls.request_of(decision.recorded, event)
     if policy is not None:
-        request = decision_records.under_another(request)
+        request = recorded_recalls.under_another(request)
     if not counted:
         request = evolve(request, statistics=())
     if event.frame == view.policy.default_frame and not under.policy.has_frame(event.frame):
         request = evolve(request, frame=None)  # the default frame of either
     try:
-        asked = inquiry(under, request, decision_records.vector_of(event), models.recipe)
+        asked = inquiry(under, request, recorded_recalls.vector_of(event), models.recipe)
     except FrameUnknown:
         return None
     room = limits(request, asked.frame, models)
@@ -250,11 +251,11 @@ def _multiplication(
     if not together:
         return lambda: None
     latest = max(together, key=lambda decision: decision.event.read_version)
-    view = decision_records.view_of(space, latest.event)
+    view = recorded_recalls.view_of(space.state, latest.event)
     index, rows = view.index, view.vector_rows()
     fitting: dict[bytes, Vector] = {}
     for decision in together:
-        vector = decision_records.vector_of(decision.event)
+        vector = recorded_recalls.vector_of(decision.event)
         if vector is not None and vector.size == index.dimension:
             fitting[vector.tobytes()] = vector
     if not fitting or not rows:

@@ -1,4 +1,4 @@
-"""replay and replay_all: past decisions computed again from the state they read, and compared."""
+"""The operations ``replay`` and ``replay_all``: compute past decisions again and compare."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from attrs import evolve
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
 from mnemic.adapters.inprocess.engine.opening import Models
 from mnemic.adapters.inprocess.recall import decision_records
-from mnemic.adapters.inprocess.recall.recall_request import answer
 from mnemic.adapters.inprocess.replay.reevaluation import (
     Decision,
     Rerun,
@@ -33,9 +32,10 @@ from mnemic.kernel.results import (
 from mnemic.kernel.scoring import probability
 from mnemic.kernel.scoring.signals import composite
 from mnemic.projections.descent.selection import Selection
-from mnemic.projections.retrieval import packing, recipes
+from mnemic.projections.retrieval import packing, recipes, recorded_recalls
 from mnemic.projections.retrieval.abstention import Judgment
 from mnemic.projections.retrieval.ranking import digest
+from mnemic.projections.retrieval.request import answer
 from mnemic.projections.state.state import FOLD_VERSION
 from mnemic.projections.view import View
 
@@ -110,6 +110,7 @@ def replay_all(
         reproduced=outcomes["reproduced"],
         differs=outcomes["differs"],
         sealed=outcomes["sealed"],
+        lost=outcomes["lost"],
         retired=outcomes["recipe-retired"],
         first_version=versions[0] if versions else None,
         last_version=versions[-1] if versions else None,
@@ -178,9 +179,9 @@ def _left_out(
 def _drawn(view: View, models: Models, decision: Decision) -> Answer:
     """Return the answer to a decision that drew a block at random."""
     recorded, event = decision.recorded, decision.event
-    request = evolve(decision_records.request_of(recorded, event), statistics=())
-    models = decision_records.as_then(event, models)
-    return answer(view, request, decision_records.vector_of(event), models).answer
+    request = evolve(recorded_recalls.request_of(recorded, event), statistics=())
+    models = recorded_recalls.as_then(event, models)
+    return answer(view, request, recorded_recalls.vector_of(event), models).found.answer
 
 
 def _is_same(rerun: Rerun) -> bool:
@@ -200,8 +201,8 @@ def _replayed(space: CommandExecutor, models: Models, decision: Decision) -> Rep
         RecipeRetired: It was made by a recipe that this release no longer carries.
     """
     recorded, event = decision.recorded, decision.event
-    models = decision_records.as_then(event, models)
-    view = decision_records.view_of(space, event)
+    models = recorded_recalls.as_then(event, models)
+    view = recorded_recalls.view_of(space.state, event)
     recombines = _recombines(view, event)
     found = ReplayResult(
         decision_id=decision.id,
@@ -213,25 +214,29 @@ def _replayed(space: CommandExecutor, models: Models, decision: Decision) -> Rep
         recombines=recombines,
         cause="the stored signals add up" if recombines else DAMAGED,
     )
-    if decision_records.is_sealed(view, event):
-        gone = [view.id(number) for number in decision_records.missing(view, event)]
+    if recorded_recalls.is_lost(event):
+        return evolve(found, outcome="lost", cause=_lost(recombines=recombines))
+    if recorded_recalls.is_sealed(view, event):
+        gone = [view.id(number) for number in recorded_recalls.missing(view, event)]
         return evolve(found, cause=_sealed(gone, recombines=recombines))
     request, vector = (
-        decision_records.request_of(recorded, event),
-        decision_records.vector_of(event),
+        recorded_recalls.request_of(recorded, event),
+        recorded_recalls.vector_of(event),
     )
     try:
         packed = answer(view, request, vector, models)
     except FrameUnknown:
         return _differing(found, view, event)
-    differences = _differences(view, event.answer, packed.answer)
+    differences = _differences(view, event.answer, packed.found.answer)
     same = not differences and packed.result.digest == event.digest
-    same &= packed.explored == event.explored
-    same &= packed.judgment == Judgment(event.answerable, event.verdict)
-    if not same and decision_records.erased_since(view):
+    found_again = (packed.found.explored, packed.found.answerable, packed.found.verdict)
+    same &= found_again == (event.explored, event.answerable, event.verdict)
+    if not same and space.missing is not None:
+        return evolve(found, outcome="lost", cause=_lost(recombines=recombines))
+    if not same and recorded_recalls.erased_since(view):
         # The text of an archived block may still count, by the tags that its successor took over,
         # and that of a candidate that was not listed.
-        gone = [view.id(number) for number in decision_records.erased_since(view)]
+        gone = [view.id(number) for number in recorded_recalls.erased_since(view)]
         return evolve(found, cause=_sealed(gone, recombines=recombines))
     found = evolve(
         found,
@@ -249,7 +254,15 @@ def _sealed(gone: Sequence[str], *, recombines: bool) -> str:
     listed = ", ".join(short(each) for each in gone[:NAMED_MAX])
     more = f" and {len(gone) - NAMED_MAX} more" if len(gone) > NAMED_MAX else ""
     why = f"it depended on text erased since: {listed}{more}" if gone else "it was erased itself"
-    return f"{why}; {'the stored signals add up' if recombines else DAMAGED}"
+    return f"{why}; {_stored(recombines=recombines)}"
+
+
+def _lost(*, recombines: bool) -> str:
+    return f"texts or vectors of this space are lost; {_stored(recombines=recombines)}"
+
+
+def _stored(*, recombines: bool) -> str:
+    return "the stored signals add up" if recombines else DAMAGED
 
 
 # --- causes ---------------------------------------------------------------------------------

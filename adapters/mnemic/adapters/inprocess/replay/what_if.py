@@ -1,4 +1,4 @@
-"""what_if: a past decision answered again from the state it read, with something about it changed.
+"""The operation ``what_if``: answers a past decision again with one or more inputs changed.
 
 Rules of this module:
 
@@ -15,20 +15,22 @@ from collections.abc import Callable, Mapping, Sequence
 from attrs import evolve, frozen
 
 from mnemic.adapters.inprocess.engine.command_executor import CommandExecutor
+from mnemic.adapters.inprocess.engine.embedding import question_vector
 from mnemic.adapters.inprocess.engine.opening import Models
-from mnemic.adapters.inprocess.recall import decision_records, recall_request
-from mnemic.adapters.inprocess.recall.recall_request import Request
+from mnemic.adapters.inprocess.recall import decision_records
 from mnemic.adapters.inprocess.replay.reevaluation import Decision
 from mnemic.kernel.errors import DecisionSealed, EmbedderMismatch, FieldRefused, PolicyRefused
 from mnemic.kernel.events import SIGNALS, AnswerRow
 from mnemic.kernel.model.identity import BlockId
-from mnemic.kernel.model.texts import BlockText
+from mnemic.kernel.model.texts import BlockText, placeholder
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.policy import Policy
 from mnemic.kernel.results import Contribution, Move, RecallResult, Shift, WhatIf, unit
 from mnemic.projections.descent.selection import Selection
-from mnemic.projections.retrieval import packing
+from mnemic.projections.retrieval import packing, recorded_recalls
+from mnemic.projections.retrieval import request as recall_request
 from mnemic.projections.retrieval.ranking import Inquiry, Ranking, rank
+from mnemic.projections.retrieval.request import Request
 from mnemic.projections.view import View
 from mnemic.projections.view.block_results import origin_of
 
@@ -137,21 +139,22 @@ def what_if(
     with space.state_lock:
         space.catch_up()
         recorded, event = decision_records.decision(space, identifier)
-        models = decision_records.as_then(event, models)
-        view = decision_records.view_of(space, event)
-        if decision_records.is_sealed(view, event):
+        models = recorded_recalls.as_then(event, models)
+        view = recorded_recalls.view_of(space.state, event)
+        if recorded_recalls.is_sealed(view, event):
+            gone = "lost" if recorded_recalls.is_lost(event) else "erased since"
             raise DecisionSealed(
-                f"{identifier} read text that has been erased since, and cannot be answered again",
+                f"{identifier} read text that is {gone}, and cannot be answered again",
                 decision_id=identifier,
             )
-        request = decision_records.request_of(recorded, event)
-    vector = recorded_vector = decision_records.vector_of(event)
+        request = recorded_recalls.request_of(recorded, event)
+    vector = recorded_vector = recorded_recalls.vector_of(event)
     asked = supposed.of(request)
     if asked.query != request.query:
         vector = _embedded(view, asked, models, identifier)
         asked = evolve(asked, statistics=())
     else:
-        asked = decision_records.under_another(asked)
+        asked = recorded_recalls.under_another(asked)
     with space.state_lock:
         under = view if supposed.policy is None else view.under(supposed.policy)
         if supposed.without is not None:
@@ -171,11 +174,12 @@ def _embedded(view: View, asked: Request, models: Models, identifier: str) -> Ve
         EmbedderMismatch: Another model is in force now.
     """
     try:
-        return recall_request.question_vector(view.embedder, asked, models)
+        return question_vector(view.embedder, asked, models)
     except EmbedderMismatch as error:
         raise EmbedderMismatch(
             f"another question to {identifier} needs the embedder of that time: {error.message}",
-            recovery="Leave out query: the recorded question has its vector in the record.",
+            recovery="Give that embedder to open(embedders=[...]), or leave out query: the "
+            "recorded question has its vector in the record.",
             **error.facts,
         ) from error
 
@@ -239,7 +243,7 @@ class _Pair:
         rank_before, rank_after = before.rank_of(self._block), after.rank_of(self._block)
         return Move(
             block_id=self._block,
-            content=text.content if isinstance(text, BlockText) else "[erased]",
+            content=text.content if isinstance(text, BlockText) else placeholder(text),
             origin=origin_of(before.view, self._number),
             change=_change(rank_before, rank_after),
             rank_before=rank_before,
@@ -252,7 +256,7 @@ class _Pair:
         )
 
     def _cause(self, shifts: Sequence[Shift], before: int | None, after: int | None) -> str:
-        """Describe in half a line what moved it: the signal with the largest relative shift."""
+        """Return the cause of a move in a short phrase: the signal with the largest shift."""
         if self._was is None:
             return "it was not a candidate before"
         if self._now is None:

@@ -124,6 +124,15 @@ class ErasureOverlayLog:
         """Return the remembered command with this id."""
         return self._log.command(command_id)
 
+    @property
+    def payload_count(self) -> Callable[[int], int]:
+        """The inner log's count of payloads; see ``mnemic.kernel.ports.PayloadCounter``.
+
+        Raises:
+            AttributeError: It offers none.
+        """
+        return self._log.payload_count
+
     def check(self) -> None:
         """Let the inner store check what no chain covers, if it can.
 

@@ -22,6 +22,7 @@ from mnemic.adapters.files import atomic_files
 from mnemic.adapters.stores.encrypted.format import STATEMENTS, check_format, not_ours
 from mnemic.adapters.stores.sqlite.connections import BUSY_TIMEOUT_S, Datastore, Mode
 from mnemic.adapters.stores.sqlite.faults import family, fault, is_damage, named
+from mnemic.adapters.system.paths import checked_path
 from mnemic.kernel.errors import LogCorrupt, MnemicError, NotAStore, StoreFailed, ViewReadOnly
 
 OTHERS = 0o077
@@ -39,12 +40,13 @@ class KeyFile:
 
     Raises:
         StoreFailed: Others may read the file, or it is damaged, or cannot be opened.
+        FieldRefused: No file could have the path.
         NotAStore: It is something else.
         StoreTooNew: A later release made it.
     """
 
     def __init__(self, path: str | Path, *, read_only: bool = False) -> None:
-        self.path = Path(os.path.realpath(path))
+        self.path = Path(os.path.realpath(checked_path(path, "keys")))
         self.read_only = read_only
         self._data: Datastore | None = None
         self._identity: tuple[int, int] | None = None
@@ -110,7 +112,7 @@ class KeyFile:
             self._check_private()
             self._identity = _identity(self.path)
             try:
-                self._data = self._connected("ro" if self.read_only else "rwc")
+                self._data = self._connected("ro" if self.read_only else "rw")
             except sqlite3.OperationalError:
                 if not self.read_only or self.path.with_name(f"{self.path.name}-wal").exists():
                     raise

@@ -37,7 +37,12 @@ from mnemic.kernel.ports import CommandRow, Head, Log, PayloadRow, Record
 
 if TYPE_CHECKING:
     from mnemic.adapters.stores.encrypted.erasures import Account
-    from mnemic.kernel.ports import ChangeNotifier, DurabilityBarrier, TryWriteLock
+    from mnemic.kernel.ports import (
+        ChangeNotifier,
+        DurabilityBarrier,
+        PayloadCounter,
+        TryWriteLock,
+    )
 
 
 class EncryptedLog:
@@ -95,6 +100,15 @@ class EncryptedLog:
             AttributeError: It offers none.
         """
         return cast("ChangeNotifier", self.inner).wait
+
+    @property
+    def payload_count(self) -> Callable[[int], int]:
+        """The inner log's count of payloads; see ``mnemic.kernel.ports.PayloadCounter``.
+
+        Raises:
+            AttributeError: It offers none.
+        """
+        return cast("PayloadCounter", self.inner).payload_count
 
     def check(self) -> None:
         """Let the inner store check what no chain covers, if it can.

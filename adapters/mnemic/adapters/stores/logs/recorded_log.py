@@ -48,6 +48,10 @@ class Recorder(Protocol):
         """Return the remembered command *command_id* of *space*."""
         ...
 
+    def payload_count(self, space: int, upto: int) -> int:
+        """Return how many payloads of *space* are stored whole, of events up to version *upto*."""
+        ...
+
     def insert_entry(self, space: int, entry: Entry) -> None:
         """Write *entry* in one transaction, or nothing of it."""
         ...
@@ -202,6 +206,11 @@ class RecordedLog(ABC):
         """Return the remembered command with this id."""
         with self._named():
             return self._recorder.command(self._number, command_id)
+
+    def payload_count(self, upto: int) -> int:
+        """Return how many payloads are stored, key and bytes included, of events up to *upto*."""
+        with self._named():
+            return self._recorder.payload_count(self._number, upto)
 
     def close(self) -> None:  # noqa: B027 - overriding it is optional
         """Do nothing: files and connections belong to the store."""

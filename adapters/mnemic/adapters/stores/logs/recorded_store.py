@@ -21,6 +21,7 @@ from mnemic.adapters.stores.logs.staged_spaces import (
     sweep,
     unfinished,
 )
+from mnemic.adapters.system.forks import OpeningProcess
 from mnemic.kernel.errors import SpaceNotFound, ViewReadOnly
 
 Kept = TypeVar("Kept", bound=RecordedLog)
@@ -42,6 +43,7 @@ class RecordedStore(ABC, Generic[Kept]):
         self._shown = shown
         self._logs: dict[str, Kept] = {}
         self._opening = Lock()
+        self._process = OpeningProcess(f"the store {shown}")
 
     @abstractmethod
     def _named(self) -> AbstractContextManager[None]:
@@ -85,6 +87,7 @@ class RecordedStore(ABC, Generic[Kept]):
         Raises:
             SpaceNotFound: If the space does not exist and may not be made.
         """
+        self._process.check()
         with self._opening, self._named():
             if space not in self._logs:
                 self._logs[space] = self._log(space, self._number(space, create=create))

@@ -1,10 +1,8 @@
-"""FIFO lock for the writers of one file, across processes.
+"""Lock for the writers of one file, between threads and between processes.
 
-Without it, a busy writer starves the others: SQLite makes them sleep for ever longer, and the busy
-one has the file back before they wake. So a writer first takes two lock files next to the database.
-Only one writer at a time waits at the second (``.lock``), having passed the first (``.gate``); a
-writer that has just written must pass the first again, behind the next. The lock orders writers and
-nothing more: an append without it is as safe, only less fair.
+SQLite makes a writer that finds the file taken sleep for ever longer, so a busy one starves the
+others. Writers therefore first lock a file beside the store, and wait for that in the system. The
+lock orders writers and nothing more: an append without it is as safe, only less fair.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing, suppress
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -21,30 +19,49 @@ from types import TracebackType
 from filelock import lock_descriptor, unlock_descriptor
 
 from mnemic.adapters.stores.logs.lock_waiter import LockWaiter
+from mnemic.adapters.system import forks
 from mnemic.adapters.system.folders import made_like
 from mnemic.kernel.errors import Closed, StoreBusy, StoreFailed
 
+ENDING = ".heads"
+"""What the name of the lock file adds to that of the database."""
+OLDER = (".gate", ".lock")
+"""The same of the lock files of releases before 0.5."""
 PATIENCE_S = 30.0
 STEP_S = 0.0002
 """Interval of polling a lock that is taken: about the time of one durable append."""
+
+
+def lock_file(database: Path) -> Path:
+    """Return the path of the file next to a database that is its write lock and its watermark."""
+    return database.with_name(f"{database.name}{ENDING}")
+
+
+def drop_older(database: Path) -> None:
+    """Delete both lock files of earlier releases, unless a writer of one holds them."""
+    files = [database.with_name(f"{database.name}{ending}") for ending in OLDER]
+    if all(map(os.path.exists, files)):  # one alone may be a file of the host
+        for old in map(LockFile, files):
+            with closing(old), suppress(OSError, StoreFailed):
+                if old.taken():
+                    old.path.unlink()
 
 
 class WriteLock:
     """One writer at a time, among the threads of this process and among processes.
 
     Args:
-        database: The file; the lock files are made next to it when first taken.
+        database: The file; its lock file is made when the lock is first taken.
         patience_s: How long to wait for other writers before giving up.
     """
 
     def __init__(self, database: Path, *, patience_s: float = PATIENCE_S) -> None:
         self._patience_s = patience_s
-        self._gate_file = LockFile(database.with_name(f"{database.name}.gate"), of=database)
-        self._write_lock = LockFile(database.with_name(f"{database.name}.lock"), of=database)
+        self._write_lock = LockFile(lock_file(database), of=database)
         self._threads = Lock()
-        self._lock_waiter = LockWaiter(self._acquire, self._write_lock.give_back)
+        self._lock_waiter = LockWaiter(self._write_lock.wait, self._write_lock.give_back)
         self._is_closed = False
-        self._process = os.getpid()
+        self._process = forks.OpeningProcess(f"the store at {database}")
         self._held = _Holding(self._begin, self._end)
 
     def write_lock(self) -> AbstractContextManager[None]:
@@ -53,7 +70,7 @@ class WriteLock:
         Raises:
             Closed: If the lock is closed.
             StoreBusy: If another writer holds it for too long.
-            StoreFailed: If a lock file cannot be made or locked, or the process was forked since.
+            StoreFailed: If the lock file cannot be made or locked, or the process was forked since.
         """
         return self._held
 
@@ -66,7 +83,7 @@ class WriteLock:
         return _Attempt(self._begin_if_free, self._end)
 
     def _begin(self) -> None:
-        self._check_process()
+        self._process.check()
         deadline = time.monotonic() + self._patience_s
         if not self._threads.acquire(timeout=self._patience_s):
             raise self._write_lock.busy()
@@ -82,7 +99,7 @@ class WriteLock:
             raise self._write_lock.busy()
 
     def _begin_if_free(self) -> bool:
-        self._check_process()
+        self._process.check()
         if not self._threads.acquire(blocking=False):
             return False
         is_ours = False
@@ -92,14 +109,6 @@ class WriteLock:
             if not is_ours:
                 self._threads.release()
         return is_ours
-
-    def _check_process(self) -> None:
-        if self._process != os.getpid():  # parent and child would both hold an inherited lock
-            raise StoreFailed(
-                f"the write lock at {self._write_lock.path} was made by another process",
-                recovery="Open the store after the fork, in each process for itself.",
-                path=str(self._write_lock.path),
-            )
 
     def _end(self) -> None:
         try:
@@ -112,31 +121,16 @@ class WriteLock:
         if self._is_closed:
             raise Closed(f"the write lock at {self._write_lock.path} is closed")
         # While an earlier wait goes on, a lock taken here would be shared with it.
-        if self._lock_waiter.is_waiting or not self._gate_file.taken():
-            return False
-        try:
-            return self._write_lock.taken()
-        finally:
-            self._gate_file.give_back()
-
-    def _acquire(self) -> None:
-        """Wait for the lock without a time limit."""
-        self._gate_file.wait()
-        try:
-            self._write_lock.wait()
-        finally:
-            self._gate_file.give_back()
+        return not self._lock_waiter.is_waiting and self._write_lock.taken()
 
     def close(self) -> None:
-        """Close the lock files; they stay on the disk, for others may be waiting at them."""
+        """Close the lock file; it stays on the disk, for others may be waiting at it."""
+        if self._process.is_another:
+            return
         with self._threads:
             if not self._is_closed:
                 self._is_closed = True
-                self._lock_waiter.dismiss(self._close)
-
-    def _close(self) -> None:
-        self._gate_file.close()
-        self._write_lock.close()
+                self._lock_waiter.dismiss(self._write_lock.close)
 
 
 class _Holding(AbstractContextManager[None]):
@@ -184,7 +178,7 @@ class LockFile:
     """A lock on a file next to the database.
 
     Its descriptor stays open between uses: ``filelock.FileLock`` opens its file anew for each,
-    which takes seventy microseconds where this takes two. Do not carry it across a fork.
+    which takes seventy microseconds where this takes two.
 
     Args:
         path: The lock file; it is made when needed.
@@ -196,6 +190,15 @@ class LockFile:
         self.path = path
         self._of = of
         self._descriptor: int | None = None
+        forks.take_part(self)
+
+    def before_fork(self) -> None:
+        """Do nothing: the parent may hold the lock."""
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Close the file in the child, which would otherwise hold the parent's lock too."""
+        if in_child:
+            self.close()
 
     def taken(self) -> bool:
         """Take the lock if it is free, and return whether it was.

@@ -29,6 +29,7 @@ from mnemic.adapters.stores.postgres.connections import (
 )
 from mnemic.adapters.stores.postgres.faults import unreplicated
 from mnemic.adapters.stores.postgres.format import STATEMENTS, filled
+from mnemic.adapters.stores.postgres.lost_rows import lost_row
 from mnemic.kernel.errors import CommandIdReused, Conflict, MnemicError, StoreFailed
 from mnemic.kernel.ports import GENESIS_DIGEST, CommandRow, Head, PayloadRow
 
@@ -55,6 +56,8 @@ _SELECT_EVENTS = """SELECT originator_version, topic, state FROM {schema}.stored
     ORDER BY originator_version"""
 _SELECT_PAYLOADS = """SELECT version, slot, id, key, owner, other, data FROM {schema}.payloads
     WHERE space = %b AND version BETWEEN %b AND %b ORDER BY version, slot"""
+_COUNT_PAYLOADS = """SELECT count(*) FROM {schema}.payloads
+    WHERE space = %b AND version <= %b"""
 _SELECT_COMMAND = """SELECT id, request, first, last FROM {schema}.commands
     WHERE space = %b AND id = %b"""
 _INSERT_ENTRY = """WITH
@@ -85,6 +88,8 @@ class SpaceRecorder(PostgresAggregateRecorder):
 
     def __init__(self, datastore: Datastore) -> None:
         super().__init__(datastore)
+        self._names: dict[int, str] = {}
+        """Names of the spaces that were looked up, by number."""
         self._confirmed: dict[int, tuple[int, int]] = {}
         """Connections on which a space is known to be durable, and its version, by space."""
         written = partial(filled, schema=datastore.schema)
@@ -97,6 +102,7 @@ class SpaceRecorder(PostgresAggregateRecorder):
         self._select_strays = written(_SELECT_STRAYS)
         self._select_events = written(_SELECT_EVENTS)
         self._select_payloads = written(_SELECT_PAYLOADS)
+        self._count_payloads = written(_COUNT_PAYLOADS)
         self._select_command = written(_SELECT_COMMAND)
         self._insert_entry = written(_INSERT_ENTRY)
         self._erased_all = written(_ERASED_ALL)
@@ -276,7 +282,11 @@ class SpaceRecorder(PostgresAggregateRecorder):
     def space(self, name: str) -> int | None:
         """Return the number of the space *name*, or None if there is none."""
         rows = self.datastore.rows(self._select_space, (name,))
-        return rows[0][0] if rows else None
+        if not rows:
+            return None
+        number: int = rows[0][0]
+        self._names[number] = name
+        return number
 
     def head(self, space: int) -> Head:
         """Return where the log of *space* ends by its head row.
@@ -286,7 +296,7 @@ class SpaceRecorder(PostgresAggregateRecorder):
         """
         row = self._head_row(space)
         if row is None:
-            raise chain.damage(0, reason="the head row is gone")
+            raise lost_row(self.datastore, {space: self._names.get(space)})
         return Head(*row)
 
     def _head_row(self, space: int) -> Row | None:
@@ -320,6 +330,10 @@ class SpaceRecorder(PostgresAggregateRecorder):
             _payload((version, slot, payload_id, key, _owners(owner, other), data))
             for version, slot, payload_id, key, owner, other, data in stored
         ]
+
+    def payload_count(self, space: int, upto: int) -> int:
+        """Return how many payloads of *space* are stored, of events up to version *upto*."""
+        return cast("int", self.datastore.rows(self._count_payloads, (space, upto))[0][0])
 
 
 def _taken(error: psycopg.errors.UniqueViolation, entry: Entry) -> MnemicError:

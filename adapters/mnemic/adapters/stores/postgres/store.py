@@ -16,6 +16,7 @@ from mnemic.adapters.stores.logs.recorded_store import RecordedStore
 from mnemic.adapters.stores.postgres import opening
 from mnemic.adapters.stores.postgres.connections import RECONNECT_S, Datastore, Lost, Synchronous
 from mnemic.adapters.stores.postgres.faults import named
+from mnemic.adapters.stores.postgres.lost_rows import lost_row, orphans
 from mnemic.adapters.stores.postgres.notices import Notices
 from mnemic.adapters.stores.postgres.write_lock import WriteLock
 from mnemic.kernel.errors import StoreFailed
@@ -111,6 +112,8 @@ class PostgresStore(RecordedStore["PostgresLog"]):
 
     def close(self) -> None:
         """Close every connection. Closing twice is fine."""
+        if self._process.is_another:
+            return
         self.notices.close()
         self.recorder.datastore.close()
 
@@ -119,6 +122,19 @@ class PostgresStore(RecordedStore["PostgresLog"]):
 
     def _tidy(self) -> None:
         self.vacuum()
+
+    def _found(self, space: str) -> int | None:
+        """Return the number of *space*; None: there is none.
+
+        Raises:
+            LogCorrupt: There are events of a space whose row is gone: it may be this one.
+        """
+        number = super()._found(space)
+        if number is None:
+            lost = orphans(self.recorder.datastore)
+            if lost:
+                raise lost_row(self.recorder.datastore, dict.fromkeys(lost))
+        return number
 
     def _log(self, space: str, number: int) -> PostgresLog:
         return PostgresLog(self, space, number)

@@ -2,7 +2,8 @@
 
 ``store`` is what hosts open; ``opening`` makes, opens or refuses its file, whose tables ``format``
 lays out; ``recorder`` and ``connections`` access them; ``watermark`` records how far each log was
-acknowledged, and ``lost_tail`` finds what a file lacks of that; ``faults`` maps errors.
+acknowledged, and ``lost_tail`` finds what a file lacks of that; ``name_lock`` refuses a second name
+of the file, and ``remains`` one that was deleted; ``faults`` maps errors.
 """
 
 from __future__ import annotations

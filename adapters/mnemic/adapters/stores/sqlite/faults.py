@@ -10,6 +10,7 @@ from types import TracebackType
 from eventsourcing.persistence import ConnectionPoolClosedError, ConnectionUnavailableError
 
 from mnemic.adapters.stores.sqlite.connections import Forked
+from mnemic.adapters.system.forks import opened_before_fork
 from mnemic.kernel.errors import (
     Closed,
     LogCorrupt,
@@ -81,11 +82,7 @@ def _recorded(error: BaseException, path: Path) -> MnemicError | None:
         case OSError():
             return StoreFailed(f"{path}: {error.strerror or error}", path=str(path))
         case Forked():
-            return StoreFailed(
-                f"the store {path} was opened by another process",
-                recovery="Open it after the fork, in each process for itself.",
-                path=str(path),
-            )
+            return opened_before_fork(f"the store {path}")
         case sqlite3.Error() | ConnectionPoolClosedError() | ConnectionUnavailableError():
             return fault(error, path)
         case UnicodeDecodeError():  # SQLite's message would quote the damaged text

@@ -12,6 +12,7 @@ from mnemic.adapters.stores.sqlite.connections import Mode, Synchronous
 from mnemic.adapters.stores.sqlite.faults import RECOVERIES, family
 from mnemic.adapters.stores.sqlite.format import is_new
 from mnemic.adapters.stores.sqlite.recorder import SpaceFactory, SpaceRecorder
+from mnemic.adapters.stores.sqlite.remains import check_not_deleted
 from mnemic.adapters.stores.sqlite.watermark import Watermarks, forget
 from mnemic.adapters.system.folders import BINARY, PRIVATE
 from mnemic.kernel.errors import NotAStore, StoreFailed
@@ -25,6 +26,7 @@ def to_write(path: Path, synchronous: Synchronous, queue: WriteLock) -> SpaceRec
 
     Raises:
         NotAStore, StoreTooNew: It belongs to another program or release; it is left unchanged.
+        StoreMissing: If the file is gone, and what belongs to it is left.
         StoreFailed: If there is no such folder, or the file is read-only.
         sqlite3.Error: If SQLite cannot open or write it.
     """
@@ -34,9 +36,10 @@ def to_write(path: Path, synchronous: Synchronous, queue: WriteLock) -> SpaceRec
             recovery=f"Make the folder {path.parent}, or name another path.",
             path=str(path),
         )
-    _make_private(path)
+    if check_not_deleted(path):
+        _make_private(path)
     _require_rights(path)
-    recorder, new = _connected(path, "rwc", synchronous)
+    recorder, new = _connected(path, "rw", synchronous)
     try:
         if new:
             with queue.write_lock():
@@ -50,16 +53,15 @@ def to_write(path: Path, synchronous: Synchronous, queue: WriteLock) -> SpaceRec
 
 
 def _make_private(path: Path) -> None:
-    """Make an empty file that only its owner may read, unless there is one.
+    """Make an empty file that only its owner may read, where there was none.
 
     SQLite would make it as the umask says, readable by everyone in most places. The files that it
     adds later have the permissions of the first, and so have checkpoints and locks.
     """
     place = Path(os.path.realpath(path))
-    with suppress(OSError):  # it exists; or SQLite reports what is wrong
-        if not place.exists():
-            forget(place)
+    with suppress(OSError):  # it exists by now; or SQLite reports what is wrong
         os.close(os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, PRIVATE))
+        forget(place)
 
 
 def _require_rights(path: Path) -> None:
@@ -86,9 +88,11 @@ def to_read(path: Path, heads: Watermarks) -> SpaceRecorder:
 
     Raises:
         NotAStore, StoreTooNew: It belongs to another program or release.
+        StoreMissing: As ``to_write``.
         StoreFailed: If there is no such file.
         sqlite3.Error: If SQLite cannot open it.
     """
+    check_not_deleted(path)
     if not path.exists():
         raise StoreFailed(
             f"there is no file {path}",

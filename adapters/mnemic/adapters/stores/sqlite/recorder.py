@@ -46,6 +46,8 @@ _INSERT_PAYLOAD = "INSERT INTO payloads VALUES (?, ?, ?, ?, ?, ?, ?)"
 _SELECT_PAYLOADS = """SELECT version, slot, payloads.id, key, owner, other, data
     FROM payloads CROSS JOIN contents ON contents.id = content
     WHERE space = ? AND version BETWEEN ? AND ? ORDER BY version, slot"""
+_COUNT_PAYLOADS = """SELECT count(*) FROM payloads CROSS JOIN contents ON contents.id = content
+    WHERE space = ? AND version <= ?"""
 _INSERT_COMMAND = "INSERT INTO commands VALUES (?, ?, ?, ?, ?)"
 _SELECT_COMMAND = """SELECT id, request, first, last FROM commands NOT INDEXED
     WHERE space = ? AND id = ?"""
@@ -317,6 +319,12 @@ class SpaceRecorder(SQLiteAggregateRecorder):
             _payload((version, slot, payload_id, key, _owners(owner, other), data))
             for version, slot, payload_id, key, owner, other, data in stored
         ]
+
+    def payload_count(self, space: int, upto: int) -> int:
+        """Return how many payloads of *space* are stored whole, of events up to version *upto*."""
+        with self.datastore.reading() as c:
+            found: tuple[int] = c.execute(_COUNT_PAYLOADS, (space, upto)).fetchone()
+            return found[0]
 
 
 class SpaceFactory(SQLiteFactory):

@@ -13,13 +13,15 @@ from eventsourcing.persistence import ConnectionUnavailableError
 from mnemic.adapters.stores.logs.append import Entry
 from mnemic.adapters.stores.logs.recorded_log import RecordedLog
 from mnemic.adapters.stores.logs.recorded_store import RecordedStore
-from mnemic.adapters.stores.logs.write_lock import WriteLock
+from mnemic.adapters.stores.logs.write_lock import WriteLock, drop_older
 from mnemic.adapters.stores.sqlite import opening
 from mnemic.adapters.stores.sqlite.connections import Synchronous
 from mnemic.adapters.stores.sqlite.faults import named
 from mnemic.adapters.stores.sqlite.lost_tail import LossCheck, LostTail
+from mnemic.adapters.stores.sqlite.name_lock import check_single
 from mnemic.adapters.stores.sqlite.watermark import INODE_MAX, Origin, Watermarks
-from mnemic.kernel.errors import HistoryReplaced, MnemicError, StoreFailed
+from mnemic.adapters.system.paths import checked_path
+from mnemic.kernel.errors import HistoryReplaced, MnemicError, NotAStore, StoreFailed
 from mnemic.kernel.ports import Head, PayloadRow, Record
 
 SCRUB_PATIENCE_S = 0.5
@@ -29,8 +31,8 @@ SCRUB_PATIENCE_S = 0.5
 class SQLiteStore(RecordedStore["SQLiteLog"]):
     """Many spaces in one SQLite file, in WAL mode, for any number of threads and processes.
 
-    Next to the file are its ``-wal`` and ``-shm`` while it is open, and three small files that
-    stay: ``.gate`` and ``.lock`` are locks, ``.heads`` says how far each log was acknowledged.
+    Next to the file are its ``-wal`` and ``-shm`` while it is open, and a small one that stays:
+    ``.heads`` is the write lock and says how far each log was acknowledged.
 
     Args:
         path: The file; it is made if it does not exist, its folder is not.
@@ -40,20 +42,26 @@ class SQLiteStore(RecordedStore["SQLiteLog"]):
             the last writer closed it; then the file must not change while it is open.
 
     Raises:
+        FieldRefused: If no file could have the path.
         NotAStore: If the file was made by another program.
         StoreTooNew: If a later release of mnemic made it.
+        StoreMissing: If the file is gone, and what belongs to it is left.
+        StoreHasTwoNames: If the file has several links, or is open under another name.
+        StoreBusy: If another process keeps the file locked for too long.
         StoreFailed: If the path cannot be opened.
     """
 
     def __init__(
         self, path: str | Path, *, synchronous: Synchronous = "full", read_only: bool = False
     ) -> None:
-        self.path = Path(path)
+        self.path = checked_path(path)
         """The path as given; errors quote it."""
         self._place = self.path.absolute()  # the process may change its working directory
+        if not self._place.name:
+            raise NotAStore(f"{path} is a folder", path=str(path))
         self.is_scrubbed = True
         """False while a reader elsewhere may keep erased bytes in the write-ahead log."""
-        # One lock for all paths to the file, as SQLite has one write-ahead log for them.
+        # One lock file for all links to the file, as SQLite has one write-ahead log for them.
         file = Path(os.path.realpath(self._place))
         self._queue = WriteLock(file)
         self.heads = Watermarks(file, synchronous=synchronous, read_only=read_only)
@@ -64,8 +72,9 @@ class SQLiteStore(RecordedStore["SQLiteLog"]):
                 self.recorder = opening.to_read(self._place, self.heads)
             else:
                 self.recorder = opening.to_write(self._place, synchronous, self._queue)
+                drop_older(file)
                 self.scrub()  # the last writer may have died during an erasure
-            self._file = _identity(self._place)
+            self._file = self.recorder.datastore.inode or _identity(self._place)
         self.loss_check = LossCheck(
             path=self.path,
             inode=self.inode,
@@ -109,15 +118,18 @@ class SQLiteStore(RecordedStore["SQLiteLog"]):
 
         Raises:
             StoreFailed: The file is gone, or the path names another file.
+            StoreHasTwoNames: It was given another name since.
         """
         with self.naming:
-            if _identity(self._place) != self._file:
+            status = os.stat(self._place)  # noqa: PTH116 - asked before every append, and quicker
+            if (status.st_dev, status.st_ino) != self._file:
                 raise StoreFailed(
                     f"{self.path} is not the file that was opened: it has been replaced",
                     recovery="Open the store again, and repeat the command under its command id: "
                     "what the file that is there now does not have is decided anew.",
                     path=str(self.path),
                 )
+            check_single(status.st_nlink, self.path)
 
     @property
     def inode(self) -> int:
@@ -143,8 +155,10 @@ class SQLiteStore(RecordedStore["SQLiteLog"]):
 
     def close(self) -> None:
         """Close every connection and the lock file. Closing twice is fine."""
-        if not self.is_scrubbed and not self.recorder.datastore.pool.closed:
-            self.scrub()
+        if self._process.is_another:
+            return
+        if not (self.read_only or self.recorder.datastore.pool.closed):
+            self.scrub()  # SQLite would leave the last commits of a file that was moved behind
         self.recorder.datastore.close()
         self._queue.close()
         self.heads.close()
@@ -170,7 +184,7 @@ class SQLiteStore(RecordedStore["SQLiteLog"]):
 
 def _identity(path: Path) -> tuple[int, int]:
     """Return device and inode, which identify a file under all its names."""
-    status = os.stat(path)  # noqa: PTH116 - asked before every append, and quicker
+    status = path.stat()
     return status.st_dev, status.st_ino
 
 

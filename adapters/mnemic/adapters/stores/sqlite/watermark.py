@@ -1,4 +1,4 @@
-"""Durability watermarks: a small file next to the database that shows when a log has lost its tail.
+"""Durability watermarks in the lock file of a database, which show when a log has lost its tail.
 
 SQLite ignores everything in a write-ahead log from its first bad frame on: what is left ends
 earlier and is perfectly sound. The loss shows only if the earlier end is known from elsewhere.
@@ -30,11 +30,12 @@ from zlib import crc32
 
 from attrs import frozen
 
+from mnemic.adapters.stores.logs.write_lock import lock_file
 from mnemic.adapters.stores.sqlite.connections import Synchronous
+from mnemic.adapters.system import forks
 from mnemic.adapters.system.folders import BINARY, NO_LINK, made_like
 from mnemic.kernel.ports import Head
 
-ENDING: Final = ".heads"
 SLOT_BYTES: Final = 128
 """Divides a disk's sector and a page, so that no slot spans two of them."""
 SPACES_MAX: Final = 2**20
@@ -79,13 +80,14 @@ class Watermarks:
     """
 
     def __init__(self, database: Path, *, synchronous: Synchronous, read_only: bool) -> None:
-        self.path = beside(database)
+        self.path = lock_file(database)
         self._database = database
         self._read_only = read_only
         self._start = _FOR_GOOD if synchronous == "full" else this_start()
         self._guard = Lock()
         self._descriptor: int | None = None
         self._is_closed = False
+        forks.take_part(self)
         self._kept: bytes | None = None
         """All slots as they were at one moment, if later ones are to be ignored."""
 
@@ -131,6 +133,15 @@ class Watermarks:
         self._kept = self._read(0, SPACES_MAX * SLOT_BYTES)
         self.close()
 
+    def before_fork(self) -> None:
+        """Do nothing: only the child gives the file up."""
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Close the file in the child, where another thread of the parent may have been at it."""
+        if in_child:
+            self._guard = Lock()
+            self.close()
+
     def close(self) -> None:
         """Close the file; it stays on the disk."""
         with self._guard:
@@ -172,14 +183,9 @@ class Watermarks:
         return self._descriptor
 
 
-def beside(database: Path) -> Path:
-    """Return the path of the slots of a database file."""
-    return database.with_name(f"{database.name}{ENDING}")
-
-
 def forget(database: Path) -> None:
     """Delete the slots of a file: they are of another one that had its name before."""
-    path = beside(database)
+    path = lock_file(database)
     with suppress(OSError):
         descriptor = os.open(path, os.O_WRONLY | NO_LINK | BINARY)
         try:

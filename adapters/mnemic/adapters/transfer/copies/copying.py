@@ -10,7 +10,14 @@ from attrs import define, field, frozen
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.codec.sealing import LOCKED
 from mnemic.kernel.errors import HistoryReplaced, LogCorrupt, VersionConflict
-from mnemic.kernel.events import BlockErased, Event, Recorded, SpaceErased
+from mnemic.kernel.events import (
+    BlockErased,
+    Event,
+    LossAccepted,
+    LostPayload,
+    Recorded,
+    SpaceErased,
+)
 from mnemic.kernel.model.identity import BlockId, CommandId
 from mnemic.kernel.ports import Clock, CommandRow, Entropy, Head, Log, PayloadRow, Record
 
@@ -207,7 +214,13 @@ def _flush(log: Log, head: Head, batch: _Batch) -> Head:
 
 
 def erase_again(
-    log: Log, blocks: Sequence[BlockId], last: Recorded, copy_context: CopyContext, *, after: Head
+    log: Log,
+    blocks: Sequence[BlockId],
+    last: Recorded,
+    copy_context: CopyContext,
+    *,
+    after: Head,
+    lost: Sequence[LostPayload] = (),
 ) -> None:
     """Record in a copy the erasure of blocks that the original erased after the copy's end.
 
@@ -219,9 +232,13 @@ def erase_again(
         last: The last event copied; no active time passes after it.
         copy_context: The actor of the copy.
         after: Where the copy ends.
+        lost: What else is missing, and is accepted as lost.
     """
-    if blocks:
-        records = behind(last, [BlockErased(block_id=block) for block in blocks], copy_context)
+    events: list[Event] = [BlockErased(block_id=block) for block in blocks]
+    if lost:
+        events.append(LossAccepted(payloads=tuple(lost)))
+    if events:
+        records = behind(last, events, copy_context)
         with log.write_lock():
             log.append(records, (), after=after, erase=blocks)
 

@@ -58,6 +58,8 @@ class Walk:
         self.erasures = Erasures(codec)
         self.events = 0
         self.payloads = 0
+        self.unread = 0
+        """How many of them were counted only."""
 
     def see(self, record: Record, rows: Sequence[PayloadRow]) -> Recorded:
         """Process the next record, and return its event.
@@ -65,7 +67,9 @@ class Walk:
         Raises:
             LogCorrupt, StoreTooNew: It cannot be read, or a payload is not the one that it names.
         """
-        recorded = self._codec.decode(record, readable(rows, self._sealed))
+        read = readable(rows, self._sealed)
+        recorded = self._codec.decode(record, read)
+        self.unread += len(rows) - len(read)
         self.erasures.see(record, recorded, {row.slot for row in rows})
         self.events += 1
         self.payloads += len(rows)

@@ -25,6 +25,7 @@ from mnemic.adapters.codec.erasures import Erasures
 from mnemic.adapters.files import atomic_files
 from mnemic.adapters.stores.logs import chain
 from mnemic.adapters.system.entropy import SystemEntropy
+from mnemic.adapters.system.paths import checked_path
 from mnemic.adapters.transfer.exports.lines import (
     Lines,
     Written,
@@ -68,7 +69,7 @@ class Export:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = checked_path(path)
         with atomic_files.named(self.path), self.path.open("rb") as source:
             first = source.readline(LINE_MAX)
         try:

@@ -1,4 +1,4 @@
-"""The language of a text in Latin script, by its function words, letters and endings.
+"""Detection of the language of a text in Latin script, by function words, letters and endings.
 
 1. Each language counts its function words in the text, each word once. The one with the most is
    taken if it has at least two and no other has as many; English is taken if it has as many.

@@ -1,4 +1,4 @@
-"""Analyser ``words-1``: the terms of a text in its own language, beside those of ``english-1``.
+"""Analyser ``words-1``: terms of a text in its language, in addition to those of ``english-1``.
 
 A text has all terms of ``english-1``, so what is counted by these is what it always was. A text
 that is not recognised as English has others too, which begin with a tag and a colon, so that no
@@ -166,7 +166,7 @@ def analysed(text: str) -> Analysed:
 def asked(question: str, languages: Collection[str]) -> list[Variants]:
     """Return the terms of *question*, each by its variants, in order and without repetitions.
 
-    There are as many whatever *languages* are.
+    Their number does not depend on *languages*.
 
     Args:
         question: The question.
@@ -263,7 +263,7 @@ def _plain(text: str) -> str:
 
 
 def _is_plain(text: str, language: str) -> bool:
-    """Whether a text has no terms beside those of ``english-1``."""
+    """Whether a text has no terms but those of ``english-1``."""
     return language == ENGLISH and (text.isascii() or _OTHER_SCRIPT.search(text) is None)
 
 

@@ -1,4 +1,4 @@
-"""Recipes: how relevance is computed, by the name that every decision records.
+"""Recipes: the computations of relevance, by the names that decisions record.
 
 A recipe is frozen once released. A better one gets a new module and a new name, and the old one is
 kept, so that an old decision replays under the one it was made with.
@@ -45,7 +45,7 @@ class Matching(Protocol):
             pool: Numbers of the eligible blocks, ascending.
             near: The approximate search; with None, or if the recipe does not support it,
                 the search is exact.
-            asked_by: Name or role of the one who asks, if it is known and the recipe uses it.
+            asked_by: Name or role of the asker, if it is known and the recipe uses it.
         """
         ...
 

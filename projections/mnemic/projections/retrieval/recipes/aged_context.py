@@ -12,12 +12,12 @@ It differs from ``recall-2`` (``context``) in these parts:
              text is not unusual because every word is new. A successor has at least the rarity of
              what it superseded, since its words were said before by its predecessor only.
 ``freshness``  Recency: decay since the last reinforcement, in active hours, or by age in days
-             (policy), whatever the clock of the frame. Its small weight is added to the strength,
+             (policy), not by the clock of the frame. Its small weight is added to the strength,
              so that age decides between matches of about equal strength and never buries a better
              one: outside the curve any weight does.
-``asker``    1 for what the one who asks said, where the question is in the first person, and for
+``asker``    1 for what the asker said, where the question is in the first person, and for
              what the other side said, where it is in the second person alone (``kernel.pronouns``);
-             not where the question wants a summary (``kernel.aggregates``).
+             not where the question asks for a summary (``kernel.aggregates``).
              The asker is known by name, else it is the role ``user``; names of roles are
              not names of authors. Its weight is added to the strength too.
 ``phrase``   Share of the pairs of neighbouring terms in the question that are neighbours in the
@@ -159,7 +159,7 @@ class AgedAsked(Asked):
     full_length: ClassVar[int | None] = FULL_LENGTH
 
     side: Side | None = None
-    """Whose texts the question means by its pronouns; None: of neither side."""
+    """The side that the question's pronouns refer to; None: neither."""
     rarities: Lazy[Ints] = field(init=False, default=Factory(_rarities, takes_self=True))
     """By document."""
     phrases: Lazy[Matches] = field(init=False, default=Factory(_phrases, takes_self=True))

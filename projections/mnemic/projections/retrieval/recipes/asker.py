@@ -1,4 +1,4 @@
-"""Who asks: the side of a conversation that a question means by its pronouns."""
+"""The asker of a question, and the side of a conversation that its pronouns refer to."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Side:
     author: int = NOBODY
     """The number of its author; ``NOBODY``: it has no texts under a name."""
     is_named: bool = False
-    """Whether the one meant has a name. Then what others said in the same role is not theirs."""
+    """Whether the side has a name; then texts of others in the same role are not its own."""
 
     def spoke(self, sequence: Threads, documents: Ints) -> Bools:
         """Return which of *documents* this side said."""
@@ -38,12 +38,12 @@ class Side:
 
 
 def asked_side(sequence: Threads, question: str, asked_by: str | None) -> Side | None:
-    """Return the side that a question means by its pronouns; None: neither.
+    """Return the side that the pronouns of a question refer to; None: neither.
 
     Args:
         sequence: Authors and roles of the texts.
-        question: The question; a summary is of what both sides said.
-        asked_by: Name or role of the one who asks; None: a user without a name.
+        question: The question; that for a summary refers to both sides.
+        asked_by: Name or role of the asker; None: a user without a name.
     """
     meant = person(question)
     if meant is None or aggregate(question) == "summary":

@@ -1,4 +1,4 @@
-"""Exact scoring of few blocks, such that no other can be a candidate or decide the reference.
+"""Exact scoring of the few blocks that can be candidates or determine the reference strength.
 
 Shared by the recipes that match a text in its context. The strength of a block is the weighted sum
 of its parts, adjusted by pairs of blocks that a recipe relates (``Adjustment``). Relevance is

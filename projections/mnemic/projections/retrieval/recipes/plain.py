@@ -1,4 +1,4 @@
-"""Recipe ``recall-1``: a fixed share of words, the rest from vectors. Frozen.
+"""Recipe ``recall-1``: a weighted sum of words and vectors with fixed weights. Frozen.
 
 Analyser english-1, BM25 k1 .9 b .3 as a share of the maximum reach of the question,
 quantised cosine.
@@ -43,7 +43,7 @@ def match(
     asked_by: str | None = None,
 ) -> Match:
     """Return how well each block of *pool* matches."""
-    del near, asked_by  # this recipe always searches exactly, whoever asks
+    del near, asked_by  # this recipe always searches exactly, and ignores the asker
     strengths = lexical(view, query, pool)
     cosines = cosine(view, vector, pool)
     words = np.minimum(NANO, product_each(strengths, nano(view.policy.lexical_gain)))

@@ -1,6 +1,6 @@
-"""Candidate pruning: which blocks of a pool are worth scoring exactly.
+"""Candidate pruning: selection of the blocks of a pool that are scored exactly.
 
-``exactly``   selects blocks such that no other can displace them, whatever the last digits are. It
+``exactly``   selects blocks such that no other can displace them within the error bound. It
               scans all eligible blocks with rough numbers and a known error bound.
 ``pruned``    selects the results of an approximate search, and the strongest of those that match
               the question by more than their vectors. It scans nothing else.
@@ -27,7 +27,7 @@ Floats = NDArray[np.float32]
 ERROR: Final = 2 * ROUGH
 """Maximum error of a rough strength: that of a cosine, and a rounding of each part and sum."""
 SLACK: Final = 2
-"""Multiple of the wanted number that is scored, since corrections remove some again."""
+"""Multiple of the requested number that is scored, since corrections remove some again."""
 WIDER: Final = 4
 """The same multiple for a retry, if that was not enough."""
 
@@ -186,7 +186,7 @@ def pruned(asked: Asked, near: Ints, sizes: Sizes = SIZES) -> Ints:
     The rare words are the rarest ones that at most ``holders`` documents hold together, and the
     single rarest in any case. Of equals the block that was learned first comes first.
 
-    Age does not count here, whatever the recipe.
+    Age does not count here, in any recipe.
 
     Blocks left out have a low cosine and only common words. For the scored blocks every number
     is the same as if all were scored. The others are not found, unless edges lead to them.

@@ -99,7 +99,7 @@ class Asked:
 
     @classmethod
     def of(cls, view: View, query: str, vector: Vector | None, pool: Ints, **own: Any) -> Self:
-        """Parse a question; *own* are fields of this class beside those of every question.
+        """Parse a question; *own* are the additional fields of a subclass.
 
         Names of authors ask who, not what, and are left out of the words unless nothing is left.
         """
@@ -221,7 +221,7 @@ class Asked:
         return self.searched.best(self.passages_in_context(counts))
 
     def passages_in_context(self, counts: TermCounts) -> Matches:
-        """Do the same for whatever is searched, passages or texts."""
+        """Return ``in_context`` of what is searched: passages or texts."""
         return counts.spread(self.searched.links, SPREAD, self.full_length).matches()
 
     def held(self, documents: Ints) -> Bools:

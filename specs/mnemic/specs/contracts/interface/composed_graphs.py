@@ -18,7 +18,7 @@ from mnemic.specs.contracts.interface.fixtures import (
     needs,
     version_of,
 )
-from mnemic.specs.contracts.interface.sample_requests import LESSONS, UNKNOWN_ID
+from mnemic.specs.contracts.interface.sample_requests import LESSONS, UNKNOWN_ID, WHY_TEA
 
 LANES = (
     "alreadyComposedLanes",
@@ -66,7 +66,7 @@ class ComposedGraphs(InterfaceFixture):
             "tool": "ours",
             "mode": "compose",
             "query": "why tea?",
-            "queryHash": None,
+            "queryHash": WHY_TEA,
             "confidence": 0.5,
             "status": None,
             "outputPreview": None,

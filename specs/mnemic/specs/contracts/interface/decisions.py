@@ -44,6 +44,7 @@ class Decisions(InterfaceFixture):
             "reproduced": 3,
             "differs": 0,
             "sealed": 0,
+            "lost": 0,
             "retired": 0,
             "first_version": versions[0],
             "last_version": versions[2],

@@ -14,7 +14,7 @@ from mnemic.specs.contracts.interface.fixtures import (
     needs,
     version_of,
 )
-from mnemic.specs.contracts.interface.sample_requests import LESSONS
+from mnemic.specs.contracts.interface.sample_requests import LESSONS, WHY_TEA
 
 
 class Ledgers(InterfaceFixture):
@@ -58,7 +58,7 @@ class Ledgers(InterfaceFixture):
             "version": before + 1,
             "hour": 0.0,
             "created_at": plain(memory.status())["recorded_at"],
-            "query_hash": None,
+            "query_hash": WHY_TEA,
             "members": [
                 {**unsaid, "block_id": block, "role": role, "rank": rank, "preview": LESSONS[name]}
                 for rank, (block, role, name) in enumerate(

@@ -21,6 +21,8 @@ LESSONS = {
     "tea": "Tomasz prefers green tea to coffee in the morning",
 }
 """Two that are close to each other and one that is not, for the plane embedder and real ones."""
+WHY_TEA = "fnv1a64:0bb46c37e1321d3c"
+"""Digest of the question ``why tea?``, which compositions of the contract are recorded with."""
 
 
 Ask: TypeAlias = Callable[..., Any]

@@ -141,6 +141,7 @@ class Upkeep(InterfaceFixture):
             "problem": None,
             "payloads": found["payloads"],
             "erased_payloads": found["erased_payloads"],
+            "requests_lost": 0,
         }
         assert len(bytes.fromhex(found["head"])) == 32
         assert found["erased_payloads"] > 0

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
-from mnemic.adapters.inprocess.consolidation.consolidation import embedded_question, embedder_of
-from mnemic.adapters.inprocess.engine.opening import Models, check_embedder
 from mnemic.kernel.aggregates import aggregate
 from mnemic.kernel.errors import FieldRefused
-from mnemic.kernel.events import EmbedderIdentity, Exploration
+from mnemic.kernel.events import Exploration
 from mnemic.kernel.model.identity import SessionId
+from mnemic.kernel.model.tokens import EstimatedTokens
 from mnemic.kernel.model.vectors import Vector
 from mnemic.kernel.numeric.arithmetic import nano
 from mnemic.kernel.policy import Frame
+from mnemic.kernel.ports import TokenCounter
 from mnemic.kernel.scope import scoped
 from mnemic.kernel.validation import checked_name
-from mnemic.projections.retrieval import packing
 from mnemic.projections.retrieval.approximate_search import Near
 from mnemic.projections.retrieval.filters import Eligibility, Where
-from mnemic.projections.retrieval.packing import Limits, Packed
+from mnemic.projections.retrieval.packing import Limits, Packed, pack
 from mnemic.projections.retrieval.ranking import Inquiry, rank
-from mnemic.projections.retrieval.recipes import Recipe
+from mnemic.projections.retrieval.recipes import CURRENT, Recipe
 from mnemic.projections.view import View
 
 TOP_K_MAX = 1000
@@ -32,6 +31,19 @@ BUDGET_MAX = 1_000_000
 QUERY_LENGTH_MAX = 32_768
 FILTER_LENGTH_MAX = 65_536
 """In characters of its JSON. A recorded recall keeps its filter permanently."""
+
+
+@frozen(kw_only=True)
+class RecallMethod:
+    """How an answer is computed. Its name is recorded, so that a replay uses the same."""
+
+    recipe: Recipe = CURRENT
+    """How relevance is computed."""
+    tokens: TokenCounter = field(factory=EstimatedTokens)
+    """How the texts of an answer are counted against its budget."""
+
+
+METHOD: Final = RecallMethod()
 
 
 @frozen(kw_only=True)
@@ -57,7 +69,7 @@ class Request:
     near: Near | None = None
     """The approximate search for near vectors; None: all vectors are compared."""
     asked_by: str | None = None
-    """Name or role of the one who asks; None: it is not known."""
+    """Name or role of the asker; None: it is not known."""
     statistics: tuple[tuple[int, ...], ...] = ()
     """Word statistics, if the question is answered again."""
 
@@ -128,7 +140,7 @@ def within_scope(where: Mapping[str, Any] | None, scope: Mapping[str, str] | Non
     """Return a filter that also requires the metadata of *scope*; one of another kind unchanged.
 
     Raises:
-        FieldRefused: The filter asks for another user, agent or run.
+        FieldRefused: The filter names another user, agent or run.
     """
     if not scope or not (where is None or isinstance(where, Mapping)):
         return where
@@ -137,14 +149,24 @@ def within_scope(where: Mapping[str, Any] | None, scope: Mapping[str, str] | Non
 
 
 def asker(asked_by: str | None, scope: Mapping[str, str] | None) -> str | None:
-    """Return who asks: as given, else the user of the scope."""
+    """Return the asker: as given, else the user of the scope."""
     return (scope or {}).get("user") if asked_by is None else asked_by
 
 
-def answer(view: View, request: Request, vector: Vector | None, models: Models) -> Packed:
-    """Return the answer of *view* to *request*."""
-    asked = inquiry(view, request, vector, models.recipe)
-    return packing.pack(view, asked, rank(view, asked), limits(request, asked.frame, models))
+def answer(
+    view: View, request: Request, vector: Vector | None, method: RecallMethod = METHOD
+) -> Packed:
+    """Return the answer of *view* to *request*.
+
+    Args:
+        view: The state to search.
+        request: A checked request.
+        vector: The vector of the question, from the embedder in force in the view; None without a
+            question, or to search by words alone.
+        method: How the answer is computed.
+    """
+    asked = inquiry(view, request, vector, method.recipe)
+    return pack(view, asked, rank(view, asked), limits(request, asked.frame, method))
 
 
 def inquiry(view: View, request: Request, vector: Vector | None, recipe: Recipe) -> Inquiry:
@@ -164,33 +186,15 @@ def inquiry(view: View, request: Request, vector: Vector | None, recipe: Recipe)
     )
 
 
-def limits(request: Request, frame: Frame, models: Models) -> Limits:
+def limits(request: Request, frame: Frame, method: RecallMethod) -> Limits:
     """Return the limits of an answer."""
-    budget = frame.token_budget if request.token_budget is None else request.token_budget
     return Limits(
         top_k=request.top_k,
-        is_aggregate=models.recipe.graded and aggregate(request.query or "") is not None,
-        token_budget=budget,
-        counter=models.tokens,
+        is_aggregate=method.recipe.graded and aggregate(request.query or "") is not None,
+        token_budget=request.token_budget,
+        frame_budget=frame.token_budget,
+        counter=method.tokens,
         explored=request.explored,
         floor=nano(frame.min_probability),
         min_probability=None if request.min_probability is None else nano(request.min_probability),
     )
-
-
-def question_vector(
-    adopted: EmbedderIdentity | None, request: Request, models: Models
-) -> Vector | None:
-    """Return the vector of a question; None without a question or without any vectors.
-
-    Args:
-        adopted: The embedder in force in the view. The state lock is not held while the model runs;
-            so another one may be in force when the answer is computed.
-        request: The request with the question.
-        models: The models of the host.
-    """
-    if request.query is None or adopted is None:
-        return None
-    embedder = embedder_of(models, adopted)
-    check_embedder(adopted, embedder.identity)
-    return embedded_question(embedder, request.query)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from mnemic.adapters.docstrings import Docstring, docstring, plainly
 from mnemic.adapters.remote import transport_errors
-from mnemic.adapters.remote.docstrings import Docstring, docstring, plainly
 from mnemic.adapters.remote.errors import known
 from mnemic.adapters.remote.operations import operations
 

@@ -1,0 +1,159 @@
+"""The registry of operations: ``@operation`` declares one, on the method that implements it.
+
+A declaration adds what the signature and the docstring do not say: the scope that a caller needs,
+the effect on the log, and where HTTP has it. Every interface is derived from the declared methods
+of ``SyncMemory``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
+
+from attrs import frozen
+
+Scope: TypeAlias = Literal["read", "write", "admin"]
+SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
+"""Each includes the ones before it."""
+Group: TypeAlias = Literal[
+    "Blocks",
+    "Edges",
+    "Recall",
+    "Decisions",
+    "Compositions",
+    "Upkeep",
+    "The past",
+    "Spaces",
+    "Server",
+]
+GROUPS: Final[tuple[Group, ...]] = get_args(Group)
+"""The headings under which operations are described, in order."""
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Class = TypeVar("Class", bound=type)
+_ATTRIBUTE: Final = "__mnemic_operation__"
+_implementing: Final[list[type]] = []
+"""The class that implements the operations, which is imported after this module."""
+
+
+@frozen(kw_only=True)
+class Declaration:
+    """What ``@operation`` says of an operation."""
+
+    method: str
+    """The HTTP method. Arguments that the path does not hold are in the query of a GET or a DELETE,
+    and in a JSON object otherwise."""
+    path: str
+    """The HTTP path; ``.`` is that of the space."""
+    group: Group
+    scope: Scope
+    """The scope that a caller needs: ``read`` writes nothing, and repeating it has no consequences;
+    ``admin`` affects the whole space or all that a source wrote, takes texts and keys out of it,
+    cannot be undone, or makes a source more trusted than it was."""
+    destructive: bool
+    """Whether it may remove something from the present, or replace it: a connect may displace a
+    weaker edge, a consolidation archives repeated texts, another zone or embedder takes the place
+    of the former one. Pending work that an operation consolidates on the side does not count."""
+    same_twice: bool
+    """Whether repeating it at once changes nothing."""
+    status: int
+    """The HTTP status of success."""
+    makes: str | None
+    """The field of the result with the id of what was made, which has a path of its own."""
+    local: frozenset[str]
+    """Parameters that name files or objects of this process, which remote callers cannot give."""
+
+
+def operation(
+    route: str,
+    *,
+    group: Group,
+    scope: Scope = "read",
+    destructive: bool = False,
+    same_twice: bool = False,
+    status: int = HTTPStatus.OK,
+    makes: str | None = None,
+    local: tuple[str, ...] = (),
+) -> Callable[[Function], Function]:
+    """Declare a method as an operation. The method itself stays as it is.
+
+    Args:
+        route: HTTP method and path, such as ``POST ./blocks/{block_id}/rezone``.
+        group: See ``Declaration``, as for the others.
+        scope: Of the caller.
+        destructive: Whether it may remove or replace something.
+        same_twice: Whether a repetition changes nothing; always so for what only reads.
+        status: Of success.
+        makes: The field with the id of what was made.
+        local: Parameters for callers in the process only.
+    """
+    method, _, path = route.partition(" ")
+    declaration = Declaration(
+        method=method,
+        path=path,
+        group=group,
+        scope=scope,
+        destructive=destructive,
+        same_twice=same_twice or scope == "read",
+        status=status,
+        makes=makes,
+        local=frozenset(local),
+    )
+
+    def declare(function: Function) -> Function:
+        setattr(function, _ATTRIBUTE, declaration)
+        return function
+
+    return declare
+
+
+def implements_operations(of: Class) -> Class:
+    """Make a class the one whose declared methods are the operations of every interface."""
+    _implementing[:] = [of]
+    return of
+
+
+def implementing_class() -> type:
+    """Return the class that implements the operations."""
+    return _implementing[0]
+
+
+def declarations() -> Mapping[str, Declaration]:
+    """Return the declaration of every operation, by name, sorted by name."""
+    of = implementing_class()
+    found = {name: declared(of, name) for name in sorted(dir(of))}
+    return {
+        name: each
+        for name, each in found.items()
+        if each is not None and implementation(of, name).__name__ == name  # not an alias
+    }
+
+
+def declared(of: type, name: str) -> Declaration | None:
+    """Return the declaration of an operation or of an alias; None: it is neither.
+
+    A method inherits the declaration of the one that it overrides.
+    """
+    for each in of.__mro__:
+        found = vars(each).get(name)
+        if isinstance(found, property | staticmethod) or inspect.isfunction(found):
+            declaration: Declaration | None = getattr(_plain(found), _ATTRIBUTE, None)
+            if declaration is not None:
+                return declaration
+    return None
+
+
+def implementation(of: type, name: str) -> Callable[..., Any]:
+    """Return the function of an operation, or the one behind the property of that name."""
+    return _plain(inspect.getattr_static(of, name))
+
+
+def _plain(found: Any) -> Callable[..., Any]:
+    if isinstance(found, property):
+        found = found.fget
+    elif isinstance(found, staticmethod):
+        found = found.__func__
+    call: Callable[..., Any] = inspect.unwrap(found)
+    return call

@@ -1,0 +1,35 @@
+"""The code on the pages runs, and prints what the pages show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import DOCS, constant, outputs
+
+PAGES = (
+    "tutorial.md",
+    "how-to/backups.md",
+    "how-to/bad-answer.md",
+    "how-to/encryption.md",
+    "how-to/importing.md",
+    "how-to/own-adapters.md",
+)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_code_of_a_page_prints_what_the_page_shows(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    text = (DOCS / page).read_text(encoding="utf-8")
+    shown = [
+        (output.source, constant(output.expected), constant(output.printed))
+        for output in outputs(text, lambda: "".join(capsys.readouterr()))
+    ]
+    assert shown
+    assert [(source, expected) for source, expected, _ in shown] == [
+        (source, printed) for source, _, printed in shown
+    ]
