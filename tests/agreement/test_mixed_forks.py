@@ -59,7 +59,6 @@ def live(fork: SyncMemory, name: str, clock: ManualClock) -> None:
     fork.disconnect(gate, late)
     fork.end_session()
     fork.curate()
-    fork.erase(ferry)
 
 
 ONE, TWO, SHARED = lived()

@@ -13,7 +13,7 @@ from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.inprocess.engine.known_history import HEADS_MAX, KnownHistory
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.system.clocks import ManualClock
-from mnemic.kernel.errors import HistoryReplaced, LogCorrupt, VersionConflict
+from mnemic.kernel.errors import CommandIdReused, HistoryReplaced, LogCorrupt, VersionConflict
 from mnemic.kernel.ports import Head, Record
 from tests.agreement.two_histories import (
     SPACE,
@@ -123,24 +123,19 @@ def test_a_command_that_the_log_lost_is_decided_anew_under_its_id() -> None:
     assert "said once" in pair.found_by_the_next_open()
 
 
-def test_a_command_id_that_only_the_other_history_used_is_not_answered_from_this_one() -> None:
+def test_a_command_id_that_the_other_history_used_is_that_of_its_command() -> None:
     pair = Pair()
     pair.memory.learn("lost")
     with memory(pair.standby, CLOCK, seed="another process", actor="ines") as other:
         other.learn("what the other one says", command_id="c")
+    ines = pair.memory.session_handle(actor="ines")
+    pair.log.exchange()
     with pytest.raises(HistoryReplaced):
-        _exchange_when_asked_for_commands(pair).learn("something else", command_id="c")
-
-
-def _exchange_when_asked_for_commands(pair: Pair) -> SyncMemory:
-    asked = pair.log.command
-
-    def command(command_id: str) -> Any:
-        pair.log.side = 1
-        return asked(command_id)
-
-    pair.log.command = command  # type: ignore[method-assign]
-    return pair.memory.session_handle(actor="ines")
+        ines.learn("something else", command_id="c")
+    with pytest.raises(CommandIdReused):
+        ines.learn("something else", command_id="c")
+    assert ines.learn("what the other one says", command_id="c").block_id
+    assert pair.found_by_the_next_open() == {*BEGINNING, "what the other one says"}
 
 
 def test_every_session_handle_is_told_once() -> None:

@@ -712,17 +712,17 @@ class LogState:
         Raises:
             HistoryReplaced: It lacks what this process has appended.
         """
-        self._erased()
-        self._check_holds(self._shared.known.newest_own())
+        self._erased(holds=self._shared.known.newest_own())
 
-    def _erased(self, *, upto: Head | None = None) -> None:
+    def _erased(self, *, upto: Head | None = None, holds: Head | None = None) -> None:
         """Discard everything derived that may hold erased text, and replay the log.
 
         Args:
             upto: Where the log ends; None: find out.
+            holds: A head that the log had; None: *upto*.
 
         Raises:
-            HistoryReplaced: The log does not hold it any more.
+            HistoryReplaced: The log does not hold them any more.
         """
         self._shared.erasures += 1
         if self.checkpoint_writer is not None:
@@ -733,7 +733,7 @@ class LogState:
             self.replay_again(upto)
         except HistoryReplaced as error:
             raise self._dropped(error) from error
-        self._check_holds(upto)
+        self._check_holds(holds or upto)
 
     def _advanced(self) -> None:
         """Let the checkpoint writer consider a checkpoint, as the state has grown."""

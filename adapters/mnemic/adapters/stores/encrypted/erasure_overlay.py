@@ -28,7 +28,7 @@ from mnemic.adapters.stores.encrypted.log_epoch import (
     unrecorded,
 )
 from mnemic.adapters.stores.logs.append import replaced
-from mnemic.kernel.errors import LogCorrupt, ViewReadOnly
+from mnemic.kernel.errors import HistoryReplaced, LogCorrupt, ViewReadOnly
 from mnemic.kernel.ports import Head
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ class ErasureOverlayLog:
         """The generation of keys at the last look."""
         self._known = 0
         """The generation up to which the log itself records every erasure."""
+        self._is_replaced = False
+        """Whether the log is another one, which may lack erasures that the one before recorded."""
         if self._look() is not None and copy_context is not None:
             with self.write_lock():
                 pass
@@ -96,6 +98,15 @@ class ErasureOverlayLog:
             LogCorrupt: With the fact ``version``; every sound record before it has been yielded.
             KeysMissing: The table of keys is older than a payload.
         """
+        try:
+            yield from self._read(after, upto)
+        except HistoryReplaced:
+            self._is_replaced = True
+            raise
+
+    def _read(
+        self, after: Head | int, upto: Head | int | None
+    ) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
         answer = self._recorded
         if answer is None:
             yield from self._log.read(after, upto)
@@ -258,11 +269,13 @@ class ErasureOverlayLog:
                     self._noticed = generation
                     self._log_epoch += 1
                 return None
-            if generation != self._seen or (answer is not None and answer.end != self._log.head()):
+            is_other = self._is_replaced or generation != self._seen
+            if is_other or (answer is not None and answer.end != self._log.head()):
                 self._retell(generation)
             return self._recorded
 
     def _retell(self, generation: int) -> None:
+        self._forget_known()
         answer, is_readable = None, True
         try:
             answer = log_epoch(self._log, unrecorded(self._log, since=self._known))
@@ -273,6 +286,11 @@ class ErasureOverlayLog:
         self._recorded, self._seen = answer, generation
         if answer is None:
             self._known = generation
+
+    def _forget_known(self) -> None:
+        """Forget what the log records, if it is another one."""
+        if self._is_replaced:
+            self._known, self._is_replaced = 0, False
 
     @contextmanager
     def _written_down(self, copy_context: CopyContext) -> Generator[None]:
@@ -291,8 +309,10 @@ class ErasureOverlayLog:
         with self._looking:
             self._is_writing = True
             generation = self._log.keys.generation()
-            if generation == self._seen and self._recorded is None:
+            is_known = generation == self._seen and not self._is_replaced
+            if is_known and self._recorded is None:
                 return
+            self._forget_known()
             self._log_epoch += self._recorded is not None
             self._recorded, self._seen = None, -1  # if it fails, it is presented again
         with suppress(LogCorrupt):  # the next replay reports it
