@@ -159,11 +159,18 @@ def raw_append(connection: sqlite3.Connection, rows: Rows) -> None:
     run("COMMIT")
 
 
-def append(log: Log, rows: Rows) -> None:
-    """Write one command the way a host does: under the write lock."""
-    record, payloads, command = rows
-    with log.write_lock():
-        log.append((record,), payloads, command=command)
+class Writer:
+    """Writes commands the way a host does: under the write lock, after the head that it knows."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._head = log.head()
+
+    def append(self, rows: Rows) -> None:
+        """Write one command."""
+        record, payloads, command = rows
+        with self._log.write_lock():
+            self._head = self._log.append((record,), payloads, after=self._head, command=command)
 
 
 def timed(run: Callable[[T], object], tasks: Iterable[T]) -> list[float]:
@@ -183,7 +190,7 @@ def compare_appends(folder: Path, rounds: int) -> Line:
         closing(raw_connection(folder / "raw-append.db")) as connection,
         closing(SQLiteStore(folder / "append.db")) as store,
     ):
-        raw, ours = partial(raw_append, connection), partial(append, store.log("home"))
+        raw, ours = partial(raw_append, connection), Writer(store.log("home")).append
         for first in range(0, rounds * ROUND, ROUND):
             rows = list(generated(first, ROUND))
             raw_s += timed(raw, rows)
@@ -270,7 +277,9 @@ def fill(path: Path, events: int) -> None:
                 for version in range(first, min(first + BULK, events))
             ]
             log.append(
-                [record for record, _ in encoded], [row for _, rows in encoded for row in rows]
+                [record for record, _ in encoded],
+                [row for _, rows in encoded for row in rows],
+                after=log.head(),
             )
 
 

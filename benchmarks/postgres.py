@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import psycopg
-from log import BULK, FIRST, Line, Rows, append, generated, recorded, sentences, timed
+from log import BULK, FIRST, Line, Rows, Writer, generated, recorded, sentences, timed
 
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.embedders.hashing import HashEmbedder
@@ -132,7 +132,7 @@ def compare_appends(
     ):
         starts = range(skipped * ROUND, (skipped + rounds) * ROUND, ROUND)
         tasks = (list(generated(first, ROUND)) for first in starts)
-        yield Line(what, *compared_by_turns(partial(raw, connection), partial(append, log), tasks))
+        yield Line(what, *compared_by_turns(partial(raw, connection), Writer(log).append, tasks))
 
 
 def written_since(log: Log, version: int) -> list[Rows]:
@@ -176,7 +176,9 @@ def fill(address: str, events: int) -> None:
                 for version in range(first, min(first + BULK, events))
             ]
             log.append(
-                [record for record, _ in encoded], [row for _, rows in encoded for row in rows]
+                [record for record, _ in encoded],
+                [row for _, rows in encoded for row in rows],
+                after=log.head(),
             )
 
 

@@ -31,6 +31,7 @@ from filelock import FileLock
 from mnemic.kernel.errors import (
     CommandIdReused,
     FieldRefused,
+    HistoryReplaced,
     LogCorrupt,
     SpaceNotFound,
     VersionConflict,
@@ -83,13 +84,19 @@ class FolderLog:
         return _head(_parsed(entries[-1])) if entries else Head(-1, GENESIS_DIGEST)
 
     def read(
-        self, after: int = -1, upto: int | None = None
+        self, after: Head | int = -1, upto: Head | int | None = None
     ) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
         """Yield records with version in (after, upto] in order, each with its payloads by slot.
 
         Raises:
+            HistoryReplaced: The log does not hold a head that was given.
             LogCorrupt: At the first entry that breaks the chain.
         """
+        for known in (after, upto):
+            if isinstance(known, Head):
+                self._check_holds(known)
+        after = after.version if isinstance(after, Head) else after
+        upto = upto.version if isinstance(upto, Head) else upto
         entries = self._entries()
         link, version = GENESIS_DIGEST, -1
         for number, entry in enumerate(entries):
@@ -120,6 +127,7 @@ class FolderLog:
         records: Sequence[Record],
         payloads: Sequence[PayloadRow],
         *,
+        after: Head,
         command: CommandRow | None = None,
         erase: Sequence[str] = (),
         erase_all: bool = False,
@@ -128,11 +136,14 @@ class FolderLog:
 
         Raises:
             VersionConflict: Another writer was first.
+            HistoryReplaced: The log does not hold *after*.
             CommandIdReused: The command id is stored already.
             FieldRefused: The records leave a gap, or a payload slot is taken or has no record.
         """
         with self._turn:
             before = self.head()
+            if before.version <= after.version and before != after:
+                raise _replaced(after, before)
             _require_fit(records, payloads, before.version)
             if command is not None and self.command(command.id) is not None:
                 raise CommandIdReused(f"{command.id!r} is remembered", command_id=command.id)
@@ -161,6 +172,13 @@ class FolderLog:
 
     def close(self) -> None:
         """Do nothing: no file stays open."""
+
+    def _check_holds(self, known: Head) -> None:
+        head = self.head()
+        if known.version > head.version or (
+            known.version >= 0 and self.digest_at(known.version) != known.digest
+        ):
+            raise _replaced(known, head)
 
     # --- files ------------------------------------------------------------------------------
 
@@ -192,6 +210,14 @@ class FolderLog:
             kept = self._payloads(number, entries[number:])
             if len(kept) < len(_parsed(path)):
                 _write(path, [_row(payload) for payload in kept])
+
+
+def _replaced(known: Head, found: Head) -> HistoryReplaced:
+    return HistoryReplaced(
+        f"the log does not continue what was read up to version {known.version}",
+        known=known.version,
+        head=found.version,
+    )
 
 
 def _require_fit(records: Sequence[Record], payloads: Collection[PayloadRow], head: int) -> None:

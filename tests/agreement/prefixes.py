@@ -24,7 +24,7 @@ def cut(log: Log, version: int) -> MemoryStore:
     store = MemoryStore()
     short = store.log(log.name)
     for record, payloads in log.read(-1, version):
-        short.append([record], payloads)
+        short.append([record], payloads, after=short.head())
     return store
 
 

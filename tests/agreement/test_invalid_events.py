@@ -65,7 +65,7 @@ def filled(store: Store, rows: Rows) -> None:
     payloads = [
         each._replace(version=version) for version, (_, given) in enumerate(rows) for each in given
     ]
-    store.log("default").append(records, payloads)
+    store.log("default").append(records, payloads, after=store.log("default").head())
 
 
 def places(value: Any, path: tuple[Any, ...]) -> list[tuple[Any, ...]]:
@@ -154,7 +154,7 @@ def test_an_open_memory_reports_an_invalid_event_when_it_catches_up(
     log = store.log("default")
     with SyncMemory.open(store, embedder=HashEmbedder(16)) as memory:
         record, end = rows[where][0], len(LIVED)
-        log.append([record._replace(version=end)], ())
+        log.append([record._replace(version=end)], (), after=log.head())
         with pytest.raises(LogCorrupt, match=f"version {end} says what cannot be"):
             memory.status()
 

@@ -50,7 +50,7 @@ def test_a_damaged_entry_is_detected_and_the_log_before_it_is_read(
     log = FolderStore(tmp_path).log("home")
     written = [Record(version, "thing-noted.1", b"{}") for version in range(3)]
     for record in written:
-        log.append([record], [PayloadRow(record.version, 0, "p", b"", (), b"")])
+        log.append([record], [PayloadRow(record.version, 0, "p", b"", (), b"")], after=log.head())
     (folder,) = tmp_path.iterdir()
     harm(folder)
     reader = log.read()
@@ -61,7 +61,9 @@ def test_a_damaged_entry_is_detected_and_the_log_before_it_is_read(
 
 
 def test_an_entry_that_is_no_json_is_damage_too(tmp_path: Path) -> None:
-    FolderStore(tmp_path).log("home").append([Record(0, "thing-noted.1", b"{}")], [])
+    FolderStore(tmp_path).log("home").append(
+        [Record(0, "thing-noted.1", b"{}")], [], after=FolderStore(tmp_path).log("home").head()
+    )
     (folder,) = tmp_path.iterdir()
     (folder / "000000.json").write_bytes(b"{")
     with pytest.raises(LogCorrupt, match=r"000000\.json cannot be read"):

@@ -73,7 +73,7 @@ def store_of(given: Forged) -> MemoryStore:
     log = store.log(SPACE)
     for number, (record, rows) in enumerate(kept().entries):
         there, beside = entry if number == place else (record, rows)
-        log.append([there], beside)
+        log.append([there], beside, after=log.head())
     return store
 
 

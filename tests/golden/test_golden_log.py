@@ -52,7 +52,9 @@ def stored(release: str) -> MemoryStore:
             )
             for slot, each in enumerate(row["payloads"])
         ]
-        log.append([Record(version, row["topic"], row["body"].encode())], payloads)
+        log.append(
+            [Record(version, row["topic"], row["body"].encode())], payloads, after=log.head()
+        )
     return store
 
 

@@ -143,8 +143,8 @@ class Careless(MemoryLog):
         owned = [row._replace(owners=row.owners[:1]) for row in payloads]
         return super().append(records, owned, **rest)
 
-    def read(self, after: int = -1, upto: int | None = None) -> Iterator[Any]:
-        return super().read(after, None if upto is None else upto + 1)
+    def read(self, after: Head | int = -1, upto: Head | int | None = None) -> Iterator[Any]:
+        return super().read(after, upto + 1 if isinstance(upto, int) else upto)
 
 
 class CarelessStore(MemoryStore):

@@ -19,6 +19,8 @@ NAMES: tuple[str, ...] = (
     "kills",
     "missing_rows",
     "newer_release",
+    "rewind",
+    "split",
     "two_names",
     "versions",
 )

@@ -195,7 +195,9 @@ def _continue(path: Path, newer: Callable[[int, Mapping[str, Record]], Written])
         version = log.head().version + 1
         record, rows = newer(version, known)
         after = _body({"session_id": "of tomorrow"})
-        log.append([record, Record(version + 1, "session-started.1", after)], rows)
+        log.append(
+            [record, Record(version + 1, "session-started.1", after)], rows, after=log.head()
+        )
     return version
 
 

@@ -90,7 +90,7 @@ def newer_topic(folder: Path) -> None:
         memory.learn("what we know")
         log = store.log("default")
         version = log.head().version + 1
-        log.append([Record(version, "block-learned.99", b'{"e":{}}')], ())
+        log.append([Record(version, "block-learned.99", b'{"e":{}}')], (), after=log.head())
         for act in (lambda: memory.learn("more"), memory.consolidate, memory.curate):
             _too_new(act, version=version, topic="block-learned.99")
         assert log.head().version == version, "something was written behind it"
@@ -106,7 +106,7 @@ def newer_field(folder: Path) -> None:
         log = store.log("default")
         version = log.head().version + 1
         body = b'{"h":0,"t":0,"c":"c","e":{"session_id":"s","mood":"good"}}'
-        log.append([Record(version, "session-started.1", body)], ())
+        log.append([Record(version, "session-started.1", body)], (), after=log.head())
         _too_new(lambda: memory.learn("more"), version=version, topic="session-started.1")
     _still_reads(path, folder, version)
 

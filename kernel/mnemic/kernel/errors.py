@@ -379,6 +379,17 @@ class VersionConflict(Conflict):
     default_recovery = "Try again."
 
 
+class HistoryReplaced(Conflict):
+    """The log is not a continuation of the one that was read: it lacks, or differs in, events."""
+
+    code = "history-replaced"
+    default_recovery = (
+        "Find out why the store has another history: a backup was put back, or a standby took over "
+        "without the last events. Then recall again, and repeat lost commands under their command "
+        "ids: what the log does not have is decided anew."
+    )
+
+
 # --- stores ---------------------------------------------------------------------------------
 
 

@@ -177,14 +177,14 @@ def test_a_space_whose_import_was_killed_is_a_warning_until_it_is_made(
 ) -> None:
     with closing(SQLiteStore(store)) as opened:
         with suppress(VersionConflict), opened.draft("half") as log:
-            log.append(records(0, 1), [payload(0)])
+            log.append(records(0, 1), [payload(0)], after=log.head())
             raise VersionConflict("as if somebody else had it")  # who is killed leaves it too
         assert troubles(noted) == [("store", "unfinished", "warning")]
         with opened.draft("half") as log:
-            log.append(records(0, 1), [payload(0)])
+            log.append(records(0, 1), [payload(0)], after=log.head())
     assert ("store", "unfinished") not in examined(noted)
     with closing(SQLiteStore(store)) as opened, suppress(OSError), opened.draft("other") as log:
-        log.append(records(0, 1), [payload(0)])
+        log.append(records(0, 1), [payload(0)], after=log.head())
         raise OSError("and who fails clears it away")
     assert ("store", "unfinished") not in examined(noted)
 
@@ -195,7 +195,7 @@ def test_leftovers_of_a_killed_import_are_swept_on_request(noted: Shell, store: 
         suppress(VersionConflict),
         opened.draft("half") as log,
     ):
-        log.append(records(0, 1), [payload(0)._replace(data=b"never to be seen")])
+        log.append(records(0, 1), [payload(0)._replace(data=b"never to be seen")], after=log.head())
         raise VersionConflict("as if somebody else had it")  # who is killed leaves it too
     assert troubles(noted) == [("store", "unfinished", "warning")]
     assert "--sweep" in examined(noted)["store", "unfinished"]["remedy"]
@@ -215,7 +215,7 @@ def test_a_running_import_is_not_swept(noted: Shell, store: Path) -> None:
         ThreadPoolExecutor(1) as pool,
         opened.draft("home") as log,
     ):
-        log.append(records(0, 1), ())
+        log.append(records(0, 1), (), after=log.head())
         going_on = pool.submit(go_on, log, over)
         try:
             assert examined(noted, "--sweep")["store", "sweep"]["state"] == "warning"
@@ -230,7 +230,7 @@ def go_on(log: Log, over: threading.Event) -> int:
     """Append until it is over, and return how many records there are."""
     version = log.head().version
     while not over.wait(0.01):
-        version = log.append(records(version + 1, 1), ()).version
+        version = log.append(records(version + 1, 1), (), after=log.head()).version
     return version + 1
 
 

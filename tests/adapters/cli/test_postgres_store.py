@@ -124,7 +124,7 @@ def test_the_doctor_sweeps_a_server(shell: Shell, address: str) -> None:
         suppress(VersionConflict),
         store.draft("half") as log,
     ):
-        log.append(records(0, 1), [payload(0)])
+        log.append(records(0, 1), [payload(0)], after=log.head())
         raise VersionConflict("as if somebody else had it")  # who is killed leaves it too
     last = shell("--json", "doctor", "--sweep").document["findings"][-1]
     assert last["detail"] == "the unfinished space 'half' was removed"

@@ -57,6 +57,7 @@ def answer(store: Store, step: Step) -> object:
                 PayloadRow(first + at, slot, f"{at}-{slot}", b"key", owners, b"data")
                 for at, slot, owners in step.places
             ],
+            after=log.head(),
             command=step.command,
             erase=step.erase,
             erase_all=step.erase_all,

@@ -14,12 +14,13 @@ from typing import TypeAlias
 
 import pytest
 
+from mnemic.adapters.stores.logs.chain import EMPTY
 from mnemic.adapters.stores.logs.recorded_log import RecordedLog
 from mnemic.adapters.stores.logs.staged_spaces import Swept, staged
 from mnemic.adapters.stores.opening import open_store
 from mnemic.adapters.stores.postgres import PostgresLog, PostgresStore
 from mnemic.adapters.stores.sqlite import SQLiteLog, SQLiteStore
-from mnemic.kernel.errors import SpaceExists, VersionConflict, ViewReadOnly
+from mnemic.kernel.errors import HistoryReplaced, SpaceExists, VersionConflict, ViewReadOnly
 from mnemic.specs.contracts.log_entries import (
     bare,
     contents,
@@ -76,7 +77,7 @@ def left_behind(address: str, *spaces: str) -> None:
             assert isinstance(store, Recorded)
             for space in spaces:
                 log = stack.enter_context(store.draft(space))
-                log.append(records(0, 2), [payload(0), payload(1)])
+                log.append(records(0, 2), [payload(0), payload(1)], after=log.head())
             os.kill(os.getpid(), signal.SIGKILL)
     assert os.WTERMSIG(os.waitpid(pid, 0)[1]) == signal.SIGKILL
 
@@ -114,14 +115,14 @@ def rows_of(address: str) -> Generator[Callable[[str], int]]:
 def test_spaces_of_killed_makers_are_swept(address: str, opened: Callable[[], Recorded]) -> None:
     left_behind(address, "one", "two")
     store = opened()
-    store.log("home").append(records(0, 1), [payload(0)])
+    store.log("home").append(records(0, 1), [payload(0)], after=store.log("home").head())
     assert (store.unfinished(), counts(address)) == (("one", "two"), [5, 5])
     assert store.sweep(at_once) == Swept(gone=("one", "two"), kept=())
     assert (store.spaces(), store.unfinished()) == (("home",), ())
     assert counts(address) == [1, 1]
     assert store.sweep(at_once) == Swept(gone=(), kept=())
     with store.draft("one") as log:
-        log.append(records(0, 1), ())
+        log.append(records(0, 1), (), after=log.head())
     assert contents(store.log("one", create=False)) == bare(records(0, 1))
 
 
@@ -130,13 +131,13 @@ def test_a_growing_staged_space_is_left_alone(
 ) -> None:
     making, sweeping = opened(), opened()
     with making.draft("home") as log:
-        log.append(records(0, 1), [payload(0)])
+        log.append(records(0, 1), [payload(0)], after=log.head())
 
         def go_on() -> None:
-            log.append(records(1, 1), ())
+            log.append(records(1, 1), (), after=log.head())
 
         assert sweeping.sweep(go_on) == Swept(gone=(), kept=("home",))
-        log.append(records(2, 1), ())
+        log.append(records(2, 1), (), after=log.head())
     assert contents(sweeping.log("home", create=False))[1:] == bare(records(1, 2))
 
 
@@ -145,7 +146,7 @@ def test_a_space_completed_during_the_sweep_is_kept(
 ) -> None:
     making, sweeping = opened(), opened()
     with ExitStack() as stack:
-        stack.enter_context(making.draft("home")).append(records(0, 2), ())
+        stack.enter_context(making.draft("home")).append(records(0, 2), (), after=EMPTY)
         assert sweeping.sweep(stack.close) == Swept(gone=(), kept=("home",))
     assert contents(sweeping.log("home", create=False)) == bare(records(0, 2))
 
@@ -154,12 +155,12 @@ def test_a_paused_maker_fails_after_the_sweep_and_leaves_nothing(
     address: str, opened: Callable[[], Recorded]
 ) -> None:
     making, sweeping = opened(), opened()
-    with pytest.raises(VersionConflict), making.draft("home") as log:
-        log.append(records(0, 2), [payload(0)])
+    with pytest.raises(HistoryReplaced), making.draft("home") as log:
+        head = log.append(records(0, 2), [payload(0)], after=log.head())
         assert sweeping.sweep(at_once) == Swept(gone=("home",), kept=())
-        log.append(records(2, 1), ())
+        log.append(records(2, 1), (), after=head)
     with pytest.raises(VersionConflict), making.draft("other") as log:
-        log.append(records(0, 2), [payload(0)])
+        log.append(records(0, 2), [payload(0)], after=log.head())
         assert sweeping.sweep(at_once) == Swept(gone=("other",), kept=())
     assert (sweeping.spaces(), sweeping.unfinished(), counts(address)) == ((), (), [0, 0])
 
@@ -170,7 +171,7 @@ def test_an_empty_staged_space_is_left_alone(
     making, sweeping = opened(), opened()
     with making.draft("home") as log:
         assert sweeping.sweep(at_once) == Swept(gone=(), kept=())
-        log.append(records(0, 1), ())
+        log.append(records(0, 1), (), after=log.head())
     assert contents(sweeping.log("home", create=False)) == bare(records(0, 1))
 
 
@@ -187,7 +188,7 @@ def test_a_maker_that_starts_as_another_completes_destroys_nothing(
 ) -> None:
     first, second = opened(), opened()
     with ExitStack() as stack:
-        stack.enter_context(first.draft("home")).append(records(0, 2), [payload(0)])
+        stack.enter_context(first.draft("home")).append(records(0, 2), [payload(0)], after=EMPTY)
 
         def log_of(name: str, number: int) -> RecordedLog:
             stack.close()  # now, that the other one has found it in the making

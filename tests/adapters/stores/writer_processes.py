@@ -66,6 +66,7 @@ def append_for_ever(address: str, seed: int, acknowledged: int) -> NoReturn:
             log.append(
                 [Record(version, "thing-noted.1", b"{%d}" % version) for version in versions],
                 [PayloadRow(v, 0, f"p{v}", bytes(32), ("o",), b"%d" % v) for v in versions],
+                after=log.head(),
                 command=CommandRow(f"until {last}", b"", first, last),
             )
         os.write(acknowledged, b"%d\n" % last)
@@ -125,7 +126,9 @@ def race_along(address: str, appends: int, gate: Barrier) -> None:
         for _ in range(appends):
             with log.write_lock():
                 version = log.head().version + 1
-                log.append([Record(version, "thing-noted.1", b"{%d}" % os.getpid())], ())
+                log.append(
+                    [Record(version, "thing-noted.1", b"{%d}" % os.getpid())], (), after=log.head()
+                )
 
 
 def race(stores: str, writers: int, appends: int) -> Iterator[tuple[str, object]]:

@@ -13,6 +13,7 @@ import pytest
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.files import temporary_folders
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.stores.logs.chain import EMPTY
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.adapters.system.entropy import SystemEntropy
@@ -50,7 +51,7 @@ def begin(source: Store, target: Store, events: int, space: str = "default") -> 
     """Copy the first events, as a run does that is killed then."""
     log = source.log(space)
     begun = islice(transfer_records(log, log.head().version, Codec(SystemEntropy())), events)
-    fill(target.log(space), begun, total=events)
+    fill(target.log(space), begun, after=EMPTY, total=events)
 
 
 @contextmanager
@@ -231,7 +232,9 @@ def test_another_memory_of_the_same_name_is_left_unchanged(
     target = MemoryStore()
     begin(store, target, parted)
     mine = b'{"h":0,"t":0,"c":"mine","e":{"session_id":"s"}}'
-    target.log("default").append([Record(parted, "session-started.1", mine)], ())
+    target.log("default").append(
+        [Record(parted, "session-started.1", mine)], (), after=target.log("default").head()
+    )
     before, version = contents(target), memory.status().version
     target.log("another")
     with pytest.raises(SpaceExists, match=f"part at version {parted}") as refused:

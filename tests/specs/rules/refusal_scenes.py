@@ -15,7 +15,9 @@ from typing import Any
 from mnemic.adapters.access import Keyring
 from mnemic.adapters.embedders.hashing import HashEmbedder, ScriptedEmbedder
 from mnemic.adapters.inprocess import SyncMemory
+from mnemic.adapters.stores.logs.chain import EMPTY
 from mnemic.adapters.stores.logs.write_lock import WriteLock
+from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.adapters.system.clocks import ManualClock
 from mnemic.adapters.system.entropy import SeededEntropy
@@ -128,8 +130,19 @@ def slower_writer(path: Path) -> Generator[Call]:
     with closing(SQLiteStore(path)) as store:
         log = store.log("default")
         first = Record(0, "t", b"first")
-        log.append([first], ())
-        yield partial(log.append, [first], ())
+        head = log.append([first], (), after=log.head())
+        yield partial(log.append, [first], (), after=head)
+
+
+@contextmanager
+def another_history(path: Path) -> Generator[Call]:
+    """A log that another one has replaced since it was read."""
+    first, other = Record(0, "t", b"first"), Record(0, "t", b"another")
+    with closing(MemoryStore()) as one, closing(SQLiteStore(path)) as two:
+        head = one.log("default").append([first], (), after=EMPTY)
+        log = two.log("default")
+        log.append([other], (), after=EMPTY)
+        yield lambda: list(log.read(head))
 
 
 @contextmanager
@@ -292,6 +305,7 @@ SCENES: dict[str, Scene] = {
     "read-only": read_only,
     "missing-space": missing_space,
     "slower-writer": slower_writer,
+    "another-history": another_history,
     "changed-byte": changed_byte,
     "lost-text": lost_text,
     "file-of-words": file_of_words,

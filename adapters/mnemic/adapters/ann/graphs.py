@@ -321,6 +321,10 @@ class GraphBuilder:
         if folder is not None and folder.destroys:
             folder.clear()
 
+    def replaced(self) -> None:
+        """Discard every graph of this process: the log is another one. The state lock is held."""
+        self._forget(None)
+
     def _forget(self, index: VectorIndex | None) -> None:
         self._turn += 1
         self._of, self._segments, self._places = index, (), {}

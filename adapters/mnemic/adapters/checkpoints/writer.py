@@ -43,9 +43,10 @@ from mnemic.adapters.checkpoints.inspection import (
 from mnemic.adapters.checkpoints.layout import FormatUnknown, Origin, Torn
 from mnemic.adapters.codec import erasures
 from mnemic.adapters.codec.vocabulary import vocabulary
+from mnemic.adapters.stores.logs.chain import EMPTY
 from mnemic.adapters.system.folders import NO_ROOM
 from mnemic.kernel.errors import CheckpointsOff, LogCorrupt, StoreFailed, StoreFull
-from mnemic.kernel.ports import Log, Store
+from mnemic.kernel.ports import Head, Log, Store
 from mnemic.kernel.results import Checkpoint
 from mnemic.projections.state.checkpoint import freeze, thaw
 from mnemic.projections.state.state import FOLD_VERSION, State
@@ -66,6 +67,7 @@ class CheckpointWriter:
         checkpoint_directory: Their folder.
         state_lock: Held while the state changes.
         state: Returns the current state.
+        head: Returns the head of the log that it was folded up to; needed to write one.
         payloads: Returns how many payloads the events folded into it have.
         is_as_applied: Returns whether the log is still the one that the state was replayed from;
             None: it cannot be another.
@@ -79,12 +81,14 @@ class CheckpointWriter:
         state_lock: RLock,
         state: Callable[[], State],
         payloads: Callable[[], int],
+        head: Callable[[], Head] = lambda: EMPTY,
         is_as_applied: Callable[[], bool] | None = None,
     ) -> None:
         self._log = log
         self._checkpoint_directory = checkpoint_directory
         self._state_lock = state_lock
         self._state = state
+        self._head = head
         self._payloads = payloads
         self._is_as_applied = is_as_applied
         self._found: Folder | None = None
@@ -107,26 +111,30 @@ class CheckpointWriter:
 
     # --- opening ------------------------------------------------------------------------------
 
-    def newest(self) -> State | None:
-        """Return the state in the newest checkpoint that fits the log; it may lag behind."""
+    def newest(self) -> tuple[State, bytes] | None:
+        """Return the state in the newest checkpoint that fits the log, which may lag behind.
+
+        Returns:
+            The state, and the digest of the log at its version.
+        """
         folder = self._folder()
         if folder is None or not self._checkpoint_directory.reads:
             return None
         for file in folder.files():
             try:
-                state = self._loaded(file)
+                loaded = self._loaded(file)
             except (Torn, FormatUnknown, OSError):
                 continue
             except (KeyError, ValueError, TypeError, IndexError) as error:
                 self._foreign.add(file)
                 self.trouble = f"checkpoint {file.name} cannot be taken up here: {error!r}"
             else:
-                if state is not None:
-                    return state
+                if loaded is not None:
+                    return loaded
         return None
 
-    def _loaded(self, file: Path) -> State | None:
-        """Return the state in a file; None if it does not fit the log.
+    def _loaded(self, file: Path) -> tuple[State, bytes] | None:
+        """Return the state in a file, and the digest there; None if it does not fit the log.
 
         Raises:
             Torn, FormatUnknown, OSError: It cannot be read.
@@ -144,7 +152,7 @@ class CheckpointWriter:
             return None
         self._kept, self.restored = _size(state), state.version
         self.restored_payloads = manifest.origin.payloads
-        return state
+        return state, bytes.fromhex(manifest.origin.digest)
 
     def passed_over(self, error: Exception | None = None) -> None:
         """Record that the log could not be replayed from the newest checkpoint after all.
@@ -263,17 +271,15 @@ class CheckpointWriter:
         """Return the origin of a checkpoint of *state*.
 
         Raises:
-            LogCorrupt: The log has no such version any more.
+            LogCorrupt: The log has no first event any more.
             Abandoned: The state was replayed from an earlier epoch of the log.
         """
-        version = state.version
-        head = self._log.head()
-        digest = head.digest if head.version == version else self._log.digest_at(version)
+        version, digest = self._head().version, self._head().digest
         genesis = self._log.digest_at(0)
         if self._is_as_applied is not None and not self._is_as_applied():  # nor is that digest its
             raise Abandoned
-        if digest is None or genesis is None:
-            raise LogCorrupt(f"no record can be read at version {version}", version=version)
+        if not digest or genesis is None:
+            raise LogCorrupt("no record can be read at version 0", version=0)
         return Origin(
             space=self._log.name,
             genesis=genesis.hex(),
@@ -302,6 +308,14 @@ class CheckpointWriter:
         if self._checkpoint_directory.destroys:
             self._clear(self._destroy)
             self._kept = 0
+
+    def replaced(self) -> None:
+        """Forget what was found: the log is another history. The state lock is held.
+
+        Files stay: each names the digest of the log that it is of, and is not loaded for another.
+        """
+        self._dropped += 1
+        self._found, self._kept, self.restored = None, 0, None
 
     def drop(self) -> int:
         """Remove every checkpoint of this space, and return how many there were.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from mnemic.kernel.numeric.arithmetic import MICROS_PER_HOUR
 from mnemic.kernel.results import NAMED_MAX, LogEntry, Verification, plural, unit
 from mnemic.kernel.timestamps import iso
 from mnemic.projections.listing.timeline import kind_of
-from mnemic.projections.state.event_validation import check_policy_known
+from mnemic.projections.state.event_validation import check_policy_known, impossible_event
 from mnemic.projections.view import View
 from mnemic.projections.view.block_results import find
 
@@ -88,17 +89,33 @@ def verify(
 ) -> Verification:
     """Walk the whole log: chain, codec, payload MACs, and payloads missing without an erasure.
 
-    What the store has of each command is compared with the ids that events carry. Then let the
-    store check the data that it keeps outside the chain, if it can.
+    What the store has of each command is compared with the ids that events carry. The events are
+    folded on the way, into a state of their own: a chain may be whole although no space can be
+    opened with what it says. Then let the store check the data that it keeps outside the chain, if
+    it can.
 
-    The walk reads the store afresh and does not touch the folded state. It starts again if text was
+    The walk reads the store afresh and does not touch the folded state, unless the log is another
+    one by now: then the state is dropped, and the error says so. It starts again if text was
     erased elsewhere meanwhile: it may find payloads missing before it reads the erasure event.
+
+    Raises:
+        HistoryReplaced: The log is not a continuation of what was folded.
     """
     while True:
+        _check_history(space)
         log_epoch, head = space.log_epoch, space.log.head()
         found = _verified(space, progress)
-        if found.sound or not space.erased_since(head, log_epoch):
+        if found.sound:
             return found
+        _check_history(space)  # two histories, read one after the other, look like damage
+        if not space.erased_since(head, log_epoch):
+            return found
+
+
+def _check_history(space: CommandExecutor) -> None:
+    """Refuse a log that is another one by now; whether it can be read is reported by a walk."""
+    with suppress(LogCorrupt):
+        space.check_history()
 
 
 def _verified(space: CommandExecutor, progress: Callable[[int, int], None] | None) -> Verification:
@@ -106,7 +123,9 @@ def _verified(space: CommandExecutor, progress: Callable[[int, int], None] | Non
     events = payloads = 0
     walk, requests = Erasures(space.codec), RequestCheck(space.log)
     head = space.log.head()
-    try:
+
+    def walked() -> Iterator[Recorded]:
+        nonlocal events, payloads
         for record, rows in space.log.read():
             recorded = space.codec.decode(record, rows)
             check_policy_known(recorded)
@@ -115,6 +134,12 @@ def _verified(space: CommandExecutor, progress: Callable[[int, int], None] | Non
             events, payloads = events + 1, payloads + len(rows)
             if progress is not None and events % PROGRESS_EVERY == 0:
                 progress(events, head.version + 1)
+            yield recorded
+
+    try:
+        impossible = impossible_event(walked)
+        if impossible is not None:
+            return _damaged(space, impossible.version, impossible.problem, payloads)
         requests.settle()
     except (LogCorrupt, StoreTooNew) as error:
         version = int(str(error.facts.get("version", events)))

@@ -354,6 +354,10 @@ class SyncMemory(
         if damage is not None:
             alert = f"{EARLY_ALERT} {damage.facts['version']}: {damage}"
             status = evolve(status, alerts=(*status.alerts, alert))
+        replaced = self._space.replaced
+        if replaced is not None:
+            alert = f"since this memory was opened, {replaced.message}"
+            status = evolve(status, alerts=(*status.alerts, alert))
         missing = self._space.missing
         if missing is not None:
             status = evolve(status, alerts=(*status.alerts, f"{LOST_ALERT}: {missing}"))

@@ -52,11 +52,13 @@ class SyncView(Queries):
         self._scope = checked_scope(scope)
         self._models = models
         self._fixed = view
+        self._replacements = space.replacements
 
     def _view(self) -> View:
         with self._space.state_lock:
             if not self._space.is_closed:
                 self._space.catch_up()  # others may have erased words that this view shows
+            self._space.check_unreplaced(self._replacements)
             if self._fixed.state is not self._space.state:
                 # The log was replayed after an erasure: the text is gone from every view.
                 point = self._fixed.point

@@ -13,7 +13,7 @@ from eventsourcing.persistence import StoredEvent
 from eventsourcing.popo import POPOAggregateRecorder, POPOFactory
 
 from mnemic.adapters.stores.logs import chain
-from mnemic.adapters.stores.logs.append import Entry, moved, staged
+from mnemic.adapters.stores.logs.append import Entry, moved, replaced, staged
 from mnemic.adapters.stores.logs.staged_spaces import check_empty, hidden
 from mnemic.adapters.system.forks import OpeningProcess
 from mnemic.kernel.errors import CommandIdReused, SpaceExists, SpaceNotFound
@@ -52,7 +52,7 @@ class MemoryRecorder(POPOAggregateRecorder):
         space: Space = kwargs["space"]
         entry: Entry = kwargs["entry"]
         if space.head != entry.before:
-            raise moved(entry.before.version + 1, space.head.version)
+            raise moved(entry.before, space.head)
         if entry.command is not None and entry.command.id in space.commands:
             raise CommandIdReused(
                 f"command {entry.command.id!r} is already remembered", command_id=entry.command.id
@@ -165,16 +165,31 @@ class MemoryLog:
         return self._space.head
 
     def read(
-        self, after: int = -1, upto: int | None = None
+        self, after: Head | int = -1, upto: Head | int | None = None
     ) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
-        """Yield records with version in (after, upto] in order, each with its payloads by slot."""
-        head, after = self._space.head, max(after, -1)
-        end = head.version if upto is None else min(upto, head.version)
-        if after >= end:
+        """Yield records with version in (after, upto] in order, each with its payloads by slot.
+
+        Raises:
+            HistoryReplaced: The log does not hold a head that was given.
+        """
+        head = self._space.head
+        for known in (after, upto):
+            if isinstance(known, Head) and known.version >= 0:
+                self._check_holds(known, head)
+        first = after.version if isinstance(after, Head) else max(after, -1)
+        last = upto.version if isinstance(upto, Head) else upto
+        end = head.version if last is None else min(last, head.version)
+        if first >= end:
             return
-        rows = self._recorder.rows(self._key, max(after, 0), min(end + 2, head.version))
-        for record in chain.verified(rows, after=after, upto=end, head=head):
+        rows = self._recorder.rows(self._key, max(first, 0), min(end + 2, head.version))
+        for record in chain.verified(rows, after=first, upto=end, head=head):
             yield record, self._space.payloads.get(record.version, ())
+
+    def _check_holds(self, known: Head, head: Head) -> None:
+        if known != head:
+            last = min(known.version + 1, head.version)
+            if not chain.holds(known, [*self._recorder.rows(self._key, known.version, last)], head):
+                raise replaced(known, head)
 
     def digest_at(self, version: int) -> bytes | None:
         """Return the chain digest of the record at *version*, from its stored bytes."""
@@ -208,6 +223,7 @@ class MemoryLog:
         records: Sequence[Record],
         payloads: Sequence[PayloadRow],
         *,
+        after: Head,
         command: CommandRow | None = None,
         erase: Sequence[str] = (),
         erase_all: bool = False,
@@ -216,12 +232,13 @@ class MemoryLog:
 
         Raises:
             VersionConflict: If another writer was first.
+            HistoryReplaced: If the log does not hold *after*.
             CommandIdReused: If the command is remembered already.
             FieldRefused: If the records leave a gap or a payload has no record.
         """
         entry = staged(
             self._key,
-            self._space.head,
+            after,
             records,
             payloads=payloads,
             command=command,

@@ -110,6 +110,7 @@ def caught_up(
 
     Raises:
         LogCorrupt: The source is damaged, or the chains differ at the end.
+        HistoryReplaced: The source does not hold what was copied from it any more.
         VersionConflict: Another process writes there.
     """
     own = store.log(source.name)
@@ -118,10 +119,10 @@ def caught_up(
         theirs, ours = source.head(), own.head()
         if ours.version >= theirs.version:
             break
-        carried = transfer_records(source, theirs.version, codec, after=ours.version, sealed=sealed)
+        carried = transfer_records(source, theirs, codec, after=ours, sealed=sealed)
         seen = _Counted(carried, counted)
         # Payloads erased by now are not read here; those copied by earlier passes are still there.
-        fill(own, seen, total=theirs.version + 1, erasing=ours.version >= 0)
+        fill(own, seen, after=ours, total=theirs.version + 1, erasing=ours.version >= 0)
         if seen.erases and ours.version >= 0:
             _forget_checkpoints(store, own)
     head = own.head()

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.files import atomic_files, temporary_folders
+from mnemic.adapters.stores.logs.chain import EMPTY
 from mnemic.adapters.stores.opening import Address, is_file, open_store, opened
 from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.adapters.stores.sqlite.damaged_heads import remains
@@ -50,13 +51,7 @@ from mnemic.adapters.transfer.results import SalvageResult, SpaceSalvaged
 from mnemic.kernel.errors import FieldRefused, LogCorrupt, MnemicError, SpaceExists, StoreTooNew
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import Clock, CommandRow, Entropy, Log, PayloadRow, Record, Store
-from mnemic.projections.state.event_validation import (
-    REPLAY_ERRORS,
-    applied_singly,
-    check_policy_known,
-)
-from mnemic.projections.state.replay import rebuild
-from mnemic.projections.state.state import State
+from mnemic.projections.state.event_validation import check_policy_known, impossible_event
 from mnemic.projections.timeline.command_ids import is_like_generated
 
 Unlock = Callable[[PayloadRow], PayloadRow | None]
@@ -215,11 +210,19 @@ class _Salvage:
         read = self._look()
         sensible = self._sensible(read)
         verdict = self._losses.verdict(sensible, gaps=gaps)
-        head = fill(copy, self._transfer_records(verdict.kept), total=verdict.kept + 1)
+        carried = self._transfer_records(verdict.kept)
+        head = fill(copy, carried, after=EMPTY, total=verdict.kept + 1)
         if self._last is not None and verdict.erase_all:
-            erase_all_again(copy, self._last, self._copy_context)
+            erase_all_again(copy, self._last, self._copy_context, after=head)
         elif self._last is not None:
-            erase_again(copy, verdict.erase, self._last, self._copy_context, lost=verdict.accept)
+            erase_again(
+                copy,
+                verdict.erase,
+                self._last,
+                self._copy_context,
+                after=head,
+                lost=verdict.accept,
+            )
         walked(copy, copy.head().version, self._codec, sealed=self._sealed)
         if verdict.kept < sensible:
             self._problem = (
@@ -258,15 +261,11 @@ class _Salvage:
 
     def _sensible(self, read: int) -> int:
         """Return the last version that a memory could be opened with."""
-        try:
-            rebuild(State(), self._recorded(read)).settle()
-        except REPLAY_ERRORS:
-            for settling in (False, True):
-                _, version = applied_singly(self._recorded(read), settling=settling)
-                if version is not None:
-                    self._problem = f"the event at version {version} says what cannot be"
-                    return version - 1
-        return read
+        found = impossible_event(lambda: self._recorded(read))
+        if found is None:
+            return read
+        self._problem = f"the event at version {found.version} says what cannot be"
+        return found.version - 1
 
     def _recorded(self, upto: int) -> Iterator[Recorded]:
         for record, rows in islice(self._remains(), upto + 1):

@@ -74,13 +74,21 @@ class Log(Protocol):
         ...
 
     def read(
-        self, after: int = -1, upto: int | None = None
+        self, after: Head | int = -1, upto: Head | int | None = None
     ) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
         """Yield records with version in (after, upto] in order, each with its payloads by slot.
 
         The chain is verified while reading.
 
+        Args:
+            after: The last version that the reader has; as a head, the log is required to hold it,
+                even if there is nothing to yield.
+            upto: The last version wanted; as a head, the log is required to hold it; None: the end
+                of the log.
+
         Raises:
+            HistoryReplaced: The log does not hold a given head: it ends before, or has another
+                record at that version.
             LogCorrupt: With the fact ``version`` at the first record that does not fit; all
                 records before it have been yielded.
         """
@@ -107,6 +115,7 @@ class Log(Protocol):
         records: Sequence[Record],
         payloads: Sequence[PayloadRow],
         *,
+        after: Head,
         command: CommandRow | None = None,
         erase: Sequence[str] = (),
         erase_all: bool = False,
@@ -114,14 +123,18 @@ class Log(Protocol):
         """Write everything in one transaction, or nothing, and return the new head.
 
         Args:
-            records: Versions contiguous from ``head().version + 1``.
+            records: Versions contiguous from ``after.version + 1``.
             payloads: Of these records.
+            after: The head that they were decided on. The log has to end there, version and digest,
+                in the transaction that writes them.
             command: Stored in the same transaction.
             erase: Owners whose payloads are destroyed in the same transaction.
             erase_all: Destroy every payload of the space instead, the new ones included.
 
         Raises:
             VersionConflict: Another writer appended first; nothing was written.
+            HistoryReplaced: The log ends before *after*, or at its version with another digest;
+                nothing was written.
             StoreFull, StoreBusy, StoreFailed: Nothing was written.
         """
         ...

@@ -6,12 +6,15 @@ and checks nothing twice; if it fails, this module finds the event that caused i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+
+from attrs import frozen
 
 from mnemic.kernel.errors import Refused, StoreTooNew
 from mnemic.kernel.events import Event, PolicyAdopted, Recorded, Reverted
 from mnemic.kernel.policy import Policy
 from mnemic.projections.state.apply import apply
+from mnemic.projections.state.replay import rebuild
 from mnemic.projections.state.state import State
 
 REPLAY_ERRORS = (
@@ -24,6 +27,22 @@ REPLAY_ERRORS = (
     ValueError,
 )
 """Exceptions that replay raises on such an event."""
+
+
+@frozen(kw_only=True)
+class Impossible:
+    """An event that no state accepts, such as one on a block that was never learned."""
+
+    version: int
+    settling: bool
+    """Whether it is accepted as such, and its numbers fit no column."""
+    error: Exception
+    """What folding it raised."""
+
+    @property
+    def problem(self) -> str:
+        """What is wrong, in a sentence."""
+        return f"the event at version {self.version} says what cannot be: {self.error!r:.200}"
 
 
 def newer_policy_fields(event: Event) -> tuple[str, ...]:
@@ -75,3 +94,30 @@ def applied_singly(
     except REPLAY_ERRORS:
         return state, version
     return state, None
+
+
+def impossible_event(events: Callable[[], Iterable[Recorded]]) -> Impossible | None:
+    """Return the first event that cannot be folded; None: all of them can.
+
+    Args:
+        events: Returns the events, from the first on; called again to find out which one it is.
+    """
+    try:
+        rebuild(State(), events()).settle()
+    except REPLAY_ERRORS as error:
+        return first_impossible(events, error)
+    return None
+
+
+def first_impossible(events: Callable[[], Iterable[Recorded]], error: Exception) -> Impossible:
+    """Return the first event that cannot be folded.
+
+    Args:
+        events: Returns the events, from the first on.
+        error: What folding all of them raised.
+    """
+    for settling in (False, True):
+        _, version = applied_singly(events(), settling=settling)
+        if version is not None:
+            return Impossible(version=version, settling=settling, error=error)
+    return Impossible(version=0, settling=True, error=error)

@@ -59,7 +59,10 @@ class Durability(ABC):
     def test_a_reopened_store_has_the_same_contents(self, kept: Path) -> None:
         with closing(self.store(kept)) as store:
             head = store.log("home").append(
-                records(0, 3), [payload(1, 0, "a")], command=answered(2)
+                records(0, 3),
+                [payload(1, 0, "a")],
+                after=store.log("home").head(),
+                command=answered(2),
             )
         with closing(self.store(kept)) as store:
             log = store.log("home", create=False)
@@ -70,11 +73,13 @@ class Durability(ABC):
                 (payload(1, 0, "a"),),
                 (),
             ]
-            assert log.append(records(3, 1), ()).version == 3
+            assert log.append(records(3, 1), (), after=log.head()).version == 3
 
     def test_acknowledged_appends_are_visible_before_close(self, kept: Path) -> None:
         with closing(self.store(kept)) as writing, closing(self.store(kept)) as reading:
-            head = writing.log("home").append(records(0, 2), [payload(0)], command=answered(0))
+            head = writing.log("home").append(
+                records(0, 2), [payload(0)], after=writing.log("home").head(), command=answered(0)
+            )
             log = reading.log("home", create=False)
             assert (log.head(), log.command("command 0")) == (head, answered(0))
             assert contents(log) == [(records(0, 1)[0], (payload(0),)), (records(1, 1)[0], ())]
@@ -97,14 +102,16 @@ class Durability(ABC):
                 *map(answered, lasts[:-1]),
                 None,
             ]
-            assert log.append(records(version + 1, 1), ()).version == version + 1
+            assert log.append(records(version + 1, 1), (), after=log.head()).version == version + 1
 
     def test_no_append_of_concurrent_writers_is_lost_or_duplicated(self, tmp_path: Path) -> None:
         def try_until_written(log: Log, author: str) -> int:
             while True:
                 version = log.head().version + 1
                 with suppress(VersionConflict):
-                    return log.append(records(version, 1, author=author), ()).version
+                    return log.append(
+                        records(version, 1, author=author), (), after=log.head()
+                    ).version
 
         self._require_shares(tmp_path, try_until_written)
 
@@ -112,7 +119,7 @@ class Durability(ABC):
         def write_locked(log: Log, author: str) -> int:
             with log.write_lock():
                 version = log.head().version + 1
-                return log.append(records(version, 1, author=author), ()).version
+                return log.append(records(version, 1, author=author), (), after=log.head()).version
 
         self._require_shares(tmp_path, write_locked)
 
@@ -131,7 +138,7 @@ class Durability(ABC):
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="the holder of the lock is forked")
     def test_a_second_process_waits_for_the_write_lock(self, kept: Path) -> None:
         with closing(self.store(kept)) as store:
-            store.log("home").append(records(0, 1), ())
+            store.log("home").append(records(0, 1), (), after=store.log("home").head())
         reports, report = os.pipe()
         orders, order = os.pipe()
         child = _forked()  # before this process has any open handle
@@ -238,7 +245,12 @@ class Durability(ABC):
             log: Log = self.store(tmp_path).log("home")
             version = 1
             while True:
-                log.append(records(version - 1, 2), [payload(version)], command=answered(version))
+                log.append(
+                    records(version - 1, 2),
+                    [payload(version)],
+                    after=log.head(),
+                    command=answered(version),
+                )
                 os.write(writes, b"%d\n" % version)
                 version += 2
         finally:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import sha256
 
-from mnemic.kernel.ports import GENESIS_DIGEST, CommandRow, Log, PayloadRow, Record
+from mnemic.kernel.ports import GENESIS_DIGEST, CommandRow, Head, Log, PayloadRow, Record
+
+EMPTY = Head(-1, GENESIS_DIGEST)
+"""The head of a log without records."""
 
 
 def records(first: int, count: int, *, author: str = "a") -> tuple[Record, ...]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.kernel.errors import SpaceExists, VersionConflict
+from mnemic.kernel.errors import HistoryReplaced, SpaceExists, VersionConflict
 from mnemic.kernel.ports import CommandRow, StagingStore
 from mnemic.specs.contracts.durability import Durability
 from mnemic.specs.contracts.log_entries import (
@@ -43,8 +43,10 @@ class StagedSpaces(Durability):
         store = staging_stores()
         others = staging_stores() if self.persists else store
         with store.draft("home") as log:
-            log.append(records(0, 2), [payload(0)], command=CommandRow("c", b"x", 0, 1))
-            log.append(records(2, 1), ())
+            log.append(
+                records(0, 2), [payload(0)], after=log.head(), command=CommandRow("c", b"x", 0, 1)
+            )
+            log.append(records(2, 1), (), after=log.head())
             assert (log.name, store.spaces(), others.spaces()) == ("home", (), ())
         for each in (store, others):
             found = each.log("home", create=False)
@@ -58,9 +60,9 @@ class StagedSpaces(Durability):
     ) -> None:
         store = staging_stores()
         with store.draft("home") as log:
-            log.append(records(0, 2), ())
+            log.append(records(0, 2), (), after=log.head())
         with store.log("home").write_lock():
-            store.log("home").append(records(2, 1), ())
+            store.log("home").append(records(2, 1), (), after=store.log("home").head())
         assert contents(store.log("home")) == bare(records(0, 3))
 
     def test_a_failed_staged_space_leaves_nothing(
@@ -68,19 +70,21 @@ class StagedSpaces(Durability):
     ) -> None:
         store = staging_stores()
         with pytest.raises(ZeroDivisionError), store.draft("home") as log:
-            log.append(records(0, 2), [payload(0)], command=CommandRow("c", b"x", 0, 1))
+            log.append(
+                records(0, 2), [payload(0)], after=log.head(), command=CommandRow("c", b"x", 0, 1)
+            )
             raise ZeroDivisionError
         assert store.spaces() == ()
         with store.draft("home") as log:
             assert (log.head().version, log.command("c")) == (-1, None)
-            log.append(records(0, 1), ())
+            log.append(records(0, 1), (), after=log.head())
         assert contents(store.log("home", create=False)) == bare(records(0, 1))
 
     def test_a_space_with_events_is_not_created_again(
         self, staging_stores: Callable[[], StagingStore]
     ) -> None:
         store = staging_stores()
-        store.log("home").append(records(0, 2), ())
+        store.log("home").append(records(0, 2), (), after=store.log("home").head())
         with pytest.raises(SpaceExists), store.draft("home"):
             pytest.fail("the space must not be created")
         assert contents(store.log("home")) == bare(records(0, 2))
@@ -91,7 +95,7 @@ class StagedSpaces(Durability):
         store = staging_stores()
         held = store.log("home")
         with store.draft("home") as log:
-            log.append(records(0, 2), ())
+            log.append(records(0, 2), (), after=log.head())
         assert contents(held) == bare(records(0, 2))
 
     def test_a_space_created_in_the_meantime_wins(
@@ -99,8 +103,10 @@ class StagedSpaces(Durability):
     ) -> None:
         store = staging_stores()
         with pytest.raises(SpaceExists), store.draft("home") as log:
-            log.append(records(0, 2), ())
-            store.log("home").append(records(0, 1, author="somebody"), ())
+            log.append(records(0, 2), (), after=log.head())
+            store.log("home").append(
+                records(0, 1, author="somebody"), (), after=store.log("home").head()
+            )
         assert contents(store.log("home")) == bare(records(0, 1, author="somebody"))
 
     def test_leftovers_of_a_killed_writer_are_removed_by_the_next_one(
@@ -110,10 +116,10 @@ class StagedSpaces(Durability):
             pytest.skip("this store is not persistent")
         slow, fast = staging_stores(), staging_stores()
         with pytest.raises(VersionConflict), slow.draft("home") as left:
-            left.append(records(0, 2, author="slow"), [payload(0)])
+            head = left.append(records(0, 2, author="slow"), [payload(0)], after=left.head())
             with fast.draft("home") as log:
-                log.append(records(0, 1, author="fast"), ())
-                with pytest.raises(VersionConflict):
-                    left.append(records(2, 1, author="slow"), ())
+                log.append(records(0, 1, author="fast"), (), after=log.head())
+                with pytest.raises(HistoryReplaced):
+                    left.append(records(2, 1, author="slow"), (), after=head)
             assert fast.spaces() == ("home",)
         assert contents(fast.log("home")) == bare(records(0, 1, author="fast"))

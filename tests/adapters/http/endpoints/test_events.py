@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Generator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -169,6 +170,36 @@ def test_a_token_that_is_revoked_ends_its_stream(
             "unauthenticated",
             401,
         )
+
+
+@pytest.mark.parametrize("written_on", [0, 1, 3], ids=["shorter", "as long", "longer"])
+def test_a_log_that_was_put_back_ends_its_streams_with_the_error(
+    tmp_path: Path, written_on: int
+) -> None:
+    """Otherwise they would go on with events of another history, as if they followed."""
+    with running(tmp_path) as server, server.inside("a") as client:
+        learn(client, "common to both")
+        with closing(sqlite3.connect(server.store)) as source:
+            kept = sqlite3.connect(":memory:")
+            source.backup(kept)
+        learn(client, "lost")
+        with stream(client, EVENTS) as found:
+            take(found, 4)
+            with closing(sqlite3.connect(server.store)) as target:
+                kept.backup(target)
+            server.store.with_name(f"{server.store.name}.heads").unlink()
+            with SyncMemory.open(server.store, space="a", embedder=HashEmbedder()) as other:
+                for number in range(written_on):
+                    other.learn(f"written elsewhere {number}")
+            (end,) = found
+        assert (end.name, end.data["code"], end.data["status"]) == (
+            "problem",
+            "history-replaced",
+            409,
+        )
+        assert (end.data["version"], end.data["acknowledged"]) == (3, [[3, 3]])
+        with stream(client, EVENTS) as again:
+            assert len(take(again, 3 + written_on)) == 3 + written_on
 
 
 def test_a_hidden_space_answers_like_a_missing_one(server: Running, space: str) -> None:

@@ -78,7 +78,9 @@ def test_a_store_of_a_newer_release_is_refused(opened: Open, path: Path) -> None
 def test_an_event_of_a_newer_release_is_not_called_damage(opened: Open, path: Path) -> None:
     opened(path).close()
     with closing(SQLiteStore(path)) as store:
-        store.log("default").append([Record(2, "block-dreamt.1", b"{}")], [])
+        store.log("default").append(
+            [Record(2, "block-dreamt.1", b"{}")], [], after=store.log("default").head()
+        )
     assert refused(lambda: opened(path)) == "store-too-new"
 
 

@@ -27,7 +27,7 @@ EMBEDDER = HashEmbedder(4)
 def note_the_unknown(store: Store) -> int:
     log = store.log("default")
     version = log.head().version + 1
-    log.append([Record(version, "block-dreamed.1", b"{}")], ())
+    log.append([Record(version, "block-dreamed.1", b"{}")], (), after=log.head())
     return version
 
 
@@ -64,7 +64,7 @@ def note_a_newer_policy(store: Store, body: str) -> int:
     version = log.head().version + 1
     event = {"policy_id": "f" * 16, "body": body}
     around = json.dumps({"h": 0, "t": 0, "c": "newer", "e": event}).encode()
-    log.append([Record(version, "policy-adopted.1", around)], ())
+    log.append([Record(version, "policy-adopted.1", around)], (), after=log.head())
     return version
 
 

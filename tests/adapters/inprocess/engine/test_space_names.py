@@ -38,5 +38,5 @@ def test_a_space_of_an_older_release_is_still_opened(opened: Open) -> None:
     block = opened(store).learn("Ines moved the demo.").block_id
     old = store.log(HIDDEN)
     for record, payloads in store.log("default").read():
-        old.append([record], payloads)
+        old.append([record], payloads, after=old.head())
     assert opened(store, space=HIDDEN).block(block).content == "Ines moved the demo."

@@ -350,7 +350,7 @@ def test_an_interrupted_fold_is_discarded(pair: tuple[SyncMemory, SyncMemory], p
     )
     record, rows = Codec(SeededEntropy("nobody")).encode(nobody)
     with contextlib.closing(SQLiteStore(path)) as store:
-        store.log("default").append([record], rows)
+        store.log("default").append([record], rows, after=store.log("default").head())
     for _ in range(2):
         with pytest.raises(LogCorrupt, match="f" * 16):
             two.status()

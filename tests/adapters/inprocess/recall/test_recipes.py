@@ -45,7 +45,7 @@ def rewritten(log: list[Recorded], decision: RecallRecorded) -> SyncMemory:
     store = MemoryStore()
     for recorded in [*log[:-1], evolve(log[-1], event=decision)]:
         record, payloads = CODEC.encode(recorded)
-        store.log("default").append([record], payloads)
+        store.log("default").append([record], payloads, after=store.log("default").head())
     return opened(store)
 
 

@@ -40,7 +40,7 @@ def forged(store: MemoryStore, decision: str, change: Change) -> MemoryStore:
         if f"d{record.version}" == decision:
             assert isinstance(recorded.event, RecallRecorded)
             record, payloads = codec.encode(evolve(recorded, event=change(recorded.event)))  # noqa: PLW2901
-        log.append([record], payloads)
+        log.append([record], payloads, after=log.head())
     return copy
 
 

@@ -37,7 +37,7 @@ def cut(store: MemoryStore, version: int) -> MemoryStore:
     copy = MemoryStore()
     log = copy.log("default")
     for record, payloads in store.log("default").read(upto=version):
-        log.append([record], payloads)
+        log.append([record], payloads, after=log.head())
     return copy
 
 

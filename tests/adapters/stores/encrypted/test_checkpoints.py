@@ -90,7 +90,7 @@ def test_an_unencrypted_checkpoint_is_not_loaded(opened: Open, path: Path) -> No
 def test_an_encrypted_checkpoint_is_loaded_unchanged(tmp_path: Path, count: int) -> None:
     with closing(EncryptedStore(MemoryStore(), KeyTable(tmp_path / "agent.keys"))) as store:
         log = store.log("home")
-        log.append(records(0, 1), ())
+        log.append(records(0, 1), (), after=log.head())
         parts: dict[str, NDArray[Any]] = {"a": np.arange(count), "b": np.ones(5, np.int32)}
         file = tmp_path / "file"
         file.write_bytes(b"".join(log.vault.locked(layout.pieces(ORIGIN, parts))))
@@ -104,7 +104,7 @@ def test_an_encrypted_checkpoint_is_loaded_unchanged(tmp_path: Path, count: int)
 def test_a_changed_or_shortened_file_is_torn(tmp_path: Path) -> None:
     with closing(EncryptedStore(MemoryStore(), KeyTable(tmp_path / "agent.keys"))) as store:
         log = store.log("home")
-        log.append(records(0, 1), ())
+        log.append(records(0, 1), (), after=log.head())
         file = tmp_path / "file"
         whole = b"".join(log.vault.locked(layout.pieces(ORIGIN, {"a": np.arange(300_000)})))
         for place in (0, 12, 30, 40, 100, 2**20 + 100, len(whole) - 1):

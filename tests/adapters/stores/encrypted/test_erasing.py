@@ -130,7 +130,7 @@ def test_a_payload_of_an_event_alone_cannot_be_erased(opened: Open, path: Path, 
         log = store.log("default")
         head = log.head()
         with pytest.raises(FieldRefused, match="has no key of its own"):
-            log.append((), (), erase=["e0"])
+            log.append((), (), after=log.head(), erase=["e0"])
         assert log.head() == head
 
 
@@ -365,7 +365,7 @@ def test_a_block_with_an_id_like_an_events_is_erased(
     with closing(EncryptedStore(inner, KeyTable(tmp_path / "agent.keys"))) as store:
         log = store.log("home")
         words = PayloadRow(version=0, slot=0, id="p", key=b"k", owners=(block,), data=b"words")
-        log.append([Record(0, "block-learned.1", b"{}")], [words])
+        log.append([Record(0, "block-learned.1", b"{}")], [words], after=log.head())
         assert [rows for _, rows in log.read()] == [(words,)]
-        log.append([Record(1, "block-erased.1", b"{}")], (), erase=[block])
+        log.append([Record(1, "block-erased.1", b"{}")], (), after=log.head(), erase=[block])
         assert [rows for _, rows in log.read()] == [(), ()]

@@ -276,12 +276,14 @@ def test_an_erasure_after_a_conflict_is_decided_again(path: Path, keys: Path) ->
     table = FussyTable(keys)
     with closing(EncryptedStore(SQLiteStore(path), table)) as store:
         log = store.log("home")
-        log.append(records(0, 1), [payload(0, 0, "a")])
+        log.append(records(0, 1), [payload(0, 0, "a")], after=log.head())
         secret = secret_of(keys, "a")
-        table.late = lambda: log.inner.append(records(1, 1, author="late"), ())
+        table.late = lambda: log.inner.append(
+            records(1, 1, author="late"), (), after=log.inner.head()
+        )
         with pytest.raises(VersionConflict):
-            log.append(records(1, 1), (), erase=["a"])
+            log.append(records(1, 1), (), after=log.head(), erase=["a"])
         assert (secret_of(keys, "a"), table.intentions(1)) == (secret, ())
         assert [len(rows) for _, rows in log.read()] == [1, 0]
-        log.append(records(2, 1), (), erase=["a"])
+        log.append(records(2, 1), (), after=log.head(), erase=["a"])
         assert (secret_of(keys, "a"), len(table.erasures(1))) == (bytes(32), 1)

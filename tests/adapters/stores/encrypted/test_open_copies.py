@@ -69,7 +69,7 @@ def go_on(path: Path, keys: Path) -> None:
             clock=ManualClock(last.recorded_us), entropy=SeededEntropy("late"), actor="late"
         )
         started = SessionStarted(session_id=SessionId("s"))
-        log.append(behind(last, [started], copy_context), ())
+        log.append(behind(last, [started], copy_context), (), after=log.head())
 
 
 @pytest.mark.parametrize("read_only", [True, False])

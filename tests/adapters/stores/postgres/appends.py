@@ -7,7 +7,10 @@ from mnemic.specs.contracts.log_entries import answered, payload, records
 
 
 def append(log: PostgresLog, version: int) -> int:
-    return log.append(records(version, 1), [payload(version)], command=answered(version)).version
+    after = log.tip if log.tip.version == version - 1 else log.head()
+    return log.append(
+        records(version, 1), [payload(version)], after=after, command=answered(version)
+    ).version
 
 
 def whole(count: int) -> list[object]:

@@ -9,8 +9,8 @@ import pytest
 
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.stores.postgres import PostgresLog, PostgresStore
-from mnemic.kernel.errors import LogCorrupt, VersionConflict
-from mnemic.specs.contracts.log_entries import payload, records
+from mnemic.kernel.errors import HistoryReplaced, LogCorrupt, VersionConflict
+from mnemic.specs.contracts.log_entries import EMPTY, payload, records
 from tests.adapters.stores.damages import EVERYWHERE, LENGTH, SET_BACK, at, read
 
 Edit = Callable[..., None]
@@ -19,7 +19,9 @@ Edit = Callable[..., None]
 @pytest.fixture
 def log(store: PostgresStore) -> PostgresLog:
     log = store.log("home")
-    log.append(records(0, LENGTH), [payload(version) for version in range(LENGTH)])
+    log.append(
+        records(0, LENGTH), [payload(version) for version in range(LENGTH)], after=log.head()
+    )
     return log
 
 
@@ -57,15 +59,16 @@ def test_records_beyond_a_lowered_head_are_found(log: PostgresLog, edit: Edit) -
 def test_an_append_does_not_overwrite_a_stray_record(log: PostgresLog, edit: Edit) -> None:
     edit(SET_BACK)
     with pytest.raises(LogCorrupt) as caught:
-        log.append(records(6, 1, author="late"), ())
+        log.append(records(6, 1, author="late"), (), after=log.head())
     assert caught.value.facts["version"] == 6
     assert log.head().version == 5
 
 
 def test_an_append_to_a_changed_head_is_refused(log: PostgresLog, edit: Edit) -> None:
+    head = log.head()
     edit(r"UPDATE spaces SET digest = '\x00'")
-    with pytest.raises(VersionConflict):
-        log.append(records(LENGTH, 1), ())
+    with pytest.raises(HistoryReplaced):
+        log.append(records(LENGTH, 1), (), after=head)
 
 
 # --- a row of the table of spaces is gone -------------------------------------------------------
@@ -74,7 +77,7 @@ def test_an_append_to_a_changed_head_is_refused(log: PostgresLog, edit: Edit) ->
 @pytest.fixture
 def rowless(store: PostgresStore, log: PostgresLog, edit: Edit) -> PostgresLog:
     """Return the log of a space whose row was deleted, in a store with another space."""
-    store.log("other").append(records(0, 1), [payload(0)])
+    store.log("other").append(records(0, 1), [payload(0)], after=EMPTY)
     edit("DELETE FROM spaces WHERE name = 'home'")
     return log
 
@@ -90,7 +93,7 @@ def test_an_open_log_names_the_space_whose_row_is_gone(rowless: PostgresLog) -> 
     assert named(caught.value, rowless)
     assert "space 'home'" in caught.value.message
     with pytest.raises(VersionConflict):
-        rowless.append(records(LENGTH, 1), ())
+        rowless.append(records(LENGTH, 1), (), after=rowless.tip)
 
 
 @pytest.mark.parametrize("space", ["home", "another"])

@@ -57,7 +57,9 @@ def log(cable: Line) -> Generator[PostgresLog]:
     with closing(PostgresStore(cable.address)) as store:
         log = store.log("home")
         for version in range(KNOWN):
-            log.append(records(version, 1), [payload(version)], command=answered(version))
+            log.append(
+                records(version, 1), [payload(version)], after=log.tip, command=answered(version)
+            )
             log.head()
         yield log
 
@@ -91,7 +93,9 @@ def test_an_append_that_lost_the_race_meanwhile_conflicts(
     with closing(PostgresStore(address)) as other:
         first = records(KNOWN, 1, author="first")
         cable.cut_before_the_next_question(
-            lambda: heads.append(other.log("home").append(first, ()))
+            lambda: heads.append(
+                other.log("home").append(first, (), after=other.log("home").head())
+            )
         )
         heads: list[Head] = []
         with pytest.raises(VersionConflict):
@@ -106,11 +110,15 @@ def test_an_equal_command_of_another_writer_is_not_taken_for_ones_own(
     theirs = CommandRow("the same id", b"theirs", KNOWN, KNOWN)
     with closing(PostgresStore(address)) as other:
         cable.cut_before_the_next_question(
-            lambda: answer.append(other.log("home").append((), (), command=theirs))
+            lambda: answer.append(
+                other.log("home").append((), (), after=other.log("home").head(), command=theirs)
+            )
         )
         answer: list[object] = []
         with pytest.raises(CommandIdReused):
-            log.append((), (), command=CommandRow("the same id", b"mine", KNOWN, KNOWN))
+            log.append(
+                (), (), after=log.tip, command=CommandRow("the same id", b"mine", KNOWN, KNOWN)
+            )
     assert log.command("the same id") == theirs
 
 
@@ -178,17 +186,17 @@ def test_an_interrupt_leaves_no_lock_with_an_idle_session(address: str, server: 
 
 def test_a_command_without_records_is_remembered_once(log: PostgresLog, cable: Line) -> None:
     row = CommandRow("nothing to do", b"asked", KNOWN, KNOWN)
-    log.append((), (), command=CommandRow("something else", b"asked", KNOWN, KNOWN))
+    log.append((), (), after=log.tip, command=CommandRow("something else", b"asked", KNOWN, KNOWN))
     cable.cut_before_the_next_answer()
-    log.append((), (), command=row)
+    log.append((), (), after=log.tip, command=row)
     assert log.command(row.id) == row
 
 
 def test_an_erasure_whose_answer_is_lost_is_done(log: PostgresLog, cable: Line) -> None:
     for version in range(KNOWN, KNOWN + 4):
-        log.append(records(version, 1), [payload(version, 0, "a")], erase=["nobody"])
+        log.append(records(version, 1), [payload(version, 0, "a")], after=log.tip, erase=["nobody"])
     cable.cut_before_the_next_answer()
-    log.append(records(KNOWN + 4, 1), (), erase=["a"])
+    log.append(records(KNOWN + 4, 1), (), after=log.tip, erase=["a"])
     assert [transfer_records for _, transfer_records in log.read(after=KNOWN - 1)] == [()] * 5
 
 

@@ -68,19 +68,19 @@ def heard_after(log: PostgresLog, writer: PostgresLog, version: int) -> float:
         hearing = pool.submit(log.wait, version - 1, LONG_S)
         assert not hearing.done()
         start = time.monotonic()
-        writer.append(records(version, 1), ())
+        writer.append(records(version, 1), (), after=writer.head())
         assert hearing.result()
         return time.monotonic() - start
 
 
 def test_wait_returns_at_once_for_existing_events(writer: PostgresLog) -> None:
-    writer.append(records(0, 2), ())
+    writer.append(records(0, 2), (), after=writer.head())
     assert writer.wait(-1, 0.0)
     assert writer.wait(0, LONG_S)
 
 
 def test_wait_returns_false_after_the_timeout(writer: PostgresLog) -> None:
-    writer.append(records(0, 2), ())
+    writer.append(records(0, 2), (), after=writer.head())
     assert not writer.wait(1, 0.0)
     assert not writer.wait(1, 0.05)
 
@@ -92,8 +92,8 @@ def test_wait_returns_when_another_handle_appends(address: str, writer: Postgres
         until(lambda: reading.notices.is_hearing)
         assert min(heard_after(log, writer, version) for version in range(5)) < LOOK_HEARING_S / 2
         with writer.write_lock():
-            writer.append(records(5, 1), ())
-            writer.append(records(6, 1), ())
+            writer.append(records(5, 1), (), after=writer.head())
+            writer.append(records(6, 1), (), after=writer.head())
         assert log.wait(5, LONG_S)
 
 
@@ -112,7 +112,7 @@ def test_a_reader_with_a_killed_listening_session_is_not_stalled(
             with ThreadPoolExecutor(1) as pool:
                 hearing = pool.submit(waited, log, version - 1)
                 assert len(killer.execute(TERMINATE).fetchall()) == 1
-                writer.append(records(version, 1), ())
+                writer.append(records(version, 1), (), after=writer.head())
                 assert hearing.result()[0]
                 assert hearing.result()[1] < LOOK_HEARING_S + SLACK_S
             version += 1
@@ -181,12 +181,12 @@ def test_a_subscriber_is_called_until_it_unsubscribes(address: str, writer: Post
         end = log.hear(told.set)
         assert told.wait(LONG_S)  # once when it begins to hear: something may have come before
         told.clear()
-        writer.append(records(0, 1), ())
+        writer.append(records(0, 1), (), after=writer.head())
         assert told.wait(LONG_S)
         told.clear()
         end()
         end()
-        writer.append(records(1, 1), ())
+        writer.append(records(1, 1), (), after=writer.head())
         assert log.wait(0, LONG_S)
         assert not told.is_set()
 
@@ -221,6 +221,6 @@ def test_an_append_to_another_space_wakes_no_reader(address: str, store: Postgre
         told.clear()
         other = reading.log("other")
         other.wait(-1, 0.0)
-        store.log("other").append(records(0, 1), ())
+        store.log("other").append(records(0, 1), (), after=store.log("other").head())
         assert other.wait(-1, LONG_S)
         assert not told.is_set()

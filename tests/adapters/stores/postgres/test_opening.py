@@ -28,6 +28,7 @@ from mnemic.kernel.errors import (
     ViewReadOnly,
 )
 from mnemic.specs.contracts.log_entries import (
+    EMPTY,
     bare,
     contents,
     payload,
@@ -66,7 +67,7 @@ def test_an_existing_empty_schema_is_used(address: str, admin: psycopg.Connectio
     schema = parsed(address).schema
     admin.execute(f'CREATE SCHEMA "{schema}"'.encode())
     with closing(PostgresStore(address)) as store:
-        store.log("home").append(records(0, 1), ())
+        store.log("home").append(records(0, 1), (), after=store.log("home").head())
     with closing(PostgresStore(address)) as store:
         assert store.spaces() == ("home",)
 
@@ -87,9 +88,9 @@ def test_two_schemas_of_one_database_are_two_stores(address: str, server: str) -
         closing(PostgresStore(address)) as one,
         closing(PostgresStore(server, schema=f"{parsed(address).schema} too")) as two,
     ):
-        one.log("home").append(records(0, 1), ())
+        one.log("home").append(records(0, 1), (), after=one.log("home").head())
         with one.log("home").write_lock(), two.log("home").write_lock():
-            two.log("home").append(records(0, 2, author="b"), ())
+            two.log("home").append(records(0, 2, author="b"), (), after=two.log("home").head())
         assert contents(one.log("home")) == bare(records(0, 1))
         assert contents(two.log("home")) == bare(records(0, 2, author="b"))
         two.recorder.datastore.rows(b"SELECT 1")
@@ -112,7 +113,7 @@ def test_the_library_reads_the_events_with_a_recorder_of_its_own(
         originator_id_type="text",
     )
     with theirs, closing(PostgresStore(server, schema="plain")) as store:
-        store.log("home").append(records(0, 3), ())
+        store.log("home").append(records(0, 3), (), after=store.log("home").head())
         found = PostgresAggregateRecorder(theirs).select_events("1")
         assert store.recorder.select_events("1") == found
     admin.execute("DROP SCHEMA plain CASCADE")
@@ -148,10 +149,10 @@ def test_a_store_of_a_later_release_is_refused(address: str, edit: Edit) -> None
 
 def test_missing_tables_are_reported(store: PostgresStore, edit: Edit) -> None:
     log = store.log("home")
-    log.append(records(0, 1), ())
+    log.append(records(0, 1), (), after=log.head())
     edit("DROP TABLE spaces")
     with pytest.raises(NotAStore):
-        log.append(records(1, 1), ())
+        log.append(records(1, 1), (), after=log.head())
 
 
 def test_a_missing_database_is_named(address: str) -> None:
@@ -230,13 +231,13 @@ def test_the_error_for_a_wrong_password_does_not_contain_it(guarded: str) -> Non
 def test_a_user_without_rights_may_read_and_not_write(guarded: str, address: str) -> None:
     assert "Let the user use the schema" in raised(guarded).recovery
     with closing(PostgresStore(address)) as store:
-        store.log("home").append(records(0, 2), [payload(0)])
+        store.log("home").append(records(0, 2), [payload(0)], after=store.log("home").head())
     with closing(PostgresStore(guarded, read_only=True)) as store:
         assert len(contents(store.log("home"))) == 2
     with closing(PostgresStore(guarded)) as store:
         assert store.spaces() == ("home",)
         with pytest.raises(StoreFailed):
-            store.log("home").append(records(2, 1), ())
+            store.log("home").append(records(2, 1), (), after=store.log("home").head())
 
 
 def test_too_many_connections_are_reported(guarded: str) -> None:
@@ -261,12 +262,12 @@ def test_a_reader_does_not_create_a_missing_store(address: str, admin: psycopg.C
 
 
 def test_a_reader_writes_nothing(address: str, store: PostgresStore) -> None:
-    store.log("home").append(records(0, 2), [payload(0)])
+    store.log("home").append(records(0, 2), [payload(0)], after=store.log("home").head())
     with closing(PostgresStore(address, read_only=True)) as reading:
         log = reading.log("home")
         assert len(contents(log)) == 2
         with pytest.raises(ViewReadOnly):
-            log.append(records(2, 1), ())
+            log.append(records(2, 1), (), after=log.head())
         with pytest.raises(ViewReadOnly), log.write_lock():
             pass
         with pytest.raises(SpaceNotFound):
@@ -282,7 +283,7 @@ def test_a_closed_store_is_closed(store: PostgresStore) -> None:
         with pytest.raises(Closed):
             ask()
     with pytest.raises(Closed):
-        log.append(records(0, 1), ())
+        log.append(records(0, 1), (), after=log.head())
     with pytest.raises(Closed), log.write_lock():
         pass
 
@@ -314,7 +315,7 @@ def test_a_store_used_after_a_fork_is_refused_in_the_child_only(
     store: PostgresStore,
 ) -> None:
     log = store.log("home")
-    log.append(records(0, 1), ())
+    log.append(records(0, 1), (), after=log.head())
     child = os.fork()
     if not child:
         try:
@@ -324,7 +325,7 @@ def test_a_store_used_after_a_fork_is_refused_in_the_child_only(
         finally:
             os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-    log.append(records(1, 1), ())
+    log.append(records(1, 1), (), after=log.head())
     assert contents(log) == bare(records(0, 2))
 
 
@@ -350,7 +351,7 @@ THEIRS = sorted([*OURS, "vector_heads", "vectors"])
 def with_vectors(address: str, edit: Edit) -> str:
     """Return the address of a store whose vectors an earlier release kept on the server."""
     with closing(PostgresStore(address)) as store:
-        store.log("default").append(records(0, 2), [payload(0), payload(1)])
+        store.log("default").append(records(0, 2), [payload(0), payload(1)], after=EMPTY)
     edit(*VECTOR_TABLES)
     return address
 
@@ -363,7 +364,8 @@ def test_tables_of_vectors_are_dropped_by_the_first_opening_for_writing(
     assert tables(admin, with_vectors) == THEIRS
     with closing(PostgresStore(with_vectors)) as store:
         assert tables(admin, with_vectors) == OURS
-        store.log("default").append(records(2, 1), [payload(2)], erase_all=True)
+        log = store.log("default")
+        log.append(records(2, 1), [payload(2)], after=log.head(), erase_all=True)
         assert contents(store.log("default")) == bare(records(0, 3))
 
 
@@ -374,7 +376,8 @@ def test_an_erasure_deletes_vectors_that_another_user_of_the_server_holds_open(
     with closing(psycopg.connect(parsed(with_vectors).conninfo)) as reader:
         reader.execute(count)  # and its transaction stays open
         with closing(PostgresStore(with_vectors)) as store:
-            store.log("default").append(records(2, 1), [payload(2)], erase_all=True)
+            log = store.log("default")
+            log.append(records(2, 1), [payload(2)], after=log.head(), erase_all=True)
         assert tables(admin, with_vectors) == THEIRS
     assert admin.execute(count).fetchone() == (0,)
     PostgresStore(with_vectors).close()

@@ -193,7 +193,7 @@ def heard_after(log: PostgresLog, writer: PostgresLog, version: int) -> float:
     with ThreadPoolExecutor(1) as pool:
         hearing = pool.submit(log.wait, version - 1, SLACK_S)
         began = time.monotonic()
-        writer.append(records(version, 1), ())
+        writer.append(records(version, 1), (), after=writer.head())
         assert hearing.result()
         return time.monotonic() - began
 

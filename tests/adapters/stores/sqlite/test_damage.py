@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mnemic.adapters.stores.sqlite import SQLiteStore
-from mnemic.kernel.errors import LogCorrupt, VersionConflict
+from mnemic.kernel.errors import HistoryReplaced, LogCorrupt
 from mnemic.kernel.ports import CommandRow, Log
 from mnemic.specs.contracts.log_entries import payload, records
 from tests.adapters.stores.damages import EVERYWHERE, LENGTH, SET_BACK, at, read, swap
@@ -22,7 +22,9 @@ PAGE_BYTES = 4096
 @pytest.fixture
 def log(store: SQLiteStore) -> Log:
     log = store.log("home")
-    log.append(records(0, LENGTH), [payload(version) for version in range(LENGTH)])
+    log.append(
+        records(0, LENGTH), [payload(version) for version in range(LENGTH)], after=log.head()
+    )
     return log
 
 
@@ -67,15 +69,16 @@ def test_records_beyond_a_lowered_head_are_found(log: Log, edit: Edit) -> None:
 def test_an_append_does_not_overwrite_a_stray_record(log: Log, edit: Edit) -> None:
     edit(SET_BACK)
     with pytest.raises(LogCorrupt) as caught:
-        log.append(records(6, 1, author="late"), ())
+        log.append(records(6, 1, author="late"), (), after=log.head())
     assert caught.value.facts["version"] == 6
     assert log.head().version == 5
 
 
 def test_an_append_to_a_changed_head_is_refused(log: Log, edit: Edit) -> None:
+    head = log.head()
     edit("UPDATE spaces SET digest = zeroblob(32)")
-    with pytest.raises(VersionConflict):
-        log.append(records(LENGTH, 1), ())
+    with pytest.raises(HistoryReplaced):
+        log.append(records(LENGTH, 1), (), after=head)
 
 
 def test_a_range_is_checked_from_the_record_before_it(log: Log, edit: Edit) -> None:
@@ -89,7 +92,7 @@ def test_a_range_is_checked_from_the_record_before_it(log: Log, edit: Edit) -> N
 
 
 def test_the_other_spaces_are_unchanged(store: SQLiteStore, log: Log, edit: Edit) -> None:
-    store.log("other").append(records(0, 3), ())
+    store.log("other").append(records(0, 3), (), after=store.log("other").head())
     edit(flip(4, 35) + " AND originator_id = '1'")
     assert read(store.log("other")) == ([0, 1, 2], None)
     assert read(log) == ([0, 1, 2, 3], 4)
@@ -100,7 +103,7 @@ def long_log(path: Path, length: int) -> None:
     with closing(SQLiteStore(path, synchronous="normal")) as store:
         log = store.log("home")
         for version in range(length):
-            log.append(records(version, 1, author="x" * 200), ())
+            log.append(records(version, 1, author="x" * 200), (), after=log.head())
 
 
 def test_a_page_of_garbage_in_the_middle_ends_the_log_there(path: Path) -> None:
@@ -130,7 +133,9 @@ def test_a_lost_payload_page_ends_the_log_before_its_record(path: Path) -> None:
     with closing(SQLiteStore(path, synchronous="normal")) as store:
         log = store.log("home")
         for version in range(200):
-            log.append(records(version, 1), [payload(version, slot) for slot in range(3)])
+            log.append(
+                records(version, 1), [payload(version, slot) for slot in range(3)], after=log.head()
+            )
     with path.open("r+b") as file:
         file.seek(path.stat().st_size * 2 // 3 // PAGE_BYTES * PAGE_BYTES)
         file.write(bytes(PAGE_BYTES))
@@ -157,7 +162,7 @@ def remembering(path: Path) -> Path:
     """The file of a store that remembers a command, closed."""
     with closing(SQLiteStore(path)) as store:
         command = CommandRow("first", REQUEST, 0, 2)
-        store.log("home").append(records(0, 3), (), command=command)
+        store.log("home").append(records(0, 3), (), after=store.log("home").head(), command=command)
     return path
 
 

@@ -18,6 +18,7 @@ from mnemic.adapters.stores.sqlite import SQLiteStore
 from mnemic.kernel.errors import StoreBusy, StoreFailed, StoreFull, VersionConflict
 from mnemic.kernel.ports import PayloadRow, Store
 from mnemic.specs.contracts.log_entries import (
+    EMPTY,
     bare,
     contents,
     payload,
@@ -57,15 +58,15 @@ def refused_after_a_fork(ask: Callable[[], object]) -> bool:
 def test_a_store_used_after_a_fork_is_refused(tmp_path: Path) -> None:
     with closing(SQLiteStore(tmp_path / "agent.db")) as store:
         log = store.log("home")
-        log.append(records(0, 1), ())
+        log.append(records(0, 1), (), after=log.head())
 
         def write() -> None:
             with log.write_lock():
-                log.append(records(1, 1), ())
+                log.append(records(1, 1), (), after=log.head())
 
         assert refused_after_a_fork(log.head)
         assert refused_after_a_fork(lambda: contents(log))
-        assert refused_after_a_fork(lambda: log.append(records(1, 1), ()))
+        assert refused_after_a_fork(lambda: log.append(records(1, 1), (), after=log.head()))
         assert refused_after_a_fork(write)
         write()
         assert contents(log) == bare(records(0, 2))
@@ -84,15 +85,15 @@ def pages(store: SQLiteStore, more: int) -> None:
 
 def test_a_full_disk_refuses_the_whole_append_and_loses_nothing(store: SQLiteStore) -> None:
     log = store.log("home")
-    head = log.append(records(0, 3), [payload(0)])
+    head = log.append(records(0, 3), [payload(0)], after=log.head())
     pages(store, more=2)
     large = PayloadRow(3, 0, "large", bytes(32), (), bytes(100_000))
     with pytest.raises(StoreFull) as caught:
-        log.append(records(3, 1), [large])
+        log.append(records(3, 1), [large], after=log.head())
     assert "nothing was lost" in caught.value.recovery
     assert (log.head(), [version.version for version, _ in log.read()]) == (head, [0, 1, 2])
     pages(store, more=1000)
-    assert log.append(records(3, 1), [large]).version == 3
+    assert log.append(records(3, 1), [large], after=log.head()).version == 3
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such limit there")
@@ -102,16 +103,16 @@ def test_a_file_that_may_not_grow_refuses_the_whole_append(path: Path) -> None:
     _, hard = limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     with closing(SQLiteStore(path)) as store:
         log = store.log("home")
-        head = log.append(records(0, 3), ())
+        head = log.append(records(0, 3), (), after=log.head())
         large = records(3, 1000, author="x" * 300)
         resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, hard))
         try:
             with pytest.raises((StoreFull, StoreFailed)):
-                log.append(large, ())
+                log.append(large, (), after=log.head())
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         assert (log.head(), contents(log)) == (head, bare(records(0, 3)))
-        log.append(large, ())
+        log.append(large, (), after=log.head())
         assert contents(log) == bare([*records(0, 3), *large])
 
 
@@ -120,15 +121,15 @@ def test_a_file_that_may_not_grow_refuses_the_whole_append(path: Path) -> None:
 
 def test_a_file_locked_by_another_process_is_busy(store: SQLiteStore, path: Path) -> None:
     log = store.log("home")
-    log.append(records(0, 1), ())
+    log.append(records(0, 1), (), after=log.head())
     with store.recorder.datastore.get_connection(commit=True) as connection:
         connection.cursor().execute("PRAGMA busy_timeout = 0")
     with closing(sqlite3.connect(path)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreBusy):
-            log.append(records(1, 1), ())
+            log.append(records(1, 1), (), after=log.head())
         assert contents(log) == bare(records(0, 1))
-    assert log.append(records(1, 1), ()).version == 1
+    assert log.append(records(1, 1), (), after=log.head()).version == 1
 
 
 def test_a_write_lock_held_too_long_is_busy(path: Path) -> None:
@@ -172,7 +173,7 @@ def plain_user(path: Path) -> Generator[None]:
 def guarded(path: Path) -> Generator[Path]:
     """Return a store in a read-only folder."""
     with closing(SQLiteStore(path)) as store:
-        store.log("home").append(records(0, 3), ())
+        store.log("home").append(records(0, 3), (), after=store.log("home").head())
     for folder in path.parents[:3]:
         folder.chmod(folder.stat().st_mode | 0o055)
     path.chmod(0o444)
@@ -204,24 +205,27 @@ def test_a_read_only_file_in_a_writable_folder_is_read_only_too(
 @GOES_WHILE_OPEN
 def test_a_removed_file_is_not_written_to(path: Path, store: SQLiteStore) -> None:
     log = store.log("home")
-    head = log.append(records(0, 3), ())
+    head = log.append(records(0, 3), (), after=log.head())
     for file in path.parent.glob(f"{path.name}*"):
         file.unlink()
     with pytest.raises(StoreFailed):
-        log.append(records(3, 1), ())
-    assert (log.head(), contents(log)) == (head, bare(records(0, 3)))
+        log.append(records(3, 1), (), after=head)
+    with pytest.raises(StoreFailed):
+        log.head()
 
 
 @GOES_WHILE_OPEN
 def test_a_replaced_file_is_not_written_to(path: Path, store: SQLiteStore) -> None:
     log = store.log("home")
-    log.append(records(0, 3), ())
+    head = log.append(records(0, 3), (), after=EMPTY)
     another = path.with_name("another.db")
     with closing(SQLiteStore(another)) as other:
-        other.log("home").append(records(0, 1, author="another"), ())
+        other.log("home").append(records(0, 1, author="another"), (), after=EMPTY)
     another.replace(path)
     with pytest.raises(StoreFailed, match="it has been replaced"):
-        log.append(records(3, 1), ())
+        log.append(records(3, 1), (), after=head)
+    with pytest.raises(StoreFailed, match="it has been replaced"):
+        log.head()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="rights are others there")
@@ -241,7 +245,7 @@ def test_threads_take_turns(opened: Opener, path: Path) -> None:
 
         def note(_: int) -> int:
             with log.write_lock():
-                return log.append(records(log.head().version + 1, 1), ()).version
+                return log.append(records(log.head().version + 1, 1), (), after=log.head()).version
 
         assert sorted(pool.map(note, range(100))) == list(range(100))
         assert contents(log) == bare(records(0, 100))
@@ -257,7 +261,9 @@ def test_threads_without_the_write_lock_conflict_and_lose_nothing(
         def note(_: int) -> int:
             while True:
                 try:
-                    return log.append(records(log.head().version + 1, 1), ()).version
+                    return log.append(
+                        records(log.head().version + 1, 1), (), after=log.head()
+                    ).version
                 except VersionConflict:
                     continue
 
@@ -269,7 +275,7 @@ def test_threads_without_the_write_lock_conflict_and_lose_nothing(
 def test_a_read_can_be_continued_by_another_thread(opened: Opener, path: Path) -> None:
     with closing(opened(path)) as store, ThreadPoolExecutor(1) as pool:
         log = store.log("home")
-        log.append(records(0, 2000), ())
+        log.append(records(0, 2000), (), after=log.head())
         reader = log.read()
         first = next(reader)
         rest = pool.submit(tuple, reader).result()
@@ -280,11 +286,11 @@ def test_a_read_can_be_continued_by_another_thread(opened: Opener, path: Path) -
 def test_reading_continues_while_others_write(opened: Opener, path: Path) -> None:
     with closing(opened(path)) as store, ThreadPoolExecutor(1) as pool:
         log = store.log("home")
-        log.append(records(0, 10), ())
+        log.append(records(0, 10), (), after=log.head())
 
         def write() -> None:
             for version in range(10, 300):
-                log.append(records(version, 1), ())
+                log.append(records(version, 1), (), after=log.head())
 
         writing = pool.submit(write)
         lengths: list[int] = []

@@ -29,7 +29,9 @@ def beside(path: Path, ending: str) -> Path:
 
 def write(path: Path, first: int, count: int, *, space: str = "home", author: str = "a") -> None:
     with closing(SQLiteStore(path)) as store:
-        store.log(space).append(records(first, count, author=author), ())
+        store.log(space).append(
+            records(first, count, author=author), (), after=store.log(space).head()
+        )
 
 
 def files(path: Path) -> dict[Path, bytes]:
@@ -51,10 +53,10 @@ def torn(path: Path) -> Path:
     """A store whose write-ahead log has lost the last of five events."""
     with closing(SQLiteStore(path)) as store:
         log = store.log("home")
-        log.append(records(0, 3), ())
+        log.append(records(0, 3), (), after=log.head())
         store.scrub()
-        log.append(records(3, 1), ())
-        log.append(records(4, 1), ())
+        log.append(records(3, 1), (), after=log.head())
+        log.append(records(4, 1), (), after=log.head())
         left = files(path)
     return lay(left, path, cut=-1)
 
@@ -104,21 +106,21 @@ def test_nothing_is_appended_after_a_lost_tail(torn: Path) -> None:
     with closing(SQLiteStore(torn)) as store:
         log = store.log("home")
         with pytest.raises(LogCorrupt):
-            log.append(records(4, 1), ())
+            log.append(records(4, 1), (), after=log.head())
         assert log.head().version == 3
 
 
 def test_other_spaces_are_unaffected(path: Path) -> None:
     with closing(SQLiteStore(path)) as store:
-        store.log("other").append(records(0, 3), ())
-        store.log("home").append(records(0, 3), ())
+        store.log("other").append(records(0, 3), (), after=store.log("other").head())
+        store.log("home").append(records(0, 3), (), after=store.log("home").head())
         store.scrub()
-        store.log("home").append(records(3, 1), ())
+        store.log("home").append(records(3, 1), (), after=store.log("home").head())
         left = files(path)
     with closing(SQLiteStore(lay(left, path, cut=0))) as store:
         assert read(store.log("home")) == ([0, 1, 2], 3)
         other = store.log("other")
-        other.append(records(3, 1), ())
+        other.append(records(3, 1), (), after=other.head())
         assert read(other) == ([0, 1, 2, 3], None)
         other.check()
 
@@ -127,7 +129,7 @@ def test_deleting_the_watermarks_accepts_the_remaining_log(torn: Path) -> None:
     beside(torn, ".heads").unlink()
     with closing(SQLiteStore(torn)) as store:
         log = store.log("home")
-        log.append(records(4, 1, author="b"), ())
+        log.append(records(4, 1, author="b"), (), after=log.head())
         assert read(log) == ([0, 1, 2, 3, 4], None)
     with closing(SQLiteStore(torn)) as store:
         assert read(store.log("home")) == ([0, 1, 2, 3, 4], None)
@@ -137,10 +139,10 @@ def test_deleting_the_watermarks_takes_effect_in_an_open_store(torn: Path) -> No
     with closing(SQLiteStore(torn)) as store:
         log = store.log("home")
         with pytest.raises(LogCorrupt):
-            log.append(records(4, 1, author="b"), ())
+            log.append(records(4, 1, author="b"), (), after=log.head())
         beside(torn, ".heads").unlink()
-        log.append(records(4, 1, author="b"), ())
-        log.append(records(5, 1, author="b"), ())
+        log.append(records(4, 1, author="b"), (), after=log.head())
+        log.append(records(5, 1, author="b"), (), after=log.head())
         left = files(torn)
     with closing(SQLiteStore(lay(left, torn, cut=-1))) as store:
         assert read(store.log("home")) == ([0, 1, 2, 3, 4], 5)
@@ -166,7 +168,7 @@ def test_a_restored_older_copy_that_was_extended_is_detected(path: Path, tmp_pat
         log = store.log("home")
         assert read(log) == ([*range(10)], 4)
         with pytest.raises(LogCorrupt, match="it holds another event"):
-            log.append(records(10, 1), ())
+            log.append(records(10, 1), (), after=log.head())
 
 
 def test_a_newer_copy_is_not_a_loss(path: Path, tmp_path: Path) -> None:
@@ -286,10 +288,10 @@ def test_a_reader_of_a_frozen_file_ignores_later_watermarks(path: Path, tmp_path
 def bereft(path: Path) -> Path:
     """A store whose write-ahead log has lost its last two spaces."""
     with closing(SQLiteStore(path)) as store:
-        store.log("home").append(records(0, 3), ())
+        store.log("home").append(records(0, 3), (), after=store.log("home").head())
         store.scrub()
-        store.log("second").append(records(0, 2), ())
-        store.log("third").append(records(0, 4), ())
+        store.log("second").append(records(0, 2), (), after=store.log("second").head())
+        store.log("third").append(records(0, 4), (), after=store.log("third").head())
         left = files(path)
     return lay(left, path, cut=0)
 
@@ -320,7 +322,7 @@ def test_a_moved_store_still_detects_its_loss(bereft: Path, tmp_path: Path) -> N
 
 def test_a_store_that_lost_everything_is_not_treated_as_new(path: Path) -> None:
     with closing(SQLiteStore(path)) as store:
-        store.log("home").append(records(0, 3), ())
+        store.log("home").append(records(0, 3), (), after=store.log("home").head())
         left = files(path)
     with closing(SQLiteStore(lay(left, path, cut=0))) as store, pytest.raises(LogCorrupt):
         store.log("home")
@@ -337,8 +339,8 @@ def test_a_nonexistent_space_is_not_a_loss(path: Path) -> None:
 
 def give_up(draft: Log) -> None:
     """Write something, and then an event that leaves a gap."""
-    draft.append(records(0, 5), ())
-    draft.append(records(9, 1), ())
+    draft.append(records(0, 5), (), after=draft.head())
+    draft.append(records(9, 1), (), after=draft.head())
 
 
 def test_an_abandoned_staged_space_leaves_no_watermark(path: Path) -> None:
@@ -346,7 +348,7 @@ def test_an_abandoned_staged_space_leaves_no_watermark(path: Path) -> None:
         with pytest.raises(FieldRefused), store.draft("home") as draft:
             give_up(draft)
         with store.draft("home") as draft:
-            draft.append(records(0, 2, author="b"), ())
+            draft.append(records(0, 2, author="b"), (), after=draft.head())
         assert read(store.log("home")) == ([0, 1], None)
     with closing(SQLiteStore(path)) as store:
         log = store.log("home")
@@ -360,7 +362,7 @@ def test_a_completed_staged_space_is_acknowledged(path: Path) -> None:
         store.scrub()
         before = path.read_bytes()
         with store.draft("home") as draft:
-            draft.append(records(0, 2), ())
+            draft.append(records(0, 2), (), after=draft.head())
     path.write_bytes(before)
     with closing(SQLiteStore(path)) as store, pytest.raises(LogCorrupt):
         store.log("home")

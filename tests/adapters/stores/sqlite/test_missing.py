@@ -20,7 +20,7 @@ def killed(tmp_path: Path) -> Path:
     """Return a database whose last commits are in its write-ahead log, as after a kill."""
     path, copy = tmp_path / "open.db", tmp_path / "agent.db"
     with closing(SQLiteStore(path)) as store:
-        store.log("home").append(records(0, 3), ())
+        store.log("home").append(records(0, 3), (), after=store.log("home").head())
         for ending in ("", "-wal", ".heads"):
             beside = path.with_name(f"open.db{ending}")
             copy.with_name(f"agent.db{ending}").write_bytes(beside.read_bytes())

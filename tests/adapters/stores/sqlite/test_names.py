@@ -59,7 +59,7 @@ def outcome(path: Path, mode: str = "write") -> str:
 def written(tmp_path: Path) -> Path:
     path = tmp_path / "agent.db"
     with closing(SQLiteStore(path)) as store:
-        store.log("home").append(records(0, 3), ())
+        store.log("home").append(records(0, 3), (), after=store.log("home").head())
     return path
 
 
@@ -110,14 +110,14 @@ def test_a_link_made_while_open_stops_writing_until_it_is_gone(written: Path) ->
     other = written.with_name("other.db")
     with closing(SQLiteStore(written)) as store:
         log = store.log("home")
-        log.append(records(3, 1), ())
+        log.append(records(3, 1), (), after=log.head())
         other.hardlink_to(written)
         with pytest.raises(StoreHasTwoNames):
-            log.append(records(4, 1), ())
+            log.append(records(4, 1), (), after=log.head())
         with pytest.raises(StoreHasTwoNames):
             SQLiteStore(other)
         other.unlink()
-        log.append(records(4, 1), ())
+        log.append(records(4, 1), (), after=log.head())
         assert contents(log) == bare(records(0, 5))
 
 
@@ -140,8 +140,8 @@ def test_symbolic_links_lead_to_one_file_and_one_lock_file(written: Path, tmp_pa
     link = tmp_path / "links" / "agent.db"
     link.symlink_to(written)
     with closing(SQLiteStore(written)) as one, closing(SQLiteStore(link)) as two:
-        one.log("home").append(records(3, 1), ())
-        two.log("home").append(records(4, 1), ())
+        one.log("home").append(records(3, 1), (), after=one.log("home").head())
+        two.log("home").append(records(4, 1), (), after=two.log("home").head())
         assert contents(one.log("home")) == contents(two.log("home")) == bare(records(0, 5))
         assert [each.name for each in link.parent.iterdir()] == ["agent.db"]
 
@@ -173,7 +173,7 @@ def test_a_file_moved_while_open_is_refused_under_its_new_name(written: Path, mo
 def test_a_file_moved_while_open_takes_its_last_commits_along(written: Path) -> None:
     moved = written.with_name("moved.db")
     store = SQLiteStore(written)
-    store.log("home").append(records(3, 1), ())
+    store.log("home").append(records(3, 1), (), after=store.log("home").head())
     written.rename(moved)
     store.close()
     with closing(SQLiteStore(moved)) as store:
@@ -186,13 +186,13 @@ def test_a_file_mounted_by_itself_is_refused_while_open(written: Path, tmp_path:
     target.touch()
     with mounted(written, target):
         with closing(SQLiteStore(written)) as store:
-            store.log("home").append(records(3, 1), ())
+            store.log("home").append(records(3, 1), (), after=store.log("home").head())
             assert outcome(target) == outcome(target, "read") == "store-has-two-names"
             with pytest.raises(StoreHasTwoNames) as caught:
                 SQLiteStore(target)
             assert "mount the folder" in caught.value.recovery
             assert outcome(written) == "opened"
-            store.log("home").append(records(4, 1), ())
+            store.log("home").append(records(4, 1), (), after=store.log("home").head())
         assert outcome(target) == "opened"  # alone, it may
 
 
@@ -202,10 +202,10 @@ def test_a_folder_mounted_elsewhere_is_the_same_folder(tmp_path: Path) -> None:
     here.mkdir()
     there.mkdir()
     with mounted(here, there), closing(SQLiteStore(here / "agent.db")) as one:
-        one.log("home").append(records(0, 2), ())
+        one.log("home").append(records(0, 2), (), after=one.log("home").head())
         assert outcome(there / "agent.db") == "opened"
         with closing(SQLiteStore(there / "agent.db")) as two:
-            two.log("home").append(records(2, 1), ())
+            two.log("home").append(records(2, 1), (), after=two.log("home").head())
             assert contents(one.log("home")) == bare(records(0, 3))
 
 

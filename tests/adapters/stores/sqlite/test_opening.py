@@ -40,7 +40,7 @@ def names(folder: Path) -> set[str]:
 @pytest.fixture
 def written(path: Path) -> Path:
     with closing(SQLiteStore(path)) as store:
-        store.log("home").append(records(0, 3), ())
+        store.log("home").append(records(0, 3), (), after=store.log("home").head())
     return path
 
 
@@ -56,14 +56,16 @@ def test_a_path_that_does_not_exist_is_made(path: Path) -> None:
 def test_a_path_may_be_text_and_hold_any_character(tmp_path: Path) -> None:
     path = tmp_path / "50% of #1? Ä :memory: mode=memory.db"
     with closing(SQLiteStore(str(path))) as store:
-        store.log("home").append(records(0, 1), ())
+        store.log("home").append(records(0, 1), (), after=store.log("home").head())
     assert path.is_file()
 
 
 def test_an_empty_file_is_taken_as_new(path: Path) -> None:
     path.touch()
     with closing(SQLiteStore(path)) as store:
-        assert store.log("home").append(records(0, 1), ()).version == 0
+        assert (
+            store.log("home").append(records(0, 1), (), after=store.log("home").head()).version == 0
+        )
 
 
 def test_the_header_identifies_the_application(written: Path) -> None:
@@ -75,7 +77,7 @@ def test_an_open_store_has_three_files_beside_it_and_a_closed_one_has_one(path: 
     with closing(SQLiteStore(path)) as store:
         log = store.log("home")
         with log.write_lock():
-            log.append(records(0, 1), ())
+            log.append(records(0, 1), (), after=log.head())
         beside = {f"agent.db{ending}" for ending in ("-wal", "-shm", ".heads")}
         assert names(path.parent) == {"agent.db", *beside}
     assert names(path.parent) == {"agent.db", "agent.db.heads"}
@@ -105,7 +107,7 @@ def test_a_copy_of_the_database_alone_opens(written: Path, tmp_path: Path) -> No
     copy.write_bytes(written.read_bytes())
     with closing(SQLiteStore(copy)) as store:
         log = store.log("home")
-        assert log.append(records(log.head().version + 1, 1), ()).version > 0
+        assert log.append(records(log.head().version + 1, 1), (), after=log.head()).version > 0
         store.check_spaces()
 
 
@@ -218,7 +220,7 @@ def test_reading_only_reads_everything_and_writes_nothing(written: Path) -> None
         log = store.log("home")
         assert (store.spaces(), contents(log)) == (("home",), bare(records(0, 3)))
         with pytest.raises(ViewReadOnly):
-            log.append(records(3, 1), ())
+            log.append(records(3, 1), (), after=log.head())
         with pytest.raises(ViewReadOnly):
             log.write_lock()
         with pytest.raises(SpaceNotFound):
@@ -228,9 +230,9 @@ def test_reading_only_reads_everything_and_writes_nothing(written: Path) -> None
 
 def test_a_reader_sees_what_a_writer_elsewhere_appends(path: Path) -> None:
     with closing(SQLiteStore(path)) as writer:
-        writer.log("home").append(records(0, 1), ())
+        writer.log("home").append(records(0, 1), (), after=writer.log("home").head())
         with closing(SQLiteStore(path, read_only=True)) as reader:
-            writer.log("home").append(records(1, 1), ())
+            writer.log("home").append(records(1, 1), (), after=writer.log("home").head())
             assert contents(reader.log("home")) == bare(records(0, 2))
 
 
@@ -246,12 +248,12 @@ def test_a_closed_file_can_be_read_in_a_read_only_folder(written: Path) -> None:
 def test_a_closed_store_raises_closed(store: SQLiteStore) -> None:
     log = store.log("home")
     with log.write_lock():
-        log.append(records(0, 1), ())
+        log.append(records(0, 1), (), after=log.head())
     store.close()
     with pytest.raises(Closed):
         log.head()
     with pytest.raises(Closed):
-        log.append(records(1, 1), ())
+        log.append(records(1, 1), (), after=log.head())
     with pytest.raises(Closed):
         list(log.read())
     with pytest.raises(Closed), log.write_lock():
@@ -263,7 +265,7 @@ def test_a_closed_store_raises_closed(store: SQLiteStore) -> None:
 def test_an_unfinished_read_holds_no_lock(path: Path) -> None:
     store = SQLiteStore(path)
     log = store.log("home")
-    log.append(records(0, 2000), ())
+    log.append(records(0, 2000), (), after=log.head())
     reader = log.read()
     next(reader)
     store.close()

@@ -11,6 +11,7 @@ from typing import Any
 
 from eventsourcing import popo
 
+from mnemic.adapters.stores.logs.chain import EMPTY
 from mnemic.adapters.stores.logs.staged_spaces import hidden
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.stores.sqlite import SQLiteStore
@@ -29,8 +30,10 @@ def test_everything_up_to_the_head_in_memory_is_readable_at_any_moment() -> None
 
     sys.setprofile(look)
     try:
-        log.append([Record(version, "note.1", b"body") for version in range(3)], ())
-        log.append([Record(3, "note.1", b"body")], ())
+        head = log.append(
+            [Record(version, "note.1", b"body") for version in range(3)], (), after=EMPTY
+        )
+        log.append([Record(3, "note.1", b"body")], (), after=head)
     finally:
         sys.setprofile(None)
     assert [head for head, _ in seen] == [last for _, last in seen]
@@ -63,7 +66,7 @@ def test_a_command_written_during_a_check_is_not_damage(tmp_path: Path) -> None:
         log, seen = writer.log("home"), reader.log("home")
 
         def write() -> None:
-            log.append(records(0, 1), (), command=answered(0))
+            log.append(records(0, 1), (), after=EMPTY, command=answered(0))
 
         with before(reader, "INDEXED BY commands_again", write):
             assert seen.command(answered(0).id) is None
@@ -82,7 +85,7 @@ def test_a_space_renamed_during_a_check_is_not_damage(tmp_path: Path) -> None:
     path = tmp_path / "agent.db"
     with closing(SQLiteStore(path)) as writer, closing(SQLiteStore(path)) as reader:
         with writer.draft("home") as log:
-            log.append(records(0, 1), ())
+            log.append(records(0, 1), (), after=EMPTY)
             names, head = (hidden("home"), "home"), log.head()
             with before(reader, "SELECT name FROM", lambda: writer.recorder.rename(1, names, head)):
                 assert reader.recorder.space(hidden("home")) == 1

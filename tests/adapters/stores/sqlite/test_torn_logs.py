@@ -105,11 +105,11 @@ class Writers:
         added = records(self.told[step.space], step.events)
         if step.staged_spaces and not self.told[step.space]:
             with store.draft(step.space) as draft:
-                draft.append(added, ())
+                draft.append(added, (), after=draft.head())
         else:
             log = store.log(step.space)
             with log.write_lock():
-                log.append(added, ())
+                log.append(added, (), after=log.head())
         self.told[step.space] += step.events
 
 

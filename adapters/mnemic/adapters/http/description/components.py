@@ -132,9 +132,10 @@ def _answered(description: str, **shape: Any) -> Document:
 
 HEADERS: Document = {
     "ETag": _answered(
-        "The version of the log at which the response was computed, in quotes.",
-        pattern='^"[0-9]+"$',
-        examples=['"901"'],
+        "The version of the log at which the response was computed, and the start of its digest, "
+        "in quotes.",
+        pattern=r'^"[0-9]+(\.[0-9a-f]{16})?"$',
+        examples=['"901.5f0c3b7a91d2e468"'],
     ),
     "MnemicVersion": {
         "description": "The version of the log at which the response was computed.",

@@ -44,6 +44,7 @@ OF_SPACE: Family = (
     errors.FieldRefused,
     errors.SpaceErased,
     errors.SessionState,
+    errors.HistoryReplaced,
     errors.LogCorrupt,
     errors.PayloadsMissing,
     errors.StoreTooNew,

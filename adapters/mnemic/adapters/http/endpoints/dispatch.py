@@ -28,7 +28,12 @@ from mnemic.adapters.http.middleware.security import (
 from mnemic.adapters.http.routing.handlers import Asked
 from mnemic.adapters.http.routing.routes import Route, check_name
 from mnemic.adapters.http.settings import Settings
-from mnemic.adapters.inprocess.operations.answer_version import asked, version_of, version_written
+from mnemic.adapters.inprocess.operations.answer_version import (
+    asked,
+    tag_of,
+    version_of,
+    version_written,
+)
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.remote.asgi_requests import header
 from mnemic.adapters.remote.calls import (
@@ -102,15 +107,15 @@ class PreparedCall:
         """Whether the response may be in a cache."""
         return self.route.method == "GET"
 
-    def is_unchanged(self, version: int) -> bool:
-        """Return whether the client has this response already: a log at *version* has no other.
+    def is_unchanged(self, tag: str) -> bool:
+        """Return whether the client has this response already: a log with this tag has no other.
 
         Results that change without the log are always sent again, and so are all results in a
         session, in which active time and decay advance.
         """
         moves = self.session is not None or self.route.operation.name in MOVING
         condition = self.if_none_match if self.is_get and not moves else None
-        return condition is not None and condition.match(version)
+        return condition is not None and condition.match(tag)
 
 
 async def answer(dispatcher: Dispatcher, route: Route, request: Asked) -> Answer | Pieces:
@@ -245,9 +250,11 @@ def executed(memory: SyncMemory, prepared: PreparedCall, report: Progress | None
     if prepared.reads:
         return _read(session_handle, prepared, report)
     if prepared.if_none_match is not None:
-        check_none(prepared.if_none_match, version_of(session_handle))
+        version = version_of(session_handle)
+        check_none(prepared.if_none_match, version, tag_of(session_handle, version))
     document = document_of(answered(session_handle, prepared.call, report))
-    return _response(prepared, document, version_written(session_handle))
+    written = version_written(session_handle)
+    return _response(prepared, document, _of_version(written, tag_of(session_handle, written)))
 
 
 def handle_of(memory: SyncMemory, prepared: PreparedCall) -> SyncMemory:
@@ -280,17 +287,19 @@ def _read(session_handle: SyncMemory, prepared: PreparedCall, report: Progress |
         document, version = question(), version_of(session_handle)
     else:
         document, version = asked(session_handle, question)
-    if prepared.if_match is not None and not prepared.if_match.match(version):
+    tag = tag_of(session_handle, version)
+    if prepared.if_match is not None and not prepared.if_match.match(tag):
         raise version_conflict(version)
     if prepared.if_none_match is not None and not prepared.is_get:
-        check_none(prepared.if_none_match, version)
-    if prepared.is_unchanged(version):
-        return Answer(status=304, headers=_of_version(version))
-    return _response(prepared, document, version)
+        check_none(prepared.if_none_match, version, tag)
+    if prepared.is_unchanged(tag):
+        return Answer(status=304, headers=_of_version(version, tag))
+    return _response(prepared, document, _of_version(version, tag))
 
 
-def _response(prepared: PreparedCall, document: Mapping[str, Any], version: int) -> Answer:
-    headers = _of_version(version)
+def _response(
+    prepared: PreparedCall, document: Mapping[str, Any], headers: dict[str, str]
+) -> Answer:
     page, makes = _next_page(prepared, document), prepared.route.operation.declaration.makes
     if page is not None:
         headers["link"] = f'<{requests.following(prepared.address, page)}>; rel="next"'
@@ -311,17 +320,22 @@ def _next_page(prepared: PreparedCall, document: Mapping[str, Any]) -> int | Non
     return last
 
 
-def _of_version(version: int) -> dict[str, str]:
-    return {"etag": f'"{version}"', "mnemic-version": str(version), "vary": "Mnemic-Session"}
+def _of_version(version: int, tag: str) -> dict[str, str]:
+    return {"etag": f'"{tag}"', "mnemic-version": str(version), "vary": "Mnemic-Session"}
 
 
-def check_none(condition: Tags, version: int) -> None:
+def check_none(condition: Tags, version: int, tag: str) -> None:
     """Refuse a request on the condition that the log is not at a version.
+
+    Args:
+        condition: The versions.
+        version: That of the log.
+        tag: Its tag.
 
     Raises:
         VersionConflict: It is at that version.
     """
-    if condition.match(version):
+    if condition.match(tag):
         raise version_conflict(version)
 
 
@@ -329,15 +343,23 @@ def wanted(condition: Tags | None, memory: SyncMemory) -> int | None:
     """Return the version that a condition requires of the log; None: any.
 
     A single version is left to the session handle, which accepts a repeated command although the
-    log has moved on by that very command.
+    log has moved on by that very command. Its digest, if given, has to be that of the log.
     """
     if condition is None or condition.any:
         return None
     if len(condition.versions) == 1:
         (named,) = condition.versions
-        return int(named) if _VERSION.fullmatch(named) else NOWHERE
+        version, _, digest = named.partition(".")
+        if not _VERSION.fullmatch(version) or (digest and not _is_of(memory, int(version), named)):
+            return NOWHERE
+        return int(version)
     head = version_of(memory)
-    return head if condition.match(head) else NOWHERE
+    return head if condition.match(tag_of(memory, head)) else NOWHERE
+
+
+def _is_of(memory: SyncMemory, version: int, tag: str) -> bool:
+    """Return whether a tag is that of a version of the log."""
+    return version <= version_of(memory) and tag_of(memory, version) == tag
 
 
 def version_conflict(head: int) -> VersionConflict:

@@ -38,7 +38,7 @@ from mnemic.adapters.http.messages.streamed_responses import Pieces
 from mnemic.adapters.http.middleware.request_ids import LOG, REQUEST_ID
 from mnemic.adapters.http.routing.handlers import Asked, placed
 from mnemic.adapters.http.routing.routes import SPACE
-from mnemic.adapters.inprocess.operations.answer_version import hearing, version_of
+from mnemic.adapters.inprocess.operations.answer_version import check_same_log, hearing, version_of
 from mnemic.adapters.inprocess.sync import SyncMemory
 from mnemic.adapters.remote.asgi_requests import header
 from mnemic.adapters.remote.errors import status_of
@@ -185,6 +185,7 @@ class EventStream:
         spoken = time.monotonic()
         while not self.watches.is_stopping:
             self.authorize()
+            check_same_log(self.memory)
             if self.watch.version > after:
                 look = partial(self.memory.log, after=after, limit=PAGE)
                 page = await self.watches.read(look)

@@ -26,6 +26,7 @@ from mnemic.adapters.http.messages.streamed_responses import Pieces
 from mnemic.adapters.http.middleware.security import Caller
 from mnemic.adapters.http.routing.handlers import Asked
 from mnemic.adapters.http.routing.routes import check_name
+from mnemic.adapters.inprocess.operations.answer_version import TAG_DIGITS
 from mnemic.adapters.remote.asgi_requests import check_unencoded, header
 from mnemic.adapters.remote.calls import Progress
 from mnemic.adapters.remote.transport_errors import BodyTooLarge, MediaTypeRefused, RequestTooSlow
@@ -56,7 +57,8 @@ class Upload:
                 result = self.vacancy.fill(lines, actor=self.caller.name, progress=report)
         finally:
             self.folder.cleanup()
-        version = {"etag": f'"{result.version}"', "mnemic-version": str(result.version)}
+        tag = f"{result.version}.{result.chain[:TAG_DIGITS]}"
+        version = {"etag": f'"{tag}"', "mnemic-version": str(result.version)}
         return of_document(result.to_dict(), status=201, headers=version)
 
     def leave(self) -> None:

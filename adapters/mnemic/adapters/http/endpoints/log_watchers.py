@@ -100,7 +100,7 @@ class Watch:
             await self._pause(pause_s, stopping)
             known = self.version
             try:
-                self.advance(await to_thread.run_sync(self.head, limiter=threads))
+                self._found(await to_thread.run_sync(self.head, limiter=threads))
             except Exception:
                 # Followers will meet the error as well, and can report it.
                 LOG.debug("the head of a log cannot be read", exc_info=True)
@@ -108,6 +108,17 @@ class Watch:
             moved = self.version > known
             pause_s = POLL_MIN_S if moved else min(2 * pause_s, most_s)
         self.wake_all()
+
+    def _found(self, version: int) -> None:
+        """Record the version of the log's head as it was just read.
+
+        It is lower than before if the log is another one, or if a write was reported meanwhile;
+        that write is found by the next poll.
+        """
+        if version < self.version:
+            self.version = version
+            self.wake_all()
+        self.advance(version)
 
     async def _pause(self, pause_s: float, stopping: asyncio.Event) -> None:
         """Wait for a time, or until a notification arrives, or until soon after a shutdown."""

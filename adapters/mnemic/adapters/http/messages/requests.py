@@ -225,9 +225,13 @@ class Tags:
     """Whether it matches any version: ``*``."""
     versions: frozenset[str] = frozenset()
 
-    def match(self, version: int) -> bool:
-        """Return whether the list matches a space at *version*."""
-        return self.any or str(version) in self.versions
+    def match(self, tag: str) -> bool:
+        """Return whether the list matches a space whose log has this tag.
+
+        A version alone matches whatever the history: a client may know no more.
+        """
+        version, _, _ = tag.partition(".")
+        return self.any or not self.versions.isdisjoint((tag, version))
 
 
 def tags(scope: Any, name: bytes, *, weak: bool) -> Tags | None:

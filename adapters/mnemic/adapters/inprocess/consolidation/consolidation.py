@@ -115,7 +115,7 @@ def promote_within(
         if isinstance(done, BlocksPromoted):
             pace.promoted(len(done.promotions))
     with space.state_lock:
-        return bool(space.live().inbox())
+        return bool(request.live().inbox())
 
 
 def _by_zone(view: View, *, only_privileged: bool) -> list[int]:
@@ -160,6 +160,7 @@ class _Request:
         self._space = space
         self._arguments = {"limit": limit, "relink": relink}
         self._id = command_id
+        self._replacements = space.replacements
         self._commits = 0
         self._head = -1
         self.known = len(space.state.catalogue.ids)
@@ -185,7 +186,12 @@ class _Request:
     def command(self) -> Command:
         """Return the command of the next commit."""
         derived = None if self._id is None else f"{self._id}/{self._commits}"
-        return Command("consolidate", self._arguments, derived if self._commits else self._id)
+        return Command(
+            "consolidate",
+            self._arguments,
+            derived if self._commits else self._id,
+            self._replacements,
+        )
 
     def commit(self, outcome: Outcome) -> None:
         """Record a commit."""
@@ -193,15 +199,25 @@ class _Request:
         self._head = outcome.last
         self.began = outcome.first if self.began is None else self.began
 
+    def live(self) -> View:
+        """Return the live view; the state lock is held.
+
+        Raises:
+            HistoryReplaced: It is of another history than the one that this command began with.
+        """
+        self._space.check_unreplaced(self._replacements)
+        return self._space.live()
+
     def inbox_remaining(self) -> int:
         """Return how many blocks wait after the last commit; now, if there is no commit.
 
         Blocks learned after that would not be in the answer to a repeated command.
         """
         with self._space.state_lock:
+            view = self.live()
             if self._commits and self._head != self._space.state.version:
-                return len(as_of(self._space.state, self._head).inbox())
-            return len(self._space.live().inbox())
+                view = as_of(self._space.state, self._head)
+            return len(view.inbox())
 
 
 class _Chunks:
@@ -266,7 +282,7 @@ class _Chunks:
     def waiting(self) -> list[int]:
         """Return the waiting blocks that belong to the command."""
         with self._space.state_lock:
-            view, began = self._space.live(), self._request.began
+            view, began = self._request.live(), self._request.began
             if began is None:
                 return [block for block in view.inbox() if block < self._request.known]
             return [block for block in view.inbox() if view.life.get("learned", block) < began]
@@ -274,7 +290,7 @@ class _Chunks:
     def _next(self, limit: int | None) -> list[tuple[int, BlockText]]:
         """Return the next inbox blocks of a snapshot, oldest first."""
         with self._space.state_lock:
-            view = self._space.live()
+            view = self._request.live()
             size = self._size or self._largest(view)
             most = size if limit is None else min(size, max(0, limit))
             numbers = self.waiting()[:most] if self._order is None else self._ordered(view, most)
@@ -296,7 +312,7 @@ class _Chunks:
             EmbedderMismatch: The space was built with another one.
         """
         with self._space.state_lock:
-            adopted = self._space.live().embedder
+            adopted = self._request.live().embedder
         embedder = embedder_of(self._models, adopted)
         check_embedder(adopted, embedder.identity)
         if embedder.identity != self._ready_of:
@@ -316,7 +332,7 @@ class _Chunks:
             return
         vectors = embed(embedder, [text.content for _, text in new])
         with self._space.state_lock:
-            policy = self._space.live().policy
+            policy = self._request.live().policy
         verdicts = analyse(self._models.analyst, self._passages(new), policy)
         for (number, text), vector, verdict in zip(new, vectors, verdicts, strict=True):
             analysis, analysed = verdict
@@ -328,15 +344,15 @@ class _Chunks:
     def _neighbours(self, vectors: Sequence[Vector], identity: EmbedderIdentity) -> NeighbourCache:
         """Return the neighbours of *vectors*, searched without holding the state lock."""
         with self._space.state_lock:
-            view = self._space.live()
+            view = self._request.live()
             check_embedder(view.embedder, identity)
             search = view.meeting(vectors)
-        return _neighbours(self._space, search, lambda: self._space.live().meeting(vectors))
+        return _neighbours(self._space, search, lambda: self._request.live().meeting(vectors))
 
     def _passages(self, blocks: Sequence[tuple[int, BlockText]]) -> list[Passage]:
         """Return the passages to show to an analyst."""
         with self._space.state_lock:
-            view = self._space.live()
+            view = self._request.live()
             facts = [view.facts(number) for number, _ in blocks]
         return [
             Passage(
@@ -353,10 +369,10 @@ class _Chunks:
         """Shrink the chunk size while chunks are promoted in part, and grow it again after."""
         promoted = len(event.promotions)
         with self._space.state_lock:
+            largest = self._largest(self._request.live())
             numbers = self._space.state.catalogue.numbers
             for promotion in event.promotions:
                 self._ready.pop(numbers[promotion.block_id], None)
-            largest = self._largest(self._space.live())
         self._size = min(largest, 2 * (self._size or largest if promoted == tried else promoted))
         self._size = max(1, self._size)
 
@@ -364,7 +380,7 @@ class _Chunks:
 def _relink(space: CommandExecutor, request: _Request, progress: Progress | None) -> int:
     """Form edges for active blocks that have few, chunk by chunk, and return how many."""
     with space.state_lock:
-        view = space.live()
+        view = request.live()
         few = [
             number
             for number in view.with_status(ACTIVE).tolist()
@@ -381,11 +397,11 @@ def _relink(space: CommandExecutor, request: _Request, progress: Progress | None
 
 def _relink_chunk(space: CommandExecutor, numbers: Sequence[int], request: _Request) -> int:
     with space.state_lock:
-        view = space.live()
+        view = request.live()
         search = view.meeting([each.vector for each in _active_blocks(view, numbers)])
 
     def again() -> Callable[[], NeighbourCache]:
-        view = space.live()
+        view = request.live()
         return view.meeting([each.vector for each in _active_blocks(view, numbers)])
 
     neighbours = _neighbours(space, search, again)

@@ -35,16 +35,18 @@ def reembed(
     while True:
         with space.state_lock:
             space.catch_up()
-            view = space.live()
+            view, replacements = space.live(), space.replacements
             if view.embedder == identity:
                 return ReembedResult(embedder=identity.name, staged=staged)
             todo, size = _todo(space, identity), view.policy.consolidate_chunk
         if not todo:
-            space.execute(Command("reembed", {}), lambda view, _: _adopt(space, view, identity))
+            command = Command("reembed", {}, replacements=replacements)
+            space.execute(command, lambda view, _: _adopt(space, view, identity))
             continue
         chunk = todo[:size]
         vectors = embed(embedder, [text.content for _, text in chunk])
-        staged += _stage(space, identity, chunk, vectors)
+        command = Command("reembed", {}, replacements=replacements)
+        staged += _stage(space, command, chunk, vectors=vectors, identity=identity)
         if progress is not None:
             progress(staged, staged + len(todo) - len(chunk))
 
@@ -64,9 +66,11 @@ def _todo(space: CommandExecutor, identity: EmbedderIdentity) -> list[tuple[int,
 
 def _stage(
     space: CommandExecutor,
-    identity: EmbedderIdentity,
+    command: Command,
     chunk: list[tuple[int, BlockText]],
+    *,
     vectors: list[Vector],
+    identity: EmbedderIdentity,
 ) -> int:
     def decide(view: View, _: Instant) -> Decision[int]:
         # A block may have been archived, or learned with another text, since it was read.
@@ -78,7 +82,7 @@ def _stage(
         }
         return Decision(decide_stage_vectors(view, left, embedder=identity).events, len(left))
 
-    count: int = space.execute(Command("reembed", {}), decide).result
+    count: int = space.execute(command, decide).result
     return count
 
 

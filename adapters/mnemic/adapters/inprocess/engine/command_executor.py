@@ -31,9 +31,9 @@ from mnemic.adapters.inprocess.engine.commands import (
 from mnemic.adapters.inprocess.engine.session_handle import SessionHandle
 from mnemic.kernel import events as happened
 from mnemic.kernel.decision import Decision
-from mnemic.kernel.errors import Refused, VersionConflict
+from mnemic.kernel.errors import HistoryReplaced, Refused, VersionConflict
 from mnemic.kernel.model.identity import CommandId
-from mnemic.kernel.ports import CommandRow, PayloadRow, Record
+from mnemic.kernel.ports import CommandRow, Head, PayloadRow, Record
 from mnemic.kernel.timestamps import Instant
 from mnemic.kernel.validation import checked_name
 from mnemic.projections.view import as_of
@@ -56,8 +56,8 @@ class _PreparedWrite:
     decide: Decide
     written: Decision[Any]
     moment: Instant
-    head: int
-    """Version of the state that it was decided on."""
+    head: Head
+    """Head of the log that it was decided on."""
     took_s: float
     """Processor time of the decision, in seconds."""
 
@@ -92,6 +92,7 @@ class CommandExecutor(SessionHandle):
         Raises:
             CommandIdReused: The id was used for another request.
             VersionConflict: The log is not at the version that this session handle expects.
+            HistoryReplaced: The log is not a continuation of what was folded; nothing was written.
             Closed: A thread of another session handle closed the space meanwhile.
         """
         self.check_writable()
@@ -109,6 +110,9 @@ class CommandExecutor(SessionHandle):
         if repeated is not None:
             return self.decided_again(repeated, decide) if again is None else again(repeated)
         for _ in range(CONFLICTS_MAX):
+            self._check_history_of(command)
+            if self.state.version < 0:
+                self.catch_up()  # a fold was interrupted, or another history could not be folded
             self.check_version()
             if command.operation not in AFTER_ERASURE:
                 self.check_not_erased()
@@ -118,8 +122,8 @@ class CommandExecutor(SessionHandle):
                 written = decide(self.live(moment), moment)
                 if written.events or not self.catch_up():
                     return self.append(command, written, moment)
-            except VersionConflict:
-                self.catch_up()
+            except (VersionConflict, HistoryReplaced):
+                self.catch_up()  # which says more about a history that was replaced
             except Refused:
                 if not self.catch_up():
                     raise
@@ -142,6 +146,7 @@ class CommandExecutor(SessionHandle):
                     return (
                         self.decided_again(repeated, decide) if again is None else again(repeated)
                     )
+                self._check_history_of(command)
                 self.check_version()
                 self.check_not_erased()
                 self.check_space_wide_allowed(command)
@@ -157,6 +162,16 @@ class CommandExecutor(SessionHandle):
                 return outcome
         return self.execute(command, decide, again=again)
 
+    def _check_history_of(self, command: Command) -> None:
+        """Refuse a command of a session handle, or one prepared, on a history that was replaced.
+
+        Raises:
+            HistoryReplaced: It was found to be replaced.
+        """
+        self.check_informed()
+        if command.replacements is not None:
+            self.check_unreplaced(command.replacements)
+
     def _prepare_write(self, command: Command, decide: Decide) -> _PreparedWrite:
         moment, begun = self.moment(), time.thread_time()
         written = decide(self.live(moment), moment)
@@ -165,7 +180,7 @@ class CommandExecutor(SessionHandle):
             decide=decide,
             written=written,
             moment=moment,
-            head=self.state.version,
+            head=self.head,
             took_s=time.thread_time() - begun,
         )
 
@@ -177,10 +192,10 @@ class CommandExecutor(SessionHandle):
         Returns:
             None if the log has moved and the decision is slow.
         """
-        if self.log.head().version == self.state.version == prepared.head:
+        if self.log.head() == self.head == prepared.head:
             try:
                 return self.append(prepared.command, prepared.written, prepared.moment)
-            except VersionConflict:
+            except (VersionConflict, HistoryReplaced):
                 return None
         if prepared.took_s <= QUICK_S:
             return self._executed(prepared.command, prepared.decide, again)
@@ -191,8 +206,10 @@ class CommandExecutor(SessionHandle):
 
         Raises:
             VersionConflict: The log has moved; nothing was written.
+            HistoryReplaced: The log is not the one that was folded; nothing was written.
         """
-        head = self.state.version
+        before = self.head
+        head = before.version
         if not written.events:
             if (written.erase or written.erase_all) and isinstance(self.log, _EncryptedLog):
                 self.log.erased_before(written.erase, erase_all=written.erase_all)
@@ -219,19 +236,15 @@ class CommandExecutor(SessionHandle):
         if key is not None:
             request = idempotency.request(command, payloads, self)
             remembered = CommandRow(key, request, first, last)
-        self.log.append(
+        after = self.log.append(
             records,
             payloads,
+            after=before,
             command=remembered,
             erase=written.erase,
             erase_all=written.erase_all,
         )
-        if written.erase or written.erase_all:
-            self._erased()
-        else:
-            self._payloads.appended(len(payloads))
-            self._fold(stamped)
-            self._advanced()
+        self.fold_own(after, stamped, payloads=len(payloads))
         begun = written.events[0]
         if isinstance(begun, happened.SessionStarted):
             self._session = begun.session_id
@@ -254,7 +267,10 @@ class CommandExecutor(SessionHandle):
             self.catch_up()
             _, row = idempotency.place(command.id, self.actor, self)
             if row is not None:
-                idempotency.check_same(command, row, self)
+                try:
+                    idempotency.check_same(command, row, self)
+                finally:
+                    self.check_history()
                 self.confirm(row.last)
                 self.answered_version = row.last
                 if self.expected_version == row.first - 1:

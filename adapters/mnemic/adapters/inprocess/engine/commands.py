@@ -27,6 +27,9 @@ class Command:
     arguments: dict[str, Any]
     id: str | None = None
     """None: a generated id, which cannot be repeated and so is not remembered."""
+    replacements: int | None = None
+    """How often the log had been found to be another history when the command was prepared: it
+    depends on what was read then. None: it depends on nothing read before."""
 
     def request(self, keys: Sequence[bytes] = ()) -> bytes:
         """Return the digest of the operation and its arguments.

@@ -8,7 +8,10 @@ Rules of this module:
    in files alone.
 4. Tables move pending rows into their arrays when they are read, so reading the state requires the
    state lock, as folding does.
-5. A thread that holds the state lock never waits for other processes, and so never for the write
+5. The state remembers the head, version and digest, that it was folded up to. A log that does not
+   hold that head is another history: the state is dropped, and every session handle gets the error
+   ``history-replaced`` once.
+6. A thread that holds the state lock never waits for other processes, and so never for the write
    lock: a thread that needs both acquires the write lock first. Its holder blocks all writers, in
    this and in other processes, so it does not also queue for the state lock; nor does a writer that
    proceeds at once if the write lock is free.
@@ -18,6 +21,7 @@ Rules of this module:
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -30,13 +34,17 @@ from attrs import define, field
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.codec.erasures import ERASING, Erasures, Missing
 from mnemic.adapters.inprocess.engine.fifo_lock import FifoLock
+from mnemic.adapters.inprocess.engine.known_history import KnownHistory, again
 from mnemic.adapters.inprocess.engine.payload_check import PayloadCheck, payloads_missing
+from mnemic.adapters.stores.logs.chain import EMPTY
 from mnemic.adapters.system.forks import OpeningProcess
 from mnemic.adapters.system.heap import collector_at_rest, give_back
 from mnemic.kernel.errors import (
     Closed,
     Corrupt,
+    HistoryReplaced,
     LogCorrupt,
+    MnemicError,
     PayloadsMissing,
     StoreTooNew,
     Unavailable,
@@ -46,8 +54,10 @@ from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import Entropy, Head, Log, PayloadRow, Record
 from mnemic.projections.state.event_validation import (
     REPLAY_ERRORS,
+    Impossible,
     applied_singly,
     check_policy_known,
+    first_impossible,
 )
 from mnemic.projections.state.replay import rebuild
 from mnemic.projections.state.state import State
@@ -56,6 +66,10 @@ if TYPE_CHECKING:
     from mnemic.adapters.ann.graphs import GraphBuilder
     from mnemic.adapters.checkpoints.writer import CheckpointWriter
 
+LOG = logging.getLogger("mnemic.history")
+
+REPLAYS_MAX = 3
+"""Attempts to fold a log that is replaced while it is read."""
 _ENDS = (LogCorrupt, StoreTooNew)
 """Errors that end the readable part of a log; everything before them is sound."""
 
@@ -65,6 +79,13 @@ class _Shared:
     """Mutable fields shared by all session handles of a space."""
 
     state: State = field(factory=State)
+    head: Head = EMPTY
+    """Where the folded part of the log ends; its version is that of the state."""
+    known: KnownHistory = field(factory=KnownHistory)
+    replacements: int = 0
+    """How often the log was found to be another history."""
+    replaced: HistoryReplaced | None = None
+    """What was found then, the last time."""
     damage: LogCorrupt | StoreTooNew | None = None
     missing: PayloadsMissing | None = None
     """What is lost of a log that was opened read-only."""
@@ -111,6 +132,8 @@ class LogState:
         """Maintains graphs over the vectors; None: there are none, and every search is exact."""
         self._payloads = PayloadCheck(log, self.codec)
         self._shared = _Shared(read_only=read_only)
+        self._replacements = 0
+        """Replacements of the log that callers of this session handle know of."""
 
     @property
     def state_lock(self) -> threading.RLock:
@@ -153,6 +176,11 @@ class LogState:
     def state(self) -> State:
         """The folded state; the state lock is held."""
         return self._shared.state
+
+    @property
+    def head(self) -> Head:
+        """Where the folded part of the log ends; the state lock is held."""
+        return self._shared.head
 
     @property
     def damage(self) -> LogCorrupt | StoreTooNew | None:
@@ -209,26 +237,191 @@ class LogState:
 
         Raises:
             Closed: A thread of another session handle closed the space meanwhile.
+            HistoryReplaced: The log is not a continuation of what was folded.
+            LogCorrupt: An event cannot be read, or folded.
         """
         with self.state_lock:
             self.check_open()
             if self.is_pinned:
                 return False
+            self.check_informed()
             if self._has_new_epoch():
-                self._erased()
+                self._fold_epoch()
                 return True
             if self.damage is not None:
                 return False
-            if self.log.head().version == self.state.version:
+            head = self.log.head()
+            if head == self.head:
                 return False
-            fresh = list(self._payloads.recorded(self.state.version))
-            if any(_erases(each) for each in fresh):
-                self._erased()
-            elif fresh and self._payloads.unexplained(fresh[-1].version):
-                self.replay_again()  # says what is lost
-            else:
-                self._fold_fresh(fresh)
-            return bool(fresh)
+            if self.state.version < 0:
+                self.restore()
+                self._check_holds(self._shared.known.newest())
+                return self.state.version >= 0
+            self._fold_others(head)
+            return True
+
+    def _fold_others(self, head: Head) -> None:
+        """Fold the events of other writers, which may be ones that no fold accepts.
+
+        Args:
+            head: Where the log ends.
+
+        Raises:
+            HistoryReplaced: They do not continue what was folded.
+            LogCorrupt: With the version of the event that cannot be read, or folded.
+        """
+        try:
+            fresh = list(self._read_to_end(self.head, head))
+        except HistoryReplaced as error:
+            if not self._has_new_epoch():
+                raise self._dropped(error) from error
+            self._fold_epoch()
+            return
+        if any(_erases(each) for each in fresh):
+            self._erased(upto=head)
+            return
+        if fresh and self._payloads.unexplained(fresh[-1].version):
+            self.replay_again(head)  # says what is lost
+            self._check_holds(head)
+            return
+        try:
+            self._fold(fresh)
+            self.state.settle()
+        except REPLAY_ERRORS:
+            self.replay_again(head)  # says which event it is; read-only, the state ends before it
+            self._check_holds(head)
+            return
+        self._shared.head = head
+        self._shared.known.add(head)
+        self._advanced()
+
+    def fold_own(self, head: Head, written: list[Recorded], *, payloads: int) -> None:
+        """Fold events that this process has appended.
+
+        Args:
+            head: Where the log ends with them.
+            written: These events.
+            payloads: How many payloads they have.
+        """
+        self._shared.known.add(head, first=written[0].version)
+        if any(_erases(each) for each in written):
+            self._erased(upto=head)
+            return
+        self._payloads.appended(payloads)
+        self._fold(written)
+        self._shared.head = head
+        self._advanced()
+
+    def _forget(self) -> None:
+        """Discard the folded state."""
+        self._shared.state, self._shared.restored_version = State(), -1
+        self._shared.head = EMPTY
+
+    # --- another history ------------------------------------------------------------------------
+
+    def check_informed(self) -> None:
+        """Refuse once, if the log was found to be another history since this handle was used.
+
+        Raises:
+            HistoryReplaced: Another session handle found it out.
+        """
+        known, self._replacements = self._replacements, self._shared.replacements
+        self.check_unreplaced(known)
+
+    def begin_informed(self) -> None:
+        """Count what was found out so far as known: this session handle is a new caller's."""
+        self._replacements = self._shared.replacements
+
+    def inform_again(self) -> None:
+        """Report the last replacement once more: its error reached no caller."""
+        self._replacements = min(self._replacements, self._shared.replacements - 1)
+
+    @property
+    def replacements(self) -> int:
+        """How often the log was found to be another history."""
+        return self._shared.replacements
+
+    @property
+    def replaced(self) -> HistoryReplaced | None:
+        """What was found the last time that the log was another history."""
+        return self._shared.replaced
+
+    def check_unreplaced(self, replacements: int) -> None:
+        """Refuse what depends on a history that was replaced.
+
+        Args:
+            replacements: How often that had been found when it was read.
+
+        Raises:
+            HistoryReplaced: It was found again since.
+        """
+        if replacements != self._shared.replacements:
+            assert self._shared.replaced is not None  # noqa: S101 - set when it is counted
+            raise again(self._shared.replaced)
+
+    def check_history(self) -> None:
+        """Refuse to answer from a log that is not the one that was folded, or a continuation of it.
+
+        Raises:
+            HistoryReplaced: It is another one. The state has been dropped.
+        """
+        with self.state_lock:
+            known = self.head
+            if known.version < 0 or self.damage is not None or not self.is_as_applied():
+                return
+            found = self.log.head()
+            if found == known:
+                return
+            try:
+                next(self.log.read(known, found), None)
+            except HistoryReplaced as error:
+                raise self._dropped(error) from error
+
+    def _check_holds(self, known: Head | None) -> None:
+        """Refuse a log that was folded anew and does not hold a head that it had.
+
+        Raises:
+            HistoryReplaced: It is another history. The state has been dropped.
+        """
+        if self.damage is not None:
+            return
+        if known is not None and known != self.head:
+            try:
+                next(self.log.read(known, self.head), None)
+            except HistoryReplaced as error:
+                raise self._dropped(error) from error
+        if self._shared.known.newest() != self.head:
+            self._shared.known.add(self.head)
+
+    def _dropped(self, error: HistoryReplaced) -> HistoryReplaced:
+        """Drop the state of a history that was replaced, and fold the log as it is.
+
+        If the log cannot be folded now, the next operation reports why.
+
+        Args:
+            error: The store's.
+
+        Returns:
+            The error with what this process knows of it.
+        """
+        shared = self._shared
+        with suppress(MnemicError):
+            error = shared.known.parted_from(self.log.head(), self.log.digest_at)
+        shared.replaced, shared.replacements = error, shared.replacements + 1
+        self._replacements = shared.replacements
+        self._forget()
+        shared.known.clear()
+        shared.session_actors.clear()
+        shared.missing = None
+        self._payloads.restore(())
+        if self.checkpoint_writer is not None:
+            self.checkpoint_writer.replaced()
+        if self.graphs is not None:
+            self.graphs.replaced()
+        LOG.error("space %r: %s", self.log.name, error.message)
+        with suppress(MnemicError):
+            self.restore()
+        return error
 
     def _fold_fresh(self, fresh: Iterable[Recorded]) -> None:
         try:
@@ -266,7 +459,7 @@ class LogState:
             log_epoch: The epoch of the log at that time; see ``log_epoch``.
         """
         with self.state_lock, suppress(*_ENDS):  # no erasure events are added during a write
-            return self.log_epoch != log_epoch or any(map(_erases, self.recorded(head.version)))
+            return self.log_epoch != log_epoch or any(map(_erases, self._read(head)))
         return False
 
     def check_as_applied(self) -> None:
@@ -280,7 +473,7 @@ class LogState:
             VersionConflict: The epoch has changed. The whole log has been replayed by now.
         """
         if self._has_new_epoch():
-            self._erased()
+            self._fold_epoch()
             raise VersionConflict(
                 "words were erased elsewhere meanwhile", version=self.state.version
             )
@@ -293,18 +486,25 @@ class LogState:
         """
         with self.state_lock:
             kept = None if self.checkpoint_writer is None else self.checkpoint_writer.newest()
-            if kept is None or not self._fold_on(kept):
+            if kept is None or not self._fold_on(*kept):
                 self.replay_again()
 
-    def _fold_on(self, kept: State) -> bool:
-        """Fold the events after *kept*; return False if the whole log has to be folded instead."""
+    def _fold_on(self, kept: State, digest: bytes) -> bool:
+        """Fold the events after *kept*; return False if the whole log has to be folded instead.
+
+        Args:
+            kept: The state of a checkpoint.
+            digest: The digest of the log at its version.
+        """
         assert self.checkpoint_writer is not None  # noqa: S101 - *kept* comes from it
-        self._shared.state, restored_version = kept, kept.version
+        self._shared.state, restored = kept, Head(kept.version, digest)
         self._payloads.begin(self.checkpoint_writer.restored_payloads)
         self._restore_losses(sorted(kept.timeline.losses))
         try:
+            head = self.log.head()
             with collector_at_rest():
-                self._fold_all(_unless_erased(self._payloads.recorded(kept.version)))
+                self._fold_all(_unless_erased(self._read_to_end(restored, head)), head)
+                self.state.settle()
         except _WordsErased:
             self.checkpoint_writer.passed_over()
             return False
@@ -316,7 +516,7 @@ class LogState:
         if self._payloads.unexplained(self.state.version):
             self.checkpoint_writer.passed_over()
             return False
-        self._shared.restored_version = restored_version
+        self._shared.restored_version = restored.version
         return True
 
     def _restore_losses(self, losses: Sequence[tuple[int, int]]) -> None:
@@ -325,10 +525,14 @@ class LogState:
         found = [Missing(version, slot, frozenset()) for version, slot in losses]
         self._shared.missing = payloads_missing(self.log.name, found) if found else None
 
-    def replay_again(self) -> None:
+    def replay_again(self, upto: Head | None = None) -> None:
         """Fold the whole log into a fresh state.
 
+        Args:
+            upto: Where the log ends; None: find out.
+
         Raises:
+            HistoryReplaced: The log does not hold that end, or is replaced again and again.
             LogCorrupt, StoreTooNew: At the first record that is damaged, invalid or of a newer
                 release, unless the space is read-only: then the state ends before that record.
             PayloadsMissing: The log has lost payloads, unless the space is read-only: then the
@@ -336,10 +540,10 @@ class LogState:
         """
         with self.state_lock, collector_at_rest():
             while True:
-                self._fold_from_start()
+                self._fold_from_start(upto)
                 lost = self._payloads.unexplained(self.state.version)
                 if lost and not self._shared.read_only:
-                    self._shared.state = State()
+                    self._forget()
                     raise payloads_missing(self.log.name, lost)
                 if not self._payloads.mark():
                     break
@@ -347,15 +551,28 @@ class LogState:
             self._shared.missing = payloads_missing(self.log.name, found) if found else None
         give_back()
 
-    def _fold_from_start(self) -> None:
-        self._shared.state, self._shared.restored_version = State(), -1
-        self._payloads.begin()
-        try:
-            self._fold_all(self._payloads.recorded(-1))
-            self.state.settle()
-        except REPLAY_ERRORS as error:
-            self._shared.state = State()
-            self._replay_valid(error)
+    def _fold_from_start(self, upto: Head | None) -> None:
+        for tries_left in reversed(range(REPLAYS_MAX)):
+            self._forget()
+            self._payloads.begin()
+            head = self._end() if upto is None else upto
+            try:
+                self._fold_all(self._read_to_end(-1, head), head)
+                self.state.settle()
+            except REPLAY_ERRORS as error:
+                self._forget()
+                self._replay_valid(error)
+            except HistoryReplaced:
+                if upto is not None or not tries_left:
+                    raise
+                continue  # it was replaced between a look at its end and the end of reading
+            break
+
+    def _end(self) -> Head | None:
+        """Return where the log ends; None: that cannot be read, and reading says why."""
+        with suppress(LogCorrupt):
+            return self.log.head()
+        return None
 
     def _replay_valid(self, error: Exception) -> None:
         """Fold the events before the first invalid one, and report the version of that one.
@@ -369,44 +586,58 @@ class LogState:
         Raises:
             LogCorrupt, StoreTooNew: With the version of that event, unless the space is read-only.
         """
-        for settling in (False, True):
-            _, version = applied_singly(self._readable(), settling=settling)
-            if version is not None:
-                break
-        else:
-            raise error
-        damage = self._reason(version, error)
+        found = first_impossible(self._readable, error)
+        damage = self._reason(found)
         if self.checkpoint_writer is not None:
             self.checkpoint_writer.trouble = None  # no checkpoint was to blame
         if not self._shared.read_only:
             raise damage from error
-        self._shared.state, _ = applied_singly(self.recorded(-1, version - 1), settling=settling)
-        self._shared.damage = damage
+        self._shared.state, _ = applied_singly(
+            self._read(-1, found.version - 1),
+            settling=found.settling,
+        )
+        self._ended(damage)
 
-    def _reason(self, version: int, error: Exception) -> LogCorrupt | StoreTooNew:
+    def _reason(self, found: Impossible) -> LogCorrupt | StoreTooNew:
         """Return why an event cannot be folded: a newer release wrote it, or it is wrong."""
         try:
-            for recorded in self.recorded(version - 1, version):
+            for recorded in self._read(found.version - 1, found.version):
                 check_policy_known(recorded)
         except StoreTooNew as newer:
             return newer
-        return LogCorrupt(
-            f"the event at version {version} says what cannot be: {error!r:.200}", version=version
-        )
+        return LogCorrupt(found.problem, version=found.version)
 
     def _readable(self) -> Iterator[Recorded]:
         """Yield the events before the first that cannot be read."""
         with suppress(*_ENDS):
-            yield from self.recorded(-1)
+            yield from self._read(-1)
 
-    def _fold_all(self, source: Iterator[Recorded]) -> None:
-        """Fold *source* to its end; if read-only, up to damage or an event of a newer release."""
+    def _fold_all(self, source: Iterator[Recorded], head: Head | None) -> None:
+        """Fold *source* to its end; if read-only, up to damage or an event of a newer release.
+
+        Args:
+            source: The events up to *head*.
+            head: Where the log ends; None: that cannot be read.
+        """
         try:
             self._fold(source)
         except _ENDS as damage:
             if not self._shared.read_only:
+                self._forget()
                 raise
-            self._shared.damage = damage
+            self._ended(damage)
+        except HistoryReplaced:
+            self._forget()
+            raise
+        else:
+            self._shared.head = EMPTY if head is None else head
+            if self._shared.known.newest() is None:
+                self._shared.known.begin(self._shared.head, self.log.digest_at)
+
+    def _ended(self, damage: LogCorrupt | StoreTooNew) -> None:
+        """Record that the state ends before *damage*, for as long as the space is open."""
+        self._shared.damage, version = damage, self.state.version
+        self._shared.head = Head(version, self.log.digest_at(version) or b"")
 
     def _fold(self, source: Iterable[Recorded]) -> None:
         """Fold *source* to its end, or to its damage; after any other error discard the state.
@@ -420,11 +651,11 @@ class LogState:
         except _ENDS:
             raise  # a read error: everything before it is folded
         except BaseException:
-            self._shared.state, self._shared.restored_version = State(), -1
+            self._forget()
             raise
 
-    def recorded(self, after: int, upto: int | None = None) -> Iterator[Recorded]:
-        """Return the events with version in (after, upto]."""
+    def _read(self, after: Head | int, upto: Head | int | None = None) -> Iterator[Recorded]:
+        """Return the events with version in (after, upto], as the log has them."""
         decode = self.decoded if self._payloads.lost else self.codec.decode
         return starmap(decode, self.log.read(after, upto))
 
@@ -432,29 +663,77 @@ class LogState:
         """Return the event in *record* with its payloads; what is known to be lost is marked."""
         return self.codec.decode(record, rows, lost=self._payloads.lost.get(record.version, ()))
 
+    def _read_to_end(self, after: Head | int, head: Head | None) -> Iterator[Recorded]:
+        """Yield the events after *after*, then check that the log ends as its store remembers.
+
+        Args:
+            after: The last version, or head, that the reader has.
+            head: Where the log ends; None: that cannot be read.
+        """
+        yield from self._payloads.recorded(after, head)
+        if head is not None:
+            next(self.log.read(head), None)
+
+    def recorded(self, after: int, upto: int | None = None) -> Iterator[Recorded]:
+        """Yield the events with version in (after, upto], of the history that was folded.
+
+        Raises:
+            HistoryReplaced: At the end, if the log is another one by then.
+        """
+        yield from self._read(after, upto)
+        self.check_history()
+
     def digest_at(self, version: int) -> bytes:
         """Return the chain digest of the log as it ends with the event at *version*.
 
         Raises:
+            HistoryReplaced: The log is not the one that was folded.
             LogCorrupt: The log has no such record, or cannot read it.
         """
+        with self.state_lock:
+            if version == self.head.version and self.head.digest:
+                return self.head.digest
         found = self.log.digest_at(version)
+        self.check_history()
         if found is None:
             raise LogCorrupt(f"no record can be read at version {version}", version=version)
         return found
 
     def event_at(self, version: int) -> Recorded | None:
         """Return the event at *version*, if the log has it."""
-        return next(self.recorded(version - 1, version), None) if version >= 0 else None
+        if version < 0:
+            return None
+        found = list(self.recorded(version - 1, version))
+        return found[0] if found else None
 
-    def _erased(self) -> None:
-        """Discard everything derived that may hold erased text, and replay the log."""
+    def _fold_epoch(self) -> None:
+        """Replay a log that lost text elsewhere, and may have another end than was shown before.
+
+        Raises:
+            HistoryReplaced: It lacks what this process has appended.
+        """
+        self._erased()
+        self._check_holds(self._shared.known.newest_own())
+
+    def _erased(self, *, upto: Head | None = None) -> None:
+        """Discard everything derived that may hold erased text, and replay the log.
+
+        Args:
+            upto: Where the log ends; None: find out.
+
+        Raises:
+            HistoryReplaced: The log does not hold it any more.
+        """
         self._shared.erasures += 1
         if self.checkpoint_writer is not None:
             self.checkpoint_writer.erased()
         if self.graphs is not None:
             self.graphs.erased()
-        self.replay_again()
+        try:
+            self.replay_again(upto)
+        except HistoryReplaced as error:
+            raise self._dropped(error) from error
+        self._check_holds(upto)
 
     def _advanced(self) -> None:
         """Let the checkpoint writer consider a checkpoint, as the state has grown."""

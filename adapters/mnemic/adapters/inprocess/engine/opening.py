@@ -166,6 +166,7 @@ def _keep_checkpoints(opened: CommandExecutor, place: CheckpointDirectory | None
             place,
             state_lock=opened.state_lock,
             state=lambda: opened.state,
+            head=lambda: opened.head,
             payloads=lambda: opened.payload_count,
             is_as_applied=opened.is_as_applied,
         )

@@ -22,7 +22,7 @@ from mnemic.adapters.codec.erasures import Erasures, Missing
 from mnemic.kernel.errors import LogCorrupt, PayloadsMissing, StoreTooNew
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.model.identity import short
-from mnemic.kernel.ports import Log
+from mnemic.kernel.ports import Head, Log
 from mnemic.kernel.results import NAMED_MAX, plural
 
 FACTS_MAX = 100
@@ -65,15 +65,15 @@ class PayloadCheck:
         """Count payloads of events that this process has appended."""
         self._before += payloads
 
-    def recorded(self, after: int) -> Iterator[Recorded]:
-        """Yield the events after version *after* for the fold."""
+    def recorded(self, after: Head | int, upto: Head | None = None) -> Iterator[Recorded]:
+        """Yield the events after *after* up to *upto*, or the log's end, for the fold."""
         if self.lost:
-            return self._marked(after)
-        return self._erasures.read(self._log.read(after))
+            return self._marked(after, upto)
+        return self._erasures.read(self._log.read(after, upto))
 
-    def _marked(self, after: int) -> Iterator[Recorded]:
+    def _marked(self, after: Head | int, upto: Head | None) -> Iterator[Recorded]:
         """Yield them with what is lost marked."""
-        for record, rows in self._log.read(after):
+        for record, rows in self._log.read(after, upto):
             for recorded in self._erasures.read([(record, rows)]):
                 lost = self.lost.get(record.version)
                 yield recorded if lost is None else self._codec.decode(record, rows, lost=lost)

@@ -104,6 +104,7 @@ class SessionHandle(LogState):
             None,
         )
         session_handle.zone = zone
+        session_handle.begin_informed()
         return session_handle
 
     def _lower(self, zone: str) -> str:

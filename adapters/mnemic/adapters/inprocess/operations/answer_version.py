@@ -13,6 +13,8 @@ from mnemic.adapters.inprocess.operations.host import Host
 Hear = Callable[[Callable[[], None]], Callable[[], None]]
 T = TypeVar("T")
 
+TAG_DIGITS = 16
+"""Hexadecimal digits of a digest in a tag."""
 TRIES = 3
 """Attempts of a query while others write, before it blocks the other session handles."""
 
@@ -23,6 +25,30 @@ def version_of(memory: Host) -> int:
     with space.state_lock:
         space.catch_up()
         return space.state.version
+
+
+def tag_of(memory: Host, version: int) -> str:
+    """Return what identifies the log up to a version: the version, and the start of its digest.
+
+    Two histories of a space may both have the version. For a log that is open up to its damage, the
+    version alone.
+
+    Raises:
+        HistoryReplaced: The log is another one than that of which *memory* has the state.
+    """
+    space = memory._open()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    if space.damage is not None:
+        return str(version)
+    return f"{version}.{space.digest_at(version).hex()[:TAG_DIGITS]}"
+
+
+def check_same_log(memory: Host) -> None:
+    """Refuse once, if the log was found to be another history since *memory* was used.
+
+    Raises:
+        HistoryReplaced: It was.
+    """
+    memory._open().check_informed()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
 
 def hearing(memory: Host) -> Hear | None:

@@ -20,7 +20,7 @@ from mnemic.adapters.inprocess.engine.embedding import embedder_of
 from mnemic.adapters.inprocess.engine.opening import Models, models
 from mnemic.adapters.inprocess.engine.recent_ids import RecentIds
 from mnemic.adapters.inprocess.queries import Queries
-from mnemic.kernel.errors import Closed, EmbedderMismatch, InboxFull
+from mnemic.kernel.errors import Closed, EmbedderMismatch, HistoryReplaced, InboxFull
 from mnemic.kernel.model.identity import BlockId
 from mnemic.kernel.ports import Analyst, Embedder, Store, TokenCounter
 from mnemic.kernel.scope import checked_scope
@@ -248,7 +248,11 @@ class Host(Queries):
     def _promote_in_background(self) -> bool:
         """Promote for one round of the background thread; see ``InboxWorker``."""
         space = self._open()
-        return self._promote(space.handle_of(space.actor, None), ROUND_US)
+        try:
+            return self._promote(space.handle_of(space.actor, None), ROUND_US)
+        except HistoryReplaced:
+            space.inform_again()  # of this thread, its error reaches no caller
+            raise
 
 
 def check_not_erased(memory: Host) -> None:

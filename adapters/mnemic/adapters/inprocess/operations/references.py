@@ -32,7 +32,7 @@ from mnemic.adapters.inprocess.recall.references import (
 from mnemic.adapters.inprocess.registry import operation
 from mnemic.kernel.decision import Decision
 from mnemic.kernel.decisions.composing import Composition, MemberSpec, decide_compose
-from mnemic.kernel.errors import CommandIdReused, Conflict, Refused, Unavailable
+from mnemic.kernel.errors import CommandIdReused, Conflict, HistoryReplaced, Refused, Unavailable
 from mnemic.kernel.model import identity
 from mnemic.kernel.model.compositions import query_hash
 from mnemic.kernel.model.texts import CompositionText
@@ -153,7 +153,7 @@ def _recorded(space: CommandExecutor, asked: Asked, command: Command) -> DeepRef
     try:
         outcome = space.prepared(command, lambda view, _: decided(view, asked), again=again)
     except (Conflict, Refused, Unavailable) as error:
-        if not answers or isinstance(error, CommandIdReused):
+        if not answers or isinstance(error, CommandIdReused | HistoryReplaced):
             raise
         return evolve(answers[-1], composition_write_status="failed")
     answer: DeepReference = outcome.result

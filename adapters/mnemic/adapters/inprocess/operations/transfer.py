@@ -16,6 +16,7 @@ from mnemic.adapters.inprocess.recall import decision_records
 from mnemic.adapters.inprocess.registry import operation
 from mnemic.adapters.inprocess.replay.replaying import replay as replay_again
 from mnemic.adapters.inprocess.view import view_at
+from mnemic.adapters.stores.logs.chain import EMPTY
 from mnemic.adapters.system.clocks import SystemClock
 from mnemic.adapters.system.entropy import SystemEntropy
 from mnemic.adapters.transfer import receipts
@@ -301,7 +302,7 @@ def _receipt_at(space: CommandExecutor, version: int, progress: Progress | None)
     if recorded is None:
         return None
     digests = receipts.Digests()
-    for record, _ in space.log.read(-1, version):
+    for record, _ in space.log.read(-1, Head(version, space.digest_at(version))):
         digests.add(record)
         if progress is not None and record.version % receipts.PROGRESS_EVERY == 0:
             progress(record.version + 1, version + 1)
@@ -370,25 +371,26 @@ def _fork(original: CommandExecutor, upto: int, log: Log, progress: Progress | N
     """Copy the log up to version *upto* into an empty one, erasures included."""
     payloads = 0
     last: TransferRecord | None = None
+    end = Head(upto, original.digest_at(upto))
 
     def counting() -> Iterator[TransferRecord]:
         nonlocal payloads, last
-        for last in copying.transfer_records(original.log, upto, original.codec):
+        for last in copying.transfer_records(original.log, end, original.codec):
             payloads += len(last.payloads)
             yield last
 
-    head = copying.fill(log, counting(), total=upto + 1, progress=progress)
+    head = copying.fill(log, counting(), after=EMPTY, total=upto + 1, progress=progress)
     assert last is not None  # noqa: S101 - an open space has a first event
-    copying.check_copy(log, Head(upto, original.digest_at(upto)))
+    copying.check_copy(log, end)
     erased = _erased_after(original, upto)  # only now: others may have erased meanwhile
     copy_context = CopyContext(clock=original.clock, entropy=original.entropy, actor=original.actor)
     try:
         with original.state_lock:
             original.check_not_erased()
     except SpaceErased:
-        copying.erase_all_again(log, last.recorded, copy_context)
+        copying.erase_all_again(log, last.recorded, copy_context, after=head)
         raise
-    copying.erase_again(log, erased, last.recorded, copy_context)
+    copying.erase_again(log, erased, last.recorded, copy_context, after=head)
     return ForkResult(
         space=log.name,
         version=head.version,

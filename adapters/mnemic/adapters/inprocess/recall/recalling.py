@@ -92,6 +92,8 @@ class _Found:
     request: Request
     view: View
     packed: Packed
+    replacements: int
+    """How often the log had been found to be another history by then."""
 
 
 def _found(
@@ -104,7 +106,7 @@ def _found(
     if nano(request.explore):
         request = _explored(space, view, request, vector=vector, models=models)
     packed = answer(view, request, vector, models)
-    return _Found(request=request, view=view, packed=packed)
+    return _Found(request=request, view=view, packed=packed, replacements=space.replacements)
 
 
 def _recorded(
@@ -127,7 +129,8 @@ def _recorded(
         before = _answered_before(space, models, decision_id(row.last))
         return Outcome(before, row.first, row.last, ())
 
-    outcome = space.execute(_command(request, command_id), decide, again=again)
+    command = evolve(_command(request, command_id), replacements=found.replacements)
+    outcome = space.execute(command, decide, again=again)
     result = packing.decided(outcome.result, decision_id(outcome.last))
     with space.state_lock:
         return _as_recorded(space, request, outcome.last, result)

@@ -15,10 +15,10 @@ from mnemic.adapters.stores.encrypted.cipher import CHECKPOINTS
 from mnemic.adapters.stores.encrypted.erasures import Account
 from mnemic.adapters.stores.encrypted.keys import KeyTable
 from mnemic.adapters.stores.logs import chain
-from mnemic.kernel.errors import CommandIdReused, FieldRefused, MnemicError, VersionConflict
+from mnemic.kernel.errors import Conflict, FieldRefused, MnemicError
 from mnemic.kernel.ports import Head, Log, Record
 
-REFUSALS: Final = (VersionConflict, CommandIdReused, FieldRefused)
+REFUSALS: Final = (Conflict, FieldRefused)
 """Errors that prove that nothing was appended. After any other error it may have been."""
 
 
@@ -47,7 +47,7 @@ class Eraser:
         self,
         space: int | None,
         blocks: Sequence[str] | None,
-        records: Sequence[Record],
+        account: Account,
         append: Callable[[], Head],
     ) -> Head:
         """Append the records of an erasure, and destroy the keys. The write lock is held.
@@ -55,12 +55,12 @@ class Eraser:
         Args:
             space: Number of the space; None: nothing was ever encrypted.
             blocks: What is erased; None: the whole space.
-            records: The events of the erasure.
+            account: Where the log ends after the append.
             append: Appends them, and erases the rows.
         """
         number = None
         if space is not None:
-            number = self.keys.intend(space, _doomed(blocks), _after(self.log.head(), records))
+            number = self.keys.intend(space, _doomed(blocks), account)
         try:
             head = append()
         except REFUSALS:
@@ -123,8 +123,8 @@ def _doomed(blocks: Sequence[str] | None) -> frozenset[str] | None:
     return frozenset((*blocks, CHECKPOINTS))
 
 
-def _after(head: Head, records: Sequence[Record]) -> Account:
-    """Return where the log ends after the append."""
+def end_of(head: Head, records: Sequence[Record]) -> Account:
+    """Return where a log ends after *records* were appended to *head*."""
     version, digest = head.version, head.digest
     for record in records:
         version, digest = record.version, chain.digest(digest, *record)

@@ -27,13 +27,15 @@ from mnemic.adapters.stores.encrypted.log_epoch import (
     tell,
     unrecorded,
 )
+from mnemic.adapters.stores.logs.append import replaced
 from mnemic.kernel.errors import LogCorrupt, ViewReadOnly
+from mnemic.kernel.ports import Head
 
 if TYPE_CHECKING:
     from mnemic.adapters.stores.encrypted.log import EncryptedLog
     from mnemic.adapters.stores.encrypted.vault import Vault
     from mnemic.adapters.transfer.copies.copying import CopyContext
-    from mnemic.kernel.ports import CommandRow, Head, PayloadRow, Record
+    from mnemic.kernel.ports import CommandRow, PayloadRow, Record
 
 
 class ErasureOverlayLog:
@@ -85,11 +87,12 @@ class ErasureOverlayLog:
         return self._log.head() if answer is None else answer.head
 
     def read(
-        self, after: int = -1, upto: int | None = None
+        self, after: Head | int = -1, upto: Head | int | None = None
     ) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
         """Yield the records of the log, followed by the presented erasure events.
 
         Raises:
+            HistoryReplaced: The log does not hold a head that was given.
             LogCorrupt: With the fact ``version``; every sound record before it has been yielded.
             KeysMissing: The table of keys is older than a payload.
         """
@@ -97,10 +100,16 @@ class ErasureOverlayLog:
         if answer is None:
             yield from self._log.read(after, upto)
             return
-        last = answer.head.version if upto is None else upto
-        yield from self._log.read(after, min(last, answer.end.version))
+        first, last = _version_of(after), _version_of(answer.head if upto is None else upto)
+        for known in (after, upto):
+            if isinstance(known, Head) and not answer.holds(known):
+                raise replaced(known, answer.head)
+        yield from self._log.read(
+            after if first <= answer.end.version else answer.end,
+            answer.end if upto is None or last > answer.end.version else upto,
+        )
         for record in answer.records:
-            if after < record.version <= last:
+            if first < record.version <= last:
                 yield record, ()
 
     def digest_at(self, version: int) -> bytes | None:
@@ -209,6 +218,7 @@ class ErasureOverlayLog:
         records: Sequence[Record],
         payloads: Sequence[PayloadRow],
         *,
+        after: Head,
         command: CommandRow | None = None,
         erase: Sequence[str] = (),
         erase_all: bool = False,
@@ -221,7 +231,12 @@ class ErasureOverlayLog:
         if self._copy_context is None:
             raise ViewReadOnly(f"space {self.name!r} is open read-only")
         return self._log.append(
-            records, payloads, command=command, erase=erase, erase_all=erase_all
+            records,
+            payloads,
+            after=after,
+            command=command,
+            erase=erase,
+            erase_all=erase_all,
         )
 
     def erased_before(self, erase: Sequence[str], *, erase_all: bool) -> None:
@@ -286,3 +301,7 @@ class ErasureOverlayLog:
                 tell(self._log, missing, copy_context)
         with self._looking:
             self._seen = self._known = generation
+
+
+def _version_of(place: Head | int) -> int:
+    return place.version if isinstance(place, Head) else place

@@ -28,7 +28,7 @@ from mnemic.adapters.stores.encrypted.cipher import (
     owners_of,
 )
 from mnemic.adapters.stores.encrypted.decryption import Unlocker
-from mnemic.adapters.stores.encrypted.erasing import REFUSALS, Eraser
+from mnemic.adapters.stores.encrypted.erasing import REFUSALS, Eraser, end_of
 from mnemic.adapters.stores.encrypted.keys import KeyTable
 from mnemic.adapters.stores.encrypted.vault import Vault
 from mnemic.adapters.stores.logs import chain
@@ -147,11 +147,12 @@ class EncryptedLog:
     # --- reading --------------------------------------------------------------------------------
 
     def read(
-        self, after: int = -1, upto: int | None = None
+        self, after: Head | int = -1, upto: Head | int | None = None
     ) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
         """Yield records with version in (after, upto] in order, each with its payloads by slot.
 
         Raises:
+            HistoryReplaced: The log does not hold a head that was given.
             LogCorrupt: With the fact ``version``; every sound record before it has been yielded.
             KeysMissing: The table of keys is older than a payload.
         """
@@ -213,6 +214,7 @@ class EncryptedLog:
         records: Sequence[Record],
         payloads: Sequence[PayloadRow],
         *,
+        after: Head,
         command: CommandRow | None = None,
         erase: Sequence[str] = (),
         erase_all: bool = False,
@@ -221,6 +223,7 @@ class EncryptedLog:
 
         Raises:
             VersionConflict: If another writer was first.
+            HistoryReplaced: If the log does not hold *after*.
             CommandIdReused: If the command is remembered already.
             FieldRefused: If the records leave a gap, a payload has no record, or what is to be
                 erased has no key of its own.
@@ -228,21 +231,26 @@ class EncryptedLog:
             StoreFailed, ViewReadOnly: The keys cannot be written.
         """
         if records and records[0].version == 0:
-            return self._begun(records, payloads, command, erase, erase_all=erase_all)
+            return self._begun(
+                records, payloads, after=after, command=command, erase=erase, erase_all=erase_all
+            )
         if erase or erase_all:
             blocks = None if erase_all else erase
             with self._write_lock():
-                return self._erased(records, payloads, command, blocks)
+                return self._erased(records, payloads, blocks, after=after, command=command)
         self._eraser.settle_pending(self.space)
-        return self.inner.append(records, self._locked(payloads, None), command=command)
+        return self.inner.append(
+            records, self._locked(payloads, None), after=after, command=command
+        )
 
     def _begun(
         self,
         records: Sequence[Record],
         payloads: Sequence[PayloadRow],
+        *,
+        after: Head,
         command: CommandRow | None,
         erase: Sequence[str],
-        *,
         erase_all: bool,
     ) -> Head:
         """Append the first records: they create a space with keys of its own."""
@@ -251,7 +259,7 @@ class EncryptedLog:
         try:
             rows = self._locked(payloads, begun)
             head = self.inner.append(
-                records, rows, command=command, erase=erase, erase_all=erase_all
+                records, rows, after=after, command=command, erase=erase, erase_all=erase_all
             )
         except REFUSALS:  # after any other error the append may have succeeded
             self.keys.discard(begun)
@@ -297,8 +305,10 @@ class EncryptedLog:
         self,
         records: Sequence[Record],
         payloads: Sequence[PayloadRow],
-        command: CommandRow | None,
         blocks: Sequence[str] | None,
+        *,
+        after: Head,
+        command: CommandRow | None,
     ) -> Head:
         """Append the erasure of *blocks*; None: of everything. The write lock is held."""
         require_own_keys(blocks or ())
@@ -306,10 +316,15 @@ class EncryptedLog:
 
         def append() -> Head:
             return self.inner.append(
-                records, rows, command=command, erase=blocks or (), erase_all=blocks is None
+                records,
+                rows,
+                after=after,
+                command=command,
+                erase=blocks or (),
+                erase_all=blocks is None,
             )
 
-        return self._eraser.erase(self.space, blocks, records, append)
+        return self._eraser.erase(self.space, blocks, end_of(after, records), append)
 
     def erased_before(self, erase: Sequence[str], *, erase_all: bool) -> None:
         """Destroy keys of what this log has erased already, which an older copy of it still has.

@@ -63,6 +63,13 @@ class LogEpoch:
         """Where the log ends with these events."""
         return Head(self.records[-1].version, self.digests[-1])
 
+    def holds(self, known: Head) -> bool:
+        """Return whether *known* lies in the log itself, or is one of these events."""
+        if known.version <= self.end.version:
+            return True
+        place = known.version - self.end.version - 1
+        return place < len(self.digests) and self.digests[place] == known.digest
+
 
 def unrecorded(log: EncryptedLog, *, since: int = 0) -> UnrecordedErasures | None:
     """Return the erasures that *log* does not record; None: it records all.
@@ -112,9 +119,11 @@ def tell(log: EncryptedLog, missing: UnrecordedErasures, copy_context: CopyConte
         StoreFull, StoreBusy, StoreFailed: It cannot be written.
     """
     if missing.events():
+        end = log.head()
         log.inner.append(
-            _records(log, missing, copy_context),
+            _records(log, missing, end, copy_context),
             (),
+            after=end,
             erase=() if missing.is_whole else missing.blocks,
             erase_all=missing.is_whole,
         )
@@ -130,20 +139,24 @@ def log_epoch(log: EncryptedLog, missing: UnrecordedErasures | None) -> LogEpoch
     if missing is None or not missing.events():
         return None
     copy_context = CopyContext(
-        clock=ManualClock(_last(log).recorded_us), entropy=SeededEntropy(RETELLER), actor=RETELLER
+        clock=ManualClock(_last(log, log.head()).recorded_us),
+        entropy=SeededEntropy(RETELLER),
+        actor=RETELLER,
     )
-    end, records = log.head(), _records(log, missing, copy_context)
+    end = log.head()
+    records = _records(log, missing, end, copy_context)
     digests = [end.digest]
     for record in records:
         digests.append(chain.digest(digests[-1], *record))
     return LogEpoch(end=end, records=tuple(records), digests=tuple(digests[1:]))
 
 
-def _last(log: Log) -> Recorded:
-    head = log.head().version
-    ((record, payloads),) = log.read(head - 1, head)
+def _last(log: Log, head: Head) -> Recorded:
+    ((record, payloads),) = log.read(head.version - 1, head)
     return Codec(SeededEntropy(RETELLER)).decode(record, payloads)
 
 
-def _records(log: Log, missing: UnrecordedErasures, copy_context: CopyContext) -> list[Record]:
-    return behind(_last(log), missing.events(), copy_context)
+def _records(
+    log: Log, missing: UnrecordedErasures, end: Head, copy_context: CopyContext
+) -> list[Record]:
+    return behind(_last(log, end), missing.events(), copy_context)

@@ -8,7 +8,7 @@ from attrs import frozen
 from eventsourcing.persistence import StoredEvent
 
 from mnemic.adapters.stores.logs import chain
-from mnemic.kernel.errors import FieldRefused, VersionConflict
+from mnemic.kernel.errors import FieldRefused, HistoryReplaced, VersionConflict
 from mnemic.kernel.ports import CommandRow, Head, PayloadRow, Record
 
 
@@ -42,7 +42,7 @@ def staged(
 
     Args:
         originator: The library's name for the stream; it is not hashed.
-        before: Where the writer last saw the log end.
+        before: The head that the records were decided on.
         records: What to add, in order.
         payloads: Of these records.
         command: The command that these records answer.
@@ -73,8 +73,27 @@ def staged(
     )
 
 
-def moved(expected: int, found: int | None) -> VersionConflict:
-    """Return the error for a log that ends at *found* where *expected* was to be written."""
+def moved(before: Head, found: Head | None) -> VersionConflict | HistoryReplaced:
+    """Return the error for an append after *before* to a log that ends at *found*."""
+    if found is not None and found.version <= before.version:
+        return replaced(before, found)
+    return _conflict(before.version + 1, None if found is None else found.version)
+
+
+def replaced(known: Head, found: Head) -> HistoryReplaced:
+    """Return the error for a log that ends at *found* and does not hold the head *known*."""
+    if found.version < known.version:
+        problem = f"it ends at version {found.version}"
+    else:
+        problem = "it has another event at that version"
+    return HistoryReplaced(
+        f"the log does not continue what was read up to version {known.version}: {problem}",
+        known=known.version,
+        head=found.version,
+    )
+
+
+def _conflict(expected: int, found: int | None) -> VersionConflict:
     return VersionConflict(
         f"version {expected} was to be written, but the log ends at {found}",
         expected=expected,
@@ -84,7 +103,7 @@ def moved(expected: int, found: int | None) -> VersionConflict:
 
 def _misfit(version: int, expected: int, *, is_first: bool) -> VersionConflict | FieldRefused:
     if is_first and version < expected:
-        return moved(version, expected - 1)
+        return _conflict(version, expected - 1)
     return FieldRefused(
         f"record {version} would leave a gap: the next version is {expected}",
         field="records",

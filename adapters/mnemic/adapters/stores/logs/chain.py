@@ -53,7 +53,12 @@ def digest_of(row: Row | None) -> bytes | None:
 
 
 def verified_together(
-    stretches: Iterable[Sequence[Row]], *, after: int, upto: int, head: Head
+    stretches: Iterable[Sequence[Row]],
+    *,
+    after: int,
+    upto: int,
+    head: Head,
+    start: bytes | None = None,
 ) -> Iterator[Sequence[Record]]:
     """Yield what ``verified`` yields, and raise what it raises, a batch at a time.
 
@@ -65,6 +70,7 @@ def verified_together(
         after: As ``verified``.
         upto: As ``verified``.
         head: As ``verified``.
+        start: As ``verified``.
 
     Raises:
         LogCorrupt: As ``verified``.
@@ -75,7 +81,7 @@ def verified_together(
     for stretch in source:
         first = max(done, 0)
         known += stretch
-        sound = _sound(known, first=first, head=head)
+        sound = _sound(known, first=first, head=head, start=start if done == after else None)
         if sound is None:
             break
         fresh = sound[done + 1 - first : upto + 1 - first]
@@ -86,11 +92,14 @@ def verified_together(
             return
         known = known[max(done, 0) - first :]
     left = concatenation(known, concatenation.from_iterable(source))
-    for record in verified(left, after=done, upto=upto, head=head):
+    start = start if done == after else None
+    for record in verified(left, after=done, upto=upto, head=head, start=start):
         yield (record,)
 
 
-def _sound(rows: Sequence[Row], *, first: int, head: Head) -> list[Record] | None:
+def _sound(
+    rows: Sequence[Row], *, first: int, head: Head, start: bytes | None
+) -> list[Record] | None:
     """Return the authenticated records: all, or all but the last.
 
     Returns:
@@ -110,7 +119,8 @@ def _sound(rows: Sequence[Row], *, first: int, head: Head) -> list[Record] | Non
     seals = [version.to_bytes(VERSION_BYTES, "big") for version in versions]
     hashed = map(b"".join, zip(links, seals, map(str.encode, topics), bodies, strict=False))
     digests = [each.digest() for each in map(sha256, hashed)]
-    if links[1:] != digests[:-1] or (first == 0 and links[0] != GENESIS_DIGEST):
+    starts = (GENESIS_DIGEST if first == 0 else links[0], start or digests[0])
+    if links[1:] != digests[:-1] or (links[0], digests[0]) != starts:
         return None
     records = list(map(_record, zip(versions, topics, bodies, strict=True)))
     if last != head.version:
@@ -118,7 +128,9 @@ def _sound(rows: Sequence[Row], *, first: int, head: Head) -> list[Record] | Non
     return records if digests[-1] == head.digest else None
 
 
-def verified(rows: Iterable[Row], *, after: int, upto: int, head: Head) -> Iterator[Record]:
+def verified(
+    rows: Iterable[Row], *, after: int, upto: int, head: Head, start: bytes | None = None
+) -> Iterator[Record]:
     """Yield the records with version in (after, upto], each once its voucher has agreed.
 
     Args:
@@ -127,6 +139,7 @@ def verified(rows: Iterable[Row], *, after: int, upto: int, head: Head) -> Itera
         after: Last version that the reader already has; -1 for none.
         upto: Last version wanted. Range: (after, head.version].
         head: Where the log ends, as its head row says.
+        start: The digest that the record at *after* must have; None: any, or there is none.
 
     Raises:
         LogCorrupt: With the fact ``version``; every sound record before it has been yielded.
@@ -148,6 +161,9 @@ def verified(rows: Iterable[Row], *, after: int, upto: int, head: Head) -> Itera
             is_vouched_for = own == _voucher(version, next(source, None), head)
             bad = expected - 1 if is_vouched_for and pending is not None else expected
             break
+        if version == after and start not in {None, own}:
+            bad = version
+            break
         if pending is not None:
             if version > after + 1:
                 yield pending
@@ -168,6 +184,24 @@ def verified(rows: Iterable[Row], *, after: int, upto: int, head: Head) -> Itera
 def damage(version: int, *, reason: str = "unreadable or off the chain") -> LogCorrupt:
     """Return the error for a log whose first bad record is at *version*."""
     return LogCorrupt(f"the log is damaged at version {version}: {reason}", version=version)
+
+
+def holds(known: Head, rows: Sequence[Row], head: Head) -> bool:
+    """Return whether a log holds *known*: as its record there says, or the voucher of that record.
+
+    Either is enough: a damaged record, or a damaged voucher, is no other history.
+
+    Args:
+        known: The head in question, of a version from 0.
+        rows: The records at its version and the next, as far as there are any.
+        head: Where the log ends, as its head row says.
+    """
+    if known.version > head.version:
+        return False
+    places = {row[0]: row for row in rows}
+    own = digest_of(places.get(known.version))
+    voucher = _voucher(known.version, places.get(known.version + 1), head)
+    return known.digest in {own, voucher} or own is voucher is None
 
 
 def _voucher(version: int, successor: Row | None, head: Head) -> bytes | None:

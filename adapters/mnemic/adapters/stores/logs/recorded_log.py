@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import ClassVar, Protocol
 
 from mnemic.adapters.stores.logs import chain
-from mnemic.adapters.stores.logs.append import Entry, staged
+from mnemic.adapters.stores.logs.append import Entry, replaced, staged
 from mnemic.kernel.errors import LogCorrupt
 from mnemic.kernel.ports import CommandRow, Head, PayloadRow, Record
 
@@ -109,7 +109,7 @@ class RecordedLog(ABC):
         return self._tip
 
     def read(
-        self, after: int = -1, upto: int | None = None
+        self, after: Head | int = -1, upto: Head | int | None = None
     ) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
         """Yield records with version in (after, upto] in order, each with its payloads by slot.
 
@@ -117,21 +117,50 @@ class RecordedLog(ABC):
         at once: a payload erased before its batch is read is missing.
 
         Raises:
+            HistoryReplaced: The log does not hold a head that was given.
             LogCorrupt: With the fact ``version``; every sound record before it has been yielded.
         """
-        after = max(after, -1)
+        known = [each for each in (after, upto) if isinstance(each, Head)]
+        start = after if isinstance(after, Head) else Head(max(after, -1), b"")
+        head = upto if isinstance(upto, Head) else self._end(start.version)
+        end = min(upto, head.version) if isinstance(upto, int) else head.version
         try:
-            head = self.head()
-        except LogCorrupt as error:
-            raise chain.damage(after + 1, reason="the head row cannot be read") from error
-        end = head.version if upto is None else min(upto, head.version)
-        if after < end:
-            yield from self.read_under(head, after=after, upto=end)
-        if upto is None or upto > head.version:
+            if start.version < end:
+                yield from self.read_under(
+                    head, after=start.version, upto=end, start=start.digest or None
+                )
+            elif known and head != after:
+                self._check_holds(*known)
+        except LogCorrupt:
+            self._check_holds(*known)
+            raise
+        if upto is None or (isinstance(upto, int) and upto > head.version):
             with self._named():
                 has_strays = self._recorder.has_strays(self._number)
             if has_strays:
                 raise chain.damage(head.version + 1, reason="the head row ends before it")
+
+    def _end(self, after: int) -> Head:
+        """Return where the log ends, for a reader that has it up to version *after*."""
+        try:
+            return self.head()
+        except LogCorrupt as error:
+            raise chain.damage(after + 1, reason="the head row cannot be read") from error
+
+    def _check_holds(self, *known: Head) -> None:
+        """Refuse a log that does not hold the heads that were given.
+
+        Raises:
+            HistoryReplaced: It ends before one of them, or has another record there.
+        """
+        for each in known:
+            head = self.head()
+            if each.version < 0 or each == head:
+                continue
+            with self._named():
+                rows = self._recorder.records(self._number, each.version, each.version + 1)
+            if not chain.holds(each, rows, head):
+                raise replaced(each, head)
 
     def digest_at(self, version: int) -> bytes | None:
         """Return the chain digest of the record at *version*, from its stored bytes."""
@@ -144,6 +173,7 @@ class RecordedLog(ABC):
         records: Sequence[Record],
         payloads: Sequence[PayloadRow],
         *,
+        after: Head,
         command: CommandRow | None = None,
         erase: Sequence[str] = (),
         erase_all: bool = False,
@@ -152,16 +182,14 @@ class RecordedLog(ABC):
 
         Raises:
             VersionConflict: If another writer was first.
+            HistoryReplaced: If the log does not hold *after*.
             CommandIdReused: If the command is remembered already.
             FieldRefused: If the records leave a gap or a payload has no record.
         """
         self._require_writable()
-        before = self._tip
-        if not records or records[0].version != before.version + 1:
-            before = self.head()
         entry = staged(
             str(self._number),
-            before,
+            after,
             records,
             payloads=payloads,
             command=command,
@@ -188,7 +216,7 @@ class RecordedLog(ABC):
         """Do nothing: files and connections belong to the store."""
 
     def read_under(
-        self, head: Head, *, after: int, upto: int
+        self, head: Head, *, after: int, upto: int, start: bytes | None = None
     ) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
         """Yield what ``read`` yields if the log ends at *head*, whatever its head row says.
 
@@ -196,13 +224,16 @@ class RecordedLog(ABC):
             head: Where it ends.
             after: Last version that the reader has. Range: [-1, upto).
             upto: Last version wanted. Range: (after, head.version].
+            start: The digest that the record at *after* must have; None: any.
 
         Raises:
             LogCorrupt: As ``read``.
         """
         payloads: dict[int, list[PayloadRow]] = {}
         batches = self._batches(max(after, 0), min(upto + 2, head.version), payloads)
-        for records in chain.verified_together(batches, after=after, upto=upto, head=head):
+        for records in chain.verified_together(
+            batches, after=after, upto=upto, head=head, start=start
+        ):
             transfer_records = map(payloads.pop, map(_version, records), repeat(()))
             yield from zip(records, map(tuple, transfer_records), strict=False)
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from attrs import frozen
 
 from mnemic.adapters.stores.logs import chain
-from mnemic.kernel.errors import MnemicError, SpaceExists, VersionConflict
+from mnemic.kernel.errors import HistoryReplaced, MnemicError, SpaceExists, VersionConflict
 from mnemic.kernel.ports import Head, Log, StagingStore, Store
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def staged(
         yield making
         with making.write_lock(), named():
             _settle(rows, space, number, making.tip)
-    except VersionConflict:
+    except (VersionConflict, HistoryReplaced):
         raise  # another process has begun anew there
     except BaseException:
         with suppress(MnemicError), making.write_lock(), named():

@@ -30,7 +30,7 @@ from mnemic.adapters.stores.postgres.connections import (
 from mnemic.adapters.stores.postgres.faults import unreplicated
 from mnemic.adapters.stores.postgres.format import STATEMENTS, filled
 from mnemic.adapters.stores.postgres.lost_rows import lost_row
-from mnemic.kernel.errors import CommandIdReused, MnemicError, StoreFailed, VersionConflict
+from mnemic.kernel.errors import CommandIdReused, Conflict, MnemicError, StoreFailed
 from mnemic.kernel.ports import GENESIS_DIGEST, CommandRow, Head, PayloadRow
 
 _INSERT_SPACE = """INSERT INTO {schema}.spaces (name, version, digest) VALUES (%b, -1, %b)
@@ -147,7 +147,7 @@ class SpaceRecorder(PostgresAggregateRecorder):
         """Write *entry* in one transaction, or nothing of it.
 
         Raises:
-            VersionConflict: If the log does not end at ``entry.before``.
+            VersionConflict, HistoryReplaced: If the log does not end at ``entry.before``.
             CommandIdReused: If the command is remembered already.
             LogCorrupt: If a record stands where the log should end.
             StoreFailed: If the server hung up, or may not have replicated it, and the outcome
@@ -163,7 +163,7 @@ class SpaceRecorder(PostgresAggregateRecorder):
                 lost = error
                 if attempts.are_over(lost):
                     raise self._in_doubt(lost) from lost
-            except (VersionConflict, CommandIdReused):
+            except Conflict:
                 if lost is None:
                     raise
                 if self._found(space, entry):
@@ -203,7 +203,7 @@ class SpaceRecorder(PostgresAggregateRecorder):
             raise _taken(error, entry) from error
         if not was_moved:
             found = self._head_row(space)
-            raise moved(entry.before.version + 1, found[0] if found else None)
+            raise moved(entry.before, Head(*found) if found else None)
 
     def _is_moved(self, space: int, entry: Entry) -> bool:
         """Write *entry*; return whether the log ended where it should."""

@@ -131,7 +131,7 @@ class SpaceRecorder(SQLiteAggregateRecorder):
         """Write *entry* in one transaction, or nothing of it.
 
         Raises:
-            VersionConflict: If the log does not end at ``entry.before``.
+            VersionConflict, HistoryReplaced: If the log does not end at ``entry.before``.
             CommandIdReused: If the command is remembered already.
             LogCorrupt: If a record stands where the log should end.
         """
@@ -163,7 +163,7 @@ class SpaceRecorder(SQLiteAggregateRecorder):
         c.execute(_MOVE_HEAD, (after.version, after.digest, space, before.version, before.digest))
         if c.rowcount != 1:
             found: tuple[int, bytes] | None = c.execute(_SELECT_HEAD, (space,)).fetchone()
-            raise moved(before.version + 1, found[0] if found else None)
+            raise moved(before, Head(*found) if found else None)
 
     @staticmethod
     def _insert_command(c: sqlite3.Cursor, space: int, command: CommandRow) -> None:

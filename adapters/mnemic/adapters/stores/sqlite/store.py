@@ -21,8 +21,8 @@ from mnemic.adapters.stores.sqlite.lost_tail import LossCheck, LostTail
 from mnemic.adapters.stores.sqlite.name_lock import check_single
 from mnemic.adapters.stores.sqlite.watermark import INODE_MAX, Origin, Watermarks
 from mnemic.adapters.system.paths import checked_path
-from mnemic.kernel.errors import MnemicError, NotAStore, StoreFailed
-from mnemic.kernel.ports import PayloadRow, Record
+from mnemic.kernel.errors import HistoryReplaced, MnemicError, NotAStore, StoreFailed
+from mnemic.kernel.ports import Head, PayloadRow, Record
 
 SCRUB_PATIENCE_S = 0.5
 """How long an erasure waits for readers of the write-ahead log; retries do not wait."""
@@ -110,10 +110,11 @@ class SQLiteStore(RecordedStore["SQLiteLog"]):
         return self._queue.try_write_lock()
 
     def check_place(self) -> None:
-        """Refuse to write to a file that could not be found again.
+        """Refuse to use a file that could not be found again.
 
-        Where files can be removed while they are open, SQLite goes on writing to a removed one
-        without an error. This check before each append costs a microsecond or two.
+        Where files can be removed while they are open, SQLite goes on reading and writing a removed
+        one without an error. This check before each look at a log's end, and before and after each
+        append, costs a microsecond or two.
 
         Raises:
             StoreFailed: The file is gone, or the path names another file.
@@ -124,7 +125,8 @@ class SQLiteStore(RecordedStore["SQLiteLog"]):
             if (status.st_dev, status.st_ino) != self._file:
                 raise StoreFailed(
                     f"{self.path} is not the file that was opened: it has been replaced",
-                    recovery="Open the store again; nothing is written to the file that was there.",
+                    recovery="Open the store again, and repeat the command under its command id: "
+                    "what the file that is there now does not have is decided anew.",
                     path=str(self.path),
                 )
             check_single(status.st_nlink, self.path)
@@ -207,24 +209,39 @@ class SQLiteLog(RecordedLog):
         self._origin: Origin | None = None
         """What identifies the log in its slot, once it has a first event."""
         self._is_checked = False
-        """Whether it was compared with its slot: once is enough, an open log never shrinks."""
+        """Whether it was compared with its slot: once is enough, later losses show in its head."""
 
     def write_lock(self) -> AbstractContextManager[None]:
         """Hold the write lock, fairly among processes. Not re-entrant."""
         return self._store.write_lock()
 
+    def head(self) -> Head:
+        """Return where the log ends now, other writers' events included.
+
+        Raises:
+            StoreFailed: The file is gone, or its path names another file.
+        """
+        self._store.check_place()
+        return super().head()
+
     def read(
-        self, after: int = -1, upto: int | None = None
+        self, after: Head | int = -1, upto: Head | int | None = None
     ) -> Iterator[tuple[Record, tuple[PayloadRow, ...]]]:
         """Yield records as every log does, then check that none is missing at the end.
 
         Raises:
+            HistoryReplaced: The log does not hold a head that was given.
             LogCorrupt: With the fact ``version``, where events are damaged or missing.
         """
-        is_known = upto is not None and upto <= self._tip.version
+        end = upto.version if isinstance(upto, Head) else upto
+        is_known = end is not None and end <= self._tip.version
         lost = None if is_known else self.lost_tail()
-        yield from super().read(after, upto)
-        if lost is not None and (upto is None or upto > lost.end):
+        try:
+            yield from super().read(after, upto)
+        except HistoryReplaced:
+            self._origin = None  # perhaps it begins with another event, too
+            raise
+        if lost is not None and (end is None or end > lost.end):
             raise lost.error
 
     def lost_tail(self) -> LostTail | None:
@@ -287,6 +304,7 @@ class SQLiteLog(RecordedLog):
             self._is_checked = True
 
     def _appended(self, entry: Entry) -> None:
+        self._store.check_place()  # what was committed to a file that is gone is not acknowledged
         if not self._is_staged:
             self._acknowledge()
         if entry.erase or entry.erase_all:

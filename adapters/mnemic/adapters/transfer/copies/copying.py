@@ -9,7 +9,7 @@ from attrs import define, field, frozen
 
 from mnemic.adapters.codec import Codec
 from mnemic.adapters.codec.sealing import LOCKED
-from mnemic.kernel.errors import LogCorrupt, VersionConflict
+from mnemic.kernel.errors import HistoryReplaced, LogCorrupt, VersionConflict
 from mnemic.kernel.events import (
     BlockErased,
     Event,
@@ -80,7 +80,12 @@ def readable(rows: Sequence[PayloadRow], sealed: Sealed) -> list[PayloadRow]:
 
 
 def transfer_records(
-    log: Log, upto: int, codec: Codec, *, after: int = -1, sealed: Sealed = none_sealed
+    log: Log,
+    upto: Head | int,
+    codec: Codec,
+    *,
+    after: Head | int = -1,
+    sealed: Sealed = none_sealed,
 ) -> Iterator[TransferRecord]:
     """Yield the events of *log* after *after* up to *upto*, each checked and decoded.
 
@@ -88,20 +93,21 @@ def transfer_records(
 
     Args:
         log: The source.
-        upto: The last version wanted.
+        upto: The last version wanted; as a head, the log is required to hold it.
         codec: Decodes the events.
-        after: The last version that is there already.
+        after: The last version that is there already; as a head, as *upto*.
         sealed: Which payloads are copied unread.
 
     Raises:
+        HistoryReplaced: The log does not hold a head that was given.
         LogCorrupt, StoreTooNew: At the first event that cannot be read.
     """
-    before = ""
+    before, last = "", upto.version if isinstance(upto, Head) else upto
     for record, payloads in log.read(after, upto):
         recorded = codec.decode(record, readable(payloads, sealed))
         command = log.command(recorded.command_id) if recorded.command_id != before else None
         before = recorded.command_id
-        if command is not None and (command.first != record.version or command.last > upto):
+        if command is not None and (command.first != record.version or command.last > last):
             command = None
         yield TransferRecord(record=record, recorded=recorded, payloads=payloads, command=command)
 
@@ -150,6 +156,7 @@ def fill(
     log: Log,
     carried: Iterable[Carried],
     *,
+    after: Head,
     total: int,
     erasing: bool = False,
     progress: Progress | None = None,
@@ -161,6 +168,7 @@ def fill(
     Args:
         log: The target.
         carried: The events after those that it has.
+        after: Where the log ends, as *carried* continues it.
         total: How many events there will be.
         erasing: Whether the erasures among them are carried out, in the transactions that append
             them: the target may hold text that was erased since it was copied.
@@ -169,7 +177,7 @@ def fill(
     Raises:
         VersionConflict: Another process writes there.
     """
-    head, batch = log.head(), _Batch()
+    head, batch = after, _Batch()
     for transfer_record in carried:
         if batch.would_lose(transfer_record):
             head, batch = _flush(log, head, batch), _Batch()
@@ -187,20 +195,22 @@ def fill(
 def _flush(log: Log, head: Head, batch: _Batch) -> Head:
     if not batch.records:
         return head
-    with log.write_lock():
-        if log.head() != head:
-            raise VersionConflict(
-                f"another process writes to {log.name!r}, where a copy is being made",
-                recovery="Copy to a name that is not in use.",
-                expected=head.version + 1,
+    try:
+        with log.write_lock():
+            return log.append(
+                batch.records,
+                batch.payloads,
+                after=head,
+                command=batch.command,
+                erase=sorted(batch.erase),
+                erase_all=batch.erase_all,
             )
-        return log.append(
-            batch.records,
-            batch.payloads,
-            command=batch.command,
-            erase=sorted(batch.erase),
-            erase_all=batch.erase_all,
-        )
+    except (VersionConflict, HistoryReplaced) as error:
+        raise VersionConflict(
+            f"another process writes to {log.name!r}, where a copy is being made",
+            recovery="Copy to a name that is not in use.",
+            expected=head.version + 1,
+        ) from error
 
 
 def erase_again(
@@ -209,6 +219,7 @@ def erase_again(
     last: Recorded,
     copy_context: CopyContext,
     *,
+    after: Head,
     lost: Sequence[LostPayload] = (),
 ) -> None:
     """Record in a copy the erasure of blocks that the original erased after the copy's end.
@@ -220,6 +231,7 @@ def erase_again(
         blocks: Blocks whose text is missing.
         last: The last event copied; no active time passes after it.
         copy_context: The actor of the copy.
+        after: Where the copy ends.
         lost: What else is missing, and is accepted as lost.
     """
     events: list[Event] = [BlockErased(block_id=block) for block in blocks]
@@ -228,14 +240,14 @@ def erase_again(
     if events:
         records = behind(last, events, copy_context)
         with log.write_lock():
-            log.append(records, (), erase=blocks)
+            log.append(records, (), after=after, erase=blocks)
 
 
-def erase_all_again(log: Log, last: Recorded, copy_context: CopyContext) -> None:
+def erase_all_again(log: Log, last: Recorded, copy_context: CopyContext, *, after: Head) -> None:
     """Erase a copy whose original was erased as a whole while it was made. As ``erase_again``."""
     records = behind(last, [SpaceErased()], copy_context)
     with log.write_lock():
-        log.append(records, (), erase_all=True)
+        log.append(records, (), after=after, erase_all=True)
 
 
 def behind(last: Recorded, events: Sequence[Event], copy_context: CopyContext) -> list[Record]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from attrs import define, field
 
@@ -17,6 +17,7 @@ from mnemic.adapters.transfer.copies.copying import (
 from mnemic.kernel.errors import LogCorrupt
 from mnemic.kernel.events import Recorded
 from mnemic.kernel.ports import Log, PayloadRow, Record
+from mnemic.projections.state.event_validation import impossible_event
 
 PROGRESS_EVERY = 1000
 
@@ -97,13 +98,22 @@ def walked(
 ) -> Walk:
     """Verify *log* up to version *upto*, and return what was counted.
 
+    Its events are folded, too: a copy that no space can be opened with is none.
+
     Raises:
-        LogCorrupt, StoreTooNew: Something is damaged or missing, or of a newer release.
+        LogCorrupt, StoreTooNew: Something is damaged or missing, cannot be folded, or is of a newer
+            release.
     """
     walk = Walk(codec, sealed=sealed)
-    for record, rows in log.read(-1, upto):
-        walk.see(record, rows)
-        if tally is not None:
-            tally.add()
+
+    def recorded() -> Iterator[Recorded]:
+        for record, rows in log.read(-1, upto):
+            yield walk.see(record, rows)
+            if tally is not None:
+                tally.add()
+
+    impossible = impossible_event(recorded)
+    if impossible is not None:
+        raise LogCorrupt(impossible.problem, version=impossible.version)
     walk.settle()
     return walk

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mnemic.adapters.files import atomic_files
+from mnemic.adapters.stores.logs.chain import EMPTY
 from mnemic.adapters.stores.memory import MemoryStore
 from mnemic.adapters.system.clocks import SystemClock
 from mnemic.adapters.system.entropy import SystemEntropy
@@ -102,13 +103,14 @@ def write(
     """
     total = export.manifest.version + 1
     report = None if progress is None else _second(progress)
-    head = fill(log, export.entries(), total=total, progress=report)
+    head = fill(log, export.entries(), after=EMPTY, total=total, progress=report)
     check_copy(log, Head(last.record.version, last.digest))
     erase_again(
         log,
         [BlockId(block) for block in export.manifest.erased],
         last.recorded,
         copy_context,
+        after=head,
     )
     return head
 

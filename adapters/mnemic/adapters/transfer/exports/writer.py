@@ -18,7 +18,7 @@ from mnemic.adapters.transfer.copies.copying import Progress, TransferRecord, tr
 from mnemic.adapters.transfer.exports.lines import Lines, Place, Written
 from mnemic.adapters.transfer.exports.manifest import Manifest
 from mnemic.kernel.model.texts import Embedding
-from mnemic.kernel.ports import GENESIS_DIGEST, Log, PayloadRow
+from mnemic.kernel.ports import GENESIS_DIGEST, Head, Log, PayloadRow
 
 PROGRESS_EVERY = 1000
 
@@ -70,9 +70,9 @@ def export(
         writer = _Writer(manifest, codec, out, vectors)
         room = manifest.room()
         out.write(b" " * room + b"\n")
-        total = manifest.version + 1
+        total, end = manifest.version + 1, Head(manifest.version, bytes.fromhex(manifest.chain))
         erasures = Erasures(codec, manifest.erased)
-        for transfer_record in transfer_records(log, manifest.version, codec):
+        for transfer_record in transfer_records(log, end, codec):
             erasures.see(
                 transfer_record.record,
                 transfer_record.recorded,
