@@ -1,4 +1,4 @@
-"""Checks whether a checkpoint is whole, and whether it fits a log."""
+"""Inspection of checkpoints: whether one is whole, and whether it fits a log."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def payloads_misfit(origin: Origin, log: Log) -> Misfit | None:
 
 
 def vault_of(log: Log) -> Vault | None:
-    """Return what encrypts the checkpoints of a log; None: it is not encrypted."""
+    """Return the vault that encrypts the checkpoints of a log; None: it is not encrypted."""
     vault: Vault | None = getattr(log, "vault", None)
     return vault
 

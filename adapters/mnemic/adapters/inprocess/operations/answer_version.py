@@ -28,7 +28,7 @@ def version_of(memory: Host) -> int:
 def hearing(memory: Host) -> Hear | None:
     """Return the function that subscribes to changes of the log, if the log supports it.
 
-    See ``mnemic.kernel.ports.Telling``.
+    See ``mnemic.kernel.ports.ChangeNotifier``.
     """
     log = memory._open().log  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     hear: Hear | None = getattr(log, "hear", None)
