@@ -205,7 +205,7 @@ class Keyring:
         """Return the token with this secret, valid or not.
 
         The id selects the token, and is public. Each comparison of the secret part takes the same
-        time, for any position of the first difference; a text without an id, or with an unknown one,
+        time, for any position of the first difference; a text without an id, or of an unknown one,
         takes the time of a comparison as well.
         """
         token_id, tokens = claimed(secret), self._tokens()
