@@ -147,7 +147,7 @@ class Keyring:
         """
         if not is_id(token_id):
             # The argument is not repeated: people revoke a leaked secret by pasting it.
-            raise TokenNotFound("that is no id of a token, which has 8 hexadecimal digits")
+            raise TokenNotFound("that is not the id of a token, which has 8 hexadecimal digits")
         with self._register.write_lock():
             known = dict(self._register.read().tokens)
             token = known.get(TokenId(token_id))

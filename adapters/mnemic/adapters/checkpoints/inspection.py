@@ -118,9 +118,9 @@ def _of_another_past(origin: Origin, log: Log, erased: int) -> Misfit | None:
     if origin.version > head.version:
         return Misfit("stale", f"the log ends at version {head.version}")
     if digest is None or digest.hex() != origin.digest:
-        return Misfit("stale", "the log went another way")
+        return Misfit("stale", "the log has another history")
     if origin.version == head.version and head.digest != digest:
         return Misfit("stale", "the log's head disagrees with its last record")
     if origin.version < erased:
-        return Misfit("stale", "words were erased since")
+        return Misfit("stale", "text was erased since")
     return None

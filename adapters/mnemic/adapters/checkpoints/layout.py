@@ -263,7 +263,7 @@ def _read(stored: bytes) -> Manifest:
             raise FormatUnknown(f"its manifest has {', '.join(sorted(unknown))}, which is newer")
         return Manifest(origin=Origin(**document["origin"]), parts=tuple(parts), size=place)
     except (ValueError, TypeError, KeyError) as error:
-        raise Torn(f"its manifest makes no sense: {error}") from error
+        raise Torn(f"its manifest is not valid: {error}") from error
 
 
 def _part(described: Mapping[str, Any], offset: int) -> Part:

@@ -210,7 +210,7 @@ class _Responder:
             answer = None
             try:
                 answer = self._ask(self._passages[place])
-            except Exception:  # noqa: BLE001 - whatever it was, the others would meet it too
+            except Exception:  # noqa: BLE001 - any error would occur for the others too
                 self.close()
             with self._changed:
                 self._answers[place] = answer

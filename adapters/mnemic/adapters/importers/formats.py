@@ -77,7 +77,8 @@ class File:
             return json.loads(self.data)
         except (ValueError, RecursionError) as error:
             raise InputRefused(
-                f"{self.name} is not JSON: {error}", recovery="Mend the file, or give its --format."
+                f"{self.name} is not JSON: {error}",
+                recovery="Correct the file, or give its --format.",
             ) from error
 
     def documents(self) -> Iterator[Line]:

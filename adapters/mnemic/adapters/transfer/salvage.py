@@ -264,7 +264,7 @@ class _Salvage:
             for settling in (False, True):
                 _, version = applied_singly(self._recorded(read), settling=settling)
                 if version is not None:
-                    self._problem = f"the event at version {version} says what cannot be"
+                    self._problem = f"the event at version {version} is inconsistent"
                     return version - 1
         return read
 

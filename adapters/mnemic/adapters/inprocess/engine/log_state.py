@@ -391,7 +391,7 @@ class LogState:
         except StoreTooNew as newer:
             return newer
         return LogCorrupt(
-            f"the event at version {version} says what cannot be: {error!r:.200}", version=version
+            f"the event at version {version} is inconsistent: {error!r:.200}", version=version
         )
 
     def _readable(self) -> Iterator[Recorded]:

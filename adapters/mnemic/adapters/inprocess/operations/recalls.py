@@ -107,7 +107,7 @@ class RecallOperations(Host):
         if request.explore and (space.read_only or not record):
             raise FieldRefused(
                 f"explore={explore!r} of a recall that is not recorded",
-                recovery="Leave out explore, or record: nothing is learned from unrecorded chance.",
+                recovery="Leave out explore, or record the recall: a backtest reads only records.",
                 field="explore",
             )
         before = recalling.answered(space, self._models, request, command_id)
