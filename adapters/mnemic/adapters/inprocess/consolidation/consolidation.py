@@ -221,7 +221,7 @@ class _Request:
 
 
 class _Chunks:
-    """The chunks of one consolidation. Each text is embedded once, whichever chunk takes it."""
+    """The chunks of one consolidation. Each text is embedded once, in the first chunk with it."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Operations on past decisions and what came of them: what_if, backtest and calibrate."""
+"""Operations on past decisions and their outcomes: what_if, backtest and calibrate."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ class ExperimentOperations(Host):
 
         Every decision is answered as of its own moment; later events affect scores only. A block is
         judged by the outcomes that name the decision, or else by outcomes and labels that name the
-        block; all within the horizon. The rest is unjudged: measures are over the judged blocks,
-        with bounds for the rest counted as useless and as decisive.
+        block; all within the horizon. Other blocks are unjudged: measures are over the judged
+        blocks, with bounds for the unjudged ones counted as useless and as decisive.
 
         It is a one-step counterfactual on the recorded memory, and not a forecast: ``caveats`` of
         the result says when not to trust it.

@@ -1,4 +1,4 @@
-"""quarantine: take the blocks of selected writes out of recall by one event, or release them."""
+"""The operation ``quarantine``: takes blocks of selected writes out of recall, or releases them."""
 
 from __future__ import annotations
 

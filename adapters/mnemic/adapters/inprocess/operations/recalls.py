@@ -70,9 +70,9 @@ class RecallOperations(Host):
             token_budget: Most tokens of ``text``; None: the frame's.
             where: Filter by tags, category, author, thread, metadata, since, until.
             scope: Only blocks of this ``user``, ``agent`` or ``run``; None: that of this handle.
-            asked_by: Who asks, by the name under which they are an author, or a role: a question in
-                the first person ("where do I live?") means what they said. None: the ``user`` of
-                the scope, else the role ``user``.
+            asked_by: The asker: an author's name, or a role. A question in the first person ("where
+                do I live?") refers to what the asker said. None: the ``user`` of the scope, else
+                the role ``user``.
             min_probability: Least probability of a returned block to bear on the question; it binds
                 even if nothing is left. None: the frame's floor, which always leaves the most
                 probable block.
@@ -107,7 +107,7 @@ class RecallOperations(Host):
         if request.explore and (space.read_only or not record):
             raise FieldRefused(
                 f"explore={explore!r} of a recall that is not recorded",
-                recovery="Leave out explore, or record: nothing is learned from unrecorded chance.",
+                recovery="Leave out explore, or record the recall: a backtest reads only records.",
                 field="explore",
             )
         before = recalling.answered(space, self._models, request, command_id)

@@ -70,8 +70,8 @@ class RevertOperations(Host):
     ) -> RevertResult:
         """Undo the changes of a range of the log, except where later events changed the same.
 
-        Nothing is deleted: one more event restores the earlier state, and it can be reverted in
-        turn. Blocks that were learned in the range are archived as forgotten; blocks, edges,
+        Nothing is deleted: one more event restores the earlier state, and it can be reverted
+        itself. Blocks that were learned in the range are archived as forgotten; blocks, edges,
         pending connections, labels and the policy that it changed are restored. What a later event
         changed is left as it is and listed among the conflicts. Sessions, decisions, compositions,
         adoptions of an embedder and erasures stay: they are history.
@@ -110,8 +110,8 @@ class RevertOperations(Host):
         """Undo what selected writes changed, wherever they are in the log.
 
         Like ``revert``, and written as one such event per version whose values are restored. The
-        blocks that the writes learned are archived as forgotten, whatever was said of them since;
-        what they superseded comes back. Evidence, reinforcements, edges, pending connections,
+        blocks that the writes learned are archived as forgotten, even if they were scored since;
+        what they superseded is restored. Evidence, reinforcements, edges, pending connections,
         labels and policies by the selected actors are put back. What another event changed since is
         left and listed among the conflicts, but their share of evidence and retrievals is
         subtracted. Selected by source or block alone, only texts and their effects are undone.
