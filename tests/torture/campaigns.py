@@ -15,6 +15,7 @@ NAMES: tuple[str, ...] = (
     "erasure",
     "fuzz",
     "kills",
+    "sealing",
     "versions",
 )
 """Modules of this folder."""
