@@ -7,7 +7,8 @@ import inspect
 import pytest
 from cyclopts import App
 
-from mnemic.adapters.cli.application import app
+from mnemic.adapters.cli import derived
+from mnemic.adapters.cli.application import app, groups
 from mnemic.adapters.cli.commands.time_travel import as_of
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.inprocess.view import SyncView
@@ -52,6 +53,9 @@ CALLED = {
     "token_budget": "budget",
 }
 """Arguments that have another name here, by operation and name or by name alone."""
+
+
+derived.add_commands(app, groups)
 
 
 def operations(kind: type) -> dict[str, list[str]]:
