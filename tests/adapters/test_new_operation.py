@@ -1,0 +1,254 @@
+"""An operation is written once: two new methods of a memory appear on every interface.
+
+The methods are declared here and taken away again. One writes and needs the scope admin; the other
+is a query, which views of the past have too.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Generator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, cast
+
+import anyio
+import httpx
+import pytest
+from mcp import Client
+
+from mnemic.adapters import client, inprocess
+from mnemic.adapters.cli import main
+from mnemic.adapters.cli.application import app
+from mnemic.adapters.cli.commands.time_travel import as_of
+from mnemic.adapters.cli.invocation.failures import Exit
+from mnemic.adapters.http.description.openapi import document
+from mnemic.adapters.inprocess.argument_limits import checks_arguments
+from mnemic.adapters.inprocess.operations.guide import guide
+from mnemic.adapters.inprocess.queries import Queries
+from mnemic.adapters.inprocess.registry import operation
+from mnemic.kernel.errors import FieldRefused
+from mnemic.kernel.results import Block, ForgetResult
+from tests.adapters.client.serving import Served, Servers
+from tests.adapters.mcp import clients
+
+TEXT = "The gate sticks in wet weather."
+PAST = 2
+"""The version at which the text is learned, after the space and its policy."""
+INTERFACES = ("http", "remote", "mcp", "client", "inprocess.operations.guide")
+"""Where what is derived from the registry is cached."""
+
+
+@checks_arguments
+class Shelving(inprocess.SyncMemory):
+    """A memory with a new command."""
+
+    @operation(
+        "POST ./blocks/{block_id}/shelve",
+        group="Blocks",
+        scope="admin",
+        destructive=True,
+        same_twice=True,
+    )
+    def shelve(
+        self, block_id: str, shelf: str, *, dusty: bool = False, command_id: str | None = None
+    ) -> ForgetResult:
+        """Put a block on a shelf.
+
+        It is forgotten there.
+
+        Args:
+            block_id: The block.
+            shelf: Name of the shelf.
+            dusty: Whether the shelf is dusty.
+            command_id: See the class.
+
+        Raises:
+            BlockNotFound: It was never learned.
+        """
+        words = f"on the {'dusty ' * dusty}shelf {shelf}"
+        return self.forget(block_id, words, command_id=command_id)
+
+
+class Covering(Queries):
+    """Queries with a new one."""
+
+    @operation("GET ./blocks/{block_id}/cover", group="Blocks")
+    def cover(self, block_id: str) -> Block:
+        """Return the cover of a block."""
+        return self.block(block_id)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def new_operations() -> Generator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inprocess.SyncMemory, "shelve", Shelving.shelve, raising=False)
+        patch.setattr(Queries, "cover", Covering.cover, raising=False)
+        forget_derived()
+        yield
+    forget_derived()
+    for commands, name in ((app, "shelve"), (app, "cover"), (as_of, "cover")):
+        if name in commands:
+            del commands[name]
+
+
+def forget_derived() -> None:
+    """Empty every cache of what is derived from the registry."""
+    places = tuple(f"mnemic.adapters.{each}" for each in INTERFACES)
+    for name, module in [*sys.modules.items()]:
+        if name.startswith(places):
+            for each in vars(module).values():
+                if hasattr(each, "cache_clear"):
+                    each.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def servers() -> Generator[Servers]:
+    with ExitStack() as stack:
+        yield Servers(stack)
+
+
+@pytest.fixture
+def server(servers: Servers, tmp_path: Path) -> Generator[Served]:
+    with servers.serving(tmp_path) as served:
+        served.make()
+        yield served
+
+
+def test_in_the_process() -> None:
+    with inprocess.SyncMemory.open(":memory:") as memory:
+        block = memory.learn(TEXT).block_id
+        assert cast("Any", memory).shelve(block, "top").action == "archived"
+        assert cast("Any", memory.as_of(version=PAST)).cover(block).status == "inbox"
+        with pytest.raises(FieldRefused, match="shelf"):
+            cast("Any", memory).shelve(block, "x" * 10_000_000)
+
+
+def test_in_the_process_of_an_async_host() -> None:
+    class Memory(inprocess.Memory, of=inprocess.SyncMemory):
+        pass
+
+    async def shelving() -> None:
+        async with Memory.open(":memory:") as memory:
+            block = (await memory.learn(TEXT)).block_id
+            assert (await cast("Any", memory).shelve(block, "top")).action == "archived"
+            assert (await cast("Any", memory).cover(block)).status == "archived"
+
+    anyio.run(shelving)
+
+
+def test_over_http(server: Served) -> None:
+    with httpx.Client(
+        base_url=f"{server.address}/v1/spaces/default",
+        headers={"authorization": f"Bearer {server.token()}"},
+    ) as http:
+        block = http.post("/blocks", json={"content": TEXT}).json()["block_id"]
+        shelved = http.post(f"/blocks/{block}/shelve", json={"shelf": "top", "dusty": True})
+        assert shelved.json() == {"block_id": block, "action": "archived"}
+        assert http.get(f"/blocks/{block}/cover").json()["status"] == "archived"
+        assert http.get(f"/blocks/{block}/cover?as_of=version:{PAST}").json()["status"] == "inbox"
+        assert http.post(f"/blocks/{block}/shelve", json={}).json()["field"] == "shelf"
+        writer = {"authorization": f"Bearer {server.token('writer', {'default': 'write'})}"}
+        assert http.post(f"/blocks/{block}/shelve", headers=writer).status_code == 403
+
+
+def test_in_the_description_of_http() -> None:
+    page = document()
+    found = page["paths"]["/v1/spaces/{space}/blocks/{block_id}/shelve"]["post"]
+    assert (found["summary"], found["tags"]) == ("Put a block on a shelf.", ["Blocks"])
+    assert found["description"].startswith("It is forgotten there.")
+    assert page["components"]["schemas"]["ShelveArguments"] == {
+        "type": "object",
+        "properties": {
+            "shelf": {"type": "string", "description": "Name of the shelf."},
+            "dusty": {
+                "type": "boolean",
+                "description": "Whether the shelf is dusty.",
+                "default": False,
+            },
+        },
+        "additionalProperties": False,
+        "required": ["shelf"],
+        "title": "ShelveArguments",
+        "description": "Arguments of `shelve`.",
+    }
+    (body,) = found["requestBody"]["content"].values()
+    assert body["examples"]["usual"]["value"] == {"shelf": "…"}
+    assert {"404", "409"} <= found["responses"].keys()
+
+
+def test_with_the_client(server: Served) -> None:
+    class Memory(client.SyncMemory, of=inprocess.SyncMemory):
+        pass
+
+    class AsyncMemory(client.Memory, of=inprocess.SyncMemory):
+        pass
+
+    token = server.token()
+    with Memory.open(server.address, token=token) as memory:
+        block = memory.learn(TEXT).block_id
+        assert cast("Any", memory).shelve(block, "top") == ForgetResult(
+            block_id=block, action="archived"
+        )
+
+    async def covering() -> None:
+        async with AsyncMemory.open(server.address, token=token) as memory:
+            assert (await cast("Any", memory).cover(block)).status == "archived"
+
+    anyio.run(covering)
+
+
+def test_over_mcp() -> None:
+    async def conversation() -> None:
+        async with clients.client(tool_set="all", scope="admin") as agent:
+            tools = {each.name: each for each in (await agent.list_tools()).tools}
+            shelve, look = tools["mnemic_shelve"], tools["mnemic_look"]
+            assert (shelve.title, shelve.description) == ("Shelve", "Put a block on a shelf.")
+            assert shelve.input_schema["required"] == ["block_id", "shelf"]
+            assert shelve.annotations is not None
+            assert shelve.annotations.destructive_hint
+            assert "cover(block_id): return the cover of a block" in str(look.description)
+            block = await clients.learned(agent, TEXT)
+            await answer(agent, "mnemic_shelve", block_id=block, shelf="top")
+            covered = await answer(agent, "mnemic_look", operation="cover", block_id=block)
+            assert covered["status"] == "archived"
+
+    clients.run(conversation)
+
+
+async def answer(agent: Client, tool: str, **arguments: Any) -> Any:
+    found = await agent.call_tool(tool, arguments)
+    assert not found.is_error
+    return found.structured_content
+
+
+def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def ran(*words: str) -> str:
+        assert main(["--db", str(tmp_path / "memory.db"), *words]) == 0
+        return capsys.readouterr().out
+
+    block = json.loads(ran("learn", TEXT, "--json"))["block_id"]
+    page = ran("shelve", "--help")
+    assert "Put a block on a shelf." in page
+    assert "Name of the shelf." in page
+    assert "--dusty" in page
+    assert ran("shelve", block[:8], "top", "--dusty", "--command-id", "mine") == (
+        f"Block {block[:8]} archived.\n"
+    )
+    assert json.loads(ran("cover", block[:8], "--json"))["status"] == "archived"
+    past = ("as-of", "--version", str(PAST), "cover", block[:8], "--json")
+    assert json.loads(ran(*past))["status"] == "inbox"
+    reused = ("shelve", block[:8], "top", "--command-id", "mine", "--json")
+    assert main(["--db", str(tmp_path / "memory.db"), *reused]) == Exit.CONFLICT
+    assert "command-id-reused" in capsys.readouterr().err
+
+
+def test_in_the_guide() -> None:
+    card = guide("shelve")
+    assert (card.call, card.what) == (
+        "shelve(block_id, shelf, *, dusty)",
+        "Put a block on a shelf.",
+    )
+    assert card.returns == "ForgetResult."
+    assert "BlockNotFound: It was never learned." in card.notes
