@@ -41,33 +41,33 @@ INTERFACES = ("http", "remote", "mcp", "client", "inprocess.operations.guide")
 
 
 @checks_arguments
-class Shelving(inprocess.SyncMemory):
+class Stowing(inprocess.SyncMemory):
     """A memory with a new command."""
 
     @operation(
-        "POST ./blocks/{block_id}/shelve",
+        "POST ./blocks/{block_id}/stow",
         group="Blocks",
         scope="admin",
         destructive=True,
         same_twice=True,
     )
-    def shelve(
-        self, block_id: str, shelf: str, *, dusty: bool = False, command_id: str | None = None
+    def stow(
+        self, block_id: str, drawer: str, *, dusty: bool = False, command_id: str | None = None
     ) -> ForgetResult:
-        """Put a block on a shelf.
+        """Put a block in a drawer.
 
         It is forgotten there.
 
         Args:
             block_id: The block.
-            shelf: Name of the shelf.
-            dusty: Whether the shelf is dusty.
+            drawer: Name of the drawer.
+            dusty: Whether the drawer is dusty.
             command_id: See the class.
 
         Raises:
             BlockNotFound: It was never learned.
         """
-        words = f"on the {'dusty ' * dusty}shelf {shelf}"
+        words = f"in the {'dusty ' * dusty}drawer {drawer}"
         return self.forget(block_id, words, command_id=command_id)
 
 
@@ -83,12 +83,12 @@ class Covering(Queries):
 @pytest.fixture(scope="module", autouse=True)
 def new_operations() -> Generator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(inprocess.SyncMemory, "shelve", Shelving.shelve, raising=False)
+        patch.setattr(inprocess.SyncMemory, "stow", Stowing.stow, raising=False)
         patch.setattr(Queries, "cover", Covering.cover, raising=False)
         forget_derived()
         yield
     forget_derived()
-    for commands, name in ((app, "shelve"), (app, "cover"), (as_of, "cover")):
+    for commands, name in ((app, "stow"), (app, "cover"), (as_of, "cover")):
         if name in commands:
             del commands[name]
 
@@ -119,23 +119,23 @@ def server(servers: Servers, tmp_path: Path) -> Generator[Served]:
 def test_in_the_process() -> None:
     with inprocess.SyncMemory.open(":memory:") as memory:
         block = memory.learn(TEXT).block_id
-        assert cast("Any", memory).shelve(block, "top").action == "archived"
+        assert cast("Any", memory).stow(block, "top").action == "archived"
         assert cast("Any", memory.as_of(version=PAST)).cover(block).status == "inbox"
-        with pytest.raises(FieldRefused, match="shelf"):
-            cast("Any", memory).shelve(block, "x" * 10_000_000)
+        with pytest.raises(FieldRefused, match="drawer"):
+            cast("Any", memory).stow(block, "x" * 10_000_000)
 
 
 def test_in_the_process_of_an_async_host() -> None:
     class Memory(inprocess.Memory, of=inprocess.SyncMemory):
         pass
 
-    async def shelving() -> None:
+    async def stowing() -> None:
         async with Memory.open(":memory:") as memory:
             block = (await memory.learn(TEXT)).block_id
-            assert (await cast("Any", memory).shelve(block, "top")).action == "archived"
+            assert (await cast("Any", memory).stow(block, "top")).action == "archived"
             assert (await cast("Any", memory).cover(block)).status == "archived"
 
-    anyio.run(shelving)
+    anyio.run(stowing)
 
 
 def test_over_http(server: Served) -> None:
@@ -144,37 +144,37 @@ def test_over_http(server: Served) -> None:
         headers={"authorization": f"Bearer {server.token()}"},
     ) as http:
         block = http.post("/blocks", json={"content": TEXT}).json()["block_id"]
-        shelved = http.post(f"/blocks/{block}/shelve", json={"shelf": "top", "dusty": True})
-        assert shelved.json() == {"block_id": block, "action": "archived"}
+        stowed = http.post(f"/blocks/{block}/stow", json={"drawer": "top", "dusty": True})
+        assert stowed.json() == {"block_id": block, "action": "archived"}
         assert http.get(f"/blocks/{block}/cover").json()["status"] == "archived"
         assert http.get(f"/blocks/{block}/cover?as_of=version:{PAST}").json()["status"] == "inbox"
-        assert http.post(f"/blocks/{block}/shelve", json={}).json()["field"] == "shelf"
+        assert http.post(f"/blocks/{block}/stow", json={}).json()["field"] == "drawer"
         writer = {"authorization": f"Bearer {server.token('writer', {'default': 'write'})}"}
-        assert http.post(f"/blocks/{block}/shelve", headers=writer).status_code == 403
+        assert http.post(f"/blocks/{block}/stow", headers=writer).status_code == 403
 
 
 def test_in_the_description_of_http() -> None:
     page = document()
-    found = page["paths"]["/v1/spaces/{space}/blocks/{block_id}/shelve"]["post"]
-    assert (found["summary"], found["tags"]) == ("Put a block on a shelf.", ["Blocks"])
+    found = page["paths"]["/v1/spaces/{space}/blocks/{block_id}/stow"]["post"]
+    assert (found["summary"], found["tags"]) == ("Put a block in a drawer.", ["Blocks"])
     assert found["description"].startswith("It is forgotten there.")
-    assert page["components"]["schemas"]["ShelveArguments"] == {
+    assert page["components"]["schemas"]["StowArguments"] == {
         "type": "object",
         "properties": {
-            "shelf": {"type": "string", "description": "Name of the shelf."},
+            "drawer": {"type": "string", "description": "Name of the drawer."},
             "dusty": {
                 "type": "boolean",
-                "description": "Whether the shelf is dusty.",
+                "description": "Whether the drawer is dusty.",
                 "default": False,
             },
         },
         "additionalProperties": False,
-        "required": ["shelf"],
-        "title": "ShelveArguments",
-        "description": "Arguments of `shelve`.",
+        "required": ["drawer"],
+        "title": "StowArguments",
+        "description": "Arguments of `stow`.",
     }
     (body,) = found["requestBody"]["content"].values()
-    assert body["examples"]["usual"]["value"] == {"shelf": "…"}
+    assert body["examples"]["usual"]["value"] == {"drawer": "…"}
     assert {"404", "409"} <= found["responses"].keys()
 
 
@@ -188,7 +188,7 @@ def test_with_the_client(server: Served) -> None:
     token = server.token()
     with Memory.open(server.address, token=token) as memory:
         block = memory.learn(TEXT).block_id
-        assert cast("Any", memory).shelve(block, "top") == ForgetResult(
+        assert cast("Any", memory).stow(block, "top") == ForgetResult(
             block_id=block, action="archived"
         )
 
@@ -203,14 +203,14 @@ def test_over_mcp() -> None:
     async def conversation() -> None:
         async with clients.client(tool_set="all", scope="admin") as agent:
             tools = {each.name: each for each in (await agent.list_tools()).tools}
-            shelve, look = tools["mnemic_shelve"], tools["mnemic_look"]
-            assert (shelve.title, shelve.description) == ("Shelve", "Put a block on a shelf.")
-            assert shelve.input_schema["required"] == ["block_id", "shelf"]
-            assert shelve.annotations is not None
-            assert shelve.annotations.destructive_hint
+            stow, look = tools["mnemic_stow"], tools["mnemic_look"]
+            assert (stow.title, stow.description) == ("Stow", "Put a block in a drawer.")
+            assert stow.input_schema["required"] == ["block_id", "drawer"]
+            assert stow.annotations is not None
+            assert stow.annotations.destructive_hint
             assert "cover(block_id): return the cover of a block" in str(look.description)
             block = await clients.learned(agent, TEXT)
-            await answer(agent, "mnemic_shelve", block_id=block, shelf="top")
+            await answer(agent, "mnemic_stow", block_id=block, drawer="top")
             covered = await answer(agent, "mnemic_look", operation="cover", block_id=block)
             assert covered["status"] == "archived"
 
@@ -229,26 +229,26 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         return capsys.readouterr().out
 
     block = json.loads(ran("learn", TEXT, "--json"))["block_id"]
-    page = ran("shelve", "--help")
-    assert "Put a block on a shelf." in page
-    assert "Name of the shelf." in page
+    page = ran("stow", "--help")
+    assert "Put a block in a drawer." in page
+    assert "Name of the drawer." in page
     assert "--dusty" in page
-    assert ran("shelve", block[:8], "top", "--dusty", "--command-id", "mine") == (
+    assert ran("stow", block[:8], "top", "--dusty", "--command-id", "mine") == (
         f"Block {block[:8]} archived.\n"
     )
     assert json.loads(ran("cover", block[:8], "--json"))["status"] == "archived"
     past = ("as-of", "--version", str(PAST), "cover", block[:8], "--json")
     assert json.loads(ran(*past))["status"] == "inbox"
-    reused = ("shelve", block[:8], "top", "--command-id", "mine", "--json")
+    reused = ("stow", block[:8], "top", "--command-id", "mine", "--json")
     assert main(["--db", str(tmp_path / "memory.db"), *reused]) == Exit.CONFLICT
     assert "command-id-reused" in capsys.readouterr().err
 
 
 def test_in_the_guide() -> None:
-    card = guide("shelve")
+    card = guide("stow")
     assert (card.call, card.what) == (
-        "shelve(block_id, shelf, *, dusty)",
-        "Put a block on a shelf.",
+        "stow(block_id, drawer, *, dusty)",
+        "Put a block in a drawer.",
     )
     assert card.returns == "ForgetResult."
     assert "BlockNotFound: It was never learned." in card.notes
