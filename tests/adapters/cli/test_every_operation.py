@@ -7,8 +7,7 @@ import inspect
 import pytest
 from cyclopts import App
 
-from mnemic.adapters.cli import derived
-from mnemic.adapters.cli.application import app, groups
+from mnemic.adapters.cli.application import app, whole
 from mnemic.adapters.cli.commands.time_travel import as_of
 from mnemic.adapters.inprocess import SyncMemory
 from mnemic.adapters.inprocess.view import SyncView
@@ -55,7 +54,7 @@ CALLED = {
 """Arguments that have another name here, by operation and name or by name alone."""
 
 
-derived.add_commands(app, groups)
+whole()
 
 
 def operations(kind: type) -> dict[str, list[str]]:

@@ -248,8 +248,7 @@ def completion(shell: completions.Shell, /) -> int:
     Args:
         shell: bash, zsh or fish.
     """
-    derived.add_commands(app, groups)
-    print(completions.script(app, shell, nested={"as-of": time_travel.as_of}))  # noqa: T201
+    print(completions.script(whole(), shell, nested={"as-of": time_travel.as_of}))  # noqa: T201
     return Exit.OK
 
 
@@ -308,6 +307,12 @@ def launch(
     return exit_code or Exit.OK
 
 
+def whole() -> App:
+    """Return the application with a command for each operation; the first time takes long."""
+    derived.add_commands(app, groups)
+    return app
+
+
 def main(tokens: Sequence[str] | None = None) -> int:
     """Run the command line, and return its exit code.
 
@@ -317,7 +322,7 @@ def main(tokens: Sequence[str] | None = None) -> int:
     given = _reordered(sys.argv[1:] if tokens is None else tokens)
     command = _command(given)
     if command is not None and command not in app:
-        derived.add_commands(app, groups)
+        whole()
     try:
         with nullcontext() if command else derived.outlined(app, groups):
             exit_code: int | None = app.meta(given)
