@@ -1,14 +1,14 @@
-"""An operation is written once: two new methods of a memory appear on every interface.
+"""An operation is written once: new methods of a memory appear on every interface.
 
-The methods are declared here and taken away again. One writes and needs the scope admin; the other
-is a query, which views of the past have too.
+The methods are declared here and taken away again. One writes and needs the scope admin; the
+others are queries, which views of the past have too.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, cast
@@ -79,18 +79,34 @@ class Covering(Queries):
         """Return the cover of a block."""
         return self.block(block_id)
 
+    @operation("POST ./covers", group="Blocks")
+    def covers(
+        self, block_ids: Sequence[str], *, labels: Mapping[str, str] | None = None
+    ) -> tuple[Block, ...]:
+        """Return the covers of several blocks.
+
+        Args:
+            block_ids: The blocks.
+            labels: Labels that their texts have to bear, by name; None: any.
+        """
+        words = (labels or {}).values()
+        found = (self.block(each) for each in block_ids)
+        return tuple(each for each in found if all(word in str(each.content) for word in words))
+
 
 @pytest.fixture(scope="module", autouse=True)
 def new_operations() -> Generator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(inprocess.SyncMemory, "stow", Stowing.stow, raising=False)
-        patch.setattr(Queries, "cover", Covering.cover, raising=False)
+        for name in ("cover", "covers"):
+            patch.setattr(Queries, name, getattr(Covering, name), raising=False)
         forget_derived()
         yield
     forget_derived()
-    for commands, name in ((app, "stow"), (app, "cover"), (as_of, "cover")):
-        if name in commands:
-            del commands[name]
+    for commands in (app, as_of):
+        for name in ("stow", "cover", "covers"):
+            if name in commands:
+                del commands[name]
 
 
 def forget_derived() -> None:
@@ -239,6 +255,13 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert json.loads(ran("cover", block[:8], "--json"))["status"] == "archived"
     past = ("as-of", "--version", str(PAST), "cover", block[:8], "--json")
     assert json.loads(ran(*past))["status"] == "inbox"
+    other = json.loads(ran("learn", "Oil helps.", "--json"))["block_id"]
+    summaries = ran("covers", block[:8], other[:8]).splitlines()
+    assert [each.split()[1] for each in summaries] == [block[:8], other[:8]]
+    (found,) = json.loads(ran("covers", block, other, "--labels", '{"of": "Oil"}', "--json"))[
+        "items"
+    ]
+    assert found["id"] == other
     reused = ("stow", block[:8], "top", "--command-id", "mine", "--json")
     assert main(["--db", str(tmp_path / "memory.db"), *reused]) == Exit.CONFLICT
     assert "command-id-reused" in capsys.readouterr().err
