@@ -53,7 +53,7 @@ def campaign(folder: Path, effort: Effort) -> Figures:
             clock.advance(minutes=chance.uniform(0, 3))
             found = memory.recall(_sentence(chance), top_k=chance.randint(1, 6))
             returned.append(frozenset(found.block_ids))
-            if found.block_ids and chance.random() < 0.2:  # noqa: PLR2004 - one in five
+            if found.block_ids and chance.random() < 0.2:
                 memory.outcome(found.block_ids[:2], chance.choice((0.1, 0.9)))
             if number * erasures // decisions != (number - 1) * erasures // decisions:
                 block = chance.choice(memory.blocks(limit=200).items).id
@@ -91,7 +91,7 @@ def _sentence(chance: random.Random) -> str:
 
 def _learn(memory: SyncMemory, chance: random.Random, number: int) -> None:
     """Learn a message of a conversation, or a note."""
-    if chance.random() < 0.5:  # noqa: PLR2004 - half of them
+    if chance.random() < 0.5:
         memory.learn(_sentence(chance), tags=[chance.choice(TOPICS)])
     else:
         memory.learn(

@@ -9,6 +9,7 @@ from cyclopts import App, CycloptsError, Parameter
 from rich.console import RenderableType
 from rich.text import Text
 
+from mnemic.adapters.cli import derived
 from mnemic.adapters.cli.commands import (
     history as history_commands,
 )
@@ -87,6 +88,8 @@ def to_point(
         now: Count ages from this instant, ISO 8601, instead of the point's own.
         run: The invocation.
     """
+    if tokens and tokens[0] not in as_of and not tokens[0].startswith("-"):
+        derived.add_commands(as_of, {}, past=True)
     point = Point(hour=hour, version=version, at=at, decision=decision, now=now)
     try:
         command, bound, injected = as_of.parse_args(tokens or ("status",))

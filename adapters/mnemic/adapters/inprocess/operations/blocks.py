@@ -87,7 +87,7 @@ class BlockOperations(Host):
             confidence: How certain the text is. Range: [0, 1].
             created_at: When it was true or said; ISO 8601 or a datetime, naive is UTC. None:
                 now. ``"unknown"``: its age stays neutral.
-            zone: Trust zone, if not the one of the source.
+            zone: Trust zone; None: the policy's zone for the source.
             metadata: A small JSON object.
             expires_at: From then on it is no longer recalled.
             scope: The ``user``, ``agent`` or ``run`` that it belongs to, stored as metadata; None:
@@ -353,7 +353,7 @@ class BlockOperations(Host):
         """Promote the blocks in the inbox: embed them, find near-duplicates, form edges.
 
         Args:
-            limit: Promote at most this many, oldest first; None: all.
+            limit: Promote at most this many, in the order of learning; None: all.
             relink: Also look for edges of active blocks that have few.
             progress: Called with blocks done and blocks to do.
             command_id: See the class.

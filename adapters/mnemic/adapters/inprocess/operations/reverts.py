@@ -78,8 +78,9 @@ class RevertOperations(Host):
 
         Args:
             from_version: The first version to revert; at least 1.
-            to_version: The last one.
-            reason: Why.
+            to_version: The last version to revert.
+            reason: Why; kept in the log. At most as long as a note (``note_length_max``, 500
+                characters at first).
             dry_run: Whether to only report what would be done.
             command_id: See the class.
 
@@ -118,7 +119,8 @@ class RevertOperations(Host):
 
         Args:
             selector: Which writes, as for ``quarantine``.
-            reason: Why.
+            reason: Why; kept in the log. At most as long as a note (``note_length_max``, 500
+                characters at first).
             dry_run: Whether to only report what would be done.
             command_id: See the class.
 
