@@ -237,6 +237,7 @@ def test_opening_removes_files_without_an_owner(opened: Open, path: Path, folder
     with opened():
         assert sorted(folder.iterdir()) == sorted([*own, folder / "notes.txt"])
     path.unlink()
+    path.with_name(f"{path.name}.heads").unlink()
     with opened():
         assert [file.name for file in folder.iterdir()] == ["notes.txt"]
 
